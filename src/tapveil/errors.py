@@ -1,0 +1,51 @@
+"""Every error a user can meet, as one tree.
+
+    TapveilError
+    ├── PlanError        exit 2   the plan or the command is wrong: correct it and run again
+    ├── TripDataError    exit 3   the trips (or a lookup) cannot be used as they are
+    └── EngineError      exit 4   the engine, the memory or the disk gave out
+
+A message says what was wrong, where, and what to do. It never carries a value from a trip: what an engine
+says about a bad row quotes the row, so engine errors are translated here and never chained.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class TapveilError(Exception):
+    """The root: anything tapveil says no to."""
+
+    exit_code = 4
+
+
+class PlanError(TapveilError):
+    """The plan, or the way a command was called, is wrong."""
+
+    exit_code = 2
+
+
+class TripDataError(TapveilError):
+    """The trips, or a lookup beside them, cannot be used as they are."""
+
+    exit_code = 3
+
+
+class EngineError(TapveilError):
+    """The engine, the memory or the disk gave out."""
+
+    exit_code = 4
+
+
+def did_you_mean(wrong: str, candidates: Iterable[str]) -> str:
+    """A suggestion for a misspelt word, or nothing.
+
+    >>> did_you_mean("epsilonn", ["delta", "epsilon"])
+    ': did you mean `epsilon`?'
+    >>> did_you_mean("colour", ["delta", "epsilon"])
+    ''
+    """
+    close = difflib.get_close_matches(wrong, list(candidates), n=1, cutoff=0.6)
+    return f": did you mean `{close[0]}`?" if close else ""

@@ -1,0 +1,1 @@
+"""Plans that ship with tapveil, each a commented TOML file."""

@@ -1,0 +1,1 @@
+"""Pure mathematics of the release: no files, no clock, no logging, no engine; randomness is handed in."""

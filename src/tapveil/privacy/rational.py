@@ -1,0 +1,60 @@
+"""Rational bounds of exp and ln, so that no privacy statement rests on a float.
+
+`decimal` rounds exp and ln correctly to the last of its digits (General Decimal Arithmetic, §"exp", "ln"), so one
+unit in the last place on either side encloses the true value. Every function says in its name which way it errs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+DIGITS = 90
+_nearest = Context(prec=DIGITS)
+_down = Context(prec=DIGITS, rounding=ROUND_FLOOR)
+_up = Context(prec=DIGITS, rounding=ROUND_CEILING)
+
+
+def exp_below(x: Fraction) -> Fraction:
+    """A rational at most e^x, and within 1e-85 of it in proportion."""
+    return _below(_nearest.exp, x)
+
+
+def exp_above(x: Fraction) -> Fraction:
+    """A rational at least e^x, and within 1e-85 of it in proportion."""
+    return _above(_nearest.exp, x)
+
+
+def ln_below(x: Fraction) -> Fraction:
+    """A rational at most ln x, and within 1e-85 of it."""
+    return _below(_nearest.ln, x)
+
+
+def ln_above(x: Fraction) -> Fraction:
+    """A rational at least ln x, and within 1e-85 of it."""
+    return _above(_nearest.ln, x)
+
+
+def _below(increasing: Callable[[Decimal], Decimal], x: Fraction) -> Fraction:
+    return Fraction(_nearest.next_minus(increasing(_decimal(x, _down))))
+
+
+def _above(increasing: Callable[[Decimal], Decimal], x: Fraction) -> Fraction:
+    return Fraction(_nearest.next_plus(increasing(_decimal(x, _up))))
+
+
+def _decimal(x: Fraction, rounding: Context) -> Decimal:
+    return rounding.divide(Decimal(x.numerator), Decimal(x.denominator))
+
+
+def decimal_text(x: Fraction, digits: int = 15) -> str:
+    """A fraction as decimal text, correctly rounded, for people and JSON.
+
+    >>> decimal_text(Fraction(3, 4_000_000))
+    '7.5E-7'
+    >>> decimal_text(Fraction(8))
+    '8'
+    """
+    rounded = Context(prec=digits).divide(Decimal(x.numerator), Decimal(x.denominator)).normalize()
+    return str(int(rounded)) if rounded == rounded.to_integral() and abs(rounded) < 10**digits else str(rounded)
