@@ -13,6 +13,7 @@ import zoneinfo
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -162,7 +163,7 @@ class Privacy(_Frozen):
     """The promise. None of it has a default: it is chosen, not inherited."""
 
     unit: Literal["trip"]
-    neighbours: Neighbours
+    neighbours: Literal["replace"]
     mechanism: Literal["sbh"]
 
 
@@ -193,7 +194,10 @@ class Table(_Frozen):
     @property
     def mechanism(self) -> StabilityHistogram:
         """The mechanism at this table's (ε, δ)."""
-        return StabilityHistogram(self.epsilon, self.delta)
+        return _mechanism(self.epsilon, self.delta)
+
+
+_mechanism = lru_cache(StabilityHistogram)  # building a noise table takes a moment
 
 
 class Plan(_Frozen):
@@ -263,6 +267,12 @@ class Plan(_Frozen):
         by_mode = ["mode"] if any(mode != EVERY_MODE for mode in self.coarsen.location) else []
         tables = (column for table in self.table for column in table.columns)
         return tuple(dict.fromkeys([*self.release.partition, *tables, *by_mode]))
+
+    @property
+    def file_columns(self) -> dict[str, str]:
+        """The columns that are read from the files: ours, theirs."""
+        origins = {ours: self.source.columns[ours].column for ours in self.used_columns}
+        return {ours: theirs for ours, theirs in origins.items() if theirs is not None}
 
     @property
     def digest(self) -> str:

@@ -30,7 +30,11 @@ def read_text(path: Path) -> str:
 
 
 def explain(
-    error: pydantic.ValidationError, model: type[pydantic.BaseModel], data: dict[str, Any], text: str, where: str
+    error: pydantic.ValidationError,
+    model: type[pydantic.BaseModel],
+    data: dict[str, Any],
+    text: str,
+    where: str,
 ) -> str:
     """All mistakes of a plan, a line each: file, line, place, what is wrong, what to do."""
     problems = list(_without_echoes(error.errors(), model))
@@ -52,7 +56,7 @@ def _suggestion(key: str, model: type[pydantic.BaseModel], location: Location) -
 
 
 _PLAINER = {
-    "tuple_type": "must be a list, such as [\"a\", \"b\"]",
+    "tuple_type": 'must be a list, such as ["a", "b"]',
     "dict_type": "must be a section of its own",
     "model_type": "must be a text, or a section of its own",
     "string_type": "must be a text, in quotes",

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from tapveil.privacy.mechanisms import StabilityHistogram
@@ -38,7 +39,7 @@ NONE = Loss(Fraction(0), Fraction(0))
 
 
 def table_loss(mechanism: StabilityHistogram, neighbours: Neighbours) -> Loss:
-    """What is promised for one table: (ε, δ) for a replaced trip as in the paper, half of each for one added or removed.
+    """What is promised for one table: the paper's (ε, δ) for a replaced trip, half of each for one added or removed.
 
     The promise is made only if the integers of the noise table keep it; otherwise ValueError.
     """
@@ -49,6 +50,7 @@ def table_loss(mechanism: StabilityHistogram, neighbours: Neighbours) -> Loss:
     return promise
 
 
+@lru_cache
 def proven_loss(mechanism: StabilityHistogram, neighbours: Neighbours) -> Loss:
     """An upper bound for one table from the integers of its noise table; `table_loss` must cover it.
 

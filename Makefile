@@ -1,0 +1,44 @@
+# Two commands do everything on a fresh machine with Python 3.11+ and make:
+#   make demo    install, make up a city, release it
+#   make test    install, run the tests
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+DEMO   := build/demo
+TRIPS  ?= 30000000
+
+.PHONY: demo test test-full check format bench clean
+
+demo: $(READY)
+	@rm -rf $(DEMO)
+	$(BIN)/tapveil demo $(DEMO)
+
+test: $(READY)
+	$(BIN)/pytest -n auto -m "not slow"
+
+test-full: $(READY)
+	$(BIN)/pytest -n auto
+
+check: $(READY)
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/pytest -q -n auto -m "not slow" tests/unit tests/property tests/architecture src
+
+format: $(READY)
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+bench: $(READY)
+	$(BIN)/python benchmarks/release.py --trips $(TRIPS)
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(READY): pyproject.toml constraints.txt src/tapveil/_version.py
+	@$(PYTHON) -c 'import sys; sys.exit("tapveil needs Python 3.11 or newer; try: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
+	@echo "Installing tapveil and its tools into $(VENV) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "venv failed: install your system's python3-venv package"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

@@ -1,0 +1,3 @@
+from tapveil.cli import main
+
+main()

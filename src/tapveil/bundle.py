@@ -1,0 +1,214 @@
+"""The published folder: tables, metadata, manifest, checksums. It appears whole or not at all.
+
+Everything written here follows from published tables and the plan; this module cannot see an exact count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tapveil import statement
+from tapveil.errors import EngineError, PlanError
+from tapveil.layout import Sheet, sheets
+from tapveil.plan import Plan
+from tapveil.published import PublishedTable
+
+SYNTHETIC_ROWS_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A published folder on disk."""
+
+    path: Path
+
+    @property
+    def privacy(self) -> dict[str, Any]:
+        """The manifest: what is promised, and with which parameters."""
+        manifest: dict[str, Any] = json.loads((self.path / "privacy.json").read_text(encoding="utf-8"))
+        return manifest
+
+    @property
+    def sheets(self) -> list[str]:
+        """The names of the tables in the folder."""
+        return sorted(path.stem for path in (self.path / "data").glob("*.parquet"))
+
+    def sheet(self, name: str) -> pa.Table:
+        """One table, as Arrow."""
+        if name not in self.sheets:
+            raise PlanError(f"there is no table `{name}` in {self.path} (tables: {', '.join(self.sheets)})")
+        return pq.read_table(self.path / "data" / f"{name}.parquet")
+
+
+def check_destination(path: Path) -> None:
+    """Refuse, before any work, a place where the folder could not appear."""
+    if path.exists() or path.is_symlink():
+        raise PlanError(f"{path} already exists; a release never overwrites one: choose another folder")
+    if not path.parent.is_dir():
+        raise PlanError(f"there is no folder {path.parent} to put {path.name} in")
+    if not os.access(path.parent, os.W_OK):
+        raise PlanError(f"no permission to write in {path.parent}")
+
+
+def write(path: Path, plan: Plan, tables: Sequence[PublishedTable], created: date) -> Bundle:
+    """Write the folder aside, make it durable, then let it appear by one rename."""
+    check_destination(path)
+    with _aside(path) as folder, _translated_errors():
+        for sheet in sheets(plan, tables):
+            _write_sheet(folder / "data", sheet)
+            if plan.release.synthetic:
+                _write_synthetic(folder / "synthetic", sheet)
+        _write_json(folder / "privacy.json", statement.manifest(plan, created))
+        _write_json(folder / "datapackage.json", _datapackage(folder, plan, tables, created))
+        (folder / "README.md").write_text(statement.readme(plan, created), encoding="utf-8")
+        _write_checksums(folder)
+        _sync(folder)
+        check_destination(path)
+        folder.rename(path)
+        _sync_one(path.parent)
+    return Bundle(path)
+
+
+@contextmanager
+def _aside(path: Path) -> Iterator[Path]:
+    """A folder beside the destination, on the same disk; gone unless it was renamed."""
+    folder = path.parent / f".{path.name}.{secrets.token_hex(8)}.partial"
+    with _translated_errors():
+        folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, duckdb.IOException, pa.ArrowException) as error:
+        full = "No space left" in str(error)
+        reason = "the disk is full" if full else getattr(error, "strerror", None) or type(error).__name__
+        raise EngineError(f"the folder could not be written ({reason}); nothing was left behind") from None
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+def _write_sheet(folder: Path, sheet: Sheet) -> None:
+    folder.mkdir(exist_ok=True)
+    parquet = folder / f"{sheet.name}.parquet"
+    pq.write_table(sheet.cells, parquet, compression="zstd")
+    _write_csv(parquet, folder / f"{sheet.name}.csv")
+
+
+def _write_synthetic(folder: Path, sheet: Sheet) -> None:
+    """As many rows for each cell as its published count says: the paper's synthetic data set."""
+    folder.mkdir(exist_ok=True)
+    parquet = folder / f"{sheet.name}.parquet"
+    keys = sheet.cells.drop_columns(["count"])
+    ends = np.cumsum(sheet.cells.column("count").to_numpy())
+    total = int(ends[-1]) if len(ends) else 0
+    with pq.ParquetWriter(parquet, keys.schema, compression="zstd") as writer:
+        for start in range(0, total, SYNTHETIC_ROWS_AT_ONCE):
+            rows = np.arange(start, min(start + SYNTHETIC_ROWS_AT_ONCE, total))
+            writer.write_table(keys.take(pa.array(np.searchsorted(ends, rows, side="right"))))
+    _write_csv(parquet, folder / f"{sheet.name}.csv")
+
+
+def _write_csv(parquet: Path, csv: Path) -> None:
+    """CSV as people write it, quotes only where needed (Arrow's own writer quotes every text)."""
+    with duckdb.connect() as connection:
+        source = connection.read_parquet(str(parquet))
+        source.write_csv(str(csv), header=True)
+
+
+def _write_json(path: Path, data: dict[str, Any]) -> None:
+    path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _write_checksums(folder: Path) -> None:
+    lines = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in _files(folder)]
+    (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync(folder: Path) -> None:
+    for path in [*_files(folder), *(path for path in folder.rglob("*") if path.is_dir()), folder]:
+        _sync_one(path)
+
+
+def _sync_one(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# --- the data package ---------------------------------------------------------------------------------------------
+
+_MEDIA = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
+
+
+def _datapackage(folder: Path, plan: Plan, tables: Sequence[PublishedTable], created: date) -> dict[str, Any]:
+    """Frictionless Data Package, version 2."""
+    by_name = {sheet.name: sheet for sheet in sheets(plan, tables)}
+    data = [path for path in _files(folder) if path.suffix in _MEDIA]
+    package = {
+        "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
+        "name": plan.release.name,
+        "title": plan.release.title,
+        "description": plan.release.description or statement.promise(plan),
+        "created": f"{created.isoformat()}T00:00:00Z",
+        "resources": [_resource(folder, path, by_name[path.stem]) for path in data],
+    }
+    if plan.release.publisher:
+        package["contributors"] = [{"title": plan.release.publisher, "roles": ["publisher"]}]
+    if plan.release.licence:
+        package["licenses"] = [{"title": plan.release.licence, "name": plan.release.licence}]
+    return package
+
+
+def _resource(folder: Path, path: Path, sheet: Sheet) -> dict[str, Any]:
+    relative = path.relative_to(folder)
+    synthetic = relative.parts[0] == "synthetic"
+    fields = [statement.field(field) for field in sheet.fields]
+    schema: dict[str, Any] = {"fields": fields, "missingValues": []}
+    if not synthetic:
+        fields.append(statement.count_field(sheet.smallest))
+        schema["primaryKey"] = [field.name for field in sheet.fields]
+    name = "-".join([*(["synthetic"] if synthetic else []), sheet.name, path.suffix[1:]])
+    return {
+        "name": name,
+        "title": f"{sheet.title} (synthetic rows)" if synthetic else sheet.title,
+        "path": relative.as_posix(),
+        "format": path.suffix[1:],
+        "mediatype": _MEDIA[path.suffix],
+        **({"type": "table", "encoding": "utf-8"} if path.suffix == ".csv" else {}),
+        "bytes": path.stat().st_size,
+        "hash": f"sha256:{_sha256(path)}",
+        "schema": schema,
+    }

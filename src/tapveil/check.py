@@ -1,0 +1,148 @@
+"""What a plan would cost, and what would survive: for the holder, before anything is spent.
+
+The first half follows from the plan. The second is computed from exact counts: it is internal, not private, and
+must not be published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tapveil.counting import duckdb as engine
+from tapveil.counting.exact import Counted, ExactTable
+from tapveil.errors import TripDataError
+from tapveil.plan import Plan, Table
+from tapveil.privacy.mechanisms import StabilityHistogram
+from tapveil.privacy.rational import decimal_text
+from tapveil.progress import Reporter, Silent
+from tapveil.release import count, refuse_too_many
+
+INTERNAL = "internal: not private"
+NEARLY_EMPTY = 0.10
+DENSITY_AT = (2, 5, 10, 20, 50)
+
+
+@dataclass(frozen=True, repr=False)
+class TableOutlook:
+    """What one table would look like, from its exact counts."""
+
+    name: str
+    cells: int
+    trips: int
+    density: dict[int, float]
+    """γ for each k: the share of the cells that occur whose count is at least k (Definition 7 of the paper)."""
+    threshold_density: float
+    expected_cells: float
+    expected_trips: float
+    advice: str | None
+
+    @property
+    def trip_share(self) -> float:
+        return self.expected_trips / self.trips if self.trips else 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class Outlook:
+    """What would survive, and what was refused. Internal: not private."""
+
+    rows: int
+    refused: dict[str, int]
+    stops: str | None
+    """Why a release would stop, if it would."""
+    tables: tuple[TableOutlook, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "notice": INTERNAL,
+            "rows_read": self.rows,
+            "rows_refused": self.refused,
+            "stops_the_release": self.stops,
+            "tables": [{**vars(table), "trip_share": table.trip_share} for table in self.tables],
+        }
+
+
+def outlook(
+    plan: Plan,
+    *,
+    memory: str = engine.DEFAULT_MEMORY,
+    scratch: Path | None = None,
+    progress: Reporter | None = None,
+) -> Outlook:
+    """Look at the trips: count them, draw nothing, publish nothing."""
+    counted = count(plan, memory=memory, scratch=scratch, progress=progress or Silent())
+    tables = tuple(_table_outlook(plan, table, counted.tables[table.name]) for table in plan.table)
+    refusals = counted.refusals
+    return Outlook(refusals.rows, dict(refusals.by_reason), _why_stopped(counted, plan), tables)
+
+
+def _why_stopped(counted: Counted, plan: Plan) -> str | None:
+    try:
+        refuse_too_many(counted.refusals, plan)
+    except TripDataError as error:
+        return str(error)
+    return None
+
+
+def _table_outlook(plan: Plan, table: Table, exact: ExactTable) -> TableOutlook:
+    sizes, cells = np.unique(exact.counts, return_counts=True)
+    total, trips = int(cells.sum()), int((sizes * cells).sum())
+    chance = _publish_probabilities(table.mechanism, sizes)
+
+    def share_from(k: float) -> float:
+        return float(cells[sizes >= k].sum() / total) if total else 0.0
+
+    expected_trips = float((chance * sizes * cells).sum())
+    return TableOutlook(
+        name=table.name,
+        cells=total,
+        trips=trips,
+        density={k: share_from(k) for k in DENSITY_AT},
+        threshold_density=share_from(float(table.mechanism.threshold)),
+        expected_cells=float((chance * cells).sum()),
+        expected_trips=expected_trips,
+        advice=_advice(plan, table, expected_trips / trips if trips else 0.0),
+    )
+
+
+def _publish_probabilities(mechanism: StabilityHistogram, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """P(published) for each count; far above the threshold it is 1 to more digits than matter for a forecast."""
+    certain = float(mechanism.threshold + 30 * mechanism.scale)
+    return np.array([1.0 if size > certain else float(mechanism.publish_probability(int(size))) for size in sizes])
+
+
+def _advice(plan: Plan, table: Table, share: float) -> str | None:
+    """A plain sentence where a table would be nearly empty."""
+    if share >= NEARLY_EMPTY:
+        return None
+    kinds = {plan.source.kind(column) for column in table.columns}
+    ways = [
+        *(["wider bins"] if "time" in kinds else []),
+        *(["larger areas"] if "location" in kinds else []),
+        *(["fewer or broader labels"] if kinds & {"label", "date"} else []),
+    ]
+    return f"{' × '.join(table.columns)} would publish {_percent(share)} of trips: use {' or '.join(ways)}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else "less than 1 %"
+
+
+def in_words(plan: Plan) -> Iterator[str]:
+    """The plan, in sentences."""
+    loss = plan.loss
+    parts = " and ".join(plan.release.partition)
+    yield f"Publish {len(plan.table)} tables of trip counts" + (f", each split by {parts}." if parts else ".")
+    yield f"Times are rounded down to {plan.coarsen.time_minutes} minutes."
+    for mode, lookup in plan.coarsen.location.items():
+        whose = "Every stop" if mode == "*" else f"A stop of mode {mode}"
+        yield f"{whose} is published as its {lookup.to}, from {lookup.lookup}."
+    yield f"Only these columns are read: {', '.join(plan.file_columns.values())}."
+    yield (
+        f"Protected: any one trip, exchanged for any other. In total epsilon = {decimal_text(loss.epsilon)}, "
+        f"delta = {float(loss.delta):.3g} (the sum over the tables; parts are disjoint and add nothing)."
+    )

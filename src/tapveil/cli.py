@@ -1,0 +1,176 @@
+"""The command line: one thin command per library call.
+
+Exit codes: 0 ok, 1 a check or verification failed, 2 wrong use or plan, 3 bad trip data, 4 engine, memory or disk
+failed, 130 interrupted. Errors go to standard error; never a traceback, never a value from a trip.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from tapveil import check as checking
+from tapveil import demo as demo_city
+from tapveil import plan as planning
+from tapveil import screen, statement
+from tapveil._version import __version__
+from tapveil.counting.duckdb import DEFAULT_MEMORY
+from tapveil.errors import EngineError, PlanError, TapveilError
+from tapveil.plan import Plan
+from tapveil.progress import for_console
+from tapveil.release import release as release_folder
+
+app = typer.Typer(
+    help="Publish public-transport trips as open data under differential privacy.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="The plan, a TOML file.", show_default=False)]
+Memory = Annotated[str, typer.Option(help="Most memory that counting may use; beyond it, it spills to disk.")]
+Scratch = Annotated[Path | None, typer.Option(help="Folder to spill to (encrypted). Default: the system's.")]
+
+
+INTERRUPTED = 130
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"tapveil {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Publish public-transport trips as open data under differential privacy."""
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="A new folder for the city and its release.")] = Path(
+        "tapveil-demo"
+    ),
+    trips: Annotated[int, typer.Option(help="How many trips to make up.")] = demo_city.DEFAULT_TRIPS,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same city. The noise is never seeded.")] = 1,
+    file_format: Annotated[
+        demo_city.Format | None,
+        typer.Option("--format", help="Of the trips. Default: csv up to 5 million trips, then parquet."),
+    ] = None,
+    memory: Memory = DEFAULT_MEMORY,
+) -> None:
+    """Make up a city, release it: the five-minute tour."""
+    progress = for_console(err)
+    plan_path = demo_city.make_city(folder, trips=trips, seed=seed, file_format=file_format, progress=progress)
+    out.print(f"Port Vesper, a made-up city: {trips:,} trips in {folder / 'trips'}, the plan in {plan_path}\n")
+    plan = Plan.read(plan_path)
+    published = release_folder(plan, folder / "published", memory=memory, progress=progress)
+    screen.show_release(out, plan, published)
+    out.print(f"\nNext: open {published.path / 'README.md'}, or see what the holder sees: tapveil check {plan_path}")
+
+
+@app.command()
+def plan(
+    preset: Annotated[str, typer.Argument(help="Which plan: opal.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this file instead of the screen.")
+    ] = None,
+) -> None:
+    """Write a commented plan to start from."""
+    text = planning.preset_text(preset)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise PlanError(f"{output} already exists; choose another name") from None
+    except OSError as error:
+        raise PlanError(f"{output} cannot be written: {error.strerror}") from None
+    err.print(f"Wrote {output}. Change its [source] part to fit your files, then: tapveil check {output}")
+
+
+@app.command()
+def check(
+    plan_file: PlanFile,
+    plan_only: Annotated[bool, typer.Option("--plan-only", help="Do not look at the trips.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    memory: Memory = DEFAULT_MEMORY,
+    scratch: Scratch = None,
+) -> None:
+    """Is the plan sound, what would it cost, what would survive. Publishes nothing; what it shows is internal."""
+    plan = Plan.read(plan_file)
+    if not as_json:
+        screen.show_cost(out, plan)
+    outlook = None
+    if not plan_only:
+        outlook = checking.outlook(plan, memory=memory, scratch=scratch, progress=for_console(err))
+    if as_json:
+        typer.echo(json.dumps({"cost": statement.cost(plan), "data": outlook and outlook.as_json()}, indent=2))
+    elif outlook:
+        screen.show_outlook(out, outlook)
+    if outlook and outlook.stops:
+        raise typer.Exit(1)
+
+
+@app.command()
+def release(
+    plan_file: PlanFile,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The folder to publish; it must not exist yet.", show_default=False),
+    ],
+    memory: Memory = DEFAULT_MEMORY,
+    scratch: Scratch = None,
+) -> None:
+    """Spend the budget, publish the folder."""
+    plan = Plan.read(plan_file)
+    published = release_folder(plan, output, memory=memory, scratch=scratch, progress=for_console(err))
+    screen.show_release(out, plan, published)
+    out.print(f"Rows that cannot be read were left out; only you can see how many: tapveil check {plan_file}")
+
+
+def main() -> None:
+    """Run the command line; turn every way it can end into a message and an exit code."""
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        app()
+    except TapveilError as error:
+        _fail(str(error), error.exit_code)
+    except (KeyboardInterrupt, SystemExit) as error:
+        if isinstance(error, SystemExit) and error.code != INTERRUPTED:
+            raise
+        _fail("interrupted; nothing was published", INTERRUPTED)
+    except Exception as error:
+        if os.environ.get("TAPVEIL_DEBUG"):
+            raise
+        _fail(
+            f"something unexpected went wrong ({type(error).__name__}). Details may hold private values and are not "
+            "shown; set TAPVEIL_DEBUG=1 to see them yourself, and never post them",
+            EngineError.exit_code,
+        )
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    err.print(f"tapveil: {message}", markup=False)
+    sys.exit(code)
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,1 @@
+"""Exact counts: the secret side. Nothing here may be imported by what is published."""

@@ -1,0 +1,199 @@
+"""Counting on DuckDB, embedded: bounded memory, spilling to an encrypted scratch file of the owner's."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from tapveil.coarsen import Areas
+from tapveil.counting import codes, query
+from tapveil.counting.codes import Code, Column
+from tapveil.counting.exact import Counted, ExactTable, Refusals
+from tapveil.counting.packing import Packing
+from tapveil.errors import EngineError, PlanError, TripDataError
+from tapveil.plan import Plan, Table
+from tapveil.progress import Reporter
+from tapveil.trips import TripFiles
+
+DEFAULT_MEMORY = "1GB"
+MALFORMED = "line does not have the fields of the header"
+NOT_UTF8 = "line is not UTF-8"
+
+
+def count(
+    plan: Plan,
+    files: TripFiles,
+    areas: Areas,
+    *,
+    memory: str = DEFAULT_MEMORY,
+    scratch: Path | None = None,
+    progress: Reporter,
+) -> Counted:
+    """The exact tables of a plan, materialised, and what was refused."""
+    with _connection(memory, scratch) as connection:
+        return _Counting(connection, plan, files, areas, progress).run()
+
+
+@contextmanager
+def _connection(memory: str, scratch: Path | None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A private database in memory; what spills is encrypted, in a folder only the owner can enter, and then gone."""
+    if not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory):
+        raise PlanError(f"--memory {memory} is not an amount such as 1GB or 800MB")
+    with _scratch_folder(scratch) as spill, _translated_errors():
+        connection = duckdb.connect(
+            config={
+                "memory_limit": memory,
+                "temp_directory": spill,
+                "temp_file_encryption": True,
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+                "preserve_insertion_order": False,
+                # A CSV file has no known size: left to guess, DuckDB may build its hash table from the trips.
+                "disabled_optimizers": "join_order,build_side_probe_side",
+            }
+        )
+        try:
+            connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+            yield connection
+        finally:
+            connection.close()
+
+
+@contextmanager
+def _scratch_folder(parent: Path | None) -> Iterator[str]:
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="tapveil-", dir=parent, ignore_cleanup_errors=True)
+    except OSError as error:
+        raise EngineError(
+            f"no scratch folder can be made ({error.strerror}); point --scratch to a writable disk"
+        ) from None
+    with folder as name:
+        yield name
+
+
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    """DuckDB's messages quote rows: say what happened in our own words, and drop theirs."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        raise EngineError(
+            "not enough memory (or scratch space) to count; raise --memory, or give --scratch a larger disk"
+        ) from None
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except duckdb.IOException as error:
+        if "No space left" in str(error):
+            raise EngineError("the scratch disk is full; point --scratch to a larger one") from None
+        raise TripDataError("a trip file could not be read to its end; is one damaged, or being written?") from None
+    except (duckdb.InvalidInputException, duckdb.ConversionException, duckdb.OutOfRangeException):
+        raise TripDataError("a trip file could not be read to its end; is one damaged, or of another format?") from None
+    except duckdb.Error as error:
+        raise EngineError(f"DuckDB could not count the trips ({type(error).__name__})") from None
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """One count, from files to exact tables; `query` has the SQL of each step."""
+
+    connection: duckdb.DuckDBPyConnection
+    plan: Plan
+    files: TripFiles
+    areas: Areas
+    progress: Reporter
+
+    def run(self) -> Counted:
+        columns = codes.columns(self.plan, self.files, self.areas)
+        self._execute(f"CREATE TEMP VIEW trips AS {query.trips_sql(self.plan, self.files, columns)}")
+        with self.progress.stage("Reading values", self._done):
+            coded = self._code(columns)
+        sets = self._sets(coded)
+        with self.progress.stage("Counting trips", self._done):
+            self._execute(f"CREATE TEMP TABLE counted AS {query.counted_sql(coded, sets)}")
+        refusals = self._refusals(coded, sets[0])
+        with self.progress.stage("Adding up tables"):
+            tables = {table.name: self._table(table, coded, sets) for table in self.plan.table}
+        return Counted(tables, refusals)
+
+    def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        return self.connection.execute(sql)
+
+    def _done(self) -> float:
+        return float(self.connection.query_progress()) / 100
+
+    def _code(self, columns: Sequence[Column]) -> list[Code]:
+        if not all(column.arithmetic for column in columns):
+            self._execute(f"CREATE TEMP TABLE spellings AS {query.spellings_sql(columns)}")
+        return [
+            Code(column, column.fixed_labels) if column.arithmetic else self._code_spellings(columns, column)
+            for column in columns
+        ]
+
+    def _code_spellings(self, columns: Sequence[Column], column: Column) -> Code:
+        found: pa.Table = self.connection.sql(query.spellings_of_sql(columns, column)).to_arrow_table()
+        texts = [[str(value) for value in part.to_pylist()] for part in found.columns]
+        code, numbers = codes.assign(column, zip(*texts, strict=True))
+        coded = found.append_column("code", pa.array(numbers, pa.int32()))
+        self.connection.register("coded_spellings", coded)
+        self._execute(f"CREATE TEMP TABLE {query.code_table(column)} AS SELECT * FROM coded_spellings")
+        self.connection.unregister("coded_spellings")
+        return code
+
+    def _sets(self, coded: Sequence[Code]) -> list[query.CellSet]:
+        keys = query.maximal_sets(self.plan.key_columns(table) for table in self.plan.table)
+        return [query.CellSet(index, _packing(key, coded)) for index, key in enumerate(keys)]
+
+    def _table(self, table: Table, coded: Sequence[Code], sets: Sequence[query.CellSet]) -> ExactTable:
+        packing = _packing(self.plan.key_columns(table), coded)
+        source = next(each for each in sets if set(packing.columns) <= set(each.packing.columns))
+        cells = self.connection.sql(query.table_sql(packing, source)).to_arrow_table()
+        words = tuple(_integers(cells, index) for index in range(packing.words))
+        labels = {code.column.name: code.labels for code in coded if code.column.name in packing.columns}
+        return ExactTable(table.name, packing, labels, words, _integers(cells, packing.words))
+
+    def _refusals(self, coded: Sequence[Code], first: query.CellSet) -> Refusals:
+        reasons = codes.refusal_reasons(coded)
+        by_reason = {reasons[number]: n for number, n in self._execute(query.refusals_sql(first)).fetchall()}
+        by_reason |= self._malformed_lines()
+        accepted = self._execute(f"SELECT coalesce(sum(n), 0) FROM counted WHERE {first.is_cell}").fetchall()[0][0]
+        return Refusals(int(accepted) + sum(by_reason.values()), by_reason)
+
+    def _malformed_lines(self) -> dict[str, int]:
+        """Lines that the CSV reader left out, by reason. One that swallowed the lines after it stops the run."""
+        if all(group.format == "parquet" for group in self.files.groups):
+            return {}
+        lines = (
+            "SELECT DISTINCT file_path, line, error_type = 'INVALID ENCODING' AS encoding, "
+            "error_type IN ('UNQUOTED VALUE', 'LINE SIZE OVER MAXIMUM') "
+            "AND contains(trim(csv_line, chr(10) || chr(13)), chr(10)) AS swallowing "
+            "FROM reject_errors JOIN reject_scans USING (scan_id, file_id)"
+        )
+        found = self._execute(
+            f"SELECT file_path, line, encoding, swallowing FROM ({lines}) ORDER BY swallowing DESC, 1, 2"
+        )
+        malformed: dict[tuple[str, int], str] = {}
+        for path, line, encoding, swallowing in found.fetchall():
+            if swallowing:
+                raise TripDataError(
+                    f"{Path(path).name}, line {line}: a quote is opened and not closed; correct that line"
+                )
+            malformed[path, line] = NOT_UTF8 if encoding else MALFORMED
+        return {reason: count for reason in (MALFORMED, NOT_UTF8) if (count := list(malformed.values()).count(reason))}
+
+
+def _packing(columns: tuple[str, ...], coded: Sequence[Code]) -> Packing:
+    sizes = {code.column.name: len(code.labels) for code in coded}
+    return Packing(columns, tuple(sizes[column] for column in columns))
+
+
+def _integers(cells: pa.Table, index: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    values: np.ndarray[tuple[int], np.dtype[np.int64]] = cells.column(index).to_numpy().astype(np.int64, copy=False)
+    return values

@@ -1,0 +1,82 @@
+"""Cells as integers: the codes of a cell's columns packed into as few 64-bit words as they need.
+
+Codes follow the alphabet of the labels and the first column weighs most, so sorting cells by their words sorts
+them by their labels, and engines group by integers instead of texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+WORD = 2**62
+
+Words = tuple[npt.NDArray[np.int64], ...]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where one column's code lies: in which word, times which stride, out of how many codes."""
+
+    word: int
+    stride: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Packing:
+    """A layout for cells over some columns, given how many codes each column has.
+
+    >>> packing = Packing(("mode", "hour"), (4, 24))
+    >>> packing.slots
+    {'mode': Slot(word=0, stride=24, size=4), 'hour': Slot(word=0, stride=1, size=24)}
+    """
+
+    columns: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    @cached_property
+    def slots(self) -> dict[str, Slot]:
+        """The place of each column; a new word starts where the last one is full."""
+        words: list[list[int]] = [[]]
+        room = WORD
+        for index, size in enumerate(self.sizes):
+            if room < size:
+                words.append([])
+                room = WORD
+            room //= max(1, size)
+            words[-1].append(index)
+        slots: dict[int, Slot] = {}
+        for number, members in enumerate(words):
+            stride = 1
+            for index in reversed(members):
+                slots[index] = Slot(number, stride, self.sizes[index])
+                stride *= max(1, self.sizes[index])
+        return {column: slots[index] for index, column in enumerate(self.columns)}
+
+    @property
+    def words(self) -> int:
+        """How many words a cell takes."""
+        return 1 + max(slot.word for slot in self.slots.values())
+
+    def pack_sql(self, codes: Mapping[str, str]) -> list[str]:
+        """An SQL expression for each word, from one for the code of each column."""
+        terms: list[list[str]] = [[] for _ in range(self.words)]
+        for column, slot in self.slots.items():
+            terms[slot.word].append(f"CAST({codes[column]} AS BIGINT) * {slot.stride}")
+        return [" + ".join(word) for word in terms]
+
+    def unpack_sql(self, words: Sequence[str]) -> dict[str, str]:
+        """An SQL expression for the code of each column, from one for each word."""
+        return {
+            column: f"(({words[slot.word]} // {slot.stride}) % {max(1, slot.size)})"
+            for column, slot in self.slots.items()
+        }
+
+    def unpack(self, words: Words) -> dict[str, npt.NDArray[np.int64]]:
+        """The code of each column, from the words."""
+        return {column: words[slot.word] // slot.stride % max(1, slot.size) for column, slot in self.slots.items()}

@@ -1,0 +1,222 @@
+"""The SQL that counts, written once.
+
+    trips      the used columns of all files, raw
+    spellings  every distinct spelling in the text columns           (one pass over the files)
+    code_…     spelling → code, one table per text column
+    counted    the packed key of each cell, and its count, for every maximal set of columns
+                                                                     (one pass over the files)
+
+A refused row gets, instead of a key, a negative number that says why; so the one pass also counts refusals.
+Smaller tables are summed from `counted`, not from the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tapveil.counting.codes import REFUSE_UNREADABLE, Code, Column
+from tapveil.counting.packing import Packing
+from tapveil.plan import MINUTES_PER_DAY, Plan
+from tapveil.trips import LATEST_MINUTE, MISSING_TIME, FileGroup, TripFiles
+
+
+def quoted(name: str) -> str:
+    """An SQL identifier.
+
+    >>> quoted('a "b"')
+    '"a ""b\"""'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """An SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+# --- reading ------------------------------------------------------------------------------------------------------
+
+
+def trips_sql(plan: Plan, files: TripFiles, columns: Sequence[Column]) -> str:
+    """All rows of all files, the used columns only, each as its spelling or, for typed times, as its code."""
+    return " UNION ALL ".join(_group_sql(plan, files, group, columns) for group in files.groups)
+
+
+def _group_sql(plan: Plan, files: TripFiles, group: FileGroup, columns: Sequence[Column]) -> str:
+    selected = ", ".join(f"{_value_sql(plan, group, column)} AS {quoted(column.name)}" for column in columns)
+    return f"SELECT {selected} FROM {_scan_sql(files, group)}"
+
+
+def _scan_sql(files: TripFiles, group: FileGroup) -> str:
+    paths = "[" + ", ".join(literal(str(path)) for path in group.paths) + "]"
+    if group.format == "parquet":
+        return f"read_parquet({paths}, binary_as_string = true)"
+    fields = ", ".join(f"{_field(index)}: 'VARCHAR'" for index in range(len(group.names)))
+    return (
+        f"read_csv({paths}, columns = {{{fields}}}, auto_detect = false, header = true, store_rejects = true, "
+        f"""delim = {literal(files.delimiter)}, quote = '"', escape = '"')"""
+    )
+
+
+def _field(index: int) -> str:
+    """CSV columns are read by position, so that what the file calls them cannot matter."""
+    return f"field_{index}"
+
+
+def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
+    source = plan.source.columns[column.name]
+    if source.column is None:
+        return literal(source.value or "")
+    index = group.names.index(source.column)
+    value = quoted(source.column) if group.format == "parquet" else _field(index)
+    if group.types[index] == "instant" and column.kind in ("time", "date"):
+        value = f"timezone({literal(plan.source.timezone or '')}, {value})"
+    if column.arithmetic:
+        return _time_code_sql(value, column.raw, plan.coarsen.time_minutes)
+    if column.kind == "date" and column.raw in ("date", "timestamp", "instant") and plan.source.dates == "calendar":
+        return f"CAST({value} AS DATE)"
+    return f"CAST({value} AS VARCHAR)"
+
+
+def _time_code_sql(value: str, raw: str, bin_minutes: int) -> str:
+    """The same code that `TimeBins` gives, from a typed value."""
+    if raw == "integer":
+        bin_ = f"1 + ({value} % {MINUTES_PER_DAY}) // {bin_minutes}"
+        return (
+            f"CAST(CASE WHEN {value} IS NULL OR {value} = {MISSING_TIME} THEN 0 "
+            f"WHEN {value} BETWEEN 0 AND {LATEST_MINUTE - 1} THEN {bin_} ELSE {REFUSE_UNREADABLE} END AS INTEGER)"
+        )
+    minute = f"(60 * EXTRACT(hour FROM {value}) + EXTRACT(minute FROM {value}))"
+    return f"CAST(COALESCE(1 + {minute} // {bin_minutes}, 0) AS INTEGER)"
+
+
+# --- coding -------------------------------------------------------------------------------------------------------
+
+
+def spelling_columns(column: Column) -> tuple[str, ...]:
+    """The columns whose texts together make a spelling."""
+    return ("mode", column.name) if column.reads_mode else (column.name,)
+
+
+def spellings_sql(columns: Sequence[Column]) -> str:
+    """Every distinct spelling of every text column, in one pass; `set` tells them apart."""
+    texts = [column for column in columns if not column.arithmetic]
+    names = list(dict.fromkeys(name for column in texts for name in spelling_columns(column)))
+    sets = ", ".join(f"({_list(spelling_columns(column))})" for column in texts)
+    marks = _list(column.name for column in texts)
+    return f"SELECT GROUPING({marks}) AS set, {_list(names)} FROM trips GROUP BY GROUPING SETS ({sets})"
+
+
+def spellings_of_sql(columns: Sequence[Column], column: Column) -> str:
+    """The spellings of one column."""
+    texts = [other for other in columns if not other.arithmetic]
+    grouped = set(spelling_columns(column))
+    mark = int("".join("0" if other.name in grouped else "1" for other in texts), base=2)
+    present = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in (*spelling_columns(column),))
+    return f"SELECT {_list(spelling_columns(column))} FROM spellings WHERE set = {mark} AND {present}"
+
+
+def code_table(column: Column) -> str:
+    """The name of the table that codes a column's spellings."""
+    return quoted(f"code_{column.name}")
+
+
+def coded_sql(codes: Sequence[Code]) -> str:
+    """All rows, every column as its code."""
+    selected = ", ".join(f"{_code_sql(code)} AS {quoted(code.column.name)}" for code in codes)
+    joins = " ".join(_join_sql(code.column) for code in codes if not code.column.arithmetic)
+    return f"SELECT {selected} FROM trips {joins}"
+
+
+def _code_sql(code: Code) -> str:
+    if code.column.arithmetic:
+        return f"trips.{quoted(code.column.name)}"
+    return f"COALESCE({code_table(code.column)}.code, {code.missing})"
+
+
+def _join_sql(column: Column) -> str:
+    table = code_table(column)
+    matches = " AND ".join(f"trips.{quoted(name)} = {table}.{quoted(name)}" for name in spelling_columns(column))
+    return f"LEFT JOIN {table} ON {matches}"
+
+
+# --- counting -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CellSet:
+    """A set of columns whose cells are counted from the rows."""
+
+    index: int
+    packing: Packing
+
+    @property
+    def words(self) -> list[str]:
+        """The columns of `counted` that hold this set's keys."""
+        return [quoted(f"key_{self.index}_{word}") for word in range(self.packing.words)]
+
+    @property
+    def is_cell(self) -> str:
+        """The rows of `counted` that are cells of this set: neither another set's, nor refused."""
+        return f"{self.words[0]} >= 0"
+
+
+def maximal_sets(key_columns: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The sets of columns that no other set contains.
+
+    >>> maximal_sets([("m", "t"), ("m", "l"), ("m", "t", "l")])
+    [('m', 't', 'l')]
+    """
+    wanted = list(key_columns)
+    return [one for one in wanted if not any(set(one) < set(other) for other in wanted)]
+
+
+def counted_sql(codes: Sequence[Code], sets: Sequence[CellSet]) -> str:
+    """The count of every cell of every maximal set, and of every reason to refuse."""
+    names = {code.column.name: f"coded.{quoted(code.column.name)}" for code in codes}
+    keys = ", ".join(
+        f"CASE WHEN refusal < 0 THEN refusal ELSE {packed} END AS {word}"
+        for cell_set in sets
+        for word, packed in zip(cell_set.words, cell_set.packing.pack_sql(names), strict=True)
+    )
+    words = ", ".join(word for cell_set in sets for word in cell_set.words)
+    groups = ", ".join(f"({', '.join(cell_set.words)})" for cell_set in sets)
+    return (
+        f"SELECT {words}, count(*) AS n FROM (SELECT {keys} FROM "
+        f"(SELECT *, {refusal_sql(codes)} AS refusal FROM ({coded_sql(codes)})) AS coded) "
+        f"GROUP BY GROUPING SETS ({groups})"
+    )
+
+
+def refusal_sql(codes: Sequence[Code]) -> str:
+    """0 for a row that is counted; else the first column's reason, moved so that each reason has its own number."""
+    cases = " ".join(
+        f"WHEN {quoted(code.column.name)} < 0 THEN {quoted(code.column.name)} - {2 * index}"
+        for index, code in enumerate(codes)
+        if code.column.refuses
+    )
+    return f"CAST(CASE {cases} ELSE 0 END AS BIGINT)" if cases else "CAST(0 AS BIGINT)"
+
+
+def refusals_sql(first: CellSet) -> str:
+    """Rows refused, by the number of their reason."""
+    return f"SELECT {first.words[0]} AS reason, n FROM counted WHERE {first.words[0]} < 0"
+
+
+def table_sql(packing: Packing, source: CellSet) -> str:
+    """The cells of a table, summed from a maximal set that has all its columns."""
+    words = [f"word_{index}" for index in range(packing.words)]
+    if packing.columns == source.packing.columns:
+        selected = ", ".join(f"{theirs} AS {ours}" for theirs, ours in zip(source.words, words, strict=True))
+        return f"SELECT {selected}, n FROM counted WHERE {source.is_cell}"
+    packed = packing.pack_sql(source.packing.unpack_sql(source.words))
+    selected = ", ".join(f"{expression} AS {word}" for expression, word in zip(packed, words, strict=True))
+    return (
+        f"SELECT {', '.join(words)}, CAST(sum(n) AS BIGINT) AS n "
+        f"FROM (SELECT {selected}, n FROM counted WHERE {source.is_cell}) GROUP BY {', '.join(words)}"
+    )
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(quoted(name) for name in names)

@@ -1,0 +1,56 @@
+"""The release: trips in, the published folder out. Readable top to bottom."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tapveil import bundle, coarsen, trips, veil
+from tapveil.bundle import Bundle
+from tapveil.counting import duckdb as engine
+from tapveil.counting.exact import Counted, Refusals
+from tapveil.errors import TripDataError
+from tapveil.plan import Plan
+from tapveil.progress import Reporter, Silent
+
+
+def release(
+    plan: Plan,
+    out: str | Path,
+    *,
+    memory: str = engine.DEFAULT_MEMORY,
+    scratch: Path | None = None,
+    progress: Reporter | None = None,
+) -> Bundle:
+    """Spend the plan's budget once and publish the folder `out`, which must not exist yet."""
+    progress = progress or Silent()
+    # The day is taken before a trip is read: when the work ends must not show in what is published.
+    today = datetime.now(UTC).date()
+    bundle.check_destination(Path(out))
+    counted = count(plan, memory=memory, scratch=scratch, progress=progress)
+    refuse_too_many(counted.refusals, plan)
+    with progress.stage("Drawing noise"):
+        published = [veil.draw(counted.tables[table.name], plan, table, os.urandom) for table in plan.table]
+    with progress.stage("Writing the folder"):
+        return bundle.write(Path(out), plan, published, today)
+
+
+def count(plan: Plan, *, memory: str, scratch: Path | None, progress: Reporter) -> Counted:
+    """The exact counts of a plan, and what was refused. Secret."""
+    files = trips.find(plan)
+    areas = coarsen.read_areas(plan)
+    return engine.count(plan, files, areas, memory=memory, scratch=scratch, progress=progress)
+
+
+def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
+    """Stop, before anything is spent or written, if too many rows could not be read."""
+    if refusals.rows == 0:
+        raise TripDataError("the files have a header but no trips")
+    if refusals.refused > plan.source.max_refused * refusals.rows:
+        by_frequency = sorted(refusals.by_reason, key=lambda reason: -refusals.by_reason[reason])
+        share = f"{float(100 * plan.source.max_refused):g} %"
+        raise TripDataError(
+            f"more than {share} of the rows cannot be read ([source] max_refused). Most often: "
+            f"{'; '.join(by_frequency[:3])}. `tapveil check` counts them by reason"
+        )

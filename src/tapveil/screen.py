@@ -1,0 +1,100 @@
+"""What the commands show on a screen."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+from tapveil.bundle import Bundle
+from tapveil.check import DENSITY_AT, INTERNAL, Outlook, in_words
+from tapveil.plan import Plan
+from tapveil.privacy.rational import decimal_text
+from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS
+
+
+def _grid(*headings: str) -> Grid:
+    grid = Grid(box=None, pad_edge=False, header_style="bold")
+    for index, heading in enumerate(headings):
+        grid.add_column(heading, justify="left" if index == 0 else "right", no_wrap=True)
+    return grid
+
+
+def _chance(p: Fraction) -> str:
+    """A probability for a person: two digits, and never a rounded 0 or 1."""
+    if p < Fraction(1, 1000):
+        return f"{float(p):.0e}"
+    return f"{min(float(100 * p), 99.9):.1f} %" if p < 1 else "100 %"
+
+
+def show_cost(console: Console, plan: Plan) -> None:
+    """The plan in words, and what each table costs."""
+    for sentence in in_words(plan):
+        console.print(sentence, markup=False)
+    console.print()
+    grid = _grid("table", "epsilon", "delta", "noise scale", "threshold", "95 % within")
+    for table in plan.table:
+        mechanism = table.mechanism
+        error = mechanism.error_bound(1 - ERROR_CONFIDENCE)
+        grid.add_row(
+            table.name,
+            decimal_text(table.epsilon, 6),
+            f"{float(table.delta):.3g}",
+            decimal_text(mechanism.scale, 6),
+            f"{float(mechanism.threshold):.2f}",
+            f"± {float(error):.1f}",
+        )
+    grid.add_row("in total", decimal_text(plan.loss.epsilon, 6), f"{float(plan.loss.delta):.3g}")
+    console.print(grid)
+    console.print("\nThe chance that a cell appears, by its true number of trips:")
+    chances = _grid("table", *(str(count) for count in EXAMPLE_COUNTS))
+    for table in plan.table:
+        chances.add_row(table.name, *(_chance(table.mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS))
+    console.print(chances)
+
+
+def show_outlook(console: Console, outlook: Outlook) -> None:
+    """What would survive, from the exact counts: internal."""
+    console.print(f"\n--- {INTERNAL}: computed from the trips themselves, do not publish ---", style="bold")
+    refused = sum(outlook.refused.values())
+    console.print(f"{outlook.rows:,} rows read, {refused:,} of them refused" + (":" if refused else "."))
+    for reason, number in sorted(outlook.refused.items(), key=lambda item: -item[1]):
+        console.print(f"  {number:,}  {reason}", markup=False)
+    if outlook.stops:
+        console.print(f"A release would stop: {outlook.stops}", markup=False)
+        return
+    console.print("\nExpected to be published:")
+    grid = _grid("table", "cells", "of cells", "trips", "of trips")
+    for table in outlook.tables:
+        grid.add_row(
+            table.name,
+            f"{table.expected_cells:,.0f}",
+            f"{table.cells:,}",
+            f"{table.expected_trips:,.0f}",
+            f"{100 * table.trip_share:.1f} %",
+        )
+    console.print(grid)
+    console.print("\nDensity: the share of the cells that have at least this many trips:")
+    density = _grid("table", *(str(k) for k in DENSITY_AT), "threshold")
+    for table in outlook.tables:
+        shares = [*table.density.values(), table.threshold_density]
+        density.add_row(table.name, *(f"{100 * share:.1f} %" for share in shares))
+    console.print(density)
+    for table in outlook.tables:
+        if table.advice:
+            console.print(f"\nNearly empty: {table.advice}.", markup=False)
+
+
+def show_release(console: Console, plan: Plan, published: Bundle) -> None:
+    """What was published, and what it cost: from the published folder alone."""
+    grid = _grid("published", "cells", "trips counted")
+    for name in published.sheets:
+        counts = published.sheet(name).column("count").to_numpy()
+        grid.add_row(name, f"{len(counts):,}", f"{int(counts.sum()):,}")
+    console.print(grid)
+    loss = plan.loss
+    console.print(
+        f"\nSpent: epsilon = {decimal_text(loss.epsilon)}, delta = {float(loss.delta):.3g}, for any one trip."
+    )
+    console.print(f"The folder is whole: {published.path}", markup=False)

@@ -1,0 +1,196 @@
+"""What the folder says about itself, in words and in JSON: from the plan alone, never from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+from tapveil._version import __version__
+from tapveil.plan import EVERY_MODE, Plan, Table
+from tapveil.privacy.loss import Neighbours, table_loss
+from tapveil.privacy.rational import decimal_text
+from tapveil.published import Field
+
+MANIFEST_VERSION = 1
+EXAMPLE_COUNTS = (1, 2, 5, 10, 20, 50)
+ERROR_CONFIDENCE = Fraction(95, 100)
+
+
+def number(x: Fraction) -> int | float:
+    """A fraction as a JSON number, to 15 digits; `exact` fields carry what this may round."""
+    text = decimal_text(x)
+    return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def manifest(plan: Plan, created: date) -> dict[str, Any]:
+    """`privacy.json`: the promise and every parameter it rests on."""
+    return {
+        "manifest_version": MANIFEST_VERSION,
+        "release": plan.release.name,
+        "title": plan.release.title,
+        "created": created.isoformat(),
+        **cost(plan),
+        "partition": list(plan.release.partition),
+        "layout": plan.release.layout,
+        "time_minutes": plan.coarsen.time_minutes,
+        "areas": {mode: lookup.to for mode, lookup in plan.coarsen.location.items()},
+        "plan_sha256": plan.digest,
+        "software": {"name": "tapveil", "version": __version__},
+    }
+
+
+def cost(plan: Plan) -> dict[str, Any]:
+    """What the release promises and spends, in total and per table."""
+    return {
+        "unit": plan.privacy.unit,
+        "neighbours": plan.privacy.neighbours,
+        "mechanism": plan.privacy.mechanism,
+        "epsilon": number(plan.loss.epsilon),
+        "delta": number(plan.loss.delta),
+        "exact": {"epsilon": str(plan.loss.epsilon), "delta": str(plan.loss.delta)},
+        "composition": "sequential over tables, parallel over parts",
+        "guarantees": [_guarantee(plan, "replace"), _guarantee(plan, "add-remove")],
+        "tables": [_table(plan, table) for table in plan.table],
+    }
+
+
+def _guarantee(plan: Plan, neighbours: Neighbours) -> dict[str, Any]:
+    loss = plan.loss_for(neighbours)
+    words = {"replace": "one trip exchanged for any other", "add-remove": "one trip added or removed"}
+    return {
+        "neighbours": neighbours,
+        "meaning": words[neighbours],
+        "epsilon": number(loss.epsilon),
+        "delta": number(loss.delta),
+        "exact": {"epsilon": str(loss.epsilon), "delta": str(loss.delta)},
+    }
+
+
+def _table(plan: Plan, table: Table) -> dict[str, Any]:
+    mechanism, loss = table.mechanism, table_loss(table.mechanism, plan.privacy.neighbours)
+    return {
+        "name": table.name,
+        "columns": list(table.columns),
+        "epsilon": number(loss.epsilon),
+        "delta": number(loss.delta),
+        "exact": {"epsilon": str(loss.epsilon), "delta": str(loss.delta)},
+        "noise": "Laplace, rounded after the threshold",
+        "scale": number(mechanism.scale),
+        "threshold": number(mechanism.threshold),
+        "smallest_published": mechanism.smallest_published,
+        "error_95": number(mechanism.error_bound(1 - ERROR_CONFIDENCE)),
+        "probability_published": {str(c): number(mechanism.publish_probability(c)) for c in EXAMPLE_COUNTS},
+    }
+
+
+def field(published: Field) -> dict[str, Any]:
+    """A key column in the data dictionary."""
+    described: dict[str, Any] = {
+        "name": published.name,
+        "type": "string",
+        "description": _DESCRIPTIONS[published.kind],
+    }
+    if published.kind == "date":
+        described |= {"type": "date", "format": "default"}
+    if published.kind == "time":
+        described["constraints"] = {"pattern": r"-1|([01]\d|2[0-3]):[0-5]\d", "required": True}
+    else:
+        described["constraints"] = {"required": True}
+    return described
+
+
+_DESCRIPTIONS = {
+    "time": "Start of the time bin, HH:MM on a 24-hour clock; -1 where there was no tap.",
+    "date": "Day of the trip, YYYY-MM-DD.",
+    "location": "Stop, or the area it lies in; UNKNOWN where there was no tap or the stop is not known.",
+    "label": "As in the source.",
+}
+
+
+def count_field(smallest: int) -> dict[str, Any]:
+    """The count column in the data dictionary."""
+    words = f"Trips, with noise. A cell that is not listed was absent or small: it is not zero. Never below {smallest}."
+    return {
+        "name": "count",
+        "type": "integer",
+        "description": words,
+        "constraints": {"required": True, "minimum": smallest},
+    }
+
+
+def promise(plan: Plan) -> str:
+    """The promise, in a sentence."""
+    epsilon, delta = decimal_text(plan.loss.epsilon), f"{float(plan.loss.delta):.3g}"
+    other = {"replace": "exchanged for any other trip", "add-remove": "left out or added"}[plan.privacy.neighbours]
+    return (
+        f"Trip counts with noise, differentially private for every single trip (epsilon = {epsilon}, delta = {delta}): "
+        f"had any one trip been {other}, the chance of any outcome would hardly have changed."
+    )
+
+
+def readme(plan: Plan, created: date) -> str:
+    """README.md of the folder: for a person who opens it."""
+    return "\n\n".join(_readme_parts(plan, created)) + "\n"
+
+
+def _readme_parts(plan: Plan, created: date) -> Iterator[str]:
+    release = plan.release
+    yield f"# {release.title}"
+    if release.description:
+        yield release.description
+    publisher = f"Published by {release.publisher}. " if release.publisher else ""
+    licence = f" Licence: {release.licence}." if release.licence else ""
+    yield f"{publisher}Made on {created.isoformat()} with tapveil {__version__}.{licence}"
+    yield "## What it is"
+    yield " ".join(_what_it_is(plan))
+    yield " ".join(_what_is_where(plan))
+    yield "## How to read a number"
+    yield "Each count is the true count plus random noise. Small counts are left out altogether:"
+    yield "\n".join([_README_HEAD, *(_readme_row(table) for table in plan.table)])
+    yield _HOW_TO_READ
+    yield "## What it protects"
+    yield f"{promise(plan)} {_PROTECTS}"
+
+
+def _what_it_is(plan: Plan) -> Iterator[str]:
+    parts = " and ".join(f"`{name}`" for name in plan.release.partition)
+    yield "Counts of public-transport trips" + (f", each table split by {parts}." if parts else ".")
+    yield f"Times are the starts of {plan.coarsen.time_minutes}-minute bins; `-1` means there was no tap."
+    for mode, lookup in plan.coarsen.location.items():
+        whose = "Stops" if mode == EVERY_MODE else f"Stops of mode `{mode}`"
+        yield f"{whose} are given by their `{lookup.to}`."
+    yield "`UNKNOWN` means there was no tap, or the stop is not known."
+
+
+def _what_is_where(plan: Plan) -> Iterator[str]:
+    opal = plan.release.layout == "opal"
+    yield f"`data/` holds {'the files `time`, `loc` and `time-loc`' if opal else 'one file per table'}, as CSV and Parquet;"
+    if plan.release.synthetic:
+        yield "`synthetic/` the same as rows, as many for each cell as its count says (not trips that took place);"
+    yield "`datapackage.json` describes every column; `privacy.json` states the privacy parameters;"
+    yield "`SHA256SUMS` lets you check that the files are whole (`sha256sum -c SHA256SUMS`)."
+
+
+_README_HEAD = """\
+| table | columns | noise scale | off by more than … in 1 of 20 cells | smallest number printed |
+|---|---|---|---|---|"""
+
+_HOW_TO_READ = """\
+- **A cell that is not listed is not zero.** It was absent, or too small to print.
+- Tables are noised separately, so their totals do not agree exactly. Sums over a fine table come out low, because its
+  small cells are missing.
+- A number just above the smallest says little about how small the true count was."""
+
+_PROTECTS = """\
+This holds whatever else anyone knows or will ever know. It protects single trips, not all the trips of one person
+taken together: the more trips a person made, the less their habits as a whole are hidden."""
+
+
+def _readme_row(table: Table) -> str:
+    mechanism = table.mechanism
+    error = float(mechanism.error_bound(1 - ERROR_CONFIDENCE))
+    columns = " × ".join(table.columns)
+    cells = (table.name, columns, decimal_text(mechanism.scale, 4), f"{error:.0f}", mechanism.smallest_published)
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"

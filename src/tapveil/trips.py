@@ -1,0 +1,256 @@
+"""Where trips come from: the files, their columns, and what a value in them means.
+
+Only the columns that the plan names are ever read, so identifiers and the rest never enter. Nothing here looks at
+more than one value at a time: what one trip means never depends on another trip.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import re
+import zlib
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import IO, Literal
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tapveil.errors import PlanError, TripDataError, did_you_mean
+from tapveil.plan import MINUTES_PER_DAY, Plan
+
+Format = Literal["csv", "parquet"]
+RawType = Literal["text", "integer", "date", "time", "timestamp", "instant"]
+"""What a file says a column holds; an instant is a timestamp with a time zone, anything unlisted is read as text."""
+
+MISSING_TIME = -1
+LATEST_MINUTE = 2 * MINUTES_PER_DAY
+UNKNOWN = "UNKNOWN"
+
+
+@dataclass(frozen=True)
+class FileGroup:
+    """Files of one format and one set of columns: they are read together."""
+
+    format: Format
+    names: tuple[str, ...]
+    types: tuple[RawType, ...]
+    paths: tuple[Path, ...]
+
+    def type_of(self, column: str) -> RawType:
+        return self.types[self.names.index(column)]
+
+
+@dataclass(frozen=True)
+class TripFiles:
+    """All the files of a plan, looked at but not read."""
+
+    groups: tuple[FileGroup, ...]
+    delimiter: str
+
+    def type_of(self, column: str) -> RawType:
+        """The type of a column; text where files differ, since every type can be written as text."""
+        types = {group.type_of(column) for group in self.groups}
+        return types.pop() if len(types) == 1 else "text"
+
+
+def find(plan: Plan) -> TripFiles:
+    """The trip files of a plan, each with the columns it must have."""
+    shapes: dict[tuple[Format, tuple[str, ...], tuple[RawType, ...]], list[Path]] = defaultdict(list)
+    for path in _paths(plan):
+        file_format, names, types = _inspect(path, plan.source.delimiter)
+        _require(plan.file_columns, names, path)
+        shapes[file_format, names, types].append(path)
+    groups = tuple(FileGroup(*shape, tuple(paths)) for shape, paths in shapes.items())
+    files = TripFiles(groups, plan.source.delimiter)
+    _refuse_wrong_types(plan, files)
+    return files
+
+
+def _paths(plan: Plan) -> list[Path]:
+    found: set[Path] = set()
+    for pattern in plan.source.path:
+        full = plan.base / pattern
+        if full.is_dir():
+            raise TripDataError(f'{pattern} is a folder; to read every file in it, write path = "{pattern}/*"')
+        matches = [full] if full.exists() else [Path(name) for name in glob.glob(str(full), recursive=True)]  # noqa: PTH207 (an absolute pattern)
+        if not matches:
+            raise TripDataError(f"no file matches {pattern} ([source] path; it starts from {plan.base.resolve()})")
+        found.update(path for path in matches if not path.is_dir())
+    if not found:
+        raise TripDataError("[source] path matches folders only, no file")
+    return sorted(found)
+
+
+def _require(needed: dict[str, str], names: tuple[str, ...], path: Path) -> None:
+    """Every column the plan names, once. A header may turn out to be a trip, so it is never quoted."""
+    for ours, theirs in needed.items():
+        if theirs not in names:
+            hint = did_you_mean(theirs, [name for name in names if _looks_like_a_name(name)])
+            raise TripDataError(
+                f"{path.name} has no column `{theirs}` ([source.columns] {ours})"
+                f"{hint or '; is the first line of the file a header?'}"
+            )
+        if names.count(theirs) > 1:
+            raise TripDataError(f"{path.name} has {names.count(theirs)} columns named `{theirs}`; rename all but one")
+
+
+def _refuse_wrong_types(plan: Plan, files: TripFiles) -> None:
+    """Columns whose type alone shows that they cannot be what the plan says."""
+    for ours, theirs in plan.file_columns.items():
+        kind, raw = plan.source.kind(ours), files.type_of(theirs)
+        if kind == "time" and raw == "date":
+            raise TripDataError(f"the column `{theirs}` holds dates; [source.columns] {ours} needs times")
+        if kind in ("time", "date") and raw == "instant" and plan.source.timezone is None:
+            raise PlanError(f'`{theirs}` holds times with a time zone: add timezone = "…" under [source]')
+
+
+def _looks_like_a_name(text: str) -> bool:
+    return not any(character.isdigit() for character in text)
+
+
+# --- looking at one file ------------------------------------------------------------------------------------------
+
+
+def _inspect(path: Path, delimiter: str) -> tuple[Format, tuple[str, ...], tuple[RawType, ...]]:
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+        if not start:
+            raise TripDataError(f"{path.name} is empty")
+        if path.suffix.lower() in {".parquet", ".pq"} or start == b"PAR1":
+            schema = _parquet_schema(path)
+            return "parquet", tuple(schema.names), tuple(_raw_type(field.type) for field in schema)
+        names = _csv_header(path, start, delimiter)
+        texts: tuple[RawType, ...] = ("text",) * len(names)
+        return "csv", names, texts
+    except PermissionError:
+        raise TripDataError(f"no permission to read {path.name}") from None
+
+
+def _parquet_schema(path: Path) -> pa.Schema:
+    try:
+        return pq.read_schema(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        if isinstance(error, PermissionError):
+            raise
+        raise TripDataError(f"{path.name} is not a whole Parquet file (was its transfer cut off?)") from None
+
+
+def _raw_type(arrow: pa.DataType) -> RawType:
+    if pa.types.is_dictionary(arrow):
+        return _raw_type(arrow.value_type)
+    if pa.types.is_integer(arrow):
+        return "integer"
+    if pa.types.is_date(arrow):
+        return "date"
+    if pa.types.is_time(arrow):
+        return "time"
+    if pa.types.is_timestamp(arrow):
+        return "instant" if arrow.tz else "timestamp"
+    return "text"
+
+
+def is_gzip(path: Path) -> bool:
+    """Whether a CSV file is to be read as gzip."""
+    return path.suffix.lower() == ".gz"
+
+
+def _csv_header(path: Path, start: bytes, delimiter: str) -> tuple[str, ...]:
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise TripDataError(f"{path.name} is UTF-16; save it as UTF-8")
+    if is_gzip(path) and start[:2] != b"\x1f\x8b":
+        raise TripDataError(f"{path.name} ends in .gz but is not a gzip file")
+    if not is_gzip(path) and start[:2] == b"\x1f\x8b":
+        raise TripDataError(f"{path.name} is a gzip file; give its name the ending .gz")
+    try:
+        with _open_text(path) as file:
+            header = next(csv.reader(file, delimiter=delimiter, strict=True), [])
+    except (UnicodeDecodeError, csv.Error):
+        raise TripDataError(f"the first line of {path.name} is not a CSV header in UTF-8") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise TripDataError(f"{path.name} is a damaged gzip file (was its transfer cut off?)") from None
+    if not header:
+        raise TripDataError(f"the first line of {path.name} is empty; it must name the columns")
+    return tuple(name.strip() for name in header)
+
+
+def _open_text(path: Path) -> IO[str]:
+    if is_gzip(path):
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+# --- what a text means --------------------------------------------------------------------------------------------
+
+_MINUTES = re.compile(r"(\d{1,4})(?:\.0+)?")
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?")
+_TIMESTAMP = re.compile(r"\d{4}-?\d{2}-?\d{2}[ T]\d{1,2}:?\d{2}.*")
+
+
+def read_time(text: str, zone: ZoneInfo | None = None) -> int | None:
+    """Minutes after midnight, `MISSING_TIME` where there is none, None where it cannot be read.
+
+    >>> read_time("07:31"), read_time("7:05:59"), read_time("24:20"), read_time("451"), read_time("1465")
+    (451, 425, 1460, 451, 1465)
+    >>> read_time("2016-08-08 07:31:00"), read_time(""), read_time("-1"), read_time("soon")
+    (451, -1, -1, None)
+    """
+    text = text.strip()
+    if text in ("", "-1", "-1.0"):
+        return MISSING_TIME
+    if match := _MINUTES.fullmatch(text):
+        return _within_two_days(int(match[1]))
+    if match := _CLOCK.fullmatch(text):
+        hours, minutes, seconds = int(match[1]), int(match[2]), int(match[3] or 0)
+        return _within_two_days(60 * hours + minutes) if minutes < 60 and seconds < 60 else None
+    moment = _read_moment(text, zone) if _TIMESTAMP.fullmatch(text) else None
+    return 60 * moment.hour + moment.minute if moment else None
+
+
+def _within_two_days(minutes: int) -> int | None:
+    return minutes if minutes < LATEST_MINUTE else None
+
+
+def _read_moment(text: str, zone: ZoneInfo | None) -> datetime | None:
+    """A timestamp in local time; one with an offset needs the plan's time zone."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        return moment
+    return moment.astimezone(zone) if zone else None
+
+
+def read_date(text: str, zone: ZoneInfo | None = None) -> str | None:
+    """A calendar date as ISO text, "" where there is none, None where it cannot be read.
+
+    >>> read_date("20160808"), read_date("2016-08-08"), read_date("2016-08-08 07:31:00"), read_date("08/08/2016")
+    ('2016-08-08', '2016-08-08', '2016-08-08', None)
+    """
+    text = text.strip()
+    if not text:
+        return ""
+    if re.fullmatch(r"\d{8}|\d{4}-\d{2}-\d{2}", text):
+        try:
+            return date.fromisoformat(text).isoformat()
+        except ValueError:
+            return None
+    moment = _read_moment(text, zone) if _TIMESTAMP.fullmatch(text) else None
+    return moment.date().isoformat() if moment else None
+
+
+def read_location(text: str) -> str:
+    """A stop as it is named, without blanks around it; "" where there is none.
+
+    >>> read_location(" Žižkov, No. 3 "), read_location("-1")
+    ('Žižkov, No. 3', '')
+    """
+    text = text.strip()
+    return "" if text == "-1" else text
