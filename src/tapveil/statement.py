@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 from tapveil._version import __version__
 from tapveil.plan import EVERY_MODE, Plan, Table
 from tapveil.privacy.loss import Neighbours, table_loss
-from tapveil.privacy.rational import decimal_text
+from tapveil.privacy.rational import decimal_text, exp_above
 from tapveil.published import Field
 
 MANIFEST_VERSION = 1
@@ -121,12 +122,14 @@ def count_field(smallest: int) -> dict[str, Any]:
 
 
 def promise(plan: Plan) -> str:
-    """The promise, in a sentence."""
+    """The promise, without flattery: what exchanging one trip can change, at most."""
     epsilon, delta = decimal_text(plan.loss.epsilon), f"{float(plan.loss.delta):.3g}"
-    other = {"replace": "exchanged for any other trip", "add-remove": "left out or added"}[plan.privacy.neighbours]
+    bound = exp_above(plan.loss.epsilon)
+    factor = f"{ceil(bound):,}" if bound >= 100 else f"{ceil(100 * bound) / 100:g}"
     return (
         f"Trip counts with noise, differentially private for every single trip (epsilon = {epsilon}, delta = {delta}): "
-        f"had any one trip been {other}, the chance of any outcome would hardly have changed."
+        f"exchanging any one trip for any other makes no outcome more than e^{epsilon} (about {factor}) times "
+        f"as likely, up to a probability of {delta}. The smaller epsilon, the stronger the protection."
     )
 
 
@@ -166,7 +169,8 @@ def _what_it_is(plan: Plan) -> Iterator[str]:
 
 def _what_is_where(plan: Plan) -> Iterator[str]:
     opal = plan.release.layout == "opal"
-    yield f"`data/` holds {'the files `time`, `loc` and `time-loc`' if opal else 'one file per table'}, as CSV and Parquet;"
+    files = "the files `time`, `loc` and `time-loc`" if opal else "one file per table"
+    yield f"`data/` holds {files}, as CSV and Parquet;"
     if plan.release.synthetic:
         yield "`synthetic/` the same as rows, as many for each cell as its count says (not trips that took place);"
     yield "`datapackage.json` describes every column; `privacy.json` states the privacy parameters;"

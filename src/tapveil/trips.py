@@ -127,8 +127,7 @@ def _inspect(path: Path, delimiter: str) -> tuple[Format, tuple[str, ...], tuple
             schema = _parquet_schema(path)
             return "parquet", tuple(schema.names), tuple(_raw_type(field.type) for field in schema)
         names = _csv_header(path, start, delimiter)
-        texts: tuple[RawType, ...] = ("text",) * len(names)
-        return "csv", names, texts
+        return "csv", names, tuple("text" for _ in names)
     except PermissionError:
         raise TripDataError(f"no permission to read {path.name}") from None
 

@@ -7,19 +7,19 @@ they are never published.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from tapveil.coarsen import Areas, TimeBins
-from tapveil.plan import Plan
+from tapveil.plan import EVERY_MODE, Kind, Plan
 from tapveil.trips import UNKNOWN, RawType, TripFiles, read_date, read_location, read_time
 
 REFUSE_MISSING = -1
 REFUSE_UNREADABLE = -2
 
-Spelling = tuple[str, ...]
-"""A text as it stands in the files; with its row's mode before it where the mode decides what it means."""
+Understand = Callable[[str], str | None]
+"""The label of a spelling: "" where it means missing, None where it cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Column:
 
     name: str
     raw: RawType
-    kind: str
-    reads_mode: bool
-    understand: Callable[[Spelling], str | None]
-    """The label of a spelling: "" where it means missing, None where it cannot be read."""
+    kind: Kind
     missing: str | None
     """The label of a missing value; None where a row without one is refused."""
+    understand: Understand
+    for_mode: tuple[tuple[str, Understand], ...] = ()
+    """Modes whose spellings mean something else: stops that are looked up in another list."""
     fixed_labels: tuple[str, ...] = ()
     """Labels that the plan alone decides, in the order of their codes."""
 
@@ -46,6 +46,11 @@ class Column:
     def refuses(self) -> bool:
         """Whether a row can be refused for its value here: only a place or a label is taken as it comes."""
         return self.missing is None or (self.kind == "time" and self.raw in ("text", "integer"))
+
+    @property
+    def variants(self) -> list[Understand]:
+        """All ways to understand a spelling: the ordinary one, then those `for_mode`."""
+        return [self.understand, *(understand for _, understand in self.for_mode)]
 
 
 @dataclass(frozen=True)
@@ -72,52 +77,45 @@ def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
     zone = ZoneInfo(plan.source.timezone) if plan.source.timezone else None
     if kind == "time":
         bins = TimeBins(plan.coarsen.time_minutes)
-        return Column(name, raw, kind, False, _reads_time(bins, zone), bins.labels[0], bins.labels)
+        return Column(name, raw, kind, bins.labels[0], _reads_time(bins, zone), fixed_labels=bins.labels)
     if kind == "date":
-        read = _reads_label if plan.source.dates == "labels" else _reads_date(zone)
-        return Column(name, raw, kind, False, read, None)
+        return Column(name, raw, kind, None, str.strip if plan.source.dates == "labels" else _reads_date(zone))
     if kind == "location":
-        return Column(name, raw, kind, areas.by_mode, _reads_area(areas), UNKNOWN)
-    return Column(name, raw, kind, False, _reads_label, None if name == "mode" else UNKNOWN)
+        looked_up = tuple((mode, _reads_area(areas, mode)) for mode in areas.lookups if mode != EVERY_MODE)
+        return Column(name, raw, kind, UNKNOWN, _reads_area(areas, EVERY_MODE), looked_up)
+    return Column(name, raw, kind, None if name == "mode" else UNKNOWN, str.strip)
 
 
-def _reads_time(bins: TimeBins, zone: ZoneInfo | None) -> Callable[[Spelling], str | None]:
+def _reads_time(bins: TimeBins, zone: ZoneInfo | None) -> Understand:
     labels = bins.labels
 
-    def understand(spelling: Spelling) -> str | None:
-        minute = read_time(spelling[-1], zone)
+    def understand(text: str) -> str | None:
+        minute = read_time(text, zone)
         return None if minute is None else labels[bins.code(minute)]
 
     return understand
 
 
-def _reads_date(zone: ZoneInfo | None) -> Callable[[Spelling], str | None]:
-    return lambda spelling: read_date(spelling[-1], zone)
+def _reads_date(zone: ZoneInfo | None) -> Understand:
+    return lambda text: read_date(text, zone)
 
 
-def _reads_area(areas: Areas) -> Callable[[Spelling], str | None]:
-    def understand(spelling: Spelling) -> str:
-        mode = spelling[0].strip() if len(spelling) > 1 else ""
-        return areas.area(mode, read_location(spelling[-1]))
-
-    return understand
+def _reads_area(areas: Areas, mode: str) -> Understand:
+    return lambda text: areas.area(mode, read_location(text))
 
 
-def _reads_label(spelling: Spelling) -> str:
-    return spelling[-1].strip()
-
-
-def assign(column: Column, spellings: Iterable[Spelling]) -> tuple[Code, list[int]]:
-    """The codes of a column, and the code of each spelling."""
-    found = [column.understand(spelling) for spelling in spellings]
+def assign(column: Column, spellings: Sequence[str]) -> tuple[Code, list[list[int]]]:
+    """The codes of a column; and, for each variant of it, the code of each spelling."""
+    found = [[understand(spelling) for spelling in spellings] for understand in column.variants]
     labels = column.fixed_labels or _sorted_labels(column, found)
     position = {label: index for index, label in enumerate(labels)}
     code = Code(column, labels)
-    return code, [_code_of(label, code.missing, position) for label in found]
+    missing = code.missing
+    return code, [[_code_of(label, missing, position) for label in variant] for variant in found]
 
 
-def _sorted_labels(column: Column, found: Sequence[str | None]) -> tuple[str, ...]:
-    labels = {label for label in found if label}
+def _sorted_labels(column: Column, found: Sequence[Sequence[str | None]]) -> tuple[str, ...]:
+    labels = {label for variant in found for label in variant if label}
     if column.missing is not None:
         labels.add(column.missing)
     return tuple(sorted(labels))

@@ -139,9 +139,10 @@ class _Counting:
 
     def _code_spellings(self, columns: Sequence[Column], column: Column) -> Code:
         found: pa.Table = self.connection.sql(query.spellings_of_sql(columns, column)).to_arrow_table()
-        texts = [[str(value) for value in part.to_pylist()] for part in found.columns]
-        code, numbers = codes.assign(column, zip(*texts, strict=True))
-        coded = found.append_column("code", pa.array(numbers, pa.int32()))
+        code, variants = codes.assign(column, [str(spelling) for spelling in found.column(0).to_pylist()])
+        coded = found
+        for number, variant in enumerate(variants):
+            coded = coded.append_column(f"code_{number}", pa.array(variant, pa.int32()))
         self.connection.register("coded_spellings", coded)
         self._execute(f"CREATE TEMP TABLE {query.code_table(column)} AS SELECT * FROM coded_spellings")
         self.connection.unregister("coded_spellings")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -66,8 +67,9 @@ class Packing:
     def pack_sql(self, codes: Mapping[str, str]) -> list[str]:
         """An SQL expression for each word, from one for the code of each column."""
         terms: list[list[str]] = [[] for _ in range(self.words)]
+        type_ = "INTEGER" if prod(max(1, size) for size in self.sizes) < 2**31 else "BIGINT"
         for column, slot in self.slots.items():
-            terms[slot.word].append(f"CAST({codes[column]} AS BIGINT) * {slot.stride}")
+            terms[slot.word].append(f"CAST({codes[column]} AS {type_}) * {slot.stride}")
         return [" + ".join(word) for word in terms]
 
     def unpack_sql(self, words: Sequence[str]) -> dict[str, str]:

@@ -87,58 +87,67 @@ def _time_code_sql(value: str, raw: str, bin_minutes: int) -> str:
             f"CAST(CASE WHEN {value} IS NULL OR {value} = {MISSING_TIME} THEN 0 "
             f"WHEN {value} BETWEEN 0 AND {LATEST_MINUTE - 1} THEN {bin_} ELSE {REFUSE_UNREADABLE} END AS INTEGER)"
         )
-    minute = f"(60 * EXTRACT(hour FROM {value}) + EXTRACT(minute FROM {value}))"
-    return f"CAST(COALESCE(1 + {minute} // {bin_minutes}, 0) AS INTEGER)"
+    microsecond = f"epoch_us(TRY_CAST({value} AS TIME))"
+    return f"CAST(COALESCE(1 + {microsecond} // {bin_minutes * 60_000_000}, 0) AS INTEGER)"
 
 
 # --- coding -------------------------------------------------------------------------------------------------------
 
 
-def spelling_columns(column: Column) -> tuple[str, ...]:
-    """The columns whose texts together make a spelling."""
-    return ("mode", column.name) if column.reads_mode else (column.name,)
-
-
 def spellings_sql(columns: Sequence[Column]) -> str:
     """Every distinct spelling of every text column, in one pass; `set` tells them apart."""
-    texts = [column for column in columns if not column.arithmetic]
-    names = list(dict.fromkeys(name for column in texts for name in spelling_columns(column)))
-    sets = ", ".join(f"({_list(spelling_columns(column))})" for column in texts)
-    marks = _list(column.name for column in texts)
-    return f"SELECT GROUPING({marks}) AS set, {_list(names)} FROM trips GROUP BY GROUPING SETS ({sets})"
+    texts = _text_columns(columns)
+    names = ", ".join(texts)
+    sets = ", ".join(f"({name})" for name in texts)
+    return f"SELECT GROUPING({names}) AS set, {names} FROM trips GROUP BY GROUPING SETS ({sets})"
 
 
 def spellings_of_sql(columns: Sequence[Column], column: Column) -> str:
     """The spellings of one column."""
-    texts = [other for other in columns if not other.arithmetic]
-    grouped = set(spelling_columns(column))
-    mark = int("".join("0" if other.name in grouped else "1" for other in texts), base=2)
-    present = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in (*spelling_columns(column),))
-    return f"SELECT {_list(spelling_columns(column))} FROM spellings WHERE set = {mark} AND {present}"
+    texts, name = _text_columns(columns), quoted(column.name)
+    mark = int("".join("0" if text == name else "1" for text in texts), base=2)
+    return f"SELECT {name} AS spelling FROM spellings WHERE set = {mark} AND {name} IS NOT NULL"
+
+
+def _text_columns(columns: Sequence[Column]) -> list[str]:
+    return [quoted(column.name) for column in columns if not column.arithmetic]
 
 
 def code_table(column: Column) -> str:
-    """The name of the table that codes a column's spellings."""
+    """The name of the table that codes a column's spellings: `spelling`, and `code_0`, `code_1`, … for its variants."""
     return quoted(f"code_{column.name}")
 
 
 def coded_sql(codes: Sequence[Code]) -> str:
     """All rows, every column as its code."""
-    selected = ", ".join(f"{_code_sql(code)} AS {quoted(code.column.name)}" for code in codes)
+    modes = next((code for code in codes if code.column.name == "mode"), None)
+    selected = ", ".join(f"{_code_sql(code, modes)} AS {quoted(code.column.name)}" for code in codes)
     joins = " ".join(_join_sql(code.column) for code in codes if not code.column.arithmetic)
     return f"SELECT {selected} FROM trips {joins}"
 
 
-def _code_sql(code: Code) -> str:
+def _code_sql(code: Code, modes: Code | None) -> str:
     if code.column.arithmetic:
         return f"trips.{quoted(code.column.name)}"
-    return f"COALESCE({code_table(code.column)}.code, {code.missing})"
+    return f"COALESCE({_variant_sql(code.column, modes)}, {code.missing})"
+
+
+def _variant_sql(column: Column, modes: Code | None) -> str:
+    """The code of a row's spelling, by the variant that holds for the row's mode."""
+    table = code_table(column)
+    cases = [
+        f"WHEN {modes.labels.index(mode)} THEN {table}.code_{variant}"
+        for variant, (mode, _) in enumerate(column.for_mode, start=1)
+        if modes and mode in modes.labels
+    ]
+    if not (modes and cases):
+        return f"{table}.code_0"
+    return f"CASE {code_table(modes.column)}.code_0 {' '.join(cases)} ELSE {table}.code_0 END"
 
 
 def _join_sql(column: Column) -> str:
     table = code_table(column)
-    matches = " AND ".join(f"trips.{quoted(name)} = {table}.{quoted(name)}" for name in spelling_columns(column))
-    return f"LEFT JOIN {table} ON {matches}"
+    return f"LEFT JOIN {table} ON trips.{quoted(column.name)} = {table}.spelling"
 
 
 # --- counting -----------------------------------------------------------------------------------------------------
@@ -196,7 +205,7 @@ def refusal_sql(codes: Sequence[Code]) -> str:
         for index, code in enumerate(codes)
         if code.column.refuses
     )
-    return f"CAST(CASE {cases} ELSE 0 END AS BIGINT)" if cases else "CAST(0 AS BIGINT)"
+    return f"CAST(CASE {cases} ELSE 0 END AS INTEGER)" if cases else "0"
 
 
 def refusals_sql(first: CellSet) -> str:
@@ -216,7 +225,3 @@ def table_sql(packing: Packing, source: CellSet) -> str:
         f"SELECT {', '.join(words)}, CAST(sum(n) AS BIGINT) AS n "
         f"FROM (SELECT {selected}, n FROM counted WHERE {source.is_cell}) GROUP BY {', '.join(words)}"
     )
-
-
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(quoted(name) for name in names)
