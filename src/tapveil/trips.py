@@ -170,8 +170,8 @@ def _csv_header(path: Path, start: bytes, delimiter: str) -> tuple[str, ...]:
     try:
         with _open_text(path) as file:
             header = next(csv.reader(file, delimiter=delimiter, strict=True), [])
-    except (UnicodeDecodeError, csv.Error):
-        raise TripDataError(f"the first line of {path.name} is not a CSV header in UTF-8") from None
+    except csv.Error:
+        raise TripDataError(f"the first line of {path.name} is not a CSV header") from None
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise TripDataError(f"{path.name} is a damaged gzip file (was its transfer cut off?)") from None
     if not header:
@@ -180,9 +180,10 @@ def _csv_header(path: Path, start: bytes, delimiter: str) -> tuple[str, ...]:
 
 
 def _open_text(path: Path) -> IO[str]:
+    """The file as text. A later line that is not UTF-8 is for the engine to refuse, so it is not an error here."""
     if is_gzip(path):
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+        return gzip.open(path, "rt", encoding="utf-8-sig", errors="replace", newline="")
+    return path.open(encoding="utf-8-sig", errors="replace", newline="")
 
 
 # --- what a text means --------------------------------------------------------------------------------------------

@@ -89,11 +89,9 @@ def rounded_laplace(scale: Fraction, split: Fraction) -> NoiseTable:
         raise ValueError("split must lie in [−1/2, 1/2]")
     reach = _reach(scale)
     edges = [edge for k in range(-reach, reach + 1) for edge in (k - half, k + split)]
-    below = [_probability_below(edge, scale) for edge in [*edges, reach + half]]
-    weights = [(high - low) * TOTAL // _FINE for low, high in pairwise(below)]
-    # What truncation and rounding down left over goes where it is least in proportion: to the heaviest cell.
-    weights[weights.index(max(weights))] += TOTAL - sum(weights)
-    return _trimmed(-2 * reach, weights, steps_per_count=2)
+    # Rounding the distribution function, not the masses, keeps every tail right to one part in 2^64.
+    below = [0, *(_probability_below(edge, scale) * TOTAL // _FINE for edge in edges[1:]), TOTAL]
+    return _trimmed(-2 * reach, [high - low for low, high in pairwise(below)], steps_per_count=2)
 
 
 def _trimmed(first: int, weights: list[int], steps_per_count: int) -> NoiseTable:

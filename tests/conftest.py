@@ -1,0 +1,53 @@
+"""What tests share: small trips, small plans, and the real data where it is present."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tapveil.plan import Plan, preset_text
+
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+OPAL_COLUMNS = ("card_id", "trip_date", "mode", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location")
+STOPS = "stop_id,stop_name,postcode\n1001,First St,2000\n1002,Second St,2000\n1003,Third St,2010\n"
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    if not SHARED_DATA.exists():
+        pytest.skip("the real data is not beside this checkout (../shared/data)")
+    return SHARED_DATA
+
+
+def write_csv(path: Path, rows: Iterable[Sequence[object]], header: Sequence[str] = OPAL_COLUMNS) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+    return path
+
+
+def opal_text(**changes: str) -> str:
+    """The opal preset with some of its text replaced: `opal_text(**{"trips/*": "trips.csv"})`."""
+    text = preset_text("opal")
+    for old, new in changes.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def opal_plan(folder: Path, path: str = "trips.csv", **changes: str) -> Plan:
+    """The opal preset over a file in a folder, with a small lookup beside it."""
+    (folder / "stops.csv").write_text(STOPS, encoding="utf-8")
+    text = opal_text(**{"trips/*": path}, **changes)
+    (folder / "plan.toml").write_text(text, encoding="utf-8")
+    return Plan.read(folder / "plan.toml")
+
+
+BUS = ("308500001", "2016-08-08", "bus", "07:31", "1001", "07:55", "1003")
+TRAIN = ("308500002", "2016-08-09", "train", "08:02", "Central", "", "")

@@ -1,0 +1,245 @@
+"""The same trips in any order, in any files, of any format: the same exact counts as twenty lines of plain Python."""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+from collections import Counter
+from datetime import date, datetime, timedelta
+from datetime import time as clock_time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tapveil.counting.exact import Counted, ExactTable
+from tapveil.plan import Plan
+from tapveil.progress import Silent
+from tapveil.release import count
+from tests import reference
+from tests.conftest import OPAL_COLUMNS, opal_plan, write_csv
+
+DATES = st.sampled_from(["2016-08-08", "20160808", " 2016-08-09", "2016-13-01", "soon", "", "2024-02-29"])
+MODES = st.sampled_from(["bus", "train", " ferry ", "light,rail", ""])
+TIMES = st.one_of(
+    st.sampled_from(
+        ["", "-1", "07:31", "7:05", "23:59:59", "24:20", "47:59", "48:00", "12:61", "0", "1439", "1465", "2880", "x"]
+    ),
+    st.integers(0, 1439).map(lambda m: f"{m // 60:02d}:{m % 60:02d}"),
+)
+STOPS = st.sampled_from(
+    ["1001", "1002", "1003", "9999", "Central", 'The "Folly", No. 3', "Žižkov\n東門", " padded ", "-1", ""]
+)
+ROWS = st.lists(st.tuples(DATES, MODES, TIMES, STOPS, TIMES, STOPS), max_size=40)
+
+NAMES = OPAL_COLUMNS[1:]
+
+
+def cells(table: ExactTable) -> Counter[tuple[str, ...]]:
+    codes = table.packing.unpack(table.words)
+    columns = [[table.labels[name][code] for code in codes[name]] for name in table.packing.columns]
+    keys = list(zip(*columns, strict=True))
+    assert len(keys) == len(set(keys)), "a cell was counted in two rows"
+    return Counter(dict(zip(keys, table.counts.tolist(), strict=True)))
+
+
+def exact(plan: Plan) -> Counted:
+    return count(plan, memory="1GB", scratch=None, progress=Silent())
+
+
+def write_part(path: Path, rows: list[tuple[str, ...]], names: list[str]) -> None:
+    ordered = [[row[NAMES.index(name)] for name in names] for row in rows]
+    if path.suffix == ".parquet":
+        columns = {name: pa.array([row[i] or None for row in ordered], pa.string()) for i, name in enumerate(names)}
+        pq.write_table(pa.table(columns), path)
+        return
+    write_csv(path, ordered, names)
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(path.read_bytes()))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=ROWS, data=st.data())
+def test_counts_do_not_depend_on_order_files_or_format(rows: list[tuple[str, ...]], data: st.DataObject) -> None:
+    expected, refused = reference.count(rows)
+    shuffled = data.draw(st.permutations(rows))
+    parts = data.draw(st.integers(1, 4))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "trips").mkdir()
+        for part in range(parts):
+            suffix = data.draw(st.sampled_from([".csv", ".csv.gz", ".parquet"]))
+            names = list(data.draw(st.permutations(NAMES)))
+            write_part(folder / "trips" / f"{part}{suffix}", shuffled[part::parts], names)
+        counted = exact(opal_plan(folder, "trips/*"))
+    assert {name: cells(table) for name, table in counted.tables.items()} == expected
+    assert (counted.refusals.rows, counted.refusals.refused) == (len(rows), refused)
+
+
+TYPED_ROWS = st.lists(
+    st.tuples(
+        st.integers(0, 20).map(lambda day: date(2016, 8, 8) + timedelta(days=day)) | st.none(),
+        st.sampled_from(["bus", "train"]),
+        st.integers(0, 1439) | st.none(),
+        st.sampled_from(["1001", "1003", "Central"]) | st.none(),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+def typed_times(kind: str, day: date | None, minute: int | None) -> Any:
+    if minute is None:
+        return None
+    if kind == "time":
+        return clock_time(minute // 60, minute % 60)
+    moment = datetime.combine(day or date(1969, 12, 31), clock_time(minute // 60, minute % 60, 59))
+    return moment if kind.startswith("timestamp") else minute
+
+
+ARROW = {
+    "timestamp-s": pa.timestamp("s"),
+    "timestamp-ms": pa.timestamp("ms"),
+    "timestamp-us": pa.timestamp("us"),
+    "timestamp-ns": pa.timestamp("ns"),
+    "time": pa.time64("us"),
+    "int8-to-64": pa.int64(),
+    "uint16": pa.uint16(),
+    "int16": pa.int16(),
+    "double": pa.float64(),
+    "dictionary": pa.dictionary(pa.int8(), pa.string()),
+}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    rows=TYPED_ROWS, kind=st.sampled_from(sorted(ARROW)), date_type=st.sampled_from(["date", "integer", "timestamp"])
+)
+def test_typed_parquet_counts_as_its_text(rows: list[tuple[Any, ...]], kind: str, date_type: str) -> None:
+    texts = [
+        (str(day or ""), mode, "" if minute is None else str(minute), stop or "", "", "")
+        for day, mode, minute, stop in rows
+    ]
+    expected, refused = reference.count(texts)
+    on = [typed_times(kind, day, minute) for day, _, minute, _ in rows]
+    if kind == "dictionary":
+        on = [None if value is None else str(value) for value in on]
+    days = [row[0] for row in rows]
+    dates = {
+        "date": pa.array(days, pa.date32()),
+        "integer": pa.array([day and int(day.strftime("%Y%m%d")) for day in days], pa.int32()),
+        "timestamp": pa.array([day and datetime.combine(day, clock_time(5)) for day in days], pa.timestamp("us")),
+    }
+    table = pa.table(
+        {
+            "trip_date": dates[date_type],
+            "mode": pa.array([row[1] for row in rows]).dictionary_encode(),
+            "tap_on_time": pa.array(on, ARROW[kind]),
+            "tap_on_location": pa.array([row[3] for row in rows], pa.string()),
+            "tap_off_time": pa.nulls(len(rows), pa.timestamp("s")),
+            "tap_off_location": pa.nulls(len(rows), pa.string()),
+        }
+    )
+    with tempfile.TemporaryDirectory() as name:
+        pq.write_table(table, Path(name) / "trips.parquet")
+        counted = exact(opal_plan(Path(name), "trips.parquet"))
+    assert {name: cells(table) for name, table in counted.tables.items()} == expected
+    assert counted.refusals.refused == refused
+
+
+def test_a_cell_is_packed_into_as_many_words_as_it_needs(tmp_path: Path) -> None:
+    """Six free columns of 3 000 values each: 10^20 points, more than one 64-bit word holds."""
+    names = [f"c{index}" for index in range(6)]
+    rows = [[f"{row * (7, 11, 13, 17, 19, 23)[index] % 3000:04d}" for index in range(6)] for row in range(3000)]
+    write_csv(tmp_path / "trips.csv", rows + rows[:500], names)
+    columns = "\n".join(f'{name} = "{name}"' for name in names)
+    plan = Plan.parse(
+        f"""
+        [release]
+        name = "wide"
+        title = "Wide"
+        partition = []
+        [source]
+        path = "trips.csv"
+        [source.columns]
+        {columns}
+        [privacy]
+        unit = "trip"
+        neighbours = "replace"
+        mechanism = "sbh"
+        [[table]]
+        name = "all"
+        columns = {names}
+        epsilon = 1
+        delta = "1/8000000"
+        [[table]]
+        name = "some"
+        columns = ["c5", "c0"]
+        epsilon = 1
+        delta = "1/8000000"
+        """,
+        base=tmp_path,
+    )
+    counted = exact(plan)
+    everything = counted.tables["all"]
+    assert everything.packing.words == 2
+    assert cells(everything) == Counter(tuple(row) for row in rows + rows[:500])
+    assert cells(counted.tables["some"]) == Counter((row[5], row[0]) for row in rows + rows[:500])
+
+
+@pytest.mark.parametrize("zone", ["Australia/Sydney", "Europe/London"])
+def test_times_with_an_offset_are_read_in_the_plans_time_zone(tmp_path: Path, zone: str) -> None:
+    rows = [["2016-08-08T07:31:00+10:00", "train", "2016-08-08T07:31:00+10:00", "Central", "", ""]]
+    write_csv(tmp_path / "trips.csv", rows, NAMES)
+    counted = exact(opal_plan(tmp_path, **{'# timezone = "Australia/Sydney"': f'timezone = "{zone}"'}))
+    local = {"Australia/Sydney": ("2016-08-08", "07:30"), "Europe/London": ("2016-08-07", "22:30")}[zone]
+    assert cells(counted.tables["on_time"]) == Counter({("train", *local): 1})
+    instants = pa.array([datetime.fromisoformat(rows[0][0])], pa.timestamp("us", tz="UTC"))
+    table = pa.table([instants, ["train"], instants, ["Central"], instants, ["Town"]], names=list(NAMES))
+    pq.write_table(table, tmp_path / "trips.parquet")
+    counted = exact(opal_plan(tmp_path, "trips.parquet", **{'# timezone = "Australia/Sydney"': f'timezone = "{zone}"'}))
+    assert cells(counted.tables["on_time"]) == Counter({("train", *local): 1})
+
+
+def test_exact_counts_hide_when_printed(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips.csv", [["2016-08-08", "train", "07:31", "Central", "", ""]] * 7, NAMES)
+    counted = exact(opal_plan(tmp_path))
+    shown = repr(counted) + repr(counted.tables) + repr(counted.refusals) + str(counted.tables["on_time"])
+    assert "Central" not in shown
+    assert "7" not in shown
+
+
+def test_rows_are_refused_by_reason(tmp_path: Path) -> None:
+    good = ["2016-08-08", "train", "07:31", "Central", "", ""]
+    bad = [["never", *good[1:]], ["", *good[1:]], [good[0], "", *good[2:]], [*good[:2], "25:99", *good[3:]]]
+    write_csv(tmp_path / "trips.csv", [good] * 3 + bad, NAMES)
+    with (tmp_path / "trips.csv").open("ab") as file:
+        file.write(b"one,two\n" + b"caf\xe9,bus,07:31,x,,\n" + b"a,b,c,d,e,f,g,h\n")
+    refusals = exact(opal_plan(tmp_path)).refusals
+    assert dict(refusals.by_reason) == {
+        "date cannot be read": 1,
+        "date is missing": 1,
+        "mode is missing": 1,
+        "tap_on_time cannot be read": 1,
+        "line does not have the fields of the header": 2,
+        "line is not UTF-8": 1,
+    }
+    assert refusals.rows == 10
+
+
+def test_dates_may_be_free_labels(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips.csv", [["Mon", "train", "07:31", "Central", "", ""]], NAMES)
+    plan = opal_plan(tmp_path, **{'# dates = "labels"': 'dates = "labels"'})
+    assert cells(exact(plan).tables["on_time"]) == Counter({("train", "Mon", "07:30"): 1})
+
+
+def test_origin_by_destination_is_just_another_table(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips.csv", [["2016-08-08", "bus", "07:31", "1001", "07:40", "1003"]] * 2, NAMES)
+    changes = {'columns = ["tap_on_time"]': 'columns = ["tap_on_location", "tap_off_location"]'}
+    changes['partition = ["mode", "date"]'] = 'partition = ["date"]'
+    counted = exact(opal_plan(tmp_path, **changes))
+    assert cells(counted.tables["on_time"]) == Counter({("2016-08-08", "2000", "2010"): 2})

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tapveil import Plan, PlanError
+from tapveil.plan import preset_text, read_exact
+from tests.conftest import opal_text
+
+
+def test_the_opal_preset_is_the_papers_release() -> None:
+    plan = Plan.preset("opal")
+    assert [(t.columns, t.epsilon, t.delta) for t in plan.table] == [
+        (("tap_on_time",), 1, Fraction(1, 8_000_000)),
+        (("tap_on_location",), 1, Fraction(1, 8_000_000)),
+        (("tap_off_time",), 1, Fraction(1, 8_000_000)),
+        (("tap_off_location",), 1, Fraction(1, 8_000_000)),
+        (("tap_on_time", "tap_on_location"), 2, Fraction(1, 8_000_000)),
+        (("tap_off_time", "tap_off_location"), 2, Fraction(1, 8_000_000)),
+    ]
+    assert plan.release.partition == ("mode", "date")
+    assert plan.coarsen.time_minutes == 15
+    assert (plan.loss.epsilon, plan.loss.delta) == (8, Fraction(3, 4_000_000))
+    added = plan.loss_for("add-remove")
+    assert (added.epsilon, added.delta) == (4, Fraction(3, 8_000_000))
+
+
+def test_numbers_are_kept_exactly_as_written() -> None:
+    plan = Plan.parse(opal_text(**{"epsilon = 1\n": "epsilon = 0.1\n", '"1/8000000"': "1.25e-7"}))
+    assert plan.table[0].epsilon == Fraction(1, 10)
+    assert plan.table[0].delta == Fraction(1, 8_000_000)
+    assert read_exact(0.3) == Fraction(3, 10)
+    assert read_exact(Decimal("1e-30")) == Fraction(1, 10**30)
+
+
+def test_a_plan_is_frozen() -> None:
+    plan = Plan.preset("opal")
+    with pytest.raises(Exception, match="frozen"):
+        plan.table[0].epsilon = Fraction(9)  # type: ignore[misc]
+
+
+def test_the_digest_follows_the_meaning_not_the_spelling() -> None:
+    text = preset_text("opal")
+    same = text.replace('delta = "1/8000000"', "delta = 1.25e-7").replace("# The Opal release", "# Ours")
+    other = text.replace("epsilon = 2", "epsilon = 3", 1)
+    assert Plan.parse(same).digest == Plan.parse(text).digest
+    assert Plan.parse(other).digest != Plan.parse(text).digest
+
+
+MISTAKES = {
+    "unknown key": (
+        "epsilon = 1\n",
+        "epsilonn = 1\n",
+        "line 45, [[table]] on_time: unknown key `epsilonn`: did you mean `epsilon`?",
+    ),
+    "zero epsilon": ("epsilon = 1\n", "epsilon = 0\n", "line 45, [[table]] on_time: `epsilon`: must be above 0"),
+    "negative epsilon": ("epsilon = 1\n", "epsilon = -1\n", "`epsilon`: must be above 0"),
+    "tiny epsilon": ("epsilon = 1\n", "epsilon = 0.001\n", "epsilon must be at least 1/100"),
+    "NaN": ("epsilon = 1\n", "epsilon = nan\n", "`epsilon`: `NaN` is not a number"),
+    "infinite": ("epsilon = 1\n", "epsilon = inf\n", "`epsilon`: `Infinity` is not a number"),
+    "word": ("epsilon = 1\n", 'epsilon = "much"\n', "`epsilon`: `much` is not a number"),
+    "division by zero": ('delta = "1/8000000"', 'delta = "1/0"', "`delta`: `1/0` is not a number"),
+    "a switch for a number": ("epsilon = 1\n", "epsilon = true\n", "`epsilon`: expected a number"),
+    "delta of one": ('delta = "1/8000000"', "delta = 1", "`delta`: must be below 1"),
+    "delta above one": ('delta = "1/8000000"', "delta = 1.5", "`delta`: must be below 1"),
+    "zero delta": ('delta = "1/8000000"', "delta = 0", "`delta`: must be above 0"),
+    "delta finer than the noise table": ('delta = "1/8000000"', "delta = 1e-20", "delta must be at least 1e-15"),
+    "unknown table column": (
+        '["tap_on_time"]',
+        '["tap_on_tim"]',
+        "[[table]] on_time: unknown column `tap_on_tim`: did you mean `tap_on_time`?",
+    ),
+    "same table name": ('name = "on_location"', 'name = "on_time"', "table name `on_time` is used twice"),
+    "same columns": ('["tap_on_location"]', '["tap_on_time"]', "set of columns in a table `tap_on_time` is used twice"),
+    "column twice": (
+        '["tap_on_time"]',
+        '["tap_on_time", "tap_on_time"]',
+        "column of on_time `tap_on_time` is used twice",
+    ),
+    "partition column in a table": ('["tap_on_time"]', '["mode"]', "`mode` is already a partition column"),
+    "unknown partition column": (
+        'partition = ["mode", "date"]',
+        'partition = ["mode", "dat"]',
+        "[release] partition: unknown column `dat`: did you mean `date`?",
+    ),
+    "card in a table": ('mode = "mode"\n', 'mode = "mode"\ncard = "card_id"\n', None),
+    "unknown unit": ('unit = "trip"', 'unit = "tripp"', "[privacy] `unit`: must be 'trip': did you mean `trip`?"),
+    "silent privacy": ('unit = "trip"', 'unity = "trip"', "[privacy] unknown key `unity`: did you mean `unit`?"),
+    "bin of seven": ("time_minutes = 15", "time_minutes = 7", "[coarsen] `time_minutes`: must divide a day"),
+    "a column that is a number": ('mode = "mode"\n', "mode = 3\n", "[source.columns] `mode`: must be a text"),
+    "a column of two origins": ('mode = "mode"\n', 'mode = {column = "a", value = "b"}\n', "give either"),
+    "unknown zone": (
+        '# timezone = "Australia/Sydney"',
+        'timezone = "Australia/Sidney"',
+        "did you mean `Australia/Sydney`?",
+    ),
+    "share above one": (
+        'max_refused = "1 %"',
+        "max_refused = 3",
+        "[source] `max_refused`: must be a share between 0 and 1",
+    ),
+    "unknown layout": ('# layout = "opal"', 'layout = "opla"', "did you mean `opal`?"),
+    "broken TOML": ("[release]\n", "[release\n", "is not valid TOML"),
+    "key outside a section": ("[release]\n", "epsilon = 3\n[release]\n", "unknown key `epsilon`"),
+    "text for a list": ('columns = ["tap_on_time"]', 'columns = "tap_on_time"', "`columns`: must be a list"),
+    "name with a slash": ('name = "on_time"\n', 'name = "../on_time"\n', "`name`: must start with a letter"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "message"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_is_named_with_its_place(old: str, new: str, message: str | None) -> None:
+    text = preset_text("opal")
+    assert old in text
+    text = text.replace(old, new, 1)
+    if message is None:
+        text, message = text.replace('["tap_on_time"]', '["card"]', 1), "`card` tells people apart"
+    with pytest.raises(PlanError) as caught:
+        Plan.parse(text, where="plan.toml")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("plan.toml")
+
+
+def test_all_mistakes_are_named_at_once() -> None:
+    text = opal_text(**{"epsilon = 1\n": "epsilon = 0\n", "time_minutes = 15": "time_minutes = 7"})
+    with pytest.raises(PlanError, match="plan has 5 mistakes"):
+        Plan.parse(text)
+
+
+def test_the_opal_layout_fits_only_the_opal_tables() -> None:
+    free = {'columns = ["tap_on_time"]': 'columns = ["tap_on_location", "tap_off_location"]'}
+    assert Plan.parse(opal_text(**free))
+    with pytest.raises(PlanError, match='layout "opal" has no file for'):
+        Plan.parse(opal_text(**free, **{'# layout = "opal"': 'layout = "opal"'}))
+    with pytest.raises(PlanError, match='needs partition = \\["mode", "date"\\]'):
+        Plan.parse(opal_text(**{'# layout = "opal"': 'layout = "opal"', '["mode", "date"]': '["date"]'}))
+
+
+def test_a_lookup_by_mode_needs_a_mode() -> None:
+    text = opal_text(**{'mode = "mode"\n': "", '["mode", "date"]': '["date"]'})
+    with pytest.raises(PlanError, match="there is no `mode` column"):
+        Plan.parse(text)
+
+
+def test_columns_that_no_table_needs_are_not_read() -> None:
+    text = opal_text(**{'mode = "mode"\n': 'mode = "mode"\ncard = "card_id"\nage = "age_group"\n'})
+    plan = Plan.parse(text)
+    assert "card_id" not in plan.file_columns.values()
+    assert "age_group" not in plan.file_columns.values()
+
+
+@pytest.mark.parametrize("name", ["missing.toml", ".", "latin1.toml"])
+def test_a_plan_that_cannot_be_read_is_a_plan_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / "latin1.toml").write_bytes(b'title = "caf\xe9"')
+    with pytest.raises(PlanError):
+        Plan.read(tmp_path / name)
+
+
+def test_an_unknown_preset_is_named() -> None:
+    with pytest.raises(PlanError, match="there is no preset `opa`: did you mean `opal`"):
+        Plan.preset("opa")
