@@ -170,45 +170,50 @@ def _sync_one(path: Path) -> None:
 
 # --- the data package ---------------------------------------------------------------------------------------------
 
-_MEDIA = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
+_PARQUET = "application/vnd.apache.parquet"
 
 
 def _datapackage(folder: Path, plan: Plan, tables: Sequence[PublishedTable], created: date) -> dict[str, Any]:
-    """Frictionless Data Package, version 2."""
+    """Frictionless Data Package, version 2: a resource per CSV file, with its Parquet copy as an alternate."""
     by_name = {sheet.name: sheet for sheet in sheets(plan, tables)}
-    data = [path for path in _files(folder) if path.suffix in _MEDIA]
-    package = {
+    package: dict[str, Any] = {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
         "name": plan.release.name,
         "title": plan.release.title,
         "description": plan.release.description or statement.promise(plan),
         "created": f"{created.isoformat()}T00:00:00Z",
-        "resources": [_resource(folder, path, by_name[path.stem]) for path in data],
+        "resources": [_resource(folder, path, by_name[path.stem]) for path in _files(folder) if path.suffix == ".csv"],
     }
     if plan.release.publisher:
         package["contributors"] = [{"title": plan.release.publisher, "roles": ["publisher"]}]
     if plan.release.licence:
-        package["licenses"] = [{"title": plan.release.licence, "name": plan.release.licence}]
+        package["licenses"] = [{"name": plan.release.licence}]
     return package
 
 
-def _resource(folder: Path, path: Path, sheet: Sheet) -> dict[str, Any]:
-    relative = path.relative_to(folder)
-    synthetic = relative.parts[0] == "synthetic"
+def _resource(folder: Path, csv: Path, sheet: Sheet) -> dict[str, Any]:
+    synthetic = csv.parent.name == "synthetic"
     fields = [statement.field(field) for field in sheet.fields]
     schema: dict[str, Any] = {"fields": fields, "missingValues": []}
     if not synthetic:
         fields.append(statement.count_field(sheet.smallest))
         schema["primaryKey"] = [field.name for field in sheet.fields]
-    name = "-".join([*(["synthetic"] if synthetic else []), sheet.name, path.suffix[1:]])
     return {
-        "name": name,
+        "name": f"synthetic-{sheet.name}" if synthetic else sheet.name,
+        "type": "table",
         "title": f"{sheet.title} (synthetic rows)" if synthetic else sheet.title,
-        "path": relative.as_posix(),
+        **_file(folder, csv, "text/csv"),
+        "encoding": "utf-8",
+        "schema": schema,
+        "alternates": [_file(folder, csv.with_suffix(".parquet"), _PARQUET)],
+    }
+
+
+def _file(folder: Path, path: Path, mediatype: str) -> dict[str, Any]:
+    return {
+        "path": path.relative_to(folder).as_posix(),
         "format": path.suffix[1:],
-        "mediatype": _MEDIA[path.suffix],
-        **({"type": "table", "encoding": "utf-8"} if path.suffix == ".csv" else {}),
+        "mediatype": mediatype,
         "bytes": path.stat().st_size,
         "hash": f"sha256:{_sha256(path)}",
-        "schema": schema,
     }

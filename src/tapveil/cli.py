@@ -40,7 +40,9 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="The plan, a TOML file.", show_default=False)]
 Memory = Annotated[str, typer.Option(help="Most memory that counting may use; beyond it, it spills to disk.")]
-Scratch = Annotated[Path | None, typer.Option(help="Folder to spill to (encrypted). Default: the system's.")]
+Scratch = Annotated[
+    Path | None, typer.Option(help="Folder to spill to, in a subfolder of yours alone. Default: the system's.")
+]
 
 
 INTERRUPTED = 130

@@ -99,7 +99,7 @@ def _plan_text(file_format: Format) -> str:
 
 # --- places -------------------------------------------------------------------------------------------------------
 
-BUS_STOPS, STATIONS, WHARVES, TRAM_STOPS, POSTCODES = 6000, 170, 36, 23, 230
+BUS_STOPS, STATIONS, WHARVES, TRAM_STOPS, POSTCODES = 6000, 170, 36, 23, 180
 
 _FIRST = (
     "Ash Bell Cope Dun East Fern Glen Hazel Iron Kings Lark Mill North Oak Penn Quarry Rose Stone Thorn West".split()
@@ -190,7 +190,7 @@ def _places(random: np.random.Generator, modes: tuple[Mode, ...], mode: Ints) ->
     first = 0
     for index, each in enumerate(modes):
         rows = np.flatnonzero(mode == index)
-        popularity = np.cumsum(1 / (4 + np.arange(len(each.stops))) ** 0.8)
+        popularity = np.cumsum(1 / (4 + np.arange(len(each.stops))))
         places[rows] = first + np.searchsorted(popularity, random.random(len(rows)) * popularity[-1])
         first += len(each.stops)
     return places

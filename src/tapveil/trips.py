@@ -9,18 +9,20 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
+import io
 import re
 import zlib
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tapveil.csvlines import is_gzip, open_bytes
 from tapveil.errors import PlanError, TripDataError, did_you_mean
 from tapveil.plan import MINUTES_PER_DAY, Plan
 
@@ -155,11 +157,6 @@ def _raw_type(arrow: pa.DataType) -> RawType:
     return "text"
 
 
-def is_gzip(path: Path) -> bool:
-    """Whether a CSV file is to be read as gzip."""
-    return path.suffix.lower() == ".gz"
-
-
 def _csv_header(path: Path, start: bytes, delimiter: str) -> tuple[str, ...]:
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise TripDataError(f"{path.name} is UTF-16; save it as UTF-8")
@@ -168,7 +165,8 @@ def _csv_header(path: Path, start: bytes, delimiter: str) -> tuple[str, ...]:
     if not is_gzip(path) and start[:2] == b"\x1f\x8b":
         raise TripDataError(f"{path.name} is a gzip file; give its name the ending .gz")
     try:
-        with _open_text(path) as file:
+        # A later line that is not UTF-8 is left out when it is read: it is no error here.
+        with io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", errors="replace", newline="") as file:
             header = next(csv.reader(file, delimiter=delimiter, strict=True), [])
     except csv.Error:
         raise TripDataError(f"the first line of {path.name} is not a CSV header") from None
@@ -177,13 +175,6 @@ def _csv_header(path: Path, start: bytes, delimiter: str) -> tuple[str, ...]:
     if not header:
         raise TripDataError(f"the first line of {path.name} is empty; it must name the columns")
     return tuple(name.strip() for name in header)
-
-
-def _open_text(path: Path) -> IO[str]:
-    """The file as text. A later line that is not UTF-8 is for the engine to refuse, so it is not an error here."""
-    if is_gzip(path):
-        return gzip.open(path, "rt", encoding="utf-8-sig", errors="replace", newline="")
-    return path.open(encoding="utf-8-sig", errors="replace", newline="")
 
 
 # --- what a text means --------------------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
-"""Counting on DuckDB, embedded: bounded memory, spilling to an encrypted scratch file of the owner's."""
+"""Counting on DuckDB, embedded: bounded memory, spilling to a scratch folder that only the owner can enter."""
 
 from __future__ import annotations
 
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,14 +19,13 @@ from tapveil.counting import codes, query
 from tapveil.counting.codes import Code, Column
 from tapveil.counting.exact import Counted, ExactTable, Refusals
 from tapveil.counting.packing import Packing
+from tapveil.csvlines import CsvReading
 from tapveil.errors import EngineError, PlanError, TripDataError
 from tapveil.plan import Plan, Table
 from tapveil.progress import Reporter
 from tapveil.trips import TripFiles
 
 DEFAULT_MEMORY = "1GB"
-MALFORMED = "line does not have the fields of the header"
-NOT_UTF8 = "line is not UTF-8"
 
 
 def count(
@@ -44,7 +44,7 @@ def count(
 
 @contextmanager
 def _connection(memory: str, scratch: Path | None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A private database in memory; what spills is encrypted, in a folder only the owner can enter, and then gone."""
+    """A private database in memory; what spills goes to a folder that only the owner can enter, and is then gone."""
     if not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory):
         raise PlanError(f"--memory {memory} is not an amount such as 1GB or 800MB")
     with _scratch_folder(scratch) as spill, _translated_errors():
@@ -52,7 +52,6 @@ def _connection(memory: str, scratch: Path | None) -> Iterator[duckdb.DuckDBPyCo
             config={
                 "memory_limit": memory,
                 "temp_directory": spill,
-                "temp_file_encryption": True,
                 "autoinstall_known_extensions": False,
                 "autoload_known_extensions": False,
                 "preserve_insertion_order": False,
@@ -112,16 +111,15 @@ class _Counting:
 
     def run(self) -> Counted:
         columns = codes.columns(self.plan, self.files, self.areas)
-        self._execute(f"CREATE TEMP VIEW trips AS {query.trips_sql(self.plan, self.files, columns)}")
         with self.progress.stage("Reading values", self._done):
-            coded = self._code(columns)
+            trips = query.trips_sql(self.plan, self.files, columns)
+            coded = self._code(columns, trips)
         sets = self._sets(coded)
         with self.progress.stage("Counting trips", self._done):
-            self._execute(f"CREATE TEMP TABLE counted AS {query.counted_sql(coded, sets)}")
-        refusals = self._refusals(coded, sets[0])
+            lines = self._pass("counted", trips, query.counted_sql(coded, sets))
         with self.progress.stage("Adding up tables"):
             tables = {table.name: self._table(table, coded, sets) for table in self.plan.table}
-        return Counted(tables, refusals)
+        return Counted(tables, self._refusals(coded, sets[0], lines))
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         return self.connection.execute(sql)
@@ -129,9 +127,9 @@ class _Counting:
     def _done(self) -> float:
         return float(self.connection.query_progress()) / 100
 
-    def _code(self, columns: Sequence[Column]) -> list[Code]:
+    def _code(self, columns: Sequence[Column], trips: str) -> list[Code]:
         if not all(column.arithmetic for column in columns):
-            self._execute(f"CREATE TEMP TABLE spellings AS {query.spellings_sql(columns)}")
+            self._pass("spellings", trips, query.spellings_sql(columns))
         return [
             Code(column, column.fixed_labels) if column.arithmetic else self._code_spellings(columns, column)
             for column in columns
@@ -160,34 +158,30 @@ class _Counting:
         labels = {code.column.name: code.labels for code in coded if code.column.name in packing.columns}
         return ExactTable(table.name, packing, labels, words, _integers(cells, packing.words))
 
-    def _refusals(self, coded: Sequence[Code], first: query.CellSet) -> Refusals:
+    def _refusals(self, coded: Sequence[Code], first: query.CellSet, lines: Counter[str]) -> Refusals:
         reasons = codes.refusal_reasons(coded)
         by_reason = {reasons[number]: n for number, n in self._execute(query.refusals_sql(first)).fetchall()}
-        by_reason |= self._malformed_lines()
+        by_reason |= {reason: n for reason, n in lines.items() if n}
         accepted = self._execute(f"SELECT coalesce(sum(n), 0) FROM counted WHERE {first.is_cell}").fetchall()[0][0]
         return Refusals(int(accepted) + sum(by_reason.values()), by_reason)
 
-    def _malformed_lines(self) -> dict[str, int]:
-        """Lines that the CSV reader left out, by reason. One that swallowed the lines after it stops the run."""
-        if all(group.format == "parquet" for group in self.files.groups):
-            return {}
-        lines = (
-            "SELECT DISTINCT file_path, line, error_type = 'INVALID ENCODING' AS encoding, "
-            "error_type IN ('UNQUOTED VALUE', 'LINE SIZE OVER MAXIMUM') "
-            "AND contains(trim(csv_line, chr(10) || chr(13)), chr(10)) AS swallowing "
-            "FROM reject_errors JOIN reject_scans USING (scan_id, file_id)"
-        )
-        found = self._execute(
-            f"SELECT file_path, line, encoding, swallowing FROM ({lines}) ORDER BY swallowing DESC, 1, 2"
-        )
-        malformed: dict[tuple[str, int], str] = {}
-        for path, line, encoding, swallowing in found.fetchall():
-            if swallowing:
-                raise TripDataError(
-                    f"{Path(path).name}, line {line}: a quote is opened and not closed; correct that line"
-                )
-            malformed[path, line] = NOT_UTF8 if encoding else MALFORMED
-        return {reason: count for reason in (MALFORMED, NOT_UTF8) if (count := list(malformed.values()).count(reason))}
+    def _pass(self, name: str, trips: str, sql: str) -> Counter[str]:
+        """One pass over all files into a table; how many lines of CSV were left out, by reason."""
+        readings = [
+            CsvReading(group.paths, self.files.delimiter, len(group.names), query.used_fields(self.plan, group))
+            for group in self.files.groups
+            if group.format == "csv"
+        ]
+        numbers = [number for number, group in enumerate(self.files.groups) if group.format == "csv"]
+        for number, reading in zip(numbers, readings, strict=True):
+            self.connection.register(query.csv_view(number), reading.reader())
+        try:
+            self._execute(f"CREATE TEMP TABLE {name} AS WITH trips AS NOT MATERIALIZED ({trips}) {sql}")
+        except duckdb.Error:
+            for failure in (reading.failure for reading in readings if reading.failure):
+                raise failure from None
+            raise
+        return sum((reading.refused for reading in readings), start=Counter[str]())
 
 
 def _packing(columns: tuple[str, ...], coded: Sequence[Code]) -> Packing:

@@ -40,28 +40,28 @@ def literal(text: str) -> str:
 
 def trips_sql(plan: Plan, files: TripFiles, columns: Sequence[Column]) -> str:
     """All rows of all files, the used columns only, each as its spelling or, for typed times, as its code."""
-    return " UNION ALL ".join(_group_sql(plan, files, group, columns) for group in files.groups)
+    return " UNION ALL ".join(_group_sql(plan, group, number, columns) for number, group in enumerate(files.groups))
 
 
-def _group_sql(plan: Plan, files: TripFiles, group: FileGroup, columns: Sequence[Column]) -> str:
+def _group_sql(plan: Plan, group: FileGroup, number: int, columns: Sequence[Column]) -> str:
     selected = ", ".join(f"{_value_sql(plan, group, column)} AS {quoted(column.name)}" for column in columns)
-    return f"SELECT {selected} FROM {_scan_sql(files, group)}"
+    return f"SELECT {selected} FROM {_scan_sql(group, number)}"
 
 
-def _scan_sql(files: TripFiles, group: FileGroup) -> str:
-    paths = "[" + ", ".join(literal(str(path)) for path in group.paths) + "]"
-    if group.format == "parquet":
-        return f"read_parquet({paths}, binary_as_string = true)"
-    fields = ", ".join(f"{_field(index)}: 'VARCHAR'" for index in range(len(group.names)))
-    return (
-        f"read_csv({paths}, columns = {{{fields}}}, auto_detect = false, header = true, store_rejects = true, "
-        f"""delim = {literal(files.delimiter)}, quote = '"', escape = '"')"""
-    )
+def _scan_sql(group: FileGroup, number: int) -> str:
+    if group.format == "csv":
+        return csv_view(number)
+    return "read_parquet([" + ", ".join(literal(str(path)) for path in group.paths) + "], binary_as_string = true)"
 
 
-def _field(index: int) -> str:
-    """CSV columns are read by position, so that what the file calls them cannot matter."""
-    return f"field_{index}"
+def csv_view(number: int) -> str:
+    """Under which name the engine finds the CSV files of a group; their columns are `field_0`, `field_1`, …"""
+    return f"csv_{number}"
+
+
+def used_fields(plan: Plan, group: FileGroup) -> list[int]:
+    """The positions of the columns of a CSV file that are read."""
+    return sorted({group.names.index(theirs) for theirs in plan.file_columns.values()})
 
 
 def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
@@ -69,7 +69,7 @@ def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
     if source.column is None:
         return literal(source.value or "")
     index = group.names.index(source.column)
-    value = quoted(source.column) if group.format == "parquet" else _field(index)
+    value = quoted(source.column) if group.format == "parquet" else f"field_{index}"
     if group.types[index] == "instant" and column.kind in ("time", "date"):
         value = f"timezone({literal(plan.source.timezone or '')}, {value})"
     if column.arithmetic:

@@ -1,0 +1,355 @@
+"""The whole path, through the command line, as a publisher walks it."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import frictionless
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import tapveil
+from tapveil.demo import make_city
+from tapveil.plan import Plan
+from tapveil.progress import Silent
+from tapveil.release import count
+from tests.conftest import opal_plan, write_csv
+
+TABLES = ["on_time", "on_location", "off_time", "off_location", "on_time_location", "off_time_location"]
+
+
+def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tapveil", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Port Vesper at its default size, released by the demo command."""
+    folder = tmp_path_factory.mktemp("demo") / "city"
+    done = run("demo", folder)
+    assert done.returncode == 0, done.stderr
+    assert str(folder / "published") in done.stdout
+    return folder
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_demo_has_56_parts_and_6_tables(city: Path) -> None:
+    counted = count(Plan.read(city / "plan.toml"), memory="1GB", scratch=None, progress=Silent())
+    assert sorted(counted.tables) == sorted(TABLES)
+    for table in counted.tables.values():
+        codes = table.packing.unpack(table.words)
+        assert len(set(zip(codes["mode"].tolist(), codes["date"].tolist(), strict=True))) == 56
+    published = rows(city / "published" / "data" / "on_location.csv")
+    assert len({(row["mode"], row["date"]) for row in published}) == 56
+
+
+def test_the_manifest_states_the_papers_parameters(city: Path) -> None:
+    manifest = json.loads((city / "published" / "privacy.json").read_text())
+    assert (manifest["epsilon"], manifest["delta"]) == (8, 7.5e-7)
+    assert manifest["exact"] == {"epsilon": "8", "delta": "3/4000000"}
+    assert [table["scale"] for table in manifest["tables"]] == [2, 2, 2, 2, 1, 1]
+    thresholds = [f"{table['threshold']:.10f}" for table in manifest["tables"]]
+    assert thresholds == ["34.1761985604"] * 4 + ["17.5880992802"] * 2
+
+
+def test_the_folder_is_whole(city: Path) -> None:
+    folder = city / "published"
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    data = {f"data/{table}.{kind}" for table in TABLES for kind in ("csv", "parquet")}
+    assert names == data | {"README.md", "SHA256SUMS", "datapackage.json", "privacy.json"}
+    sums = dict(reversed(line.split("  ")) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    assert sums.keys() == names - {"SHA256SUMS"}
+    for name, digest in sums.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+
+
+def test_the_data_package_is_valid(city: Path) -> None:
+    descriptor = city / "published" / "datapackage.json"
+    package = json.loads(descriptor.read_text())
+    assert package["$schema"].endswith("/2.0/datapackage.json")
+    listed = [*package["resources"], *(other for each in package["resources"] for other in each["alternates"])]
+    assert len(listed) == 12
+    for resource in listed:
+        file = city / "published" / resource["path"]
+        assert resource["bytes"] == file.stat().st_size
+        assert resource["hash"] == "sha256:" + hashlib.sha256(file.read_bytes()).hexdigest()
+    report = frictionless.validate(str(descriptor))
+    assert report.valid, report.flatten(["type", "note"])[:5]
+
+
+def test_counts_are_sorted_possible_and_alike_in_csv_and_parquet(city: Path) -> None:
+    for name in TABLES:
+        csv_rows = rows(city / "published" / "data" / f"{name}.csv")
+        keys = [tuple(value for column, value in row.items() if column != "count") for row in csv_rows]
+        assert keys == sorted(set(keys))
+        assert min(int(row["count"]) for row in csv_rows) == (18 if name.endswith("time_location") else 34)
+        parquet = pq.read_table(city / "published" / "data" / f"{name}.parquet").to_pylist()
+        assert [{key: str(value) for key, value in row.items()} for row in parquet] == csv_rows
+
+
+def test_odd_names_come_through(city: Path) -> None:
+    places = {row["tap_on_location"] for row in rows(city / "published" / "data" / "on_location.csv")}
+    assert {"東門", 'The "Folly"', "O'Connell St, North", "Vesper Quay, No. 3 Wharf", "UNKNOWN"} <= places
+    times = {row["tap_off_time"] for row in rows(city / "published" / "data" / "off_time.csv")}
+    assert {"-1", "00:15", "07:30"} <= times
+
+
+def test_nothing_of_a_card_or_a_suppressed_place_is_in_the_folder(tmp_path: Path) -> None:
+    """A place with one trip, its card, its file: none of their texts may be in any byte of the folder."""
+    crowd = [("77000001", "2016-08-08", "train", "08:00", "Central", "08:20", "Town Hall")] * 500
+    rare = [("99887766", "2016-08-08", "train", "03:33", "Secret Siding", "03:50", "Hidden Halt")]
+    write_csv(tmp_path / "whose-export-0815.csv", crowd + rare)
+    opal_plan(tmp_path, "whose-export-0815.csv", **{"# synthetic": "synthetic"})
+    done = run("release", "plan.toml", "-o", "published", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    everything = b"".join(path.read_bytes() for path in (tmp_path / "published").rglob("*") if path.is_file())
+    names = " ".join(str(path) for path in (tmp_path / "published").rglob("*"))
+    for secret in ("99887766", "77000001", "Secret", "Hidden", "03:30", "whose-export"):
+        assert secret.encode() not in everything, secret
+        assert secret not in names + done.stdout + done.stderr
+    assert b"Central" in everything
+
+
+def test_a_part_with_nothing_published_leaves_no_trace(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips.csv", [("1", "2016-08-08", "ferry", "08:00", "Quay", "08:20", "Pier")] * 3)
+    opal_plan(tmp_path)
+    assert run("release", "plan.toml", "-o", "published", cwd=tmp_path).returncode == 0
+    assert not any(b"ferry" in path.read_bytes() for path in (tmp_path / "published").rglob("*") if path.is_file())
+    assert rows(tmp_path / "published" / "data" / "on_time.csv") == []
+
+
+def test_two_releases_differ_but_not_by_much(city: Path, tmp_path: Path) -> None:
+    plan = Plan.read(city / "plan.toml")
+    one, two = (tapveil.release(plan, tmp_path / name) for name in ("one", "two"))
+    first, second = (release.sheet("on_location") for release in (one, two))
+    assert not first.equals(second)
+    totals = [int(np.sum(table.column("count").to_numpy())) for table in (first, second)]
+    assert abs(totals[0] - totals[1]) < 0.01 * totals[0]
+
+
+def test_the_opal_layout_is_the_published_one(city: Path, tmp_path: Path, shared_data: Path) -> None:
+    text = (city / "plan.toml").read_text().replace("# layout", "layout")
+    release = tapveil.release(Plan.parse(text, base=city), tmp_path / "published")
+    headers = {path.stem: path.read_text().splitlines()[0] for path in (release.path / "data").glob("*.csv")}
+    real = (shared_data / "opal" / "loc_20160808-14.csv").read_text().splitlines()[0]
+    assert headers == {"time": "mode,date,tap,time,count", "loc": real, "time-loc": "mode,date,tap,time,loc,count"}
+    places = rows(release.path / "data" / "loc.csv")
+    assert {row["tap"] for row in places} == {"on", "off"}
+    assert all(row["date"].isdigit() and len(row["date"]) == 8 for row in places)
+    assert [tuple(row.values())[:4] for row in places] == sorted(tuple(row.values())[:4] for row in places)
+    assert frictionless.validate(str(release.path / "datapackage.json")).valid
+
+
+def test_synthetic_rows_are_the_counts_again(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips.csv", [("1", "2016-08-08", "train", "08:00", "A", "08:20", "B, C")] * 90)
+    release = tapveil.release(opal_plan(tmp_path, **{"# synthetic": "synthetic"}), tmp_path / "published")
+    for name in TABLES:
+        counts = rows(release.path / "data" / f"{name}.csv")
+        copies = rows(release.path / "synthetic" / f"{name}.csv")
+        expected = [{k: v for k, v in row.items() if k != "count"} for row in counts for _ in range(int(row["count"]))]
+        assert copies == expected
+        assert pq.read_metadata(release.path / "synthetic" / f"{name}.parquet").num_rows == len(expected)
+    assert frictionless.validate(str(release.path / "datapackage.json")).valid
+
+
+def test_same_seed_same_city(tmp_path: Path) -> None:
+    for name, seed in (("one", 5), ("two", 5), ("three", 6)):
+        make_city(tmp_path / name, trips=3000, seed=seed)
+    one, two, three = (
+        {
+            path.relative_to(tmp_path / name): path.read_bytes()
+            for path in (tmp_path / name).rglob("*.*")
+            if path.is_file()
+        }
+        for name in ("one", "two", "three")
+    )
+    assert one == two
+    assert one != three
+
+
+def test_csv_and_parquet_cities_are_the_same_city(tmp_path: Path) -> None:
+    counts = []
+    for kind in ("csv", "parquet"):
+        plan = Plan.read(make_city(tmp_path / kind, trips=20_000, file_format=kind))  # type: ignore[arg-type]
+        counted = count(plan, memory="1GB", scratch=None, progress=Silent())
+        counts.append({name: sorted(table.counts.tolist()) for name, table in counted.tables.items()})
+        assert 0 < counted.refusals.refused < 0.01 * counted.refusals.rows
+    # text can also garble a time, which a typed file cannot: the broken rows differ, nothing else
+    assert len(counts[0]["on_location"]) == len(counts[1]["on_location"])
+
+
+def test_real_bike_trips_are_released_without_who_made_them(tmp_path: Path, shared_data: Path) -> None:
+    source = shared_data / "bikeshare" / "JC-201510-citibike-tripdata.csv"
+    plan = f"""
+[release]
+name = "bikes"
+title = "Bike trips by day"
+[source]
+path = "{source}"
+[source.columns]
+mode = {{ value = "bike" }}
+date = "Start Time"
+tap_on_time = "Start Time"
+tap_on_location = "Start Station Name"
+tap_off_time = "Stop Time"
+tap_off_location = "End Station Name"
+[coarsen]
+time_minutes = 60
+[privacy]
+unit = "trip"
+neighbours = "replace"
+mechanism = "sbh"
+[[table]]
+name = "on_location"
+columns = ["tap_on_location"]
+epsilon = 2
+delta = "1/8000000"
+[[table]]
+name = "on_time"
+columns = ["tap_on_time"]
+epsilon = 2
+delta = "1/8000000"
+[[table]]
+name = "trips"
+columns = ["tap_on_location", "tap_off_location"]
+epsilon = 4
+delta = "1/8000000"
+"""
+    (tmp_path / "plan.toml").write_text(plan)
+    checked = run("check", "plan.toml", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stderr
+    assert "19,264 rows read, 0 of them refused" in checked.stdout
+    done = run("release", "plan.toml", "-o", "published", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    places = rows(tmp_path / "published" / "data" / "on_location.csv")
+    assert {row["mode"] for row in places} == {"bike"}
+    assert "Grove St PATH" in {row["tap_on_location"] for row in places}
+    everything = b"".join(path.read_bytes() for path in (tmp_path / "published").rglob("*") if path.is_file())
+    words = everything + (done.stdout + done.stderr + checked.stdout).encode()
+    for secret in (b"Birth", b"Gender", b"Bike ID", b"User Type", b"Subscriber", b"Customer", b"24470"):
+        assert secret not in words
+    years = {row["Birth Year"] for row in rows(source)} - {""}
+    values = {
+        value
+        for name in ("on_location", "on_time", "trips")
+        for row in rows(tmp_path / "published" / "data" / f"{name}.csv")
+        for key, value in row.items()
+        if key != "count"
+    }
+    assert not years & values
+
+
+def test_a_domain_of_a_million_million_points(tmp_path: Path) -> None:
+    """Four free columns of 1 000 values, a million rows: the cost follows the rows, not the domain."""
+    random = np.random.default_rng(1)
+    columns = {name: pa.array(np.char.mod("v%03d", random.zipf(1.3, 1_000_000) % 1000)) for name in "abcd"}
+    pq.write_table(pa.table(columns), tmp_path / "trips.parquet")
+    plan = """
+[release]
+name = "wide"
+title = "Wide"
+partition = []
+[source]
+path = "trips.parquet"
+[source.columns]
+a = "a"
+b = "b"
+c = "c"
+d = "d"
+[privacy]
+unit = "trip"
+neighbours = "replace"
+mechanism = "sbh"
+[[table]]
+name = "all"
+columns = ["a", "b", "c", "d"]
+epsilon = 1
+delta = "1/8000000"
+"""
+    release = tapveil.release(Plan.parse(plan, base=tmp_path), tmp_path / "published")
+    published = release.sheet("all")
+    assert 100 < published.num_rows < 1_000_000
+    assert published.column_names == ["a", "b", "c", "d", "count"]
+
+
+def test_check_says_what_would_survive(tmp_path: Path) -> None:
+    crowd = [("1", "2016-08-08", "train", "08:00", "Central", "08:20", "Town Hall")] * 100
+    scattered = [
+        ("1", "2016-08-08", "train", f"{hour:02d}:{minute:02d}", f"S{minute}", "", "")
+        for hour in range(24)
+        for minute in range(60)
+    ]
+    broken = [("1", "never", "train", "08:00", "Central", "08:20", "Town Hall")] * 2
+    write_csv(tmp_path / "trips.csv", crowd + scattered + broken)
+    opal_plan(tmp_path)
+    done = run("check", "plan.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "internal: not private" in done.stdout
+    assert "tap_on_time × tap_on_location would publish 6 % of trips: use wider bins or larger areas" in done.stdout
+    assert "2  date cannot be read" in done.stdout
+    data: dict[str, Any] = json.loads(run("check", "plan.toml", "--json", cwd=tmp_path).stdout)
+    assert data["data"]["notice"] == "internal: not private"
+    tables = {table["name"]: table for table in data["data"]["tables"]}
+    assert tables["on_time"]["trips"] == len(crowd) + len(scattered)
+    assert tables["on_time_location"]["expected_cells"] == pytest.approx(1, abs=0.01)
+    # 1 440 single trips in cells of their own, one cell of 100
+    assert tables["on_time_location"]["density"]["50"] == pytest.approx(1 / tables["on_time_location"]["cells"])
+    only = json.loads(run("check", "plan.toml", "--json", "--plan-only", cwd=tmp_path).stdout)
+    assert only["data"] is None
+    assert only["cost"]["epsilon"] == 8
+
+
+def test_the_preset_can_be_written_out_and_read_back(tmp_path: Path) -> None:
+    assert run("plan", "opal", "-o", "mine.toml", cwd=tmp_path).returncode == 0
+    assert Plan.read(tmp_path / "mine.toml").digest == Plan.preset("opal").digest
+    assert Plan.parse(run("plan", "opal").stdout).digest == Plan.preset("opal").digest
+    assert run("plan", "opal", "-o", "mine.toml", cwd=tmp_path).returncode == 2
+    assert run("plan", "opl").returncode == 2
+
+
+def test_counting_spills_within_its_memory(tmp_path: Path) -> None:
+    """Two million cells in 60 MB: it takes the disk, and leaves nothing there."""
+    random = np.random.default_rng(2)
+    columns = {name: pa.array(np.char.mod("%06d", random.integers(0, 3000, 2_000_000))) for name in "ab"}
+    pq.write_table(pa.table(columns), tmp_path / "trips.parquet")
+    plan = Plan.parse(
+        """
+[release]
+name = "wide"
+title = "Wide"
+partition = []
+[source]
+path = "trips.parquet"
+[source.columns]
+a = "a"
+b = "b"
+[privacy]
+unit = "trip"
+neighbours = "replace"
+mechanism = "sbh"
+[[table]]
+name = "all"
+columns = ["a", "b"]
+epsilon = 1
+delta = "1/8000000"
+""",
+        base=tmp_path,
+    )
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    counted = count(plan, memory="60MB", scratch=scratch, progress=Silent())
+    assert int(counted.tables["all"].counts.sum()) == 2_000_000
+    assert list(scratch.iterdir()) == []
