@@ -1,3 +1,61 @@
-from tapveil.cli import main
+"""The way in: catch every end, interruptions first, and only then load the rest."""
 
-main()
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+INTERRUPTED = 130
+UNEXPECTED = 4
+
+_signalled = False
+
+
+def main() -> None:
+    """Run the command line; turn every way it can end into a message and an exit code."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    try:
+        from tapveil.cli import app
+        from tapveil.errors import TapveilError
+
+        app(prog_name="tapveil")
+    except (KeyboardInterrupt, SystemExit, Exception) as error:
+        # A signal can surface as almost any error, depending on whose code it met.
+        if _signalled or isinstance(error, KeyboardInterrupt):
+            _say("interrupted; nothing was published")
+            # Everything has been cleaned up by now; Python's own way out may end in the signal's code instead of ours.
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)
+        if isinstance(error, SystemExit):
+            raise
+        if isinstance(error, TapveilError):
+            _fail(str(error), error.exit_code)
+        if os.environ.get("TAPVEIL_DEBUG"):
+            raise
+        _fail(
+            f"something unexpected went wrong ({type(error).__name__}). Details may hold private values and are not "
+            "shown; set TAPVEIL_DEBUG=1 to see them yourself, and never post them",
+            UNEXPECTED,
+        )
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    global _signalled
+    _signalled = True
+    raise KeyboardInterrupt
+
+
+def _fail(message: str, code: int) -> None:
+    _say(message)
+    sys.exit(code)
+
+
+def _say(message: str) -> None:
+    print(f"tapveil: {message}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -7,12 +7,8 @@ failed, 130 interrupted. Errors go to standard error; never a traceback, never a
 from __future__ import annotations
 
 import json
-import os
-import signal
-import sys
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -23,7 +19,7 @@ from tapveil import plan as planning
 from tapveil import screen, statement
 from tapveil._version import __version__
 from tapveil.counting.duckdb import DEFAULT_MEMORY
-from tapveil.errors import EngineError, PlanError, TapveilError
+from tapveil.errors import PlanError
 from tapveil.plan import Plan
 from tapveil.progress import for_console
 from tapveil.release import release as release_folder
@@ -38,14 +34,13 @@ app = typer.Typer(
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="The plan, a TOML file.", show_default=False)]
+PlanFile = Annotated[
+    Path, typer.Argument(metavar="PLAN", help="The plan, a TOML file.", show_default=False, readable=False)
+]
 Memory = Annotated[str, typer.Option(help="Most memory that counting may use; beyond it, it spills to disk.")]
 Scratch = Annotated[
     Path | None, typer.Option(help="Folder to spill to, in a subfolder of yours alone. Default: the system's.")
 ]
-
-
-INTERRUPTED = 130
 
 
 def _version(wanted: bool) -> None:
@@ -146,33 +141,3 @@ def release(
     published = release_folder(plan, output, memory=memory, scratch=scratch, progress=for_console(err))
     screen.show_release(out, plan, published)
     out.print(f"Rows that cannot be read were left out; only you can see how many: tapveil check {plan_file}")
-
-
-def main() -> None:
-    """Run the command line; turn every way it can end into a message and an exit code."""
-    signal.signal(signal.SIGTERM, _terminated)
-    try:
-        app()
-    except TapveilError as error:
-        _fail(str(error), error.exit_code)
-    except (KeyboardInterrupt, SystemExit) as error:
-        if isinstance(error, SystemExit) and error.code != INTERRUPTED:
-            raise
-        _fail("interrupted; nothing was published", INTERRUPTED)
-    except Exception as error:
-        if os.environ.get("TAPVEIL_DEBUG"):
-            raise
-        _fail(
-            f"something unexpected went wrong ({type(error).__name__}). Details may hold private values and are not "
-            "shown; set TAPVEIL_DEBUG=1 to see them yourself, and never post them",
-            EngineError.exit_code,
-        )
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    err.print(f"tapveil: {message}", markup=False)
-    sys.exit(code)
-
-
-def _terminated(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

@@ -70,7 +70,7 @@ class CsvReading:
     used: Sequence[int]
     """Which of them are read; batches name them `field_…`."""
     refused: Counter[str] = field(default_factory=Counter)
-    failure: TapveilError | None = None
+    failure: BaseException | None = None
     """What went wrong, for the caller: an engine between us would bury it."""
 
     def reader(self) -> pa.RecordBatchReader:
@@ -83,7 +83,7 @@ class CsvReading:
             try:
                 with open_bytes(path) as file:
                     yield from self._file_batches(path, file, schema)
-            except TapveilError as error:
+            except (TapveilError, KeyboardInterrupt) as error:
                 self.failure = error
                 raise
             except (pa.ArrowInvalid, EOFError, OSError, zlib.error) as error:

@@ -87,16 +87,22 @@ def _translated_errors() -> Iterator[None]:
         raise EngineError(
             "not enough memory (or scratch space) to count; raise --memory, or give --scratch a larger disk"
         ) from None
-    except duckdb.InterruptException:
-        raise KeyboardInterrupt from None
-    except duckdb.IOException as error:
+    except duckdb.Error as error:
         if "No space left" in str(error):
             raise EngineError("the scratch disk is full; point --scratch to a larger one") from None
-        raise TripDataError("a trip file could not be read to its end; is one damaged, or being written?") from None
-    except (duckdb.InvalidInputException, duckdb.ConversionException, duckdb.OutOfRangeException):
-        raise TripDataError("a trip file could not be read to its end; is one damaged, or of another format?") from None
-    except duckdb.Error as error:
         raise EngineError(f"DuckDB could not count the trips ({type(error).__name__})") from None
+    except RuntimeError as error:
+        if "interrupted" in str(error):
+            raise KeyboardInterrupt from None
+        raise
+
+
+_ENGINE_FAULTS = (
+    duckdb.OutOfMemoryException,
+    duckdb.InterruptException,
+    duckdb.InternalException,
+    duckdb.FatalException,
+)
 
 
 @dataclass(frozen=True)
@@ -177,10 +183,12 @@ class _Counting:
             self.connection.register(query.csv_view(number), reading.reader())
         try:
             self._execute(f"CREATE TEMP TABLE {name} AS WITH trips AS NOT MATERIALIZED ({trips}) {sql}")
-        except duckdb.Error:
+        except duckdb.Error as error:
             for failure in (reading.failure for reading in readings if reading.failure):
                 raise failure from None
-            raise
+            if isinstance(error, _ENGINE_FAULTS) or "No space left" in str(error):
+                raise
+            raise TripDataError("a trip file could not be read to its end; is one damaged, or being written?") from None
         return sum((reading.refused for reading in readings), start=Counter[str]())
 
 
