@@ -25,7 +25,7 @@ def main() -> None:
     except (KeyboardInterrupt, SystemExit, Exception) as error:
         # A signal can surface as almost any error, depending on whose code it met.
         if _signalled or isinstance(error, KeyboardInterrupt):
-            _say("interrupted; nothing was published")
+            _say("interrupted (a published folder is either whole or not there)")
             # Everything has been cleaned up by now; Python's own way out may end in the signal's code instead of ours.
             sys.stderr.flush()
             os._exit(INTERRUPTED)

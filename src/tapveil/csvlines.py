@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
@@ -37,26 +39,38 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 class _CountingFile(io.RawIOBase):
-    """A file that counts the line ends that pass through it."""
+    """A file that counts the lines that pass through it, other than empty ones."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self.line_ends = 0
-        self._last = b"\n"
+        self._read = 0
+        self._last_end = -1
+        self._last_byte = 0
+        self._ended_lines = 0
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
         data = self._file.read(size)
-        self.line_ends += data.count(b"\n")
-        self._last = data[-1:] or self._last
+        if data:
+            self._count(np.frombuffer(data, dtype=np.uint8))
         return data
+
+    def _count(self, data: npt.NDArray[np.uint8]) -> None:
+        ends = np.flatnonzero(data == ord("\n"))
+        lengths = np.diff(self._read + ends, prepend=self._last_end) - 1
+        before = np.where(ends > 0, data[ends - 1], self._last_byte)
+        empty = (lengths == 0) | ((lengths == 1) & (before == ord("\r")))
+        self._ended_lines += int(np.count_nonzero(~empty))
+        self._last_end = self._read + int(ends[-1]) if len(ends) else self._last_end
+        self._read += len(data)
+        self._last_byte = int(data[-1])
 
     @property
     def lines(self) -> int:
         """Lines so far; the last may lack its end."""
-        return self.line_ends + (self._last != b"\n")
+        return self._ended_lines + (self._last_end < self._read - 1)
 
 
 @dataclass
@@ -114,9 +128,7 @@ class CsvReading:
         return pa_csv.open_csv(
             pa.PythonFile(file, mode="r"),
             read_options=pa_csv.ReadOptions(column_names=names, skip_rows=1, block_size=BLOCK),
-            parse_options=pa_csv.ParseOptions(
-                delimiter=self.delimiter, ignore_empty_lines=False, invalid_row_handler=set_aside
-            ),
+            parse_options=pa_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=set_aside),
             convert_options=pa_csv.ConvertOptions(include_columns=used, column_types=dict.fromkeys(used, pa.binary())),
         )
 

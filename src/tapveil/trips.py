@@ -179,9 +179,10 @@ def _csv_header(path: Path, start: bytes, delimiter: str) -> tuple[str, ...]:
 
 # --- what a text means --------------------------------------------------------------------------------------------
 
-_MINUTES = re.compile(r"(\d{1,4})(?:\.0+)?")
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?")
-_TIMESTAMP = re.compile(r"\d{4}-?\d{2}-?\d{2}[ T]\d{1,2}:?\d{2}.*")
+_MINUTES = re.compile(r"([0-9]{1,4})(?:\.0+)?")
+_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?")
+_DATE = re.compile(r"[0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIMESTAMP = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[ T][0-9]{1,2}:?[0-9]{2}.*")
 
 
 def read_time(text: str, zone: ZoneInfo | None = None) -> int | None:
@@ -228,7 +229,7 @@ def read_date(text: str, zone: ZoneInfo | None = None) -> str | None:
     text = text.strip()
     if not text:
         return ""
-    if re.fullmatch(r"\d{8}|\d{4}-\d{2}-\d{2}", text):
+    if _DATE.fullmatch(text):
         try:
             return date.fromisoformat(text).isoformat()
         except ValueError:

@@ -1,0 +1,142 @@
+"""The rules of the house, held by reading the source: the secret side and the published side never mix."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import tapveil
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "tapveil"
+SECRET = {"tapveil.counting", "tapveil.veil", "tapveil.release", "tapveil.check"}
+PUBLISHED = ["published", "layout", "statement", "bundle"]
+PURE_STDLIB = {"collections", "dataclasses", "decimal", "fractions", "functools", "itertools", "math", "typing"}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+MODULES = {module_name(path): path for path in SOURCE.rglob("*.py")}
+GRAPH = {name: {other for other in imports(path) if other in MODULES} - {"tapveil"} for name, path in MODULES.items()}
+
+
+def reachable(name: str) -> set[str]:
+    seen: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for other in GRAPH[waiting.pop()] - seen:
+            seen.add(other)
+            waiting.append(other)
+    return seen
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_published_side_cannot_reach_the_secret_side(name: str) -> None:
+    reached = reachable(f"tapveil.{name}")
+    assert reached, "the module imports nothing of ours: is the name still right?"
+    assert not {other for other in reached if any(other.startswith(secret) for secret in SECRET)}
+
+
+def test_this_test_would_see_a_leak() -> None:
+    assert "tapveil.counting.exact" in reachable("tapveil.veil")
+    assert "tapveil.counting.exact" in reachable("tapveil.release")
+
+
+def uses(path: Path, attribute: str) -> bool:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return any(isinstance(node, ast.Attribute) and node.attr == attribute for node in ast.walk(tree))
+
+
+def calls(path: Path, name: str) -> bool:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name for n in ast.walk(tree))
+
+
+def test_exact_counts_are_read_by_the_veil_and_the_holders_report_alone() -> None:
+    assert {name for name, path in MODULES.items() if uses(path, "counts")} == {"tapveil.veil", "tapveil.check"}
+
+
+def test_only_the_veil_makes_a_published_table() -> None:
+    assert {name for name, path in MODULES.items() if calls(path, "PublishedTable")} == {"tapveil.veil"}
+
+
+def test_only_the_release_draws() -> None:
+    assert {name for name, path in MODULES.items() if re.search(r"veil\.draw\(", path.read_text())} == {
+        "tapveil.release"
+    }
+
+
+def test_the_mathematics_is_pure() -> None:
+    """No files, no clock, no logging, no engine, no randomness of its own."""
+    for name, path in MODULES.items():
+        if name.startswith("tapveil.privacy"):
+            outside = (
+                {other.split(".")[0] for other in imports(path)} - PURE_STDLIB - {"__future__", "numpy", "tapveil"}
+            )
+            assert not outside, (name, outside)
+            assert all(other.startswith("tapveil.privacy") for other in GRAPH[name]), name
+
+
+def test_no_pseudo_random_number_reaches_a_release() -> None:
+    """Only the made-up city is seeded; noise comes from the operating system."""
+    users = {
+        name for name, path in MODULES.items() if re.search(r"default_rng|import random|np\.random", path.read_text())
+    }
+    assert users == {"tapveil.demo"}
+    assert "os.urandom" in (SOURCE / "release.py").read_text()
+
+
+def test_the_public_door() -> None:
+    for name in tapveil.__all__:
+        assert getattr(tapveil, name) is not None
+    with pytest.raises(AttributeError):
+        _ = tapveil.nothing  # type: ignore[attr-defined]
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in listed.stdout.splitlines()]
+
+
+def test_no_file_names_a_registry_or_a_machines_own_path() -> None:
+    forbidden = re.compile(r"(pypi\.org|pythonhosted|registry\.npmjs|/simple/|/root/|/home/\w)")
+    for path in tracked():
+        if path.suffix in {".py", ".toml", ".md", ".txt", ".yml", ""} and path != Path(__file__):
+            assert not forbidden.search(path.read_text(encoding="utf-8", errors="replace")), path
+
+
+def test_every_command_and_option_is_documented() -> None:
+    from typer.main import get_command
+
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    for name, command in get_command(tapveil_app()).commands.items():  # type: ignore[attr-defined]
+        assert f"tapveil {name}" in page, name
+        for option in command.params:
+            for spelling in option.opts:
+                if spelling.startswith("--") and spelling != "--help":
+                    assert spelling in page, f"{name} {spelling}"
+
+
+def tapveil_app() -> object:
+    from tapveil.cli import app
+
+    return app

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tapveil.coarsen import Areas, TimeBins, read_areas
+from tapveil.counting.packing import Packing
+from tapveil.csvlines import MALFORMED, NOT_UTF8, CsvReading
+from tapveil.errors import TripDataError
+from tapveil.trips import find, read_date, read_time
+from tests.conftest import BUS, TRAIN, opal_plan, write_csv
+
+
+def read(path: Path, data: bytes, width: int = 2, delimiter: str = ",") -> tuple[list[tuple[str, ...]], CsvReading]:
+    path.write_bytes(data)
+    reading = CsvReading([path], delimiter, width, range(width))
+    return [tuple(row.values()) for row in reading.reader().read_all().to_pylist()], reading
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_lines_end_in_any_way(tmp_path: Path, end: bytes) -> None:
+    rows, _ = read(tmp_path / "t.csv", b"\xef\xbb\xbfa,b" + end + b"1,2" + end + b"3,4")
+    assert rows == [("1", "2"), ("3", "4")]
+    mixed, _ = read(tmp_path / "t.csv", b"a,b\r\n1,2\n3,4\r\n")
+    assert mixed == [("1", "2"), ("3", "4")]
+
+
+def test_lines_that_are_not_trips_are_left_out_and_counted(tmp_path: Path) -> None:
+    data = b'a,b\n1,2\n\n   \nonly\n1,2,3\ncaf\xe9,2\n"x, ""y""",\xe6\x9d\xb1\n<Error>\n'
+    rows, reading = read(tmp_path / "t.csv", data)
+    assert rows == [("1", "2"), ('x, "y"', "東")]
+    assert reading.refused == {MALFORMED: 3, NOT_UTF8: 1}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'a,b\n1,"2\n3,4\n5,6\n',
+        b'a,b\n1,"2\n3,4"\n5,6\n',
+        b'a,b\n1,2\n"3,4\n5,6',
+        b'a,b\n"1\n",2\n',
+    ],
+)
+def test_a_quote_that_swallows_lines_stops_the_reading(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "t.csv").write_bytes(data)
+    reading = CsvReading([tmp_path / "t.csv"], ",", 2, [0, 1])
+    with pytest.raises(TripDataError):
+        reading.reader().read_all()
+    assert isinstance(reading.failure, TripDataError)
+
+
+def test_an_unclosed_quote_far_from_the_end_of_a_large_file_is_found(tmp_path: Path) -> None:
+    line = b"2016-08-08,train,07:31,Central\n"
+    data = b"a,b,c,d\n" + line * 200_000 + b'2016-08-08,train,07:31,"Central\n' + line * 200_000
+    (tmp_path / "t.csv").write_bytes(data)
+    reading = CsvReading([tmp_path / "t.csv"], ",", 4, [0, 1])
+    with pytest.raises(TripDataError, match=r"t\.csv"):
+        reading.reader().read_all()
+
+
+def test_another_delimiter(tmp_path: Path) -> None:
+    rows, _ = read(tmp_path / "t.csv", b"a;b\n1,5;2\n", delimiter=";")
+    assert rows == [("1,5", "2")]
+
+
+@pytest.mark.parametrize(
+    ("text", "minute"),
+    [
+        ("00:00", 0),
+        ("23:59:59.5", 1439),
+        ("47:59", 2879),
+        ("48:00", None),
+        ("7:5", None),
+        ("12:60", None),
+        ("12:30:61", None),
+        ("2879", 2879),
+        ("2880", None),
+        ("451.0", 451),
+        ("451.5", None),
+        ("-5", None),
+        ("-1.0", -1),
+        ("2016-08-08T07:31", 451),
+        ("2016-08-08 07:31:00.123", 451),
+        ("2016-08-08", None),
+        ("2016-02-30 07:31", None),
+        ("2016-08-08T07:31Z", None),
+        ("٠٧:٣١", None),
+    ],
+)
+def test_a_time_is_read_or_refused(text: str, minute: int | None) -> None:
+    assert read_time(text) == minute
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [("2016-02-29", "2016-02-29"), ("2015-02-29", None), ("20160231", None), ("160808", None), ("2016-W32-1", None)],
+)
+def test_a_date_is_read_or_refused(text: str, day: str | None) -> None:
+    assert read_date(text) == day
+
+
+@pytest.mark.parametrize("minutes", [1, 5, 15, 60, 1440])
+def test_bins_cover_the_day_in_the_order_of_their_labels(minutes: int) -> None:
+    bins = TimeBins(minutes)
+    assert list(bins.labels) == sorted(bins.labels)
+    assert [bins.code(minute) for minute in range(1440)] == [1 + minute // minutes for minute in range(1440)]
+
+
+def test_a_stop_is_published_as_its_area_where_its_mode_has_a_lookup() -> None:
+    areas = Areas({"bus": {"1001": "2000"}})
+    assert areas.area("bus", "1001") == "2000"
+    assert areas.area("bus", "9999") == "UNKNOWN"
+    assert areas.area("train", "1001") == "1001"
+    assert areas.area("train", "") == "UNKNOWN"
+    assert Areas({"*": {"1001": "2000"}}).area("train", "1001") == "2000"
+
+
+def test_the_same_stop_twice_with_one_area_is_no_conflict(tmp_path: Path) -> None:
+    plan = opal_plan(tmp_path)
+    (tmp_path / "stops.csv").write_text("stop_id,postcode\n1,2000\n1,2000\n2,\n,2010\n")
+    assert read_areas(plan).lookups == {"bus": {"1": "2000", "2": "UNKNOWN"}}
+
+
+def test_files_of_one_shape_are_read_together(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips" / "a.csv", [BUS])
+    write_csv(tmp_path / "trips" / "b.csv", [TRAIN])
+    write_csv(
+        tmp_path / "trips" / "c.csv",
+        [(TRAIN[1], *TRAIN)],
+        [
+            "more",
+            "card_id",
+            *["trip_date", "mode"],
+            "tap_on_time",
+            "tap_on_location",
+            "tap_off_time",
+            "tap_off_location",
+        ],
+    )
+    files = find(opal_plan(tmp_path, "trips/*.csv"))
+    assert [len(group.paths) for group in files.groups] == [2, 1]
+
+
+def test_packing_survives_a_round_trip() -> None:
+    import numpy as np
+
+    packing = Packing(("a", "b", "c"), (2**40, 2**30, 7))
+    assert packing.words == 2
+    codes = {"a": np.array([0, 2**40 - 1]), "b": np.array([5, 2**30 - 1]), "c": np.array([6, 0])}
+    words = [np.zeros(2, dtype=np.int64) for _ in range(packing.words)]
+    for column, slot in packing.slots.items():
+        words[slot.word] += codes[column] * slot.stride
+    assert all(np.array_equal(codes[column], code) for column, code in packing.unpack(tuple(words)).items())
