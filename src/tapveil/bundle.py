@@ -45,8 +45,10 @@ class Bundle:
 
     @property
     def sheets(self) -> list[str]:
-        """The names of the tables in the folder."""
-        return sorted(path.stem for path in (self.path / "data").glob("*.parquet"))
+        """The names of the tables in the folder, in the order of the plan."""
+        package = json.loads((self.path / "datapackage.json").read_text(encoding="utf-8"))
+        paths = [Path(resource["path"]) for resource in package["resources"]]
+        return [path.stem for path in paths if path.parent.name == "data"]
 
     def sheet(self, name: str) -> pa.Table:
         """One table, as Arrow."""
@@ -175,14 +177,18 @@ _PARQUET = "application/vnd.apache.parquet"
 
 def _datapackage(folder: Path, plan: Plan, tables: Sequence[PublishedTable], created: date) -> dict[str, Any]:
     """Frictionless Data Package, version 2: a resource per CSV file, with its Parquet copy as an alternate."""
-    by_name = {sheet.name: sheet for sheet in sheets(plan, tables)}
+    files = [
+        (folder / part / f"{sheet.name}.csv", sheet)
+        for part in (["data", "synthetic"] if plan.release.synthetic else ["data"])
+        for sheet in sheets(plan, tables)
+    ]
     package: dict[str, Any] = {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
         "name": plan.release.name,
         "title": plan.release.title,
         "description": plan.release.description or statement.promise(plan),
         "created": f"{created.isoformat()}T00:00:00Z",
-        "resources": [_resource(folder, path, by_name[path.stem]) for path in _files(folder) if path.suffix == ".csv"],
+        "resources": [_resource(folder, path, sheet) for path, sheet in files],
     }
     if plan.release.publisher:
         package["contributors"] = [{"title": plan.release.publisher, "roles": ["publisher"]}]
