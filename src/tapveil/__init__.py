@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tapveil.check import outlook
     from tapveil.errors import EngineError, PlanError, TapveilError, TripDataError
     from tapveil.plan import Plan
-    from tapveil.release import release
+    from tapveil.publication import release
 
 __all__ = [
     "Bundle",
@@ -32,7 +32,7 @@ _HOME = {
     "TripDataError": "errors",
     "__version__": "_version",
     "outlook": "check",
-    "release": "release",
+    "release": "publication",
 }
 
 

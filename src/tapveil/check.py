@@ -20,7 +20,7 @@ from tapveil.plan import Plan, Table
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.rational import decimal_text
 from tapveil.progress import Reporter, Silent
-from tapveil.release import count, refuse_too_many
+from tapveil.publication import count, refuse_too_many
 
 INTERNAL = "internal: not private"
 NEARLY_EMPTY = 0.10

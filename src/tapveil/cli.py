@@ -22,7 +22,7 @@ from tapveil.counting.duckdb import DEFAULT_MEMORY
 from tapveil.errors import PlanError
 from tapveil.plan import Plan
 from tapveil.progress import for_console
-from tapveil.release import release as release_folder
+from tapveil.publication import release as release_folder
 
 app = typer.Typer(
     help="Publish public-transport trips as open data under differential privacy.",

@@ -13,7 +13,7 @@ import tapveil
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tapveil"
-SECRET = {"tapveil.counting", "tapveil.veil", "tapveil.release", "tapveil.check"}
+SECRET = {"tapveil.counting", "tapveil.veil", "tapveil.publication", "tapveil.check"}
 PUBLISHED = ["published", "layout", "statement", "bundle"]
 PURE_STDLIB = {"collections", "dataclasses", "decimal", "fractions", "functools", "itertools", "math", "typing"}
 
@@ -56,7 +56,7 @@ def test_the_published_side_cannot_reach_the_secret_side(name: str) -> None:
 
 def test_this_test_would_see_a_leak() -> None:
     assert "tapveil.counting.exact" in reachable("tapveil.veil")
-    assert "tapveil.counting.exact" in reachable("tapveil.release")
+    assert "tapveil.counting.exact" in reachable("tapveil.publication")
 
 
 def uses(path: Path, attribute: str) -> bool:
@@ -79,7 +79,7 @@ def test_only_the_veil_makes_a_published_table() -> None:
 
 def test_only_the_release_draws() -> None:
     assert {name for name, path in MODULES.items() if re.search(r"veil\.draw\(", path.read_text())} == {
-        "tapveil.release"
+        "tapveil.publication"
     }
 
 
@@ -100,7 +100,7 @@ def test_no_pseudo_random_number_reaches_a_release() -> None:
         name for name, path in MODULES.items() if re.search(r"default_rng|import random|np\.random", path.read_text())
     }
     assert users == {"tapveil.demo"}
-    assert "os.urandom" in (SOURCE / "release.py").read_text()
+    assert "os.urandom" in (SOURCE / "publication.py").read_text()
 
 
 def test_the_public_door() -> None:

@@ -20,7 +20,7 @@ import tapveil
 from tapveil.demo import make_city
 from tapveil.plan import Plan
 from tapveil.progress import Silent
-from tapveil.release import count
+from tapveil.publication import count
 from tests.conftest import opal_plan, write_csv
 
 TABLES = ["on_time", "on_location", "off_time", "off_location", "on_time_location", "off_time_location"]
@@ -353,3 +353,12 @@ delta = "1/8000000"
     counted = count(plan, memory="60MB", scratch=scratch, progress=Silent())
     assert int(counted.tables["all"].counts.sum()) == 2_000_000
     assert list(scratch.iterdir()) == []
+
+
+def test_the_python_of_the_readme_runs(city: Path, tmp_path: Path) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    code = readme.split("```python\n")[1].split("```")[0].replace("build/demo/", f"{city}/")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Loss(epsilon=Fraction(8, 1), delta=Fraction(3, 4000000))\non_time 98%")
+    assert (tmp_path / "published" / "privacy.json").exists()

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.plan import Plan
 from tapveil.progress import Silent
-from tapveil.release import count
+from tapveil.publication import count
 from tests import reference
 from tests.conftest import OPAL_COLUMNS, opal_plan, write_csv
 

@@ -1,4 +1,4 @@
-"""The release: trips in, the published folder out. Readable top to bottom."""
+"""The publication: trips in, the published folder out. Readable top to bottom."""
 
 from __future__ import annotations
 
