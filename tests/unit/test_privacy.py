@@ -12,7 +12,7 @@ import pytest
 from tapveil.privacy import rational
 from tapveil.privacy.loss import Loss, compose, proven_loss, table_loss
 from tapveil.privacy.mechanisms import StabilityHistogram
-from tapveil.privacy.noise import TOTAL, NoiseTable, rounded_laplace
+from tapveil.privacy.noise import WORDS, NoiseTable, rounded_laplace
 from tests.conftest import SHARED_DATA
 
 DELTA = Fraction(1, 8_000_000)
@@ -156,15 +156,15 @@ def test_a_noise_table_checks_itself() -> None:
     with pytest.raises(ValueError, match="sum to"):
         NoiseTable(0, (1, 2))
     with pytest.raises(ValueError, match="positive at both ends"):
-        NoiseTable(0, (TOTAL, 0))
+        NoiseTable(0, (WORDS, 0))
     with pytest.raises(ValueError, match="split"):
         rounded_laplace(Fraction(1), Fraction(2, 3))
 
 
 def test_every_word_falls_into_its_own_weight() -> None:
     """The first and last word of every cell, and no float anywhere between."""
-    table = NoiseTable(-1, (TOTAL // 4, TOTAL // 2, TOTAL // 4))
-    words = [0, TOTAL // 4 - 1, TOTAL // 4, 3 * TOTAL // 4 - 1, 3 * TOTAL // 4, TOTAL - 1]
+    table = NoiseTable(-1, (WORDS // 4, WORDS // 2, WORDS // 4))
+    words = [0, WORDS // 4 - 1, WORDS // 4, 3 * WORDS // 4 - 1, 3 * WORDS // 4, WORDS - 1]
     drawn = table.sample(len(words), lambda size: np.array(words, dtype=np.uint64).tobytes())
     assert drawn.tolist() == [-1, -1, 0, 0, 1, 1]
 

@@ -1,8 +1,8 @@
 """Integer noise tables: build, sample, and the exact loss of the table actually used.
 
-A table is a finite law over integer steps, each with an integer weight; the weights sum to 2^64, so one uniform
-64-bit word picks a step exactly and no float is ever drawn. Its privacy is computed from those integers, so
-whatever rounding went into them is paid for, not argued away (NOTES §3).
+A table is a finite law over integer steps, each with an integer weight; the weights sum to at most 2^64, so one uniform
+64-bit word picks a step exactly (words beyond the sum are drawn again) and no float is ever drawn. Its privacy is
+computed from those integers, so whatever rounding went into them is paid for, not argued away (NOTES §3).
 
 A count is `steps_per_count` steps wide. The paper's mechanism needs two: it thresholds a *real* noisy count and
 rounds afterwards, so the printed value beside the threshold has only part of its mass. Cutting every unit
@@ -26,24 +26,36 @@ from tapveil.privacy.rational import exp_below
 RandomBytes = Callable[[int], bytes]
 """A source of randomness: how many bytes, those bytes. `os.urandom` in a release."""
 
-TOTAL = 2**64
+WORDS = 2**64
 _FINE = 2**160
 _context = Context(prec=60)
 
 
 @dataclass(frozen=True)
 class NoiseTable:
-    """Noise of `first + i` steps has probability exactly `weights[i] / 2**64`."""
+    """Noise of `first + i` steps has probability exactly `weights[i] / total`."""
 
     first: int
     weights: tuple[int, ...]
     steps_per_count: int = 1
+    distance: Fraction = Fraction(0)
+    """An upper bound of the total variation between this table and the law it stands for."""
 
     def __post_init__(self) -> None:
-        if sum(self.weights) != TOTAL:
-            raise ValueError("the weights of a noise table must sum to 2**64")
         if min(self.weights) < 0 or not (self.weights[0] and self.weights[-1]):
             raise ValueError("the weights of a noise table must not be negative, and positive at both ends")
+        if not WORDS // 2 < self.total <= WORDS:
+            raise ValueError("the weights of a noise table must sum to more than 2**63 and at most 2**64")
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of the weights."""
+        return sum(self.weights)
+
+    @property
+    def last(self) -> int:
+        """The greatest step with any weight."""
+        return self.first + len(self.weights) - 1
 
     @cached_property
     def _upper_edges(self) -> npt.NDArray[np.uint64]:
@@ -52,7 +64,20 @@ class NoiseTable:
     def sample(self, size: int, random_bytes: RandomBytes) -> npt.NDArray[np.int64]:
         """Independent draws, in steps. Looks at nothing but the random bytes."""
         words = np.frombuffer(random_bytes(8 * size), dtype=np.uint64)
+        if self.total < WORDS:
+            words = self._redrawn(words, random_bytes)
         return self.first + np.searchsorted(self._upper_edges, words, side="right").astype(np.int64)
+
+    def _redrawn(self, words: npt.NDArray[np.uint64], random_bytes: RandomBytes) -> npt.NDArray[np.uint64]:
+        """Rejection: words beyond the total are drawn again, so that every step keeps its exact share."""
+        beyond = np.flatnonzero(words >= np.uint64(self.total))
+        if not len(beyond):
+            return words
+        words = words.copy()
+        while len(beyond):
+            words[beyond] = np.frombuffer(random_bytes(8 * len(beyond)), dtype=np.uint64)
+            beyond = beyond[words[beyond] >= np.uint64(self.total)]
+        return words
 
     def weight(self, step: int) -> int:
         """The integer weight of one step; 0 outside the support."""
@@ -61,7 +86,7 @@ class NoiseTable:
 
     def tail(self, step: int) -> Fraction:
         """P(noise ≥ step), exactly."""
-        return Fraction(sum(self.weights[max(0, step - self.first) :]), TOTAL)
+        return Fraction(sum(self.weights[max(0, step - self.first) :]), self.total)
 
     def shift_delta(self, epsilon: Fraction) -> Fraction:
         """An upper bound of the δ at ε between the noise and itself moved by one count, either way.
@@ -70,13 +95,51 @@ class NoiseTable:
         """
         bound = exp_below(epsilon)
         a, b = bound.numerator, bound.denominator
-        steps = range(self.first, self.first + len(self.weights))
+        steps = range(self.first, self.last + 1)
 
         def excess(shift: int) -> int:
             return sum(max(0, b * self.weight(k) - a * self.weight(k + shift)) for k in steps)
 
         worst = max(excess(-self.steps_per_count), excess(self.steps_per_count))
-        return Fraction(worst, b * TOTAL)
+        return Fraction(worst, b * self.total)
+
+
+def discrete_laplace(epsilon: Fraction) -> NoiseTable:
+    """P(k) ∝ e^(−ε|k|), by floors from the tail inwards: W(k − 1) = ⌊E · W(k)⌋ with E a rational below e^ε.
+
+    No ratio inside the support exceeds e^ε, so the only loss beyond ε is the mass of the last step: β = W(K)/S
+    (NOTES §3). The seed is the least that grows at once; the reach the greatest whose weights fit into 2^64.
+    """
+    growth = exp_below(epsilon)
+    seed = 1
+    while seed * growth.numerator // growth.denominator <= seed:
+        seed += 1
+    weights = [seed]
+    while True:
+        inner = weights[-1] * growth.numerator // growth.denominator
+        if 2 * sum(weights) + inner > WORDS:
+            break
+        weights.append(inner)
+    # The weights run from K down to 0. Scaling them up as far as they fit keeps every ratio.
+    scale = WORDS // (2 * sum(weights) - weights[-1])
+    scaled = [scale * weight for weight in [*weights, *reversed(weights[:-1])]]
+    reach = len(weights) - 1
+    ideal = [_exp(-epsilon * abs(k)) for k in range(-reach, reach + 1)]
+    beyond = 2 * _exp(-epsilon * (reach + 1)) * _FINE // (_FINE - _exp(-epsilon)) + 1
+    return _table(-reach, scaled, ideal, beyond)
+
+
+def discrete_gaussian(variance: Fraction) -> NoiseTable:
+    """P(k) ∝ e^(−k²/2σ²), rounded down to integers that sum to a little below 2^64."""
+    reach = 1
+    while Fraction(reach * reach) / (2 * variance) < 45:  # e^−45 < 2^−64
+        reach += 1
+    ideal = [_exp(Fraction(-k * k) / (2 * variance)) for k in range(-reach, reach + 1)]
+    total = sum(ideal)
+    # Beyond the reach each step weighs less than e^(−reach/2σ²) of the one before it.
+    ratio = _exp(Fraction(-reach) / (2 * variance))
+    beyond = 2 * ideal[0] * _FINE // (_FINE - ratio) + 1
+    return _table(-reach, [weight * WORDS // total for weight in ideal], ideal, beyond)
 
 
 def rounded_laplace(scale: Fraction, split: Fraction) -> NoiseTable:
@@ -89,16 +152,21 @@ def rounded_laplace(scale: Fraction, split: Fraction) -> NoiseTable:
         raise ValueError("split must lie in [−1/2, 1/2]")
     reach = _reach(scale)
     edges = [edge for k in range(-reach, reach + 1) for edge in (k - half, k + split)]
+    ideal_below = [0, *(_probability_below(edge, scale) for edge in edges[1:]), _FINE]
+    ideal = [high - low for low, high in pairwise(ideal_below)]
     # Rounding the distribution function, not the masses, keeps every tail right to one part in 2^64.
-    below = [0, *(_probability_below(edge, scale) * TOTAL // _FINE for edge in edges[1:]), TOTAL]
-    return _trimmed(-2 * reach, [high - low for low, high in pairwise(below)], steps_per_count=2)
+    below = [probability * WORDS // _FINE for probability in ideal_below]
+    return _table(-2 * reach, [high - low for low, high in pairwise(below)], ideal, 0, steps_per_count=2)
 
 
-def _trimmed(first: int, weights: list[int], steps_per_count: int) -> NoiseTable:
-    """A table without the weightless steps at its ends."""
+def _table(first: int, weights: list[int], ideal: list[int], beyond: int, steps_per_count: int = 1) -> NoiseTable:
+    """A table without weightless steps at its ends, and how far it is from `ideal` plus the mass `beyond` its reach."""
+    total, ideal_total = sum(weights), sum(ideal) + beyond
+    apart = sum(abs(w * ideal_total - x * total) for w, x in zip(weights, ideal, strict=True)) + beyond * total
+    distance = Fraction(apart, 2 * total * ideal_total) + Fraction(1, 2**150)  # what 160 bits of `ideal` leave open
     support = [index for index, weight in enumerate(weights) if weight]
     low, high = support[0], support[-1]
-    return NoiseTable(first + low, tuple(weights[low : high + 1]), steps_per_count)
+    return NoiseTable(first + low, tuple(weights[low : high + 1]), steps_per_count, distance)
 
 
 def _reach(scale: Fraction) -> int:
@@ -108,7 +176,11 @@ def _reach(scale: Fraction) -> int:
 
 def _probability_below(x: Fraction, scale: Fraction) -> int:
     """P(Lap(scale) < x) in units of 2^−160: fine enough that the floor to 2^−64 is the only rounding that shows."""
-    ratio = -abs(x) / scale
-    exponent = _context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    lesser_tail = int(_context.multiply(_context.exp(exponent), Decimal(_FINE))) // 2
+    lesser_tail = _exp(-abs(x) / scale) // 2
     return lesser_tail if x < 0 else _FINE - lesser_tail
+
+
+def _exp(x: Fraction) -> int:
+    """e^x in units of 2^−160."""
+    exponent = _context.divide(Decimal(x.numerator), Decimal(x.denominator))
+    return int(_context.multiply(_context.exp(exponent), Decimal(_FINE)))
