@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -15,8 +16,11 @@ _signalled = False
 
 def main() -> None:
     """Run the command line; turn every way it can end into a message and an exit code."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show ± is no reason to stop
     try:
         from tapveil.cli import app
         from tapveil.errors import TapveilError
@@ -35,6 +39,8 @@ def main() -> None:
             _fail(str(error), error.exit_code)
         if os.environ.get("TAPVEIL_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.filename is None:
+            _fail(f"the output could not be written ({error.strerror})", UNEXPECTED)
         _fail(
             f"something unexpected went wrong ({type(error).__name__}). Details may hold private values and are not "
             "shown; set TAPVEIL_DEBUG=1 to see them yourself, and never post them",

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,7 @@ def write(path: Path, plan: Plan, tables: Sequence[PublishedTable], created: dat
         _write_json(folder / "datapackage.json", _datapackage(folder, plan, tables, created))
         (folder / "README.md").write_text(statement.readme(plan, created), encoding="utf-8")
         _write_checksums(folder)
+        _hide_the_hour(folder, created)
         _sync(folder)
         check_destination(path)
         folder.rename(path)
@@ -155,6 +156,13 @@ def _write_checksums(folder: Path) -> None:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _hide_the_hour(folder: Path, created: date) -> None:
+    """How long the work took depends on the trips, and archives keep the times of files: all say midnight."""
+    midnight = datetime.combine(created, time(), tzinfo=UTC).timestamp()
+    for path in [*folder.rglob("*"), folder]:
+        os.utime(path, (midnight, midnight))
 
 
 def _sync(folder: Path) -> None:

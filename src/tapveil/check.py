@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,19 @@ import numpy as np
 
 from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, ExactTable
-from tapveil.errors import TripDataError
-from tapveil.plan import Plan, Table
-from tapveil.privacy.mechanisms import StabilityHistogram
-from tapveil.privacy.rational import decimal_text
+from tapveil.errors import TripDataError, did_you_mean
+from tapveil.plan import EVERY_MODE, Plan, Table
+from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
 from tapveil.publication import count, refuse_too_many
+from tapveil.statement import loss_in_words
+from tapveil.trips import UNKNOWN
 
 INTERNAL = "internal: not private"
 NEARLY_EMPTY = 0.10
+MANY_UNKNOWN = 0.20
+LARGE_EPSILON = 10
+LARGE_DELTA = Fraction(1, 100_000)
 DENSITY_AT = (2, 5, 10, 20, 50)
 
 
@@ -55,6 +60,8 @@ class Outlook:
     stops: str | None
     """Why a release would stop, if it would."""
     tables: tuple[TableOutlook, ...]
+    notes: tuple[str, ...] = ()
+    """What a holder would want to look into."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -62,6 +69,7 @@ class Outlook:
             "rows_read": self.rows,
             "rows_refused": self.refused,
             "stops_the_release": self.stops,
+            "notes": self.notes,
             "tables": [{**vars(table), "trip_share": table.trip_share} for table in self.tables],
         }
 
@@ -77,7 +85,8 @@ def outlook(
     counted = count(plan, memory=memory, scratch=scratch, progress=progress or Silent())
     tables = tuple(_table_outlook(plan, table, counted.tables[table.name]) for table in plan.table)
     refusals = counted.refusals
-    return Outlook(refusals.rows, dict(refusals.by_reason), _why_stopped(counted, plan), tables)
+    notes = (*_unmatched_modes(plan, counted), *_unknown_places(plan, counted))
+    return Outlook(refusals.rows, dict(refusals.by_reason), _why_stopped(counted, plan), tables, notes)
 
 
 def _why_stopped(counted: Counted, plan: Plan) -> str | None:
@@ -86,6 +95,27 @@ def _why_stopped(counted: Counted, plan: Plan) -> str | None:
     except TripDataError as error:
         return str(error)
     return None
+
+
+def _unmatched_modes(plan: Plan, counted: Counted) -> Iterator[str]:
+    """Lookups for modes that no trip has: most likely a misspelling, and stops published as they are."""
+    found = {label for table in counted.tables.values() for label in table.labels.get("mode", ())}
+    for mode in plan.coarsen.location:
+        if mode != EVERY_MODE and found and mode not in found:
+            yield f"no trip has mode `{mode}`, so [coarsen.location.{mode}] does nothing{did_you_mean(mode, found)}"
+
+
+def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
+    """Places that are UNKNOWN for many trips: no tap there, or a lookup that does not know them."""
+    for column in plan.used_columns:
+        table = next((table for table in counted.tables.values() if column in table.packing.columns), None)
+        if table is None or plan.source.kind(column) != "location" or not len(table.counts):
+            continue
+        unknown = table.packing.unpack(table.words)[column] == table.labels[column].index(UNKNOWN)
+        share = float(table.counts[unknown].sum() / table.counts.sum())
+        if share > MANY_UNKNOWN:
+            reason = "no tap, or stops that the lookup does not know"
+            yield f"{column} is {UNKNOWN} for {_percent(share)} of trips: {reason}"
 
 
 def _table_outlook(plan: Plan, table: Table, exact: ExactTable) -> TableOutlook:
@@ -109,7 +139,7 @@ def _table_outlook(plan: Plan, table: Table, exact: ExactTable) -> TableOutlook:
     )
 
 
-def _publish_probabilities(mechanism: StabilityHistogram, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _publish_probabilities(mechanism: Mechanism, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """P(published) for each count; far above the threshold it is 1 to more digits than matter for a forecast."""
     certain = float(mechanism.threshold + 30 * mechanism.scale)
     return np.array([1.0 if size > certain else float(mechanism.publish_probability(int(size))) for size in sizes])
@@ -134,15 +164,31 @@ def _percent(share: float) -> str:
 
 def in_words(plan: Plan) -> Iterator[str]:
     """The plan, in sentences."""
-    loss = plan.loss
     parts = " and ".join(plan.release.partition)
-    yield f"Publish {len(plan.table)} tables of trip counts" + (f", each split by {parts}." if parts else ".")
-    yield f"Times are rounded down to {plan.coarsen.time_minutes} minutes."
+    tables = "1 table" if len(plan.table) == 1 else f"{len(plan.table)} tables"
+    yield f"Publish {tables} of trip counts" + (f", split by {parts}." if parts else ".")
+    if "time" in plan.published_kinds:
+        yield f"Times are rounded down to {plan.coarsen.time_minutes} minutes."
     for mode, lookup in plan.coarsen.location.items():
-        whose = "Every stop" if mode == "*" else f"A stop of mode {mode}"
+        whose = "Every stop" if mode == EVERY_MODE else f"A stop of mode {mode}"
         yield f"{whose} is published as its {lookup.to}, from {lookup.lookup}."
-    yield f"Only these columns are read: {', '.join(plan.file_columns.values())}."
+    yield f"Only these columns are read: {', '.join(dict.fromkeys(plan.file_columns.values()))}."
     yield (
-        f"Protected: any one trip, exchanged for any other. In total epsilon = {decimal_text(loss.epsilon)}, "
-        f"delta = {float(loss.delta):.3g} (the sum over the tables; parts are disjoint and add nothing)."
+        f"Protected: any one trip, exchanged for any other. In total {loss_in_words(plan.loss)} "
+        "(the sum over the tables; parts are disjoint and add nothing)."
     )
+    yield from warnings(plan)
+
+
+def warnings(plan: Plan) -> Iterator[str]:
+    """What someone who does not know these numbers should hear."""
+    if plan.loss.epsilon > LARGE_EPSILON:
+        yield (
+            f"Warning: a total epsilon above {LARGE_EPSILON} promises little. The Opal release spent 8, which is "
+            "already high; 1 or less is a strong promise."
+        )
+    if plan.loss.delta > LARGE_DELTA:
+        yield (
+            f"Warning: delta is the chance that a trip alone in its cell shows. Keep the total well below one over the "
+            f"number of trips; here it is {float(plan.loss.delta):.2g}."
+        )

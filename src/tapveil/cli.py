@@ -7,6 +7,10 @@ failed, 130 interrupted. Errors go to standard error; never a traceback, never a
 from __future__ import annotations
 
 import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -31,8 +35,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+out = Console(highlight=False, markup=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 PlanFile = Annotated[
     Path, typer.Argument(metavar="PLAN", help="The plan, a TOML file.", show_default=False, readable=False)
@@ -77,8 +81,11 @@ def demo(
     out.print(f"Port Vesper, a made-up city: {trips:,} trips in {folder / 'trips'}, the plan in {plan_path}\n")
     plan = Plan.read(plan_path)
     published = release_folder(plan, folder / "published", memory=memory, progress=progress)
-    screen.show_release(out, plan, published)
-    out.print(f"\nNext: open {published.path / 'README.md'}, or see what the holder sees: tapveil check {plan_path}")
+    with _already_published(published.path):
+        screen.show_release(out, plan, published)
+        out.print(
+            f"\nNext: open {published.path / 'README.md'}, or see what the holder sees: tapveil check {plan_path}"
+        )
 
 
 @app.command()
@@ -139,5 +146,18 @@ def release(
     """Spend the budget, publish the folder."""
     plan = Plan.read(plan_file)
     published = release_folder(plan, output, memory=memory, scratch=scratch, progress=for_console(err))
-    screen.show_release(out, plan, published)
-    out.print(f"Rows that cannot be read were left out; only you can see how many: tapveil check {plan_file}")
+    with _already_published(published.path):
+        screen.show_release(out, plan, published)
+        out.print(f"Rows that cannot be read were left out; only you can see how many: tapveil check {plan_file}")
+
+
+@contextmanager
+def _already_published(folder: Path) -> Iterator[None]:
+    """Once the folder is there, a screen that fails must not look like a release that failed: it would be run again."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt):
+        with suppress(Exception):
+            err.print(f"tapveil: published {folder}, but the summary could not be shown")
+        os._exit(0)

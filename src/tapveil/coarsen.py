@@ -6,7 +6,7 @@ Both are fixed by the plan alone, so giving up detail costs no privacy and promi
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,8 +66,9 @@ def read_areas(plan: Plan) -> Areas:
 def _read_lookup(path: Path, lookup: Lookup) -> dict[str, str]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file)
-            _require_columns(path, lookup, rows.fieldnames or ())
+            rows = csv.DictReader(file, delimiter=lookup.delimiter, skipinitialspace=True)
+            rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
+            _require_columns(path, lookup, rows.fieldnames)
             return _areas_by_stop(path, lookup, rows)
     except FileNotFoundError:
         raise TripDataError(
@@ -81,11 +82,14 @@ def _read_lookup(path: Path, lookup: Lookup) -> dict[str, str]:
         raise TripDataError(f"the lookup {lookup.lookup} is not a CSV file in UTF-8") from None
 
 
-def _require_columns(path: Path, lookup: Lookup, names: object) -> None:
-    columns = [str(name) for name in names] if isinstance(names, list | tuple) else []
+def _require_columns(path: Path, lookup: Lookup, columns: Sequence[str]) -> None:
     for wanted in (lookup.from_, lookup.to):
         if wanted not in columns:
             raise TripDataError(f"the lookup {path.name} has no column `{wanted}`{did_you_mean(wanted, columns)}")
+        if columns.count(wanted) > 1:
+            raise TripDataError(
+                f"the lookup {path.name} has {columns.count(wanted)} columns named `{wanted}`; keep one"
+            )
 
 
 def _areas_by_stop(path: Path, lookup: Lookup, rows: csv.DictReader[str]) -> dict[str, str]:

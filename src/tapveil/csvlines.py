@@ -1,8 +1,8 @@
 """Trips in CSV files: one trip per line, as columns of texts.
 
-Arrow parses; this module watches it. Lines may end in any way, and lines that are not trips are left out and counted.
-A quote that is opened and never closed would swallow the trips after it, so the lines of every file are counted as
-bytes too: a text that runs over several lines stops the reading.
+What a line means never depends on another line. So lines are told apart here, as bytes, before Arrow parses them: a
+line with an odd number of quotes, a stray carriage return, or bytes that are not UTF-8 is set aside by itself, and
+cannot swallow or split its neighbours. What is left must come out of the parser line for line, or the reading stops.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ from tapveil.errors import TapveilError, TripDataError
 MALFORMED = "line does not have the fields of the header"
 NOT_UTF8 = "line is not UTF-8"
 BLOCK = 4 << 20
+LONGEST_LINE = 1 << 20
+
+Positions = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
 
 
 def is_gzip(path: Path) -> bool:
@@ -38,39 +42,104 @@ def open_bytes(path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(path)) if is_gzip(path) else path.open("rb")
 
 
-class _CountingFile(io.RawIOBase):
-    """A file that counts the lines that pass through it, other than empty ones."""
+class _SoundLines(io.RawIOBase):
+    """The lines of a file that can be parsed each by itself, without the header; the others are counted."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self._read = 0
-        self._last_end = -1
-        self._last_byte = 0
-        self._ended_lines = 0
+        self._rest = b""
+        self._header_seen = False
+        self._ended = False
+        self.passed = 0
+        self.refused: Counter[str] = Counter()
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
-        if data:
-            self._count(np.frombuffer(data, dtype=np.uint8))
+        """The next sound lines; nothing only at the end of the file."""
+        lines = b""
+        while not lines and not self._ended:
+            lines = self._sound(self._whole_lines())
+        return lines
+
+    def _whole_lines(self) -> bytes:
+        """The next block, up to its last line end; what follows waits."""
+        data = self._file.read(BLOCK)
+        self._ended = not data
+        data = self._rest + data
+        if self._ended:
+            self._rest = b""
+            data = data.removesuffix(b"\r")
+            data = data + b"\n" if data and not data.endswith(b"\n") else data
+        else:
+            end = data.rfind(b"\n") + 1
+            data, self._rest = data[:end], data[end:]
+            if len(self._rest) > 16 * LONGEST_LINE:
+                raise TripDataError("a line is endless")
+        if not self._header_seen and data:
+            self._header_seen = True
+            data = data[data.index(b"\n") + 1 :]
         return data
 
-    def _count(self, data: npt.NDArray[np.uint8]) -> None:
-        ends = np.flatnonzero(data == ord("\n"))
-        lengths = np.diff(self._read + ends, prepend=self._last_end) - 1
-        before = np.where(ends > 0, data[ends - 1], self._last_byte)
-        empty = (lengths == 0) | ((lengths == 1) & (before == ord("\r")))
-        self._ended_lines += int(np.count_nonzero(~empty))
-        self._last_end = self._read + int(ends[-1]) if len(ends) else self._last_end
-        self._read += len(data)
-        self._last_byte = int(data[-1])
+    def _sound(self, data: bytes) -> bytes:
+        if not data:
+            return data
+        array = np.frombuffer(data, dtype=np.uint8)
+        ends = np.flatnonzero(array == ord("\n"))
+        empty, malformed = _empty_lines(array, ends), _malformed_lines(array, ends)
+        broken = _not_utf8_lines(data, ends) & ~malformed
+        self.refused[MALFORMED] += int(malformed.sum())
+        self.refused[NOT_UTF8] += int(broken.sum())
+        sound = ~(malformed | broken)
+        self.passed += int((sound & ~empty).sum())
+        if sound.all():
+            return data
+        lines = data.splitlines(keepends=True) if b"\r" not in data else _split(data, ends)
+        return b"".join(line for line, kept in zip(lines, sound, strict=True) if kept)
 
-    @property
-    def lines(self) -> int:
-        """Lines so far; the last may lack its end."""
-        return self._ended_lines + (self._last_end < self._read - 1)
+
+def _starts(ends: Positions) -> Positions:
+    return np.concatenate([[0], ends[:-1] + 1])
+
+
+def _split(data: bytes, ends: Positions) -> list[bytes]:
+    return [data[start : end + 1] for start, end in zip(_starts(ends), ends, strict=True)]
+
+
+def _empty_lines(array: npt.NDArray[np.uint8], ends: Positions) -> Flags:
+    """Lines with nothing on them, or nothing but the carriage return of their end."""
+    lengths = ends - _starts(ends)
+    flags: Flags = (lengths == 0) | ((lengths == 1) & (array[ends - 1] == ord("\r")))
+    return flags
+
+
+def _malformed_lines(array: npt.NDArray[np.uint8], ends: Positions) -> Flags:
+    """Lines with an unpaired quote, a carriage return inside, or no end in sight."""
+    flags = ends - _starts(ends) > LONGEST_LINE
+    quotes = np.flatnonzero(array == ord('"'))
+    if len(quotes):
+        flags |= np.diff(np.searchsorted(quotes, ends), prepend=0) % 2 == 1
+    returns = np.flatnonzero(array == ord("\r"))
+    stray = returns[array[returns + 1] != ord("\n")]  # every line ends in a line feed, so there is a next byte
+    flags[np.searchsorted(ends, stray)] = True
+    return flags
+
+
+def _not_utf8_lines(data: bytes, ends: Positions) -> Flags:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return np.array([not _is_utf8(line) for line in _split(data, ends)])
+    return np.zeros(len(ends), dtype=np.bool_)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 @dataclass
@@ -90,13 +159,13 @@ class CsvReading:
     def reader(self) -> pa.RecordBatchReader:
         """All trips of all files, once."""
         schema = pa.schema([(f"field_{index}", pa.string()) for index in self.used])
-        return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
+        return pa.RecordBatchReader.from_batches(schema, self._batches())
 
-    def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def _batches(self) -> Iterator[pa.RecordBatch]:
         for path in self.paths:
             try:
                 with open_bytes(path) as file:
-                    yield from self._file_batches(path, file, schema)
+                    yield from self._file_batches(path, file)
             except (TapveilError, KeyboardInterrupt) as error:
                 self.failure = error
                 raise
@@ -104,52 +173,51 @@ class CsvReading:
                 self.failure = TripDataError(_words(path, error))
                 raise self.failure from None
 
-    def _file_batches(self, path: Path, file: IO[bytes], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        counting, lines = _CountingFile(file), Counter[str](header=1)
+    def _file_batches(self, path: Path, file: IO[bytes]) -> Iterator[pa.RecordBatch]:
+        lines, rows = _SoundLines(file), Counter[str]()
 
         def set_aside(row: Any) -> str:
-            blank = row.actual_columns == 1 and not row.text.strip()
-            lines["blank" if blank else "malformed"] += 1
+            rows["malformed"] += 1
             return "skip"
 
-        for batch in self._parse(counting, set_aside):
-            lines["trips"] += batch.num_rows
-            yield self._texts(batch, schema)
-        if lines.total() != counting.lines:
+        for batch in self._parse(lines, set_aside):
+            rows["trips"] += batch.num_rows
+            yield batch
+        if rows.total() != lines.passed:
             raise TripDataError(
                 f"{path.name}: a text in quotes runs over several lines (is a quote opened and not closed?); "
                 "every trip must be on one line"
             )
-        self.refused[MALFORMED] += lines["malformed"]
+        self.refused += lines.refused + Counter({MALFORMED: rows["malformed"]})
 
-    def _parse(self, file: _CountingFile, set_aside: Any) -> pa_csv.CSVStreamingReader:
+    def _parse(self, lines: _SoundLines, set_aside: Any) -> Iterator[pa.RecordBatch]:
         names = [f"field_{index}" for index in range(self.width)]
         used = [names[index] for index in self.used]
-        return pa_csv.open_csv(
-            pa.PythonFile(file, mode="r"),
-            read_options=pa_csv.ReadOptions(column_names=names, skip_rows=1, block_size=BLOCK),
+        first = lines.read()
+        if not first.strip():  # Arrow would call a file without trips an error
+            lines.passed = 0 if not first else lines.passed
+            return
+        yield from pa_csv.open_csv(
+            pa.PythonFile(_Rejoined(first, lines), mode="r"),
+            read_options=pa_csv.ReadOptions(column_names=names, block_size=2 * BLOCK),
             parse_options=pa_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=set_aside),
-            convert_options=pa_csv.ConvertOptions(include_columns=used, column_types=dict.fromkeys(used, pa.binary())),
+            convert_options=pa_csv.ConvertOptions(include_columns=used, column_types=dict.fromkeys(used, pa.string())),
         )
 
-    def _texts(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-        """The batch as texts, without the lines that are not UTF-8."""
-        try:
-            return batch.cast(schema)
-        except pa.ArrowInvalid:
-            sound = [
-                all(map(_is_utf8, values)) for values in zip(*(column.to_pylist() for column in batch), strict=True)
-            ]
-            self.refused[NOT_UTF8] += sound.count(False)
-            return batch.filter(pa.array(sound)).cast(schema)
 
+class _Rejoined(io.RawIOBase):
+    """A stream from which the first lines have been taken, put back together; read in pieces of any size."""
 
-def _is_utf8(value: bytes) -> bool:
-    try:
-        value.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    def __init__(self, first: bytes, rest: _SoundLines) -> None:
+        self._waiting, self._rest = first, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._waiting or self._rest.read()
+        data, self._waiting = (data, b"") if size < 0 else (data[:size], data[size:])
+        return data
 
 
 def _words(path: Path, error: Exception) -> str:
@@ -160,4 +228,4 @@ def _words(path: Path, error: Exception) -> str:
         return f"{path.name} is a damaged gzip file (was its transfer cut off?)"
     if isinstance(error, OSError) and not isinstance(error, pa.ArrowException):
         return f"{path.name} cannot be read to its end: {error.strerror}"
-    return f"{path.name} is not a CSV file that can be read: is a quote opened and not closed, or a line endless?"
+    return f"{path.name} is not a CSV file that can be read: is a quote opened and not closed?"

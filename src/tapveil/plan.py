@@ -23,7 +23,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tapveil import planfile
 from tapveil.errors import PlanError, did_you_mean
-from tapveil.privacy.loss import Loss, Neighbours, compose, table_loss
+from tapveil.privacy.accountant import Neighbours
+from tapveil.privacy.loss import BOTH_NEIGHBOURS, Loss, compose, table_loss
 from tapveil.privacy.mechanisms import StabilityHistogram
 
 Kind = Literal["time", "date", "location", "label", "card"]
@@ -40,6 +41,7 @@ KINDS: dict[str, Kind] = {
 """The columns tapveil knows by name; any other column is a label unless the plan says its kind."""
 
 PRESETS = ("opal",)
+COUNT = "count"
 EVERY_MODE = "*"
 MINUTES_PER_DAY = 1440
 
@@ -55,8 +57,12 @@ def read_exact(value: object) -> Fraction:
     try:
         if isinstance(value, str) and value.rstrip().endswith("%"):
             return read_exact(value.rstrip().removesuffix("%").rstrip()) / 100
-        # repr gives a float back the digits it was written with
-        return Fraction(repr(value) if isinstance(value, float) else value)
+        written = repr(value) if isinstance(value, float) else value  # repr has the digits it was written with
+        if isinstance(written, str) and "/" not in written:
+            written = Decimal(written.strip())
+        if isinstance(written, Decimal) and abs(written.adjusted()) > 1000:
+            raise ValueError
+        return Fraction(written)
     except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
         raise ValueError(f'`{value}` is not a number, nor a fraction such as "1/8000000"') from None
 
@@ -116,12 +122,21 @@ def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _separates(value: str) -> str:
+    if len(value) != 1 or not value.isascii() or value.isalnum() or value in "\"'\r\n\\":
+        raise ValueError('must be one character, such as ",", ";" or "\\t"')
+    return value
+
+
+Delimiter = Annotated[str, AfterValidator(_separates)]
+
+
 class Source(_Frozen):
     """Where trips are, and which of their columns are read."""
 
     path: Annotated[tuple[Text, ...], BeforeValidator(_as_list), Field(min_length=1)]
     columns: dict[Name, Annotated[SourceColumn, BeforeValidator(_source_column)]]
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    delimiter: Delimiter = ","
     dates: Literal["calendar", "labels"] = "calendar"
     timezone: Annotated[str, AfterValidator(_known_zone)] | None = None
     max_refused: Exact = Fraction(1, 100)
@@ -144,6 +159,7 @@ class Lookup(_Frozen):
     lookup: Text
     from_: Annotated[Text, Field(alias="from")]
     to: Text
+    delimiter: Delimiter = ","
 
 
 def _divides_a_day(minutes: int) -> int:
@@ -230,7 +246,8 @@ class Plan(_Frozen):
         try:
             data: dict[str, Any] = tomllib.loads(text, parse_float=Decimal)
         except tomllib.TOMLDecodeError as error:
-            raise PlanError(f"{where} is not valid TOML: {error}") from None
+            hint = " (in a path write / instead of \\, or put it in single quotes)" if "\\" in text else ""
+            raise PlanError(f"{where} is not valid TOML: {error}{hint}") from None
         try:
             plan = cls.model_validate(data)
         except pydantic.ValidationError as error:
@@ -269,6 +286,11 @@ class Plan(_Frozen):
         return tuple(dict.fromkeys([*self.release.partition, *tables, *by_mode]))
 
     @property
+    def published_kinds(self) -> set[Kind]:
+        """What sorts of columns the tables have."""
+        return {self.source.kind(column) for table in self.table for column in self.key_columns(table)}
+
+    @property
     def file_columns(self) -> dict[str, str]:
         """The columns that are read from the files: ours, theirs."""
         origins = {ours: self.source.columns[ours].column for ours in self.used_columns}
@@ -297,10 +319,14 @@ def _misfits(plan: Plan) -> Iterator[str]:
         if column not in plan.source.columns:
             hint = did_you_mean(column, plan.source.columns)
             yield f"{place}: unknown column `{column}`{hint or ' (it is not under [source.columns])'}"
+        elif column == COUNT:
+            yield f"{place}: `{COUNT}` is the name of the published counts: give your column another name of ours"
         elif plan.source.kind(column) == "card":
             yield f"{place}: `{column}` tells people apart and can never be published"
     for table in plan.table:
         yield from _table_misfits(plan, table)
+    if all(column in plan.source.columns for column in plan.used_columns) and not plan.file_columns:
+        yield "[source.columns]: every column has a fixed value: at least one must come from the files"
     if sum(table.delta for table in plan.table) >= 1:
         yield "[[table]]: the deltas add up to 1 or more: nothing would be promised"
     if "mode" not in plan.source.columns and any(mode != EVERY_MODE for mode in plan.coarsen.location):
@@ -323,7 +349,8 @@ def _table_misfits(plan: Plan, table: Table) -> Iterator[str]:
     for column in set(table.columns) & set(plan.release.partition):
         yield f"{place}: `{column}` is already a partition column: leave it out of the table"
     try:
-        table_loss(table.mechanism, plan.privacy.neighbours)
+        for neighbours in BOTH_NEIGHBOURS:
+            table_loss(table.mechanism, neighbours)
     except ValueError as error:
         yield f"{place}: {error}"
 

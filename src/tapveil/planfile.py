@@ -48,7 +48,11 @@ def _without_echoes(problems: list[Any], model: type[pydantic.BaseModel]) -> Ite
     """A misspelt key is one mistake: leave out that the right spelling is missing."""
     misspelt = [problem["loc"] for problem in problems if problem["type"] == "extra_forbidden"]
     meant = {(*loc[:-1], _suggestion(str(loc[-1]), model, loc[:-1])) for loc in misspelt}
-    return (problem for problem in problems if problem["type"] != "missing" or problem["loc"] not in meant)
+    inside = {problem["loc"][0] for problem in problems if len(problem["loc"]) > 1}
+    for problem in problems:
+        emptied = problem["type"] == "too_short" and problem["loc"][0] in inside  # a wrong table is not counted as one
+        if not emptied and (problem["type"] != "missing" or problem["loc"] not in meant):
+            yield problem
 
 
 def _suggestion(key: str, model: type[pydantic.BaseModel], location: Location) -> str:
@@ -62,6 +66,7 @@ _PLAINER = {
     "string_type": "must be a text, in quotes",
     "too_short": "must not be empty",
     "string_too_short": "must not be empty",
+    "string_too_long": "is too long",
     "string_pattern_mismatch": "must start with a letter a-z, then only a-z, 0-9, _ and -",
 }
 """What pydantic's types of mistake are called here, where its own words are a programmer's."""
@@ -70,7 +75,8 @@ _PLAINER = {
 def _explain_one(problem: Any, model: type[pydantic.BaseModel], data: dict[str, Any], text: str) -> Iterator[str]:
     location: Location = tuple(part for part in problem["loc"] if part != "[key]")
     if not location:  # found between the parts: the message carries its own places
-        yield from str(problem["msg"]).removeprefix("Value error, ").splitlines()
+        for line in str(problem["msg"]).removeprefix("Value error, ").splitlines():
+            yield f"{_line_named(line, text)}{line}"
         return
     key = str(location[-1])
     yield f"{_place(location[:-1], data, text, key)}{_sentence(problem, key, _keys_of(model, location[:-1]))}"
@@ -121,6 +127,16 @@ def _place(location: Location, data: dict[str, Any], text: str, key: str) -> str
 def _table_name(data: dict[str, Any], index: int) -> str:
     name = data["table"][index].get("name") if isinstance(data["table"][index], dict) else None
     return str(name) if name else f"number {index + 1}"
+
+
+def _line_named(message: str, text: str) -> str:
+    """The line of the table, or of the partition, that a message starts with."""
+    table = re.match(r"\[\[table\]\] ([^:]+):", message)
+    pattern = rf"\s*name\s*=\s*[\"']{re.escape(table[1])}[\"']" if table else r"\s*partition\s*="
+    if not table and not message.startswith("[release] partition"):
+        return ""
+    lines = [number for number, line in enumerate(text.splitlines(), start=1) if re.match(pattern, line)]
+    return f"line {lines[-1]}, " if lines else ""
 
 
 def _line_of(location: Location, key: str, text: str) -> int | None:

@@ -13,6 +13,7 @@ from tapveil.counting.exact import Counted, Refusals
 from tapveil.errors import TripDataError
 from tapveil.plan import Plan
 from tapveil.progress import Reporter, Silent
+from tapveil.trips import READABLE
 
 
 def release(
@@ -52,5 +53,11 @@ def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
         share = f"{float(100 * plan.source.max_refused):g} %"
         raise TripDataError(
             f"more than {share} of the rows cannot be read ([source] max_refused). Most often: "
-            f"{'; '.join(by_frequency[:3])}. `tapveil check` counts them by reason"
+            f"{'; '.join(by_frequency[:3])}.{_what_can_be_read(by_frequency[0], plan)}"
         )
+
+
+def _what_can_be_read(reason: str, plan: Plan) -> str:
+    column = reason.split(" ")[0]
+    kind = plan.source.kind(column) if column in plan.source.columns else ""
+    return f" What can be read as a {kind}: {READABLE[kind]}" if kind in READABLE and "cannot" in reason else ""

@@ -11,7 +11,7 @@ from tapveil.bundle import Bundle
 from tapveil.check import DENSITY_AT, INTERNAL, Outlook, in_words
 from tapveil.plan import Plan
 from tapveil.privacy.rational import decimal_text
-from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS
+from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, loss_in_words
 
 
 def _grid(*headings: str) -> Grid:
@@ -31,22 +31,28 @@ def _chance(p: Fraction) -> str:
 def show_cost(console: Console, plan: Plan) -> None:
     """The plan in words, and what each table costs."""
     for sentence in in_words(plan):
-        console.print(sentence, markup=False)
+        console.print(sentence)
     console.print()
-    grid = _grid("table", "epsilon", "delta", "noise scale", "threshold", "95 % within")
+    grid = _grid(
+        "table", "epsilon", "delta", "noise scale", "Laplace bound", "95 % within", "threshold", "least printed"
+    )
     for table in plan.table:
         mechanism = table.mechanism
-        error = mechanism.error_bound(1 - ERROR_CONFIDENCE)
         grid.add_row(
             table.name,
             decimal_text(table.epsilon, 6),
             f"{float(table.delta):.3g}",
             decimal_text(mechanism.scale, 6),
+            f"{float(mechanism.laplace_bound(1 - ERROR_CONFIDENCE)):.2f}",
+            f"± {mechanism.error_bound(1 - ERROR_CONFIDENCE)}",
             f"{float(mechanism.threshold):.2f}",
-            f"± {float(error):.1f}",
+            f"{mechanism.smallest_published}",
         )
     grid.add_row("in total", decimal_text(plan.loss.epsilon, 6), f"{float(plan.loss.delta):.3g}")
     console.print(grid)
+    console.print(
+        "(Laplace bound: of the noise before rounding, at 95 %, as in the paper; the next column is after it.)"
+    )
     console.print("\nThe chance that a cell appears, by its true number of trips:")
     chances = _grid("table", *(str(count) for count in EXAMPLE_COUNTS))
     for table in plan.table:
@@ -60,9 +66,9 @@ def show_outlook(console: Console, outlook: Outlook) -> None:
     refused = sum(outlook.refused.values())
     console.print(f"{outlook.rows:,} rows read, {refused:,} of them refused" + (":" if refused else "."))
     for reason, number in sorted(outlook.refused.items(), key=lambda item: -item[1]):
-        console.print(f"  {number:,}  {reason}", markup=False)
+        console.print(f"  {number:,}  {reason}")
     if outlook.stops:
-        console.print(f"A release would stop: {outlook.stops}", markup=False)
+        console.print(f"A release would stop: {outlook.stops}")
         return
     console.print("\nExpected to be published:")
     grid = _grid("table", "cells", "of cells", "trips", "of trips")
@@ -81,9 +87,8 @@ def show_outlook(console: Console, outlook: Outlook) -> None:
         shares = [*table.density.values(), table.threshold_density]
         density.add_row(table.name, *(f"{100 * share:.1f} %" for share in shares))
     console.print(density)
-    for table in outlook.tables:
-        if table.advice:
-            console.print(f"\nNearly empty: {table.advice}.", markup=False)
+    for note in (*(f"Nearly empty: {t.advice}" for t in outlook.tables if t.advice), *outlook.notes):
+        console.print(f"\n{note[0].upper()}{note[1:]}.")
 
 
 def show_release(console: Console, plan: Plan, published: Bundle) -> None:
@@ -93,8 +98,5 @@ def show_release(console: Console, plan: Plan, published: Bundle) -> None:
         counts = published.sheet(name).column("count").to_numpy()
         grid.add_row(name, f"{len(counts):,}", f"{int(counts.sum()):,}")
     console.print(grid)
-    loss = plan.loss
-    console.print(
-        f"\nSpent: epsilon = {decimal_text(loss.epsilon)}, delta = {float(loss.delta):.3g}, for any one trip."
-    )
-    console.print(f"The folder is whole: {published.path}", markup=False)
+    console.print(f"\nSpent: {loss_in_words(plan.loss)}, for any one trip.")
+    console.print(f"The folder is whole: {published.path}")

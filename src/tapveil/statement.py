@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN
 from fractions import Fraction
 from math import ceil
 from typing import Any
 
 from tapveil._version import __version__
-from tapveil.plan import EVERY_MODE, Plan, Table
-from tapveil.privacy.loss import Neighbours, table_loss
+from tapveil.plan import EVERY_MODE, OPAL_SHAPES, Plan, Table
+from tapveil.privacy.accountant import Neighbours
+from tapveil.privacy.loss import Loss, table_loss
 from tapveil.privacy.rational import decimal_text, exp_above
 from tapveil.published import Field
 
@@ -19,10 +21,19 @@ EXAMPLE_COUNTS = (1, 2, 5, 10, 20, 50)
 ERROR_CONFIDENCE = Fraction(95, 100)
 
 
-def number(x: Fraction) -> int | float:
+def number(x: Fraction, rounding: str = ROUND_HALF_EVEN) -> int | float:
     """A fraction as a JSON number, to 15 digits; `exact` fields carry what this may round."""
-    text = decimal_text(x)
+    text = decimal_text(x, rounding=rounding)
     return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def _loss(loss: Loss) -> dict[str, Any]:
+    """(ε, δ) as numbers, rounded up, and exactly."""
+    return {
+        "epsilon": number(loss.epsilon, ROUND_CEILING),
+        "delta": number(loss.delta, ROUND_CEILING),
+        "exact": {"epsilon": str(loss.epsilon), "delta": str(loss.delta)},
+    }
 
 
 def manifest(plan: Plan, created: date) -> dict[str, Any]:
@@ -48,9 +59,7 @@ def cost(plan: Plan) -> dict[str, Any]:
         "unit": plan.privacy.unit,
         "neighbours": plan.privacy.neighbours,
         "mechanism": plan.privacy.mechanism,
-        "epsilon": number(plan.loss.epsilon),
-        "delta": number(plan.loss.delta),
-        "exact": {"epsilon": str(plan.loss.epsilon), "delta": str(plan.loss.delta)},
+        **_loss(plan.loss),
         "composition": "sequential over tables, parallel over parts",
         "guarantees": [_guarantee(plan, "replace"), _guarantee(plan, "add-remove")],
         "tables": [_table(plan, table) for table in plan.table],
@@ -58,30 +67,25 @@ def cost(plan: Plan) -> dict[str, Any]:
 
 
 def _guarantee(plan: Plan, neighbours: Neighbours) -> dict[str, Any]:
-    loss = plan.loss_for(neighbours)
     words = {"replace": "one trip exchanged for any other", "add-remove": "one trip added or removed"}
     return {
         "neighbours": neighbours,
         "meaning": words[neighbours],
-        "epsilon": number(loss.epsilon),
-        "delta": number(loss.delta),
-        "exact": {"epsilon": str(loss.epsilon), "delta": str(loss.delta)},
+        **_loss(plan.loss_for(neighbours)),
     }
 
 
 def _table(plan: Plan, table: Table) -> dict[str, Any]:
-    mechanism, loss = table.mechanism, table_loss(table.mechanism, plan.privacy.neighbours)
+    mechanism = table.mechanism
     return {
         "name": table.name,
         "columns": list(table.columns),
-        "epsilon": number(loss.epsilon),
-        "delta": number(loss.delta),
-        "exact": {"epsilon": str(loss.epsilon), "delta": str(loss.delta)},
-        "noise": "Laplace, rounded after the threshold",
+        **_loss(table_loss(mechanism, plan.privacy.neighbours)),
+        "noise": mechanism.noise_name,
         "scale": number(mechanism.scale),
         "threshold": number(mechanism.threshold),
         "smallest_published": mechanism.smallest_published,
-        "error_95": number(mechanism.error_bound(1 - ERROR_CONFIDENCE)),
+        "error_95": mechanism.error_bound(1 - ERROR_CONFIDENCE),
         "probability_published": {str(c): number(mechanism.publish_probability(c)) for c in EXAMPLE_COUNTS},
     }
 
@@ -121,16 +125,28 @@ def count_field(smallest: int) -> dict[str, Any]:
     }
 
 
+def loss_in_words(loss: Loss) -> str:
+    """ε and δ for a person, rounded up."""
+    epsilon, delta = (decimal_text(x, 3, ROUND_CEILING) for x in (loss.epsilon, loss.delta))
+    return f"epsilon = {epsilon}, delta = {delta.replace('E', 'e')}"
+
+
 def promise(plan: Plan) -> str:
     """The promise, without flattery: what exchanging one trip can change, at most."""
-    epsilon, delta = decimal_text(plan.loss.epsilon), f"{float(plan.loss.delta):.3g}"
-    bound = exp_above(plan.loss.epsilon)
-    factor = f"{ceil(bound):,}" if bound >= 100 else f"{ceil(100 * bound) / 100:g}"
+    delta = decimal_text(plan.loss.delta, 3, ROUND_CEILING).replace("E", "e")
     return (
-        f"Trip counts with noise, differentially private for every single trip (epsilon = {epsilon}, delta = {delta}): "
-        f"exchanging any one trip for any other makes no outcome more than e^{epsilon} (about {factor}) times "
+        f"Trip counts with noise, differentially private for every single trip ({loss_in_words(plan.loss)}): "
+        f"exchanging any one trip for any other makes no outcome more than {_factor(plan.loss.epsilon)} times "
         f"as likely, up to a probability of {delta}. The smaller epsilon, the stronger the protection."
     )
+
+
+def _factor(epsilon: Fraction) -> str:
+    power = f"e^{decimal_text(epsilon, 4, ROUND_CEILING)}"
+    if epsilon > 20:
+        return f"{power} (so much that little is promised)"
+    bound = exp_above(epsilon)
+    return f"{power} (about {ceil(bound):,})" if bound >= 100 else f"{power} (about {ceil(100 * bound) / 100:g})"
 
 
 def readme(plan: Plan, created: date) -> str:
@@ -160,16 +176,18 @@ def _readme_parts(plan: Plan, created: date) -> Iterator[str]:
 def _what_it_is(plan: Plan) -> Iterator[str]:
     parts = " and ".join(f"`{name}`" for name in plan.release.partition)
     yield "Counts of public-transport trips" + (f", each table split by {parts}." if parts else ".")
-    yield f"Times are the starts of {plan.coarsen.time_minutes}-minute bins; `-1` means there was no tap."
+    if "time" in plan.published_kinds:
+        yield f"Times are the starts of {plan.coarsen.time_minutes}-minute bins; `-1` means there was no tap."
     for mode, lookup in plan.coarsen.location.items():
         whose = "Stops" if mode == EVERY_MODE else f"Stops of mode `{mode}`"
         yield f"{whose} are given by their `{lookup.to}`."
-    yield "`UNKNOWN` means there was no tap, or the stop is not known."
+    if "location" in plan.published_kinds:
+        yield "`UNKNOWN` means there was no tap, or the stop is not known."
 
 
 def _what_is_where(plan: Plan) -> Iterator[str]:
-    opal = plan.release.layout == "opal"
-    files = "the files `time`, `loc` and `time-loc`" if opal else "one file per table"
+    opal = sorted({OPAL_SHAPES[table.columns][0] for table in plan.table}) if plan.release.layout == "opal" else []
+    files = " and ".join(f"`{name}`" for name in opal) or "one file per table"
     yield f"`data/` holds {files}, as CSV and Parquet;"
     if plan.release.synthetic:
         yield "`synthetic/` the same as rows, as many for each cell as its count says (not trips that took place);"
@@ -178,7 +196,7 @@ def _what_is_where(plan: Plan) -> Iterator[str]:
 
 
 _README_HEAD = """\
-| table | columns | noise scale | off by more than … in 1 of 20 cells | smallest number printed |
+| table | columns | noise scale | noise beyond … in at most 1 of 20 cells | smallest number printed |
 |---|---|---|---|---|"""
 
 _HOW_TO_READ = """\
@@ -194,7 +212,7 @@ taken together: the more trips a person made, the less their habits as a whole a
 
 def _readme_row(table: Table) -> str:
     mechanism = table.mechanism
-    error = float(mechanism.error_bound(1 - ERROR_CONFIDENCE))
+    error = mechanism.error_bound(1 - ERROR_CONFIDENCE)
     columns = " × ".join(table.columns)
-    cells = (table.name, columns, decimal_text(mechanism.scale, 4), f"{error:.0f}", mechanism.smallest_published)
+    cells = (table.name, columns, decimal_text(mechanism.scale, 4), error, mechanism.smallest_published)
     return "| " + " | ".join(str(cell) for cell in cells) + " |"

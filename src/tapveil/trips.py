@@ -27,8 +27,11 @@ from tapveil.errors import PlanError, TripDataError, did_you_mean
 from tapveil.plan import MINUTES_PER_DAY, Plan
 
 Format = Literal["csv", "parquet"]
-RawType = Literal["text", "integer", "date", "time", "timestamp", "instant"]
+RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant"]
 """What a file says a column holds; an instant is a timestamp with a time zone, anything unlisted is read as text."""
+
+Shape = tuple[Format, tuple[str, ...], tuple[RawType, ...], str]
+"""Format, names and types of the columns, and the types as the file itself calls them."""
 
 MISSING_TIME = -1
 LATEST_MINUTE = 2 * MINUTES_PER_DAY
@@ -61,14 +64,23 @@ class TripFiles:
         return types.pop() if len(types) == 1 else "text"
 
 
+READABLE: dict[str, str] = {
+    "time": "17:05, 17:05:30, a timestamp such as 2016-12-31 17:05:30, or minutes after midnight such as 1025; "
+    "empty or -1 for none; an offset such as +10:00 needs [source] timezone",
+    "date": "2016-12-31, 20161231, or a timestamp such as 2016-12-31 17:05:30; any other text needs "
+    '[source] dates = "labels"',
+}
+"""What can be read, by kind: for the message when too much cannot."""
+
+
 def find(plan: Plan) -> TripFiles:
     """The trip files of a plan, each with the columns it must have."""
-    shapes: dict[tuple[Format, tuple[str, ...], tuple[RawType, ...]], list[Path]] = defaultdict(list)
+    shapes: dict[Shape, list[Path]] = defaultdict(list)
     for path in _paths(plan):
-        file_format, names, types = _inspect(path, plan.source.delimiter)
-        _require(plan.file_columns, names, path)
-        shapes[file_format, names, types].append(path)
-    groups = tuple(FileGroup(*shape, tuple(paths)) for shape, paths in shapes.items())
+        shape = _inspect(path, plan.source.delimiter)
+        _require(plan, shape, path)
+        shapes[shape].append(path)
+    groups = tuple(FileGroup(*shape[:3], tuple(paths)) for shape, paths in shapes.items())
     files = TripFiles(groups, plan.source.delimiter)
     _refuse_wrong_types(plan, files)
     return files
@@ -86,20 +98,47 @@ def _paths(plan: Plan) -> list[Path]:
         found.update(path for path in matches if not path.is_dir())
     if not found:
         raise TripDataError("[source] path matches folders only, no file")
-    return sorted(found)
+    return _each_once(sorted(found))
 
 
-def _require(needed: dict[str, str], names: tuple[str, ...], path: Path) -> None:
+def _each_once(paths: list[Path]) -> list[Path]:
+    """A file reached by two names would count its trips twice, and cost twice what is promised."""
+    seen: dict[tuple[int, int], Path] = {}
+    for path in paths:
+        status = path.stat()
+        twin = seen.setdefault((status.st_dev, status.st_ino), path)
+        if twin is not path:
+            raise TripDataError(f"{twin.name} and {path.name} are the same file: name it once in [source] path")
+    return paths
+
+
+def _require(plan: Plan, shape: Shape, path: Path) -> None:
     """Every column the plan names, once. A header may turn out to be a trip, so it is never quoted."""
-    for ours, theirs in needed.items():
-        if theirs not in names:
-            hint = did_you_mean(theirs, [name for name in names if _looks_like_a_name(name)])
+    names, needed = shape[1], plan.file_columns
+    missing = {ours: theirs for ours, theirs in needed.items() if theirs not in names}
+    if missing:
+        raise TripDataError(_missing_columns(missing, shape, path, plan.source.delimiter))
+    for theirs in needed.values():
+        # engines do not tell `mode` from `MODE`
+        alike = [name for name in names if name.casefold() == theirs.casefold()]
+        if len(alike) > 1:
             raise TripDataError(
-                f"{path.name} has no column `{theirs}` ([source.columns] {ours})"
-                f"{hint or '; is the first line of the file a header?'}"
+                f"{path.name} has {len(alike)} columns named `{theirs}` (in any case); rename all but one"
             )
-        if names.count(theirs) > 1:
-            raise TripDataError(f"{path.name} has {names.count(theirs)} columns named `{theirs}`; rename all but one")
+
+
+def _missing_columns(missing: dict[str, str], shape: Shape, path: Path, delimiter: str) -> str:
+    names = shape[1]
+    listed = ", ".join(f"`{theirs}` ([source.columns] {ours})" for ours, theirs in missing.items())
+    message = f"{path.name} has no column {listed}"
+    other = next((mark for mark in ";\t|," if mark != delimiter and len(names) == 1 and mark in names[0]), None)
+    if shape[0] == "csv" and other:
+        return (
+            f"{message}; its columns seem to be separated by another character: set delimiter = {other!r} in [source]"
+        )
+    safe = [name for name in names if _looks_like_a_name(name)]
+    hint = next(filter(None, (did_you_mean(theirs, safe) for theirs in missing.values())), "")
+    return message + (hint or ("; is the first line of the file a header, in UTF-8?" if shape[0] == "csv" else ""))
 
 
 def _refuse_wrong_types(plan: Plan, files: TripFiles) -> None:
@@ -108,18 +147,19 @@ def _refuse_wrong_types(plan: Plan, files: TripFiles) -> None:
         kind, raw = plan.source.kind(ours), files.type_of(theirs)
         if kind == "time" and raw == "date":
             raise TripDataError(f"the column `{theirs}` holds dates; [source.columns] {ours} needs times")
-        if kind in ("time", "date") and raw == "instant" and plan.source.timezone is None:
+        instants = any(group.type_of(theirs) == "instant" for group in files.groups)
+        if kind in ("time", "date") and instants and plan.source.timezone is None:
             raise PlanError(f'`{theirs}` holds times with a time zone: add timezone = "…" under [source]')
 
 
 def _looks_like_a_name(text: str) -> bool:
-    return not any(character.isdigit() for character in text)
+    return not any(character.isdigit() or character == "\ufffd" for character in text)
 
 
 # --- looking at one file ------------------------------------------------------------------------------------------
 
 
-def _inspect(path: Path, delimiter: str) -> tuple[Format, tuple[str, ...], tuple[RawType, ...]]:
+def _inspect(path: Path, delimiter: str) -> Shape:
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -127,9 +167,9 @@ def _inspect(path: Path, delimiter: str) -> tuple[Format, tuple[str, ...], tuple
             raise TripDataError(f"{path.name} is empty")
         if path.suffix.lower() in {".parquet", ".pq"} or start == b"PAR1":
             schema = _parquet_schema(path)
-            return "parquet", tuple(schema.names), tuple(_raw_type(field.type) for field in schema)
+            return "parquet", tuple(schema.names), tuple(_raw_type(each.type) for each in schema), str(schema.types)
         names = _csv_header(path, start, delimiter)
-        return "csv", names, tuple("text" for _ in names)
+        return "csv", names, tuple("text" for _ in names), ""
     except PermissionError:
         raise TripDataError(f"no permission to read {path.name}") from None
 
@@ -148,6 +188,8 @@ def _raw_type(arrow: pa.DataType) -> RawType:
         return _raw_type(arrow.value_type)
     if pa.types.is_integer(arrow):
         return "integer"
+    if pa.types.is_floating(arrow) or pa.types.is_decimal(arrow):
+        return "number"
     if pa.types.is_date(arrow):
         return "date"
     if pa.types.is_time(arrow):
@@ -160,14 +202,20 @@ def _raw_type(arrow: pa.DataType) -> RawType:
 def _csv_header(path: Path, start: bytes, delimiter: str) -> tuple[str, ...]:
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise TripDataError(f"{path.name} is UTF-16; save it as UTF-8")
+    if start == b"PK\x03\x04":
+        raise TripDataError(f"{path.name} is a zip archive (an Excel workbook?); export the trips as CSV")
     if is_gzip(path) and start[:2] != b"\x1f\x8b":
         raise TripDataError(f"{path.name} ends in .gz but is not a gzip file")
     if not is_gzip(path) and start[:2] == b"\x1f\x8b":
         raise TripDataError(f"{path.name} is a gzip file; give its name the ending .gz")
     try:
+        with open_bytes(path) as file:
+            beginning = file.read(1 << 16)
+        if b"\r" in beginning and b"\n" not in beginning:
+            raise TripDataError(f"the lines of {path.name} do not end in line feeds (an old Mac file?); convert them")
         # A later line that is not UTF-8 is left out when it is read: it is no error here.
-        with io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", errors="replace", newline="") as file:
-            header = next(csv.reader(file, delimiter=delimiter, strict=True), [])
+        with io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", errors="replace", newline="") as text:
+            header = next(csv.reader(text, delimiter=delimiter, strict=True), [])
     except csv.Error:
         raise TripDataError(f"the first line of {path.name} is not a CSV header") from None
     except (EOFError, gzip.BadGzipFile, zlib.error):
@@ -179,9 +227,9 @@ def _csv_header(path: Path, start: bytes, delimiter: str) -> tuple[str, ...]:
 
 # --- what a text means --------------------------------------------------------------------------------------------
 
-_MINUTES = re.compile(r"([0-9]{1,4})(?:\.0+)?")
+_MINUTES = re.compile(r"(0|[1-9][0-9]{0,3})(?:\.0+)?")  # 0731 is more likely a clock than 731 minutes: refused
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?")
-_DATE = re.compile(r"[0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DATE = re.compile(r"([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2})(?:\.0+)?")
 _TIMESTAMP = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[ T][0-9]{1,2}:?[0-9]{2}.*")
 
 
@@ -190,7 +238,7 @@ def read_time(text: str, zone: ZoneInfo | None = None) -> int | None:
 
     >>> read_time("07:31"), read_time("7:05:59"), read_time("24:20"), read_time("451"), read_time("1465")
     (451, 425, 1460, 451, 1465)
-    >>> read_time("2016-08-08 07:31:00"), read_time(""), read_time("-1"), read_time("soon")
+    >>> read_time("2016-08-08 07:31:00"), read_time(""), read_time("-1"), read_time("0731")
     (451, -1, -1, None)
     """
     text = text.strip()
@@ -213,11 +261,11 @@ def _read_moment(text: str, zone: ZoneInfo | None) -> datetime | None:
     """A timestamp in local time; one with an offset needs the plan's time zone."""
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        if moment.tzinfo is None:
+            return moment
+        return moment.astimezone(zone) if zone else None
+    except (ValueError, OverflowError):
         return None
-    if moment.tzinfo is None:
-        return moment
-    return moment.astimezone(zone) if zone else None
 
 
 def read_date(text: str, zone: ZoneInfo | None = None) -> str | None:
@@ -229,9 +277,9 @@ def read_date(text: str, zone: ZoneInfo | None = None) -> str | None:
     text = text.strip()
     if not text:
         return ""
-    if _DATE.fullmatch(text):
+    if match := _DATE.fullmatch(text):
         try:
-            return date.fromisoformat(text).isoformat()
+            return date.fromisoformat(match[1]).isoformat()
         except ValueError:
             return None
     moment = _read_moment(text, zone) if _TIMESTAMP.fullmatch(text) else None
@@ -245,4 +293,4 @@ def read_location(text: str) -> str:
     ('Žižkov, No. 3', '')
     """
     text = text.strip()
-    return "" if text == "-1" else text
+    return "" if text in ("-1", "-1.0") else text

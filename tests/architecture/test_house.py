@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tapveil"
 SECRET = {"tapveil.counting", "tapveil.veil", "tapveil.publication", "tapveil.check"}
 PUBLISHED = ["published", "layout", "statement", "bundle"]
-PURE_STDLIB = {"collections", "dataclasses", "decimal", "fractions", "functools", "itertools", "math", "typing"}
+PURE_STDLIB = {"abc", "collections", "dataclasses", "decimal", "fractions", "functools", "itertools", "math", "typing"}
 
 
 def module_name(path: Path) -> str:

@@ -243,3 +243,110 @@ def test_origin_by_destination_is_just_another_table(tmp_path: Path) -> None:
     changes['partition = ["mode", "date"]'] = 'partition = ["date"]'
     counted = exact(opal_plan(tmp_path, **changes))
     assert cells(counted.tables["on_time"]) == Counter({("2016-08-08", "2000", "2010"): 2})
+
+
+def test_each_file_is_read_as_itself(tmp_path: Path) -> None:
+    """No pattern in a file's name, no `key=value` folder, no other file's types changes what a file says."""
+    folder = tmp_path / "mode=tram"
+    folder.mkdir()
+    row = dict(zip(NAMES, (["2016-08-08"], ["train"], ["08:00"], ["0123"], [None], [None]), strict=True))
+    for name, stop in (
+        ("a1.parquet", pa.array([123.0])),
+        ("a[1].parquet", pa.array(["0123"])),
+        ("b*.parquet", pa.nulls(1)),
+    ):
+        pq.write_table(pa.table({**row, "tap_on_location": stop}), folder / name)
+    counted = exact(opal_plan(tmp_path, "mode=tram/*.parquet"))
+    expected = {("train", "2016-08-08", stop): 1 for stop in ("123", "0123", "UNKNOWN")}
+    assert cells(counted.tables["on_location"]) == Counter(expected)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "arrow"),
+    [
+        ("trip_date", 4_000_000, pa.date32()),
+        ("trip_date", 2**60, pa.timestamp("us")),
+        ("tap_on_time", 2**62, pa.timestamp("us", tz="UTC")),
+        ("trip_date", 2**62, pa.timestamp("us", tz="UTC")),
+        ("tap_on_time", 86_400_000_000, pa.time64("us")),
+        ("tap_on_time", 100_000, pa.int64()),
+    ],
+)
+def test_an_impossible_value_costs_its_own_row_at_most(
+    tmp_path: Path, column: str, value: int, arrow: pa.DataType
+) -> None:
+    good = {
+        "trip_date": 20160808,
+        "mode": "train",
+        "tap_on_time": 480,
+        "tap_on_location": "A",
+        "tap_off_time": None,
+        "tap_off_location": None,
+    }
+    types = {"trip_date": pa.int32(), "tap_on_time": pa.int32(), "tap_off_time": pa.int32()}
+    columns = {name: pa.array([good[name]] * 3, types.get(name, pa.string())) for name in NAMES}
+    plain = {pa.date32(): 17021, pa.int64(): 480}.get(
+        arrow,
+        1_470_643_200_000_000 % (86_400_000_000 if column == "tap_on_time" and arrow == pa.time64("us") else 10**18),
+    )
+    columns[column] = pa.array([plain, value, plain], pa.int32() if arrow == pa.date32() else pa.int64()).cast(arrow)
+    pq.write_table(pa.table(columns), tmp_path / "trips.parquet")
+    counted = exact(opal_plan(tmp_path, "trips.parquet", **{'# timezone = "Australia/Sydney"': 'timezone = "UTC"'}))
+    assert counted.refusals.rows == 3
+    assert counted.refusals.refused <= 1
+    assert sum(cells(counted.tables["on_location"]).values()) == 3 - counted.refusals.refused
+
+
+@pytest.mark.parametrize("name", ["refusal", "set", "n", "spelling", "code_mode", "trips", "counted", "group"])
+def test_a_column_may_have_any_name(tmp_path: Path, name: str) -> None:
+    write_csv(tmp_path / "trips.csv", [["", "bus", "x"], ["2016-08-08", "bus", "x"]], ["day", "mode", "what"])
+    text = f"""
+    [release]
+    name = "any"
+    title = "Any"
+    [source]
+    path = "trips.csv"
+    [source.columns]
+    date = "day"
+    mode = "mode"
+    {name} = "what"
+    [privacy]
+    unit = "trip"
+    neighbours = "replace"
+    mechanism = "sbh"
+    [[table]]
+    name = "{name}"
+    columns = ["{name}"]
+    epsilon = 1
+    delta = "1/8000000"
+    """
+    counted = exact(Plan.parse(text, base=tmp_path))
+    assert cells(counted.tables[name]) == Counter({("bus", "2016-08-08", "x"): 1})
+    assert dict(counted.refusals.by_reason) == {"date is missing": 1}
+
+
+def test_eighty_columns_are_not_too_many(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(80)]
+    write_csv(tmp_path / "trips.csv", [[str(number % 3) for number in range(80)]] * 2, names)
+    listed = "\n".join(f'{name} = "{name}"' for name in names)
+    text = f"""
+[release]
+name = "many"
+title = "Many"
+partition = []
+[source]
+path = "trips.csv"
+[source.columns]
+{listed}
+[privacy]
+unit = "trip"
+neighbours = "replace"
+mechanism = "sbh"
+[[table]]
+name = "all"
+columns = {names}
+epsilon = 1
+delta = "1/8000000"
+"""
+    counted = exact(Plan.parse(text, base=tmp_path))
+    assert cells(counted.tables["all"]) == Counter({tuple(str(number % 3) for number in range(80)): 2})

@@ -1,15 +1,22 @@
 from __future__ import annotations
 
+import re
+import tempfile
+from collections import Counter
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tapveil.coarsen import Areas, TimeBins, read_areas
 from tapveil.counting.packing import Packing
 from tapveil.csvlines import MALFORMED, NOT_UTF8, CsvReading
 from tapveil.errors import TripDataError
 from tapveil.trips import find, read_date, read_time
-from tests.conftest import BUS, TRAIN, opal_plan, write_csv
+from tests.conftest import BUS, OPAL_COLUMNS, TRAIN, opal_plan, write_csv
 
 
 def read(path: Path, data: bytes, width: int = 2, delimiter: str = ",") -> tuple[list[tuple[str, ...]], CsvReading]:
@@ -30,33 +37,59 @@ def test_lines_that_are_not_trips_are_left_out_and_counted(tmp_path: Path) -> No
     data = b'a,b\n1,2\n\n   \nonly\n1,2,3\ncaf\xe9,2\n"x, ""y""",\xe6\x9d\xb1\n<Error>\n'
     rows, reading = read(tmp_path / "t.csv", data)
     assert rows == [("1", "2"), ('x, "y"', "東")]
-    assert reading.refused == {MALFORMED: 3, NOT_UTF8: 1}
+    assert reading.refused == {MALFORMED: 4, NOT_UTF8: 1}
 
 
 @pytest.mark.parametrize(
-    "data",
-    [
-        b'a,b\n1,"2\n3,4\n5,6\n',
-        b'a,b\n1,"2\n3,4"\n5,6\n',
-        b'a,b\n1,2\n"3,4\n5,6',
-        b'a,b\n"1\n",2\n',
-    ],
+    "line", [b'1,"2', b'"1,2', b'1,2"', b"1\r2,3", b'"1\r"x,"2', b"caf\xe9,2", b"caf\xe9", b"x" * 2_000_000]
 )
-def test_a_quote_that_swallows_lines_stops_the_reading(tmp_path: Path, data: bytes) -> None:
-    (tmp_path / "t.csv").write_bytes(data)
+def test_a_line_that_would_swallow_or_split_others_is_set_aside_alone(tmp_path: Path, line: bytes) -> None:
+    rows, reading = read(tmp_path / "t.csv", b"a,b\n1,2\n" + line + b'\n3,4\n5,"6"\n')
+    assert rows == [("1", "2"), ("3", "4"), ("5", "6")]
+    assert reading.refused.total() == 1
+
+
+def test_a_quote_that_still_swallows_lines_stops_the_reading(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b'a,b\n1,2\nx"y,"z\n3,4\n5,"6"\n')
     reading = CsvReading([tmp_path / "t.csv"], ",", 2, [0, 1])
-    with pytest.raises(TripDataError):
+    with pytest.raises(TripDataError, match="over several lines"):
         reading.reader().read_all()
     assert isinstance(reading.failure, TripDataError)
 
 
-def test_an_unclosed_quote_far_from_the_end_of_a_large_file_is_found(tmp_path: Path) -> None:
+def test_an_unclosed_quote_in_the_middle_of_a_large_file_costs_its_own_line_only(tmp_path: Path) -> None:
     line = b"2016-08-08,train,07:31,Central\n"
     data = b"a,b,c,d\n" + line * 200_000 + b'2016-08-08,train,07:31,"Central\n' + line * 200_000
-    (tmp_path / "t.csv").write_bytes(data)
-    reading = CsvReading([tmp_path / "t.csv"], ",", 4, [0, 1])
-    with pytest.raises(TripDataError, match=r"t\.csv"):
-        reading.reader().read_all()
+    rows, reading = read(tmp_path / "t.csv", data, width=4)
+    assert len(rows) == 400_000
+    assert reading.refused == {MALFORMED: 1}
+
+
+ANY_LINE = st.lists(
+    st.sampled_from([b'"', b",", b"\r", b"a", b" ", b"\xe9", b"1", b'""', b'"\r', b"\x00", b",,"]), max_size=12
+).map(b"".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    lines=st.lists(ANY_LINE, min_size=1, max_size=12),
+    where=st.integers(0, 11),
+    other=ANY_LINE,
+    end=st.sampled_from([b"\n", b"\r\n"]),
+)
+def test_another_line_changes_one_trip_at_most(lines: list[bytes], where: int, other: bytes, end: bytes) -> None:
+    """Whatever a line holds: exchanging it takes away at most one trip and adds at most one."""
+    changed = [*lines]
+    changed[where % len(lines)] = other
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            before, after = (
+                Counter(read(Path(folder) / "t.csv", end.join([b"a,b", *each]) + end)[0]) for each in (lines, changed)
+            )
+        except TripDataError:
+            return  # stopping publishes nothing
+    assert (before - after).total() <= 1
+    assert (after - before).total() <= 1
 
 
 def test_another_delimiter(tmp_path: Path) -> None:
@@ -140,6 +173,36 @@ def test_files_of_one_shape_are_read_together(tmp_path: Path) -> None:
     )
     files = find(opal_plan(tmp_path, "trips/*.csv"))
     assert [len(group.paths) for group in files.groups] == [2, 1]
+
+
+def test_a_file_reached_by_two_names_is_refused(tmp_path: Path) -> None:
+    """Its trips would count twice, and cost twice what is promised."""
+    write_csv(tmp_path / "trips" / "a.csv", [BUS])
+    (tmp_path / "trips" / "latest.csv").symlink_to("a.csv")
+    with pytest.raises(TripDataError, match=r"a\.csv and latest\.csv are the same file"):
+        find(opal_plan(tmp_path, "trips/*.csv"))
+
+
+def test_columns_that_differ_in_case_only_are_refused(tmp_path: Path) -> None:
+    """An engine that does not tell MODE from mode would read a column that the plan does not name."""
+    table = pa.table({"MODE": ["CARD0001"], **{name: [value] for name, value in zip(OPAL_COLUMNS, TRAIN, strict=True)}})
+    pq.write_table(table, tmp_path / "trips.parquet")
+    with pytest.raises(TripDataError, match="2 columns named `mode`"):
+        find(opal_plan(tmp_path, "trips.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"mode;trip_date\nbus;1\n", "set delimiter = ';'"),
+        (b"PK\x03\x04rest", "is a zip archive"),
+        (b"mode,trip_date\rbus,1\r", "do not end in line feeds"),
+    ],
+)
+def test_another_format_is_named(tmp_path: Path, data: bytes, message: str) -> None:
+    (tmp_path / "trips.csv").write_bytes(data)
+    with pytest.raises(TripDataError, match=re.escape(message)):
+        find(opal_plan(tmp_path))
 
 
 def test_packing_survives_a_round_trip() -> None:

@@ -40,12 +40,12 @@ class Column:
     @property
     def arithmetic(self) -> bool:
         """Whether the engine computes the code from a typed value, without spellings."""
-        return self.kind == "time" and self.raw != "text"
+        return self.kind == "time" and self.raw not in ("text", "number")
 
     @property
     def refuses(self) -> bool:
         """Whether a row can be refused for its value here: only a place or a label is taken as it comes."""
-        return self.missing is None or (self.kind == "time" and self.raw in ("text", "integer"))
+        return self.missing is None or (self.kind == "time" and self.raw in ("text", "number", "integer"))
 
     @property
     def variants(self) -> list[Understand]:

@@ -26,6 +26,7 @@ from tapveil.progress import Reporter
 from tapveil.trips import TripFiles
 
 DEFAULT_MEMORY = "1GB"
+LEAST_MEMORY = 200 * 10**6
 
 
 def count(
@@ -45,8 +46,8 @@ def count(
 @contextmanager
 def _connection(memory: str, scratch: Path | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A private database in memory; what spills goes to a folder that only the owner can enter, and is then gone."""
-    if not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory):
-        raise PlanError(f"--memory {memory} is not an amount such as 1GB or 800MB")
+    if _bytes(memory) < LEAST_MEMORY:
+        raise PlanError(f"--memory {memory} is too little: counting needs at least {LEAST_MEMORY // 10**6}MB")
     with _scratch_folder(scratch) as spill, _translated_errors():
         connection = duckdb.connect(
             config={
@@ -64,6 +65,14 @@ def _connection(memory: str, scratch: Path | None) -> Iterator[duckdb.DuckDBPyCo
             yield connection
         finally:
             connection.close()
+
+
+def _bytes(amount: str) -> float:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([MGT])(i?)B", amount, re.IGNORECASE)
+    if not match:
+        raise PlanError(f"--memory {amount} is not an amount such as 1GB or 800MB")
+    thousand = 1024 if match[3] else 1000
+    return float(match[1]) * float(thousand ** (" MGT".index(match[2].upper()) + 1))
 
 
 @contextmanager
@@ -137,14 +146,14 @@ class _Counting:
         if not all(column.arithmetic for column in columns):
             self._pass("spellings", trips, query.spellings_sql(columns))
         return [
-            Code(column, column.fixed_labels) if column.arithmetic else self._code_spellings(columns, column)
+            Code(column, column.fixed_labels) if column.arithmetic else self._code_spellings(column)
             for column in columns
         ]
 
-    def _code_spellings(self, columns: Sequence[Column], column: Column) -> Code:
-        found: pa.Table = self.connection.sql(query.spellings_of_sql(columns, column)).to_arrow_table()
-        code, variants = codes.assign(column, [str(spelling) for spelling in found.column(0).to_pylist()])
-        coded = found
+    def _code_spellings(self, column: Column) -> Code:
+        found: pa.Table = self.connection.sql(query.spellings_of_sql(column)).to_arrow_table()
+        code, variants = codes.assign(column, found.column("text").to_pylist())
+        coded = found.drop_columns(["text"])
         for number, variant in enumerate(variants):
             coded = coded.append_column(f"code_{number}", pa.array(variant, pa.int32()))
         self.connection.register("coded_spellings", coded)

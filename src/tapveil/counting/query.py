@@ -12,6 +12,7 @@ Smaller tables are summed from `counted`, not from the rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,9 @@ from tapveil.counting.codes import REFUSE_UNREADABLE, Code, Column
 from tapveil.counting.packing import Packing
 from tapveil.plan import MINUTES_PER_DAY, Plan
 from tapveil.trips import LATEST_MINUTE, MISSING_TIME, FileGroup, TripFiles
+
+REFUSAL = '"#refusal"'
+"""A column of ours among those of the plan, whose names cannot hold a #."""
 
 
 def quoted(name: str) -> str:
@@ -51,7 +55,17 @@ def _group_sql(plan: Plan, group: FileGroup, number: int, columns: Sequence[Colu
 def _scan_sql(group: FileGroup, number: int) -> str:
     if group.format == "csv":
         return csv_view(number)
-    return "read_parquet([" + ", ".join(literal(str(path)) for path in group.paths) + "], binary_as_string = true)"
+    paths = ", ".join(literal(_not_a_pattern(str(path))) for path in group.paths)
+    return f"read_parquet([{paths}], binary_as_string = true, hive_partitioning = false, union_by_name = false)"
+
+
+def _not_a_pattern(path: str) -> str:
+    """A path that DuckDB takes as it is: it would expand `*`, `?` and `[` once more.
+
+    >>> _not_a_pattern("a[1]*.parquet")
+    'a[[]1][*].parquet'
+    """
+    return re.sub(r"([*?\[])", r"[\1]", path)
 
 
 def csv_view(number: int) -> str:
@@ -70,47 +84,46 @@ def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
         return literal(source.value or "")
     index = group.names.index(source.column)
     value = quoted(source.column) if group.format == "parquet" else f"field_{index}"
-    if group.types[index] == "instant" and column.kind in ("time", "date"):
-        value = f"timezone({literal(plan.source.timezone or '')}, {value})"
+    raw = group.types[index]
+    if raw == "instant" and column.kind in ("time", "date"):
+        value = f"TRY(timezone({literal(plan.source.timezone or '')}, {value}))"
     if column.arithmetic:
         return _time_code_sql(value, column.raw, plan.coarsen.time_minutes)
     if column.kind == "date" and column.raw in ("date", "timestamp", "instant") and plan.source.dates == "calendar":
         return f"CAST({value} AS DATE)"
+    if raw == "number":  # whole numbers that passed through a float: 3000.0 is stop 3000
+        whole = f"TRY_CAST({value} AS BIGINT)"
+        return f"CASE WHEN {whole} = {value} THEN CAST({whole} AS VARCHAR) ELSE CAST({value} AS VARCHAR) END"
     return f"CAST({value} AS VARCHAR)"
 
 
 def _time_code_sql(value: str, raw: str, bin_minutes: int) -> str:
     """The same code that `TimeBins` gives, from a typed value."""
+    bins = MINUTES_PER_DAY // bin_minutes
     if raw == "integer":
-        bin_ = f"1 + ({value} % {MINUTES_PER_DAY}) // {bin_minutes}"
+        bin_ = f"1 + ({value} // {bin_minutes}) % {bins}"
         return (
             f"CAST(CASE WHEN {value} IS NULL OR {value} = {MISSING_TIME} THEN 0 "
             f"WHEN {value} BETWEEN 0 AND {LATEST_MINUTE - 1} THEN {bin_} ELSE {REFUSE_UNREADABLE} END AS INTEGER)"
         )
     microsecond = f"epoch_us(TRY_CAST({value} AS TIME))"
-    return f"CAST(COALESCE(1 + {microsecond} // {bin_minutes * 60_000_000}, 0) AS INTEGER)"
+    return f"CAST(COALESCE(1 + ({microsecond} // {bin_minutes * 60_000_000}) % {bins}, 0) AS INTEGER)"
 
 
 # --- coding -------------------------------------------------------------------------------------------------------
 
 
 def spellings_sql(columns: Sequence[Column]) -> str:
-    """Every distinct spelling of every text column, in one pass; `set` tells them apart."""
-    texts = _text_columns(columns)
-    names = ", ".join(texts)
+    """Every distinct spelling of every text column, in one pass: a row has one spelling, in its own column."""
+    texts = [quoted(column.name) for column in columns if not column.arithmetic]
     sets = ", ".join(f"({name})" for name in texts)
-    return f"SELECT GROUPING({names}) AS set, {names} FROM trips GROUP BY GROUPING SETS ({sets})"
+    return f"SELECT {', '.join(texts)} FROM trips GROUP BY GROUPING SETS ({sets})"
 
 
-def spellings_of_sql(columns: Sequence[Column], column: Column) -> str:
-    """The spellings of one column."""
-    texts, name = _text_columns(columns), quoted(column.name)
-    mark = int("".join("0" if text == name else "1" for text in texts), base=2)
-    return f"SELECT {name} AS spelling FROM spellings WHERE set = {mark} AND {name} IS NOT NULL"
-
-
-def _text_columns(columns: Sequence[Column]) -> list[str]:
-    return [quoted(column.name) for column in columns if not column.arithmetic]
+def spellings_of_sql(column: Column) -> str:
+    """The spellings of one column: as they are, for the engine, and as texts, for us."""
+    name = quoted(column.name)
+    return f"SELECT {name} AS spelling, CAST({name} AS VARCHAR) AS text FROM spellings WHERE {name} IS NOT NULL"
 
 
 def code_table(column: Column) -> str:
@@ -185,7 +198,7 @@ def counted_sql(codes: Sequence[Code], sets: Sequence[CellSet]) -> str:
     """The count of every cell of every maximal set, and of every reason to refuse."""
     names = {code.column.name: f"coded.{quoted(code.column.name)}" for code in codes}
     keys = ", ".join(
-        f"CASE WHEN refusal < 0 THEN refusal ELSE {packed} END AS {word}"
+        f"CASE WHEN {REFUSAL} < 0 THEN {REFUSAL} ELSE {packed} END AS {word}"
         for cell_set in sets
         for word, packed in zip(cell_set.words, cell_set.packing.pack_sql(names), strict=True)
     )
@@ -193,7 +206,7 @@ def counted_sql(codes: Sequence[Code], sets: Sequence[CellSet]) -> str:
     groups = ", ".join(f"({', '.join(cell_set.words)})" for cell_set in sets)
     return (
         f"SELECT {words}, count(*) AS n FROM (SELECT {keys} FROM "
-        f"(SELECT *, {refusal_sql(codes)} AS refusal FROM ({coded_sql(codes)})) AS coded) "
+        f"(SELECT *, {refusal_sql(codes)} AS {REFUSAL} FROM ({coded_sql(codes)})) AS coded) "
         f"GROUP BY GROUPING SETS ({groups})"
     )
 

@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
 
+from tapveil.privacy.accountant import Neighbours
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.rational import exp_below
 
-Neighbours = Literal["replace", "add-remove"]
+BOTH_NEIGHBOURS: tuple[Neighbours, ...] = ("replace", "add-remove")
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from tapveil.privacy.noise import NoiseTable, RandomBytes
 from tapveil.privacy.rational import ln_above
 
 SMALLEST_EPSILON = Fraction(1, 100)
+LARGEST_EPSILON = Fraction(100)
 SMALLEST_DELTA = Fraction(1, 10**15)
 
 
@@ -86,13 +87,17 @@ class Mechanism(ABC):
         tails = {v: self.publish_tail(count, v) for v in range(self.smallest_published, highest + 2)}
         return {v: tails[v] - tails[v + 1] for v in range(self.smallest_published, highest + 1)}
 
-    def error_bound(self, beta: Fraction) -> Fraction:
-        """The noise is at most this but for probability β: the least such count, from the table itself."""
+    def error_bound(self, beta: Fraction) -> int:
+        """A number is off by more than this with probability at most β: the least such, from the table itself.
+
+        This is before it is known whether the number is published; of cells near the threshold, those that are
+        published are the ones that the noise raised.
+        """
         steps = self.noise.steps_per_count
         bound = 0
-        while self.noise.tail(steps * bound + 1) + (1 - self.noise.tail(-steps * bound)) > beta:
+        while self.noise.tail(steps * (bound + 1)) + (1 - self.noise.tail(-steps * bound)) > beta:
             bound += 1
-        return Fraction(bound)
+        return bound
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,8 @@ class StabilityHistogram(Mechanism):
     def __post_init__(self) -> None:
         if not self.epsilon >= SMALLEST_EPSILON:
             raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON} for a table")
+        if self.epsilon > LARGEST_EPSILON:
+            raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table: above it nothing is protected")
         if not SMALLEST_DELTA <= self.delta < 1:
             raise ValueError("delta must be at least 1e-15 and below 1 for a table")
 
@@ -152,8 +159,8 @@ class StabilityHistogram(Mechanism):
         left, entered = (spectrum.rounded_laplace(self.scale, cuts, shift) for shift in (1, -1))
         return ChangedCells(self.publish_probability(1), left, entered, self.noise.distance)
 
-    def error_bound(self, beta: Fraction) -> Fraction:
-        """A published number is within this of the truth but for probability β: scale · ln(1/β) (Definition 6)."""
+    def laplace_bound(self, beta: Fraction) -> Fraction:
+        """The paper's error bound, for the noise before rounding: scale · ln(1/β) (Definition 6)."""
         return self.scale * ln_above(1 / beta)
 
 

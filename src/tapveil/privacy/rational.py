@@ -7,7 +7,7 @@ unit in the last place on either side encloses the true value. Every function sa
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
 DIGITS = 90
@@ -48,13 +48,14 @@ def _decimal(x: Fraction, rounding: Context) -> Decimal:
     return rounding.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
-def decimal_text(x: Fraction, digits: int = 15) -> str:
-    """A fraction as decimal text, correctly rounded, for people and JSON.
+def decimal_text(x: Fraction, digits: int = 15, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A fraction as decimal text, for people and JSON; losses are rounded up, the rest to nearest.
 
-    >>> decimal_text(Fraction(3, 4_000_000))
-    '7.5E-7'
-    >>> decimal_text(Fraction(8))
-    '8'
+    >>> decimal_text(Fraction(3, 4_000_000)), decimal_text(Fraction(8))
+    ('7.5E-7', '8')
+    >>> decimal_text(Fraction(1, 3), 3), decimal_text(Fraction(1, 3), 3, ROUND_CEILING)
+    ('0.333', '0.334')
     """
-    rounded = Context(prec=digits).divide(Decimal(x.numerator), Decimal(x.denominator)).normalize()
+    context = Context(prec=digits, rounding=rounding)
+    rounded = context.divide(Decimal(x.numerator), Decimal(x.denominator)).normalize()
     return str(int(rounded)) if rounded == rounded.to_integral() and abs(rounded) < 10**digits else str(rounded)
