@@ -18,7 +18,7 @@ from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.errors import TripDataError, did_you_mean
 from tapveil.plan import EVERY_MODE, Plan, Table
-from tapveil.privacy.mechanisms import Mechanism
+from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.progress import Reporter, Silent
 from tapveil.publication import count, refuse_too_many
 from tapveil.statement import loss_in_words
@@ -139,7 +139,7 @@ def _table_outlook(plan: Plan, table: Table, exact: ExactTable) -> TableOutlook:
     )
 
 
-def _publish_probabilities(mechanism: Mechanism, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _publish_probabilities(mechanism: StabilityHistogram, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """P(published) for each count; far above the threshold it is 1 to more digits than matter for a forecast."""
     certain = float(mechanism.threshold + 30 * mechanism.scale)
     return np.array([1.0 if size > certain else float(mechanism.publish_probability(int(size))) for size in sizes])

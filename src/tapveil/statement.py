@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from datetime import date
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN
 from fractions import Fraction
-from math import ceil
+from math import ceil, nextafter
 from typing import Any
 
 from tapveil._version import __version__
 from tapveil.plan import EVERY_MODE, OPAL_SHAPES, Plan, Table
-from tapveil.privacy.accountant import Neighbours
+from tapveil.privacy.accountant import Exposure, Neighbours, TooManyKindsError, delta
 from tapveil.privacy.loss import Loss, table_loss
 from tapveil.privacy.rational import decimal_text, exp_above
 from tapveil.published import Field
@@ -72,7 +72,19 @@ def _guarantee(plan: Plan, neighbours: Neighbours) -> dict[str, Any]:
         "neighbours": neighbours,
         "meaning": words[neighbours],
         **_loss(plan.loss_for(neighbours)),
+        **_accounted(plan, neighbours),
     }
+
+
+def _accounted(plan: Plan, neighbours: Neighbours) -> dict[str, Any]:
+    """The δ at the stated ε by exact accounting: what the noise tables give, usually less than what is promised."""
+    epsilon = nextafter(float(plan.loss_for(neighbours).epsilon), 0)
+    try:
+        return {
+            "delta_accounted": delta([table.mechanism.cells for table in plan.table], epsilon, Exposure(neighbours))
+        }
+    except TooManyKindsError:
+        return {}
 
 
 def _table(plan: Plan, table: Table) -> dict[str, Any]:
@@ -127,17 +139,20 @@ def count_field(smallest: int) -> dict[str, Any]:
 
 def loss_in_words(loss: Loss) -> str:
     """ε and δ for a person, rounded up."""
-    epsilon, delta = (decimal_text(x, 3, ROUND_CEILING) for x in (loss.epsilon, loss.delta))
-    return f"epsilon = {epsilon}, delta = {delta.replace('E', 'e')}"
+    return f"epsilon = {_rounded_up(loss.epsilon)}, delta = {_rounded_up(loss.delta)}"
+
+
+def _rounded_up(x: Fraction) -> str:
+    return decimal_text(x, 3, ROUND_CEILING).replace("E", "e")
 
 
 def promise(plan: Plan) -> str:
     """The promise, without flattery: what exchanging one trip can change, at most."""
-    delta = decimal_text(plan.loss.delta, 3, ROUND_CEILING).replace("E", "e")
     return (
         f"Trip counts with noise, differentially private for every single trip ({loss_in_words(plan.loss)}): "
         f"exchanging any one trip for any other makes no outcome more than {_factor(plan.loss.epsilon)} times "
-        f"as likely, up to a probability of {delta}. The smaller epsilon, the stronger the protection."
+        f"as likely, up to a probability of {_rounded_up(plan.loss.delta)}. "
+        "The smaller epsilon, the stronger the protection."
     )
 
 

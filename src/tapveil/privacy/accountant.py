@@ -26,10 +26,16 @@ from tapveil.privacy.spectrum import NO_CELL, Spectrum
 Neighbours = Literal["replace", "add-remove"]
 
 MOST_PATTERNS = 2000
+MOST_KINDS = 3
+"""Different scales have different losses, whose sums do not meet: beyond a few kinds the spectrum grows too large."""
 _ROUNDED_UP = 1 + 1e-14
 """Covers the rounding of a few float operations on positive numbers."""
 _HAIR = 1e-14
 """ε moved down by this covers the rounding of the logarithms added to it."""
+
+
+class TooManyKindsError(ValueError):
+    """The spectrum of a release with so many different tables would not fit; the summed loss still holds."""
 
 
 @dataclass(frozen=True)
@@ -84,21 +90,13 @@ def epsilon(tables: Sequence[ChangedCells], target: float, exposure: Exposure = 
     return high
 
 
-def exceeds(tables: Sequence[ChangedCells], epsilon: float, target: float, exposure: Exposure = TRIP_REPLACED) -> bool:
-    """Whether δ at ε is above a target; quick where the bound for all patterns settles it."""
-    sides = [tuple(groups) for groups in _directions(tables, exposure)]
-    if all(_all_patterns(groups, epsilon) + _sampling(groups, epsilon) <= target for groups in sides):
-        return False
-    if any(_appears((group, group.left) for group in groups) > target for groups in sides):
-        return True
-    return delta(tables, epsilon, exposure) > target
-
-
 def _directions(tables: Sequence[ChangedCells], exposure: Exposure) -> Iterator[list[_Group]]:
     """Which cells change: a replacement does both; one added or removed trip does either."""
     both = {"replace": [(1, 1)], "add-remove": [(1, 0), (0, 1)]}[exposure.neighbours]
+    kinds = Counter(tables).items()
+    if len(kinds) > MOST_KINDS:
+        raise TooManyKindsError(f"exact accounting knows at most {MOST_KINDS} kinds of tables in one release")
     for left, entered in both:
-        kinds = Counter(tables).items()
         yield [_Group(cells, n * left * exposure.cells, n * entered * exposure.cells) for cells, n in kinds]
 
 
@@ -125,7 +123,14 @@ Pattern = tuple[tuple[_Group, int, int], ...]
 
 def _worst_pattern(groups: tuple[_Group, ...], epsilon: float) -> float:
     choices = [product([group], range(group.left + 1), range(group.entered + 1)) for group in groups]
-    return max(_pattern_delta(pattern, epsilon) for pattern in product(*choices))
+    appearing = {pattern: _appears((group, left) for group, left, _ in pattern) for pattern in product(*choices)}
+    shifted = _shifted_by_all(groups, epsilon)
+    worst = 0.0
+    for pattern in sorted(appearing, key=lambda pattern: -appearing[pattern]):
+        if appearing[pattern] + shifted <= worst:
+            break  # no pattern from here on can be worse
+        worst = max(worst, _pattern_delta(pattern, epsilon))
+    return worst
 
 
 def _pattern_delta(pattern: Pattern, epsilon: float) -> float:
@@ -142,9 +147,13 @@ def _all_patterns(groups: tuple[_Group, ...], epsilon: float) -> float:
 
     (1 − R) only grows with more A cells, H only with more B cells (data processing) and with a smaller ε.
     """
+    return _appears((group, group.left) for group in groups) + _shifted_by_all(groups, epsilon)
+
+
+def _shifted_by_all(groups: tuple[_Group, ...], epsilon: float) -> float:
+    """H of all cells as B cells, at the least ε that any pattern moves it to."""
     ln_n = sum(group.entered * log1p(-float(group.cells.singleton)) for group in groups)
-    rest = _all_shifted(groups)
-    return _appears((group, group.left) for group in groups) + rest.delta(epsilon + ln_n - _HAIR)
+    return _all_shifted(groups).delta(epsilon + ln_n - _HAIR)
 
 
 def _all_shifted(groups: tuple[_Group, ...]) -> Spectrum:

@@ -1,8 +1,8 @@
 """Integer noise tables: build, sample, and the exact loss of the table actually used.
 
-A table is a finite law over integer steps, each with an integer weight; the weights sum to at most 2^64, so one uniform
-64-bit word picks a step exactly (words beyond the sum are drawn again) and no float is ever drawn. Its privacy is
-computed from those integers, so whatever rounding went into them is paid for, not argued away (NOTES §3).
+A table is a finite law over integer steps, each with an integer weight; the weights sum to 2^64, so one uniform
+64-bit word picks a step exactly and no float is ever drawn. Its privacy is computed from those integers, so
+whatever rounding went into them is paid for, not argued away (NOTES §3).
 
 A count is `steps_per_count` steps wide. The paper's mechanism needs two: it thresholds a *real* noisy count and
 rounds afterwards, so the printed value beside the threshold has only part of its mass. Cutting every unit
@@ -33,7 +33,7 @@ _context = Context(prec=60)
 
 @dataclass(frozen=True)
 class NoiseTable:
-    """Noise of `first + i` steps has probability exactly `weights[i] / total`."""
+    """Noise of `first + i` steps has probability exactly `weights[i] / 2**64`."""
 
     first: int
     weights: tuple[int, ...]
@@ -44,13 +44,8 @@ class NoiseTable:
     def __post_init__(self) -> None:
         if min(self.weights) < 0 or not (self.weights[0] and self.weights[-1]):
             raise ValueError("the weights of a noise table must not be negative, and positive at both ends")
-        if not WORDS // 2 < self.total <= WORDS:
-            raise ValueError("the weights of a noise table must sum to more than 2**63 and at most 2**64")
-
-    @cached_property
-    def total(self) -> int:
-        """The sum of the weights."""
-        return sum(self.weights)
+        if sum(self.weights) != WORDS:
+            raise ValueError("the weights of a noise table must sum to 2**64")
 
     @property
     def last(self) -> int:
@@ -64,20 +59,7 @@ class NoiseTable:
     def sample(self, size: int, random_bytes: RandomBytes) -> npt.NDArray[np.int64]:
         """Independent draws, in steps. Looks at nothing but the random bytes."""
         words = np.frombuffer(random_bytes(8 * size), dtype=np.uint64)
-        if self.total < WORDS:
-            words = self._redrawn(words, random_bytes)
         return self.first + np.searchsorted(self._upper_edges, words, side="right").astype(np.int64)
-
-    def _redrawn(self, words: npt.NDArray[np.uint64], random_bytes: RandomBytes) -> npt.NDArray[np.uint64]:
-        """Rejection: words beyond the total are drawn again, so that every step keeps its exact share."""
-        beyond = np.flatnonzero(words >= np.uint64(self.total))
-        if not len(beyond):
-            return words
-        words = words.copy()
-        while len(beyond):
-            words[beyond] = np.frombuffer(random_bytes(8 * len(beyond)), dtype=np.uint64)
-            beyond = beyond[words[beyond] >= np.uint64(self.total)]
-        return words
 
     def weight(self, step: int) -> int:
         """The integer weight of one step; 0 outside the support."""
@@ -86,7 +68,7 @@ class NoiseTable:
 
     def tail(self, step: int) -> Fraction:
         """P(noise ≥ step), exactly."""
-        return Fraction(sum(self.weights[max(0, step - self.first) :]), self.total)
+        return Fraction(sum(self.weights[max(0, step - self.first) :]), WORDS)
 
     def shift_delta(self, epsilon: Fraction) -> Fraction:
         """An upper bound of the δ at ε between the noise and itself moved by one count, either way.
@@ -101,45 +83,7 @@ class NoiseTable:
             return sum(max(0, b * self.weight(k) - a * self.weight(k + shift)) for k in steps)
 
         worst = max(excess(-self.steps_per_count), excess(self.steps_per_count))
-        return Fraction(worst, b * self.total)
-
-
-def discrete_laplace(epsilon: Fraction) -> NoiseTable:
-    """P(k) ∝ e^(−ε|k|), by floors from the tail inwards: W(k − 1) = ⌊E · W(k)⌋ with E a rational below e^ε.
-
-    No ratio inside the support exceeds e^ε, so the only loss beyond ε is the mass of the last step: β = W(K)/S
-    (NOTES §3). The seed is the least that grows at once; the reach the greatest whose weights fit into 2^64.
-    """
-    growth = exp_below(epsilon)
-    seed = 1
-    while seed * growth.numerator // growth.denominator <= seed:
-        seed += 1
-    weights = [seed]
-    while True:
-        inner = weights[-1] * growth.numerator // growth.denominator
-        if 2 * sum(weights) + inner > WORDS:
-            break
-        weights.append(inner)
-    # The weights run from K down to 0. Scaling them up as far as they fit keeps every ratio.
-    scale = WORDS // (2 * sum(weights) - weights[-1])
-    scaled = [scale * weight for weight in [*weights, *reversed(weights[:-1])]]
-    reach = len(weights) - 1
-    ideal = [_exp(-epsilon * abs(k)) for k in range(-reach, reach + 1)]
-    beyond = 2 * _exp(-epsilon * (reach + 1)) * _FINE // (_FINE - _exp(-epsilon)) + 1
-    return _table(-reach, scaled, ideal, beyond)
-
-
-def discrete_gaussian(variance: Fraction) -> NoiseTable:
-    """P(k) ∝ e^(−k²/2σ²), rounded down to integers that sum to a little below 2^64."""
-    reach = 1
-    while Fraction(reach * reach) / (2 * variance) < 45:  # e^−45 < 2^−64
-        reach += 1
-    ideal = [_exp(Fraction(-k * k) / (2 * variance)) for k in range(-reach, reach + 1)]
-    total = sum(ideal)
-    # Beyond the reach each step weighs less than e^(−reach/2σ²) of the one before it.
-    ratio = _exp(Fraction(-reach) / (2 * variance))
-    beyond = 2 * ideal[0] * _FINE // (_FINE - ratio) + 1
-    return _table(-reach, [weight * WORDS // total for weight in ideal], ideal, beyond)
+        return Fraction(worst, b * WORDS)
 
 
 def rounded_laplace(scale: Fraction, split: Fraction) -> NoiseTable:
@@ -156,14 +100,14 @@ def rounded_laplace(scale: Fraction, split: Fraction) -> NoiseTable:
     ideal = [high - low for low, high in pairwise(ideal_below)]
     # Rounding the distribution function, not the masses, keeps every tail right to one part in 2^64.
     below = [probability * WORDS // _FINE for probability in ideal_below]
-    return _table(-2 * reach, [high - low for low, high in pairwise(below)], ideal, 0, steps_per_count=2)
+    return _table(-2 * reach, [high - low for low, high in pairwise(below)], ideal, steps_per_count=2)
 
 
-def _table(first: int, weights: list[int], ideal: list[int], beyond: int, steps_per_count: int = 1) -> NoiseTable:
-    """A table without weightless steps at its ends, and how far it is from `ideal` plus the mass `beyond` its reach."""
-    total, ideal_total = sum(weights), sum(ideal) + beyond
-    apart = sum(abs(w * ideal_total - x * total) for w, x in zip(weights, ideal, strict=True)) + beyond * total
-    distance = Fraction(apart, 2 * total * ideal_total) + Fraction(1, 2**150)  # what 160 bits of `ideal` leave open
+def _table(first: int, weights: list[int], ideal: list[int], steps_per_count: int) -> NoiseTable:
+    """A table without weightless steps at its ends, and how far it is from `ideal`, in units of 2^−160."""
+    apart = sum(abs(weight * (_FINE // WORDS) - exact) for weight, exact in zip(weights, ideal, strict=True))
+    # The ends of `ideal` hold all that lies beyond them; 2^−150 is more than 160 bits leave open.
+    distance = Fraction(apart, 2 * _FINE) + Fraction(ideal[0] + ideal[-1], _FINE) + Fraction(1, 2**150)
     support = [index for index, weight in enumerate(weights) if weight]
     low, high = support[0], support[-1]
     return NoiseTable(first + low, tuple(weights[low : high + 1]), steps_per_count, distance)

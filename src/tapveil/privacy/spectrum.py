@@ -81,34 +81,6 @@ def _decimal(x: Fraction) -> Decimal:
     return _context.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
-def discrete_laplace(epsilon: Fraction) -> Spectrum:
-    """Noise ∝ e^(−ε|k|) moved by one: the loss is ±ε, as in randomised response (NOTES §3)."""
-    loss = _decimal(epsilon)
-    up = _context.divide(Decimal(1), _context.add(Decimal(1), _context.exp(-loss)))
-    return Spectrum((_atom(_context.subtract(Decimal(1), up), -loss), _atom(up, loss)))
-
-
-def discrete_gaussian(variance: Fraction) -> Spectrum:
-    """Noise ∝ e^(−k²/2σ²) moved by one: the loss of k is (2k + 1)/2σ², a lattice, so sums of cells stay few."""
-    reach = gaussian_reach(variance)
-    weights = {k: _context.exp(_decimal(Fraction(-k * k) / (2 * variance))) for k in range(-reach, reach + 1)}
-    total = Decimal(0)
-    for weight in weights.values():
-        total = _context.add(total, weight)
-    step = LOSS_UNIT * variance.denominator // (2 * variance.numerator)
-    slack = 2 * reach + 2  # what rounding `step` down can take from (2k + 1) steps
-    atoms = [((2 * k + 1) * step + slack, _atom(_context.divide(w, total), Decimal(0))[1]) for k, w in weights.items()]
-    return Spectrum(tuple(sorted(atoms)))
-
-
-def gaussian_reach(variance: Fraction) -> int:
-    """Beyond 14 σ, that is e^−98 < 2^−141, nothing is left that 2^−128 could show."""
-    reach = 1
-    while reach * reach < 196 * variance:
-        reach += 1
-    return reach
-
-
 def rounded_laplace(scale: Fraction, cuts: tuple[Fraction, ...], shift: int) -> Spectrum:
     """Lap(scale), seen through every unit interval cut at `cuts`, against itself moved by `shift` (1 or −1).
 
