@@ -104,8 +104,8 @@ def _translated_errors() -> Iterator[None]:
     try:
         yield
     except (OSError, duckdb.IOException, pa.ArrowException) as error:
-        full = "No space left" in str(error)
-        reason = "the disk is full" if full else getattr(error, "strerror", None) or type(error).__name__
+        words = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+        reason = "the disk is full" if "No space left" in str(error) else words
         raise EngineError(f"the folder could not be written ({reason}); nothing was left behind") from None
 
 

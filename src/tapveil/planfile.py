@@ -103,7 +103,7 @@ def _keys_of(model: Any, location: Iterable[str | int]) -> list[str]:
 
 
 def _has(model: Any, field: str) -> bool:
-    return field in getattr(model, "model_fields", {})
+    return isinstance(model, type) and issubclass(model, pydantic.BaseModel) and field in model.model_fields
 
 
 def _inner_model(annotation: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ from tapveil.plan import Plan
 from tapveil.progress import Silent
 from tapveil.publication import count
 from tests.conftest import opal_plan, write_csv
+from tests.property.test_counting import cells
 
 TABLES = ["on_time", "on_location", "off_time", "off_location", "on_time_location", "off_time_location"]
 
@@ -181,14 +183,14 @@ def test_same_seed_same_city(tmp_path: Path) -> None:
 
 
 def test_csv_and_parquet_cities_are_the_same_city(tmp_path: Path) -> None:
-    counts = []
+    """But for rows that are broken: a text can garble a time, a typed file only its date."""
+    counts: list[dict[tuple[str, ...], int]] = []
     for kind in ("csv", "parquet"):
         plan = Plan.read(make_city(tmp_path / kind, trips=20_000, file_format=kind))  # type: ignore[arg-type]
         counted = count(plan, memory="1GB", scratch=None, progress=Silent())
-        counts.append({name: sorted(table.counts.tolist()) for name, table in counted.tables.items()})
+        counts.append(dict(cells(counted.tables["on_time_location"])))
         assert 0 < counted.refusals.refused < 0.01 * counted.refusals.rows
-    # text can also garble a time, which a typed file cannot: the broken rows differ, nothing else
-    assert len(counts[0]["on_location"]) == len(counts[1]["on_location"])
+    assert counts[0] == counts[1]
 
 
 def test_real_bike_trips_are_released_without_who_made_them(tmp_path: Path, shared_data: Path) -> None:
@@ -362,3 +364,51 @@ def test_the_python_of_the_readme_runs(city: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Loss(epsilon=Fraction(8, 1), delta=Fraction(3, 4000000))\non_time 98%")
     assert (tmp_path / "published" / "privacy.json").exists()
+
+
+def test_a_screen_that_fails_is_not_a_release_that_failed(tmp_path: Path) -> None:
+    """The folder is there: exit 0, or somebody would run it again and spend twice."""
+    work = tmp_path / "plans [x] [/z]"
+    write_csv(work / "trips.csv", [("1", "2016-08-08", "train", "08:00", "A", "08:20", "B")] * 90)
+    opal_plan(work)
+    shown = run("release", work / "plan.toml", "-o", work / "first", cwd=tmp_path)
+    assert shown.returncode == 0
+    assert str(work / "first") in shown.stdout
+    command = [sys.executable, "-m", "tapveil", "release", str(work / "plan.toml"), "-o", str(work / "second")]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0
+    assert "published" in done.stderr
+    assert (work / "second" / "SHA256SUMS").exists()
+
+
+def test_the_hour_does_not_show(city: Path) -> None:
+    paths = [city / "published", *(city / "published").rglob("*")]
+    assert {path.stat().st_mtime_ns % (86_400 * 10**9) for path in paths} == {0}
+
+
+def test_check_notices_lookups_that_do_nothing(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips.csv", [("1", "2016-08-08", "bus", "08:00", "1001", "08:20", "")] * 90)
+    opal_plan(tmp_path, **{"[coarsen.location.bus]": "[coarsen.location.Bus]"})
+    done = run("check", "plan.toml", cwd=tmp_path)
+    assert "No trip has mode `Bus`, so [coarsen.location.Bus] does nothing: did you mean `bus`?" in done.stdout
+    assert "Tap_off_location is UNKNOWN for 100 % of trips" in done.stdout
+
+
+def test_check_warns_of_a_promise_that_is_none(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips.csv", [("1", "2016-08-08", "bus", "08:00", "1001", "08:20", "")] * 90)
+    opal_plan(tmp_path, **{"epsilon = 2": "epsilon = 30", '"1/8000000"': "0.01"})
+    done = run("check", "plan.toml", "--plan-only", cwd=tmp_path)
+    assert "Warning: a total epsilon above 10 promises little" in done.stdout
+    assert "Warning: delta is the chance that a trip alone in its cell shows" in done.stdout
+
+
+@pytest.mark.parametrize("trips", [1, 100, 501])
+def test_a_tiny_city_is_released_too(tmp_path: Path, trips: int) -> None:
+    assert run("demo", tmp_path / "city", "--trips", trips).returncode == 0
+
+
+def test_a_terminal_without_our_letters_is_no_reason_to_stop(city: Path) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "tapveil", "check", "--plan-only", str(city / "plan.toml")]
+    assert subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
