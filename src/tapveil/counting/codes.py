@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from tapveil.coarsen import Areas, TimeBins
+from tapveil.counting.packing import WORD
 from tapveil.plan import EVERY_MODE, Kind, Plan
 from tapveil.trips import UNKNOWN, RawType, TripFiles, read_date, read_location, read_time
-
-REFUSE_MISSING = -1
-REFUSE_UNREADABLE = -2
 
 Understand = Callable[[str], str | None]
 """The label of a spelling: "" where it means missing, None where it cannot be read."""
@@ -55,15 +53,47 @@ class Column:
 
 @dataclass(frozen=True)
 class Code:
-    """A column with all its labels: a row's code is the position of its label, or a reason to refuse the row."""
+    """A column with all its labels: a row's code is the position of its label."""
 
     column: Column
     labels: tuple[str, ...]
 
-    @property
-    def missing(self) -> int:
-        """The code of a row without a value."""
-        return REFUSE_MISSING if self.column.missing is None else self.labels.index(self.column.missing)
+
+@dataclass(frozen=True)
+class CodedSpelling:
+    """What a spelling becomes: its code in each variant of the column, or a reason to refuse the row."""
+
+    codes: tuple[int, ...]
+    refusal: int = 0
+
+
+class Reasons:
+    """Reasons to refuse a row, each a bit of its own above the keys of cells, so that they can be added to a key.
+
+    A row's key is the sum of its columns' parts. A reason is minus a power of two beyond every key: the sum is then
+    negative, and its upper half says which reasons there were.
+    """
+
+    MOST_COLUMNS = 14
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        refusing = [column.name for column in columns if column.refuses]
+        self._bits = {name: 2 * min(index, self.MOST_COLUMNS - 1) for index, name in enumerate(refusing)}
+        self._words = {bit: name for name, bit in reversed(self._bits.items())}
+
+    def missing(self, column: Column) -> int:
+        """What a missing value adds to the key of its row."""
+        return -WORD << self._bits[column.name]
+
+    def unreadable(self, column: Column) -> int:
+        """What a value that cannot be read adds to the key of its row."""
+        return -WORD << (self._bits[column.name] + 1)
+
+    def of(self, key: int) -> str:
+        """The first reason in a negative key, in words."""
+        found = -(key // WORD)
+        first = (found & -found).bit_length() - 1
+        return f"{self._words[first // 2 * 2]} {'cannot be read' if first % 2 else 'is missing'}"
 
 
 def columns(plan: Plan, files: TripFiles, areas: Areas) -> list[Column]:
@@ -104,33 +134,26 @@ def _reads_area(areas: Areas, mode: str) -> Understand:
     return lambda text: areas.area(mode, read_location(text))
 
 
-def assign(column: Column, spellings: Sequence[str]) -> tuple[Code, list[list[int]]]:
-    """The codes of a column; and, for each variant of it, the code of each spelling."""
-    found = [[understand(spelling) for spelling in spellings] for understand in column.variants]
-    labels = column.fixed_labels or _sorted_labels(column, found)
-    position = {label: index for index, label in enumerate(labels)}
-    code = Code(column, labels)
-    missing = code.missing
-    return code, [[_code_of(label, missing, position) for label in variant] for variant in found]
+def assign(column: Column, spellings: Sequence[str], reasons: Reasons) -> tuple[Code, list[CodedSpelling]]:
+    """The codes of a column, and what each spelling becomes; last, what no spelling at all becomes."""
+    found = [tuple(understand(spelling) for understand in column.variants) for spelling in spellings]
+    code = Code(column, column.fixed_labels or _sorted_labels(column, found))
+    position = {label: index for index, label in enumerate(code.labels)}
+    absent = ("",) * len(column.variants)
+    return code, [_coded(column, labels, position, reasons) for labels in [*found, absent]]
 
 
-def _sorted_labels(column: Column, found: Sequence[Sequence[str | None]]) -> tuple[str, ...]:
-    labels = {label for variant in found for label in variant if label}
+def _sorted_labels(column: Column, found: Sequence[tuple[str | None, ...]]) -> tuple[str, ...]:
+    labels = {label for variants in found for label in variants if label}
     if column.missing is not None:
         labels.add(column.missing)
     return tuple(sorted(labels))
 
 
-def _code_of(label: str | None, missing: int, position: dict[str, int]) -> int:
-    if label is None:
-        return REFUSE_UNREADABLE
-    return position[label] if label else missing
-
-
-def refusal_reasons(coded: Sequence[Code]) -> dict[int, str]:
-    """What the negative keys of refused rows stand for (see `query.refusal_sql`)."""
-    reasons: dict[int, str] = {}
-    for index, code in enumerate(coded):
-        reasons[REFUSE_MISSING - 2 * index] = f"{code.column.name} is missing"
-        reasons[REFUSE_UNREADABLE - 2 * index] = f"{code.column.name} cannot be read"
-    return reasons
+def _coded(column: Column, labels: tuple[str | None, ...], position: dict[str, int], reasons: Reasons) -> CodedSpelling:
+    nothing = (0,) * len(labels)
+    if None in labels:
+        return CodedSpelling(nothing, reasons.unreadable(column))
+    if "" in labels and column.missing is None:
+        return CodedSpelling(nothing, reasons.missing(column))
+    return CodedSpelling(tuple(position[label or str(column.missing)] for label in labels))

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tapveil.coarsen import Areas
 from tapveil.counting import codes, query
-from tapveil.counting.codes import Code, Column
+from tapveil.counting.codes import Code, Column, Reasons
 from tapveil.counting.exact import Counted, ExactTable, Refusals
 from tapveil.counting.packing import Packing
 from tapveil.csvlines import CsvReading
@@ -126,15 +126,18 @@ class _Counting:
 
     def run(self) -> Counted:
         columns = codes.columns(self.plan, self.files, self.areas)
+        reasons = codes.Reasons(columns)
+        trips = query.trips_sql(self.plan, self.files, columns, reasons)
         with self.progress.stage("Reading values", self._done):
-            trips = query.trips_sql(self.plan, self.files, columns)
-            coded = self._code(columns, trips)
+            coded = self._code(columns, reasons, trips)
         sets = self._sets(coded)
         with self.progress.stage("Counting trips", self._done):
-            lines = self._pass("counted", trips, query.counted_sql(coded, sets))
+            lines = self._pass("counted", trips, query.counted_sql(columns, sets))
+        if self._execute(query.strays_sql(sets)).fetchall()[0][0]:
+            raise TripDataError("a trip file changed while it was read; run again when it is complete")
         with self.progress.stage("Adding up tables"):
             tables = {table.name: self._table(table, coded, sets) for table in self.plan.table}
-        return Counted(tables, self._refusals(coded, sets[0], lines))
+        return Counted(tables, self._refusals(reasons, sets[0], lines))
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         return self.connection.execute(sql)
@@ -142,21 +145,32 @@ class _Counting:
     def _done(self) -> float:
         return float(self.connection.query_progress()) / 100
 
-    def _code(self, columns: Sequence[Column], trips: str) -> list[Code]:
+    def _code(self, columns: Sequence[Column], reasons: Reasons, trips: str) -> list[Code]:
         if not all(column.arithmetic for column in columns):
             self._pass("spellings", trips, query.spellings_sql(columns))
+        looked_up = next((column.for_mode for column in columns if column.for_mode), ())
         return [
-            Code(column, column.fixed_labels) if column.arithmetic else self._code_spellings(column)
+            Code(column, column.fixed_labels)
+            if column.arithmetic
+            else self._code_spellings(column, reasons, [mode for mode, _ in looked_up] if column.name == "mode" else [])
             for column in columns
         ]
 
-    def _code_spellings(self, column: Column) -> Code:
+    def _code_spellings(self, column: Column, reasons: Reasons, looked_up: Sequence[str]) -> Code:
         found: pa.Table = self.connection.sql(query.spellings_of_sql(column)).to_arrow_table()
-        code, variants = codes.assign(column, found.column("text").to_pylist())
-        coded = found.drop_columns(["text"])
-        for number, variant in enumerate(variants):
-            coded = coded.append_column(f"code_{number}", pa.array(variant, pa.int32()))
-        self.connection.register("coded_spellings", coded)
+        texts: list[str] = found.column("text").to_pylist()
+        code, spellings = codes.assign(column, texts, reasons)
+        none = pa.nulls(1, found.schema.field("spelling").type)
+        coded = {
+            "spelling": pa.chunked_array([*found.column("spelling").chunks, none]),
+            "code": pa.array([spelling.codes[0] for spelling in spellings], pa.int64()),
+            "refusal": pa.array([spelling.refusal for spelling in spellings], pa.int64()),
+        }
+        for number in range(1, len(column.variants)):
+            coded[f"more_{number}"] = pa.array([each.codes[number] - each.codes[0] for each in spellings], pa.int64())
+        for number, mode in enumerate(looked_up, start=1):
+            coded[f"is_{number}"] = pa.array([*(int(text.strip() == mode) for text in texts), 0], pa.int64())
+        self.connection.register("coded_spellings", pa.table(coded))
         self._execute(f"CREATE TEMP TABLE {query.code_table(column)} AS SELECT * FROM coded_spellings")
         self.connection.unregister("coded_spellings")
         return code
@@ -173,12 +187,12 @@ class _Counting:
         labels = {code.column.name: code.labels for code in coded if code.column.name in packing.columns}
         return ExactTable(table.name, packing, labels, words, _integers(cells, packing.words))
 
-    def _refusals(self, coded: Sequence[Code], first: query.CellSet, lines: Counter[str]) -> Refusals:
-        reasons = codes.refusal_reasons(coded)
-        by_reason = {reasons[number]: n for number, n in self._execute(query.refusals_sql(first)).fetchall()}
-        by_reason |= {reason: n for reason, n in lines.items() if n}
+    def _refusals(self, reasons: Reasons, first: query.CellSet, lines: Counter[str]) -> Refusals:
+        by_reason = Counter({reason: n for reason, n in lines.items() if n})
+        for key, n in self._execute(query.refusals_sql(first)).fetchall():
+            by_reason[reasons.of(key)] += n
         accepted = self._execute(f"SELECT coalesce(sum(n), 0) FROM counted WHERE {first.is_cell}").fetchall()[0][0]
-        return Refusals(int(accepted) + sum(by_reason.values()), by_reason)
+        return Refusals(int(accepted) + by_reason.total(), by_reason)
 
     def _pass(self, name: str, trips: str, sql: str) -> Counter[str]:
         """One pass over all files into a table; how many lines of CSV were left out, by reason."""

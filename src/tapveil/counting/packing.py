@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
-WORD = 2**62
+WORD = 2**32
+"""The room of a word. The upper half of its 64 bits is left for reasons to refuse a row (see `query`)."""
 
 Words = tuple[npt.NDArray[np.int64], ...]
 
@@ -67,9 +67,8 @@ class Packing:
     def pack_sql(self, codes: Mapping[str, str]) -> list[str]:
         """An SQL expression for each word, from one for the code of each column."""
         terms: list[list[str]] = [[] for _ in range(self.words)]
-        type_ = "INTEGER" if prod(max(1, size) for size in self.sizes) < 2**31 else "BIGINT"
         for column, slot in self.slots.items():
-            terms[slot.word].append(f"CAST({codes[column]} AS {type_}) * {slot.stride}")
+            terms[slot.word].append(f"CAST({codes[column]} AS BIGINT) * {slot.stride}")
         return [" + ".join(word) for word in terms]
 
     def unpack_sql(self, words: Sequence[str]) -> dict[str, str]:

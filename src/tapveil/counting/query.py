@@ -6,8 +6,8 @@
     counted    the packed key of each cell, and its count, for every maximal set of columns
                                                                      (one pass over the files)
 
-A refused row gets, instead of a key, a negative number that says why; so the one pass also counts refusals.
-Smaller tables are summed from `counted`, not from the rows.
+A key is a plain sum: of codes times strides, and of reasons to refuse the row, which make it negative. So the one pass
+also counts refusals, and no row needs a decision. Smaller tables are summed from `counted`, not from the rows.
 """
 
 from __future__ import annotations
@@ -16,13 +16,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tapveil.counting.codes import REFUSE_UNREADABLE, Code, Column
+from tapveil.counting.codes import Column, Reasons
 from tapveil.counting.packing import Packing
 from tapveil.plan import MINUTES_PER_DAY, Plan
 from tapveil.trips import LATEST_MINUTE, MISSING_TIME, FileGroup, TripFiles
-
-REFUSAL = '"#refusal"'
-"""A column of ours among those of the plan, whose names cannot hold a #."""
 
 
 def quoted(name: str) -> str:
@@ -42,14 +39,25 @@ def literal(text: str) -> str:
 # --- reading ------------------------------------------------------------------------------------------------------
 
 
-def trips_sql(plan: Plan, files: TripFiles, columns: Sequence[Column]) -> str:
+def trips_sql(plan: Plan, files: TripFiles, columns: Sequence[Column], reasons: Reasons) -> str:
     """All rows of all files, the used columns only, each as its spelling or, for typed times, as its code."""
-    return " UNION ALL ".join(_group_sql(plan, group, number, columns) for number, group in enumerate(files.groups))
+    groups = enumerate(files.groups)
+    return " UNION ALL ".join(_group_sql(plan, group, number, columns, reasons) for number, group in groups)
 
 
-def _group_sql(plan: Plan, group: FileGroup, number: int, columns: Sequence[Column]) -> str:
-    selected = ", ".join(f"{_value_sql(plan, group, column)} AS {quoted(column.name)}" for column in columns)
-    return f"SELECT {selected} FROM {_scan_sql(group, number)}"
+def _group_sql(plan: Plan, group: FileGroup, number: int, columns: Sequence[Column], reasons: Reasons) -> str:
+    selected = [f"{_value_sql(plan, group, column)} AS {quoted(column.name)}" for column in columns]
+    selected += [
+        f"{_time_refusal_sql(_raw_value(plan, group, column), reasons.unreadable(column))} AS {_refusal(column)}"
+        for column in columns
+        if column.arithmetic and column.refuses
+    ]
+    return f"SELECT {', '.join(selected)} FROM {_scan_sql(group, number)}"
+
+
+def _refusal(column: Column) -> str:
+    """A column of ours beside the plan's, whose names cannot hold a #."""
+    return quoted(f"#{column.name}")
 
 
 def _scan_sql(group: FileGroup, number: int) -> str:
@@ -78,15 +86,20 @@ def used_fields(plan: Plan, group: FileGroup) -> list[int]:
     return sorted({group.names.index(theirs) for theirs in plan.file_columns.values()})
 
 
+def _raw_value(plan: Plan, group: FileGroup, column: Column) -> str:
+    """A column as the file has it; instants as the clock at the place shows them."""
+    theirs = plan.file_columns[column.name]
+    index = group.names.index(theirs)
+    value = quoted(theirs) if group.format == "parquet" else f"field_{index}"
+    if group.types[index] == "instant" and column.kind in ("time", "date"):
+        return f"TRY(timezone({literal(plan.source.timezone or '')}, {value}))"
+    return value
+
+
 def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
-    source = plan.source.columns[column.name]
-    if source.column is None:
-        return literal(source.value or "")
-    index = group.names.index(source.column)
-    value = quoted(source.column) if group.format == "parquet" else f"field_{index}"
-    raw = group.types[index]
-    if raw == "instant" and column.kind in ("time", "date"):
-        value = f"TRY(timezone({literal(plan.source.timezone or '')}, {value}))"
+    if column.name not in plan.file_columns:
+        return literal(plan.source.columns[column.name].value or "")
+    value, raw = _raw_value(plan, group, column), group.type_of(plan.file_columns[column.name])
     if column.arithmetic:
         return _time_code_sql(value, column.raw, plan.coarsen.time_minutes)
     if column.kind == "date" and column.raw in ("date", "timestamp", "instant") and plan.source.dates == "calendar":
@@ -98,16 +111,19 @@ def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
 
 
 def _time_code_sql(value: str, raw: str, bin_minutes: int) -> str:
-    """The same code that `TimeBins` gives, from a typed value."""
+    """The same code that `TimeBins` gives, from a typed value; 0 where there is none."""
     bins = MINUTES_PER_DAY // bin_minutes
     if raw == "integer":
-        bin_ = f"1 + ({value} // {bin_minutes}) % {bins}"
-        return (
-            f"CAST(CASE WHEN {value} IS NULL OR {value} = {MISSING_TIME} THEN 0 "
-            f"WHEN {value} BETWEEN 0 AND {LATEST_MINUTE - 1} THEN {bin_} ELSE {REFUSE_UNREADABLE} END AS INTEGER)"
-        )
+        readable = f"{value} BETWEEN 0 AND {LATEST_MINUTE - 1}"
+        return f"CASE WHEN {readable} THEN 1 + ({value} // {bin_minutes}) % {bins} ELSE 0 END"
     microsecond = f"epoch_us(TRY_CAST({value} AS TIME))"
-    return f"CAST(COALESCE(1 + ({microsecond} // {bin_minutes * 60_000_000}) % {bins}, 0) AS INTEGER)"
+    return f"COALESCE(1 + ({microsecond} // {bin_minutes * 60_000_000}) % {bins}, 0)"
+
+
+def _time_refusal_sql(value: str, refusal: int) -> str:
+    """A number that is neither a minute nor the mark of a missing one refuses its row."""
+    known = f"{value} IS NULL OR {value} BETWEEN {MISSING_TIME} AND {LATEST_MINUTE - 1}"
+    return f"CASE WHEN {known} THEN 0 ELSE CAST({refusal} AS BIGINT) END"
 
 
 # --- coding -------------------------------------------------------------------------------------------------------
@@ -127,40 +143,30 @@ def spellings_of_sql(column: Column) -> str:
 
 
 def code_table(column: Column) -> str:
-    """The name of the table that codes a column's spellings: `spelling`, and `code_0`, `code_1`, … for its variants."""
+    """The table of a column's spellings: `spelling`, `code`, and `refusal`, a reason to refuse the row or 0.
+
+    Where modes have a lookup of their own: `more_1`, … is how much the code changes for the first of them, …, and in
+    the table of `mode`, `is_1`, … is 1 for that mode.
+    """
     return quoted(f"code_{column.name}")
 
 
-def coded_sql(codes: Sequence[Code]) -> str:
-    """All rows, every column as its code."""
-    modes = next((code for code in codes if code.column.name == "mode"), None)
-    selected = ", ".join(f"{_code_sql(code, modes)} AS {quoted(code.column.name)}" for code in codes)
-    joins = " ".join(_join_sql(code.column) for code in codes if not code.column.arithmetic)
-    return f"SELECT {selected} FROM trips {joins}"
-
-
-def _code_sql(code: Code, modes: Code | None) -> str:
-    if code.column.arithmetic:
-        return f"trips.{quoted(code.column.name)}"
-    return f"COALESCE({_variant_sql(code.column, modes)}, {code.missing})"
-
-
-def _variant_sql(column: Column, modes: Code | None) -> str:
-    """The code of a row's spelling, by the variant that holds for the row's mode."""
+def _code_sql(column: Column) -> str:
+    if column.arithmetic:
+        return f"trips.{quoted(column.name)}"
     table = code_table(column)
-    cases = [
-        f"WHEN {modes.labels.index(mode)} THEN {table}.code_{variant}"
-        for variant, (mode, _) in enumerate(column.for_mode, start=1)
-        if modes and mode in modes.labels
-    ]
-    if not (modes and cases):
-        return f"{table}.code_0"
-    return f"CASE {code_table(modes.column)}.code_0 {' '.join(cases)} ELSE {table}.code_0 END"
+    more = (f" + {quoted('code_mode')}.is_{n} * {table}.more_{n}" for n in range(1, len(column.for_mode) + 1))
+    return f"({table}.code{''.join(more)})"
+
+
+def _refusal_sql(column: Column) -> str:
+    return f"trips.{_refusal(column)}" if column.arithmetic else f"{code_table(column)}.refusal"
 
 
 def _join_sql(column: Column) -> str:
+    """Every spelling has its row, and so has none: a row of trips that finds nothing was not there before."""
     table = code_table(column)
-    return f"LEFT JOIN {table} ON trips.{quoted(column.name)} = {table}.spelling"
+    return f"LEFT JOIN {table} ON trips.{quoted(column.name)} IS NOT DISTINCT FROM {table}.spelling"
 
 
 # --- counting -----------------------------------------------------------------------------------------------------
@@ -194,36 +200,30 @@ def maximal_sets(key_columns: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]
     return [one for one in wanted if not any(set(one) < set(other) for other in wanted)]
 
 
-def counted_sql(codes: Sequence[Code], sets: Sequence[CellSet]) -> str:
+def counted_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:
     """The count of every cell of every maximal set, and of every reason to refuse."""
-    names = {code.column.name: f"coded.{quoted(code.column.name)}" for code in codes}
+    codes = {column.name: _code_sql(column) for column in columns}
+    refusals = "".join(f" + {_refusal_sql(column)}" for column in columns if column.refuses)
     keys = ", ".join(
-        f"CASE WHEN {REFUSAL} < 0 THEN {REFUSAL} ELSE {packed} END AS {word}"
+        f"{packed}{refusals if number == 0 else ''} AS {word}"
         for cell_set in sets
-        for word, packed in zip(cell_set.words, cell_set.packing.pack_sql(names), strict=True)
+        for number, (word, packed) in enumerate(zip(cell_set.words, cell_set.packing.pack_sql(codes), strict=True))
     )
     words = ", ".join(word for cell_set in sets for word in cell_set.words)
     groups = ", ".join(f"({', '.join(cell_set.words)})" for cell_set in sets)
-    return (
-        f"SELECT {words}, count(*) AS n FROM (SELECT {keys} FROM "
-        f"(SELECT *, {refusal_sql(codes)} AS {REFUSAL} FROM ({coded_sql(codes)})) AS coded) "
-        f"GROUP BY GROUPING SETS ({groups})"
-    )
-
-
-def refusal_sql(codes: Sequence[Code]) -> str:
-    """0 for a row that is counted; else the first column's reason, moved so that each reason has its own number."""
-    cases = " ".join(
-        f"WHEN {quoted(code.column.name)} < 0 THEN {quoted(code.column.name)} - {2 * index}"
-        for index, code in enumerate(codes)
-        if code.column.refuses
-    )
-    return f"CAST(CASE {cases} ELSE 0 END AS INTEGER)" if cases else "0"
+    joins = " ".join(_join_sql(column) for column in columns if not column.arithmetic)
+    return f"SELECT {words}, count(*) AS n FROM (SELECT {keys} FROM trips {joins}) GROUP BY GROUPING SETS ({groups})"
 
 
 def refusals_sql(first: CellSet) -> str:
-    """Rows refused, by the number of their reason."""
-    return f"SELECT {first.words[0]} AS reason, n FROM counted WHERE {first.words[0]} < 0"
+    """Rows refused, by key; see `Reasons`."""
+    return f"SELECT {first.words[0]}, n FROM counted WHERE {first.words[0]} < 0"
+
+
+def strays_sql(sets: Sequence[CellSet]) -> str:
+    """Rows that had a spelling which the first pass did not see."""
+    nowhere = " AND ".join(f"{word} IS NULL" for cell_set in sets for word in cell_set.words)
+    return f"SELECT count(*) FROM counted WHERE {nowhere}"
 
 
 def table_sql(packing: Packing, source: CellSet) -> str:
