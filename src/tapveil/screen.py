@@ -5,20 +5,31 @@ from __future__ import annotations
 from fractions import Fraction
 
 from rich.console import Console
-from rich.table import Table as Grid
 
 from tapveil.bundle import Bundle
 from tapveil.check import DENSITY_AT, INTERNAL, Outlook, in_words
 from tapveil.plan import Plan
 from tapveil.privacy.rational import decimal_text
-from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, loss_in_words
+from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, cost, loss_in_words
 
 
-def _grid(*headings: str) -> Grid:
-    grid = Grid(box=None, pad_edge=False, header_style="bold")
-    for index, heading in enumerate(headings):
-        grid.add_column(heading, justify="left" if index == 0 else "right", no_wrap=True)
-    return grid
+class _Grid:
+    """Rows in columns as wide as they need: the first to the left, numbers to the right. Never cut off."""
+
+    def __init__(self, *headings: str) -> None:
+        self._rows = [headings]
+
+    def add(self, *cells: str) -> None:
+        self._rows.append(cells)
+
+    def show(self, console: Console) -> None:
+        for number, row in enumerate(self._rows):
+            first, *rest = (self._padded(index, cell) for index, cell in enumerate(row))
+            console.print("  ".join([first, *rest]).rstrip(), style="bold" if number == 0 else None)
+
+    def _padded(self, index: int, cell: str) -> str:
+        width = max(len(row[index]) for row in self._rows if index < len(row))
+        return cell.rjust(width) if index else cell.ljust(width)
 
 
 def _chance(p: Fraction) -> str:
@@ -33,12 +44,10 @@ def show_cost(console: Console, plan: Plan) -> None:
     for sentence in in_words(plan):
         console.print(sentence)
     console.print()
-    grid = _grid(
-        "table", "epsilon", "delta", "noise scale", "Laplace bound", "95 % within", "threshold", "least printed"
-    )
+    grid = _Grid("table", "epsilon", "delta", "scale", "Laplace bound", "95 % within", "threshold", "least printed")
     for table in plan.table:
         mechanism = table.mechanism
-        grid.add_row(
+        grid.add(
             table.name,
             decimal_text(table.epsilon, 6),
             f"{float(table.delta):.3g}",
@@ -48,16 +57,22 @@ def show_cost(console: Console, plan: Plan) -> None:
             f"{float(mechanism.threshold):.2f}",
             f"{mechanism.smallest_published}",
         )
-    grid.add_row("in total", decimal_text(plan.loss.epsilon, 6), f"{float(plan.loss.delta):.3g}")
-    console.print(grid)
+    grid.add("in total", decimal_text(plan.loss.epsilon, 6), f"{float(plan.loss.delta):.3g}")
+    grid.show(console)
     console.print(
         "(Laplace bound: of the noise before rounding, at 95 %, as in the paper; the next column is after it.)"
     )
+    for guarantee in cost(plan)["guarantees"]:
+        if "delta_accounted" in guarantee:
+            console.print(
+                f"Accounted exactly, {guarantee['meaning']}: at epsilon = {guarantee['epsilon']} "
+                f"delta is at most {guarantee['delta_accounted']:.3g}."
+            )
     console.print("\nThe chance that a cell appears, by its true number of trips:")
-    chances = _grid("table", *(str(count) for count in EXAMPLE_COUNTS))
+    chances = _Grid("table", *(str(count) for count in EXAMPLE_COUNTS))
     for table in plan.table:
-        chances.add_row(table.name, *(_chance(table.mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS))
-    console.print(chances)
+        chances.add(table.name, *(_chance(table.mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS))
+    chances.show(console)
 
 
 def show_outlook(console: Console, outlook: Outlook) -> None:
@@ -71,32 +86,32 @@ def show_outlook(console: Console, outlook: Outlook) -> None:
         console.print(f"A release would stop: {outlook.stops}")
         return
     console.print("\nExpected to be published:")
-    grid = _grid("table", "cells", "of cells", "trips", "of trips")
+    grid = _Grid("table", "cells", "of cells", "trips", "of trips")
     for table in outlook.tables:
-        grid.add_row(
+        grid.add(
             table.name,
             f"{table.expected_cells:,.0f}",
             f"{table.cells:,}",
             f"{table.expected_trips:,.0f}",
             f"{100 * table.trip_share:.1f} %",
         )
-    console.print(grid)
+    grid.show(console)
     console.print("\nDensity: the share of the cells that have at least this many trips:")
-    density = _grid("table", *(str(k) for k in DENSITY_AT), "threshold")
+    density = _Grid("table", *(str(k) for k in DENSITY_AT), "threshold")
     for table in outlook.tables:
         shares = [*table.density.values(), table.threshold_density]
-        density.add_row(table.name, *(f"{100 * share:.1f} %" for share in shares))
-    console.print(density)
+        density.add(table.name, *(f"{100 * share:.1f} %" for share in shares))
+    density.show(console)
     for note in (*(f"Nearly empty: {t.advice}" for t in outlook.tables if t.advice), *outlook.notes):
         console.print(f"\n{note[0].upper()}{note[1:]}.")
 
 
 def show_release(console: Console, plan: Plan, published: Bundle) -> None:
     """What was published, and what it cost: from the published folder alone."""
-    grid = _grid("published", "cells", "trips counted")
+    grid = _Grid("published", "cells", "trips counted")
     for name in published.sheets:
         counts = published.sheet(name).column("count").to_numpy()
-        grid.add_row(name, f"{len(counts):,}", f"{int(counts.sum()):,}")
-    console.print(grid)
+        grid.add(name, f"{len(counts):,}", f"{int(counts.sum()):,}")
+    grid.show(console)
     console.print(f"\nSpent: {loss_in_words(plan.loss)}, for any one trip.")
     console.print(f"The folder is whole: {published.path}")
