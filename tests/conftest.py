@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -46,6 +47,23 @@ def opal_plan(folder: Path, path: str = "trips.csv", **changes: str) -> Plan:
     (folder / "stops.csv").write_text(STOPS, encoding="utf-8")
     text = opal_text(**{"trips/*": path}, **changes)
     (folder / "plan.toml").write_text(text, encoding="utf-8")
+    return Plan.read(folder / "plan.toml")
+
+
+def free_plan(
+    folder: Path, path: str, columns: dict[str, str], tables: dict[str, list[str]], partition: Sequence[str] = ()
+) -> Plan:
+    """A plan of free columns and tables, each table at (1, 1/8000000)."""
+    lines = [
+        '[release]\nname = "free"\ntitle = "Free"',
+        f"partition = {json.dumps(list(partition))}",
+        f"[source]\npath = {json.dumps(path)}\n[source.columns]",
+        *(f"{ours} = {json.dumps(theirs)}" for ours, theirs in columns.items()),
+        '[privacy]\nunit = "trip"\nneighbours = "replace"\nmechanism = "sbh"',
+    ]
+    for name, keys in tables.items():
+        lines.append(f'[[table]]\nname = "{name}"\ncolumns = {json.dumps(keys)}\nepsilon = 1\ndelta = "1/8000000"')
+    (folder / "plan.toml").write_text("\n".join(lines), encoding="utf-8")
     return Plan.read(folder / "plan.toml")
 
 

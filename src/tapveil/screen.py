@@ -10,7 +10,7 @@ from tapveil.bundle import Bundle
 from tapveil.check import DENSITY_AT, INTERNAL, Outlook, in_words
 from tapveil.plan import Plan
 from tapveil.privacy.rational import decimal_text
-from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, cost, loss_in_words
+from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, cost, loss_in_words, rounded_up
 
 
 class _Grid:
@@ -66,7 +66,7 @@ def show_cost(console: Console, plan: Plan) -> None:
         if "delta_accounted" in guarantee:
             console.print(
                 f"Accounted exactly, {guarantee['meaning']}: at epsilon = {guarantee['epsilon']} "
-                f"delta is at most {guarantee['delta_accounted']:.3g}."
+                f"delta is at most {rounded_up(Fraction(guarantee['delta_accounted']))}."
             )
     console.print("\nThe chance that a cell appears, by its true number of trips:")
     chances = _Grid("table", *(str(count) for count in EXAMPLE_COUNTS))

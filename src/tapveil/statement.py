@@ -139,10 +139,11 @@ def count_field(smallest: int) -> dict[str, Any]:
 
 def loss_in_words(loss: Loss) -> str:
     """ε and δ for a person, rounded up."""
-    return f"epsilon = {_rounded_up(loss.epsilon)}, delta = {_rounded_up(loss.delta)}"
+    return f"epsilon = {rounded_up(loss.epsilon)}, delta = {rounded_up(loss.delta)}"
 
 
-def _rounded_up(x: Fraction) -> str:
+def rounded_up(x: Fraction) -> str:
+    """Three digits, never less than the number."""
     return decimal_text(x, 3, ROUND_CEILING).replace("E", "e")
 
 
@@ -151,7 +152,7 @@ def promise(plan: Plan) -> str:
     return (
         f"Trip counts with noise, differentially private for every single trip ({loss_in_words(plan.loss)}): "
         f"exchanging any one trip for any other makes no outcome more than {_factor(plan.loss.epsilon)} times "
-        f"as likely, up to a probability of {_rounded_up(plan.loss.delta)}. "
+        f"as likely, up to a probability of {rounded_up(plan.loss.delta)}. "
         "The smaller epsilon, the stronger the protection."
     )
 

@@ -22,7 +22,7 @@ from tapveil.demo import make_city
 from tapveil.plan import Plan
 from tapveil.progress import Silent
 from tapveil.publication import count
-from tests.conftest import opal_plan, write_csv
+from tests.conftest import free_plan, opal_plan, write_csv
 from tests.property.test_counting import cells
 
 TABLES = ["on_time", "on_location", "off_time", "off_location", "on_time_location", "off_time_location"]
@@ -259,29 +259,8 @@ def test_a_domain_of_a_million_million_points(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     columns = {name: pa.array(np.char.mod("v%03d", random.zipf(1.3, 1_000_000) % 1000)) for name in "abcd"}
     pq.write_table(pa.table(columns), tmp_path / "trips.parquet")
-    plan = """
-[release]
-name = "wide"
-title = "Wide"
-partition = []
-[source]
-path = "trips.parquet"
-[source.columns]
-a = "a"
-b = "b"
-c = "c"
-d = "d"
-[privacy]
-unit = "trip"
-neighbours = "replace"
-mechanism = "sbh"
-[[table]]
-name = "all"
-columns = ["a", "b", "c", "d"]
-epsilon = 1
-delta = "1/8000000"
-"""
-    release = tapveil.release(Plan.parse(plan, base=tmp_path), tmp_path / "published")
+    plan = free_plan(tmp_path, "trips.parquet", {name: name for name in "abcd"}, {"all": list("abcd")})
+    release = tapveil.release(plan, tmp_path / "published")
     published = release.sheet("all")
     assert 100 < published.num_rows < 1_000_000
     assert published.column_names == ["a", "b", "c", "d", "count"]
@@ -327,29 +306,7 @@ def test_counting_spills_within_its_memory(tmp_path: Path) -> None:
     random = np.random.default_rng(2)
     columns = {name: pa.array(random.integers(0, 6000, 8_000_000)) for name in "ab"}
     pq.write_table(pa.table(columns), tmp_path / "trips.parquet")
-    plan = Plan.parse(
-        """
-[release]
-name = "wide"
-title = "Wide"
-partition = []
-[source]
-path = "trips.parquet"
-[source.columns]
-a = "a"
-b = "b"
-[privacy]
-unit = "trip"
-neighbours = "replace"
-mechanism = "sbh"
-[[table]]
-name = "all"
-columns = ["a", "b"]
-epsilon = 1
-delta = "1/8000000"
-""",
-        base=tmp_path,
-    )
+    plan = free_plan(tmp_path, "trips.parquet", {name: name for name in "ab"}, {"all": list("ab")})
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     counted = count(plan, memory="200MB", scratch=scratch, progress=Silent())

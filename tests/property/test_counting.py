@@ -21,7 +21,7 @@ from tapveil.plan import Plan
 from tapveil.progress import Silent
 from tapveil.publication import count
 from tests import reference
-from tests.conftest import OPAL_COLUMNS, opal_plan, write_csv
+from tests.conftest import OPAL_COLUMNS, free_plan, opal_plan, write_csv
 
 DATES = st.sampled_from(["2016-08-08", "20160808", " 2016-08-09", "2016-13-01", "soon", "", "2024-02-29"])
 MODES = st.sampled_from(["bus", "train", " ferry ", "light,rail", ""])
@@ -156,34 +156,7 @@ def test_a_cell_is_packed_into_as_many_words_as_it_needs(tmp_path: Path) -> None
     names = [f"c{index}" for index in range(6)]
     rows = [[f"{row * (7, 11, 13, 17, 19, 23)[index] % 3000:04d}" for index in range(6)] for row in range(3000)]
     write_csv(tmp_path / "trips.csv", rows + rows[:500], names)
-    columns = "\n".join(f'{name} = "{name}"' for name in names)
-    plan = Plan.parse(
-        f"""
-        [release]
-        name = "wide"
-        title = "Wide"
-        partition = []
-        [source]
-        path = "trips.csv"
-        [source.columns]
-        {columns}
-        [privacy]
-        unit = "trip"
-        neighbours = "replace"
-        mechanism = "sbh"
-        [[table]]
-        name = "all"
-        columns = {names}
-        epsilon = 1
-        delta = "1/8000000"
-        [[table]]
-        name = "some"
-        columns = ["c5", "c0"]
-        epsilon = 1
-        delta = "1/8000000"
-        """,
-        base=tmp_path,
-    )
+    plan = free_plan(tmp_path, "trips.csv", {name: name for name in names}, {"all": names, "some": ["c5", "c0"]})
     counted = exact(plan)
     everything = counted.tables["all"]
     assert everything.packing.words == 3
@@ -300,27 +273,8 @@ def test_an_impossible_value_costs_its_own_row_at_most(
 @pytest.mark.parametrize("name", ["refusal", "set", "n", "spelling", "code_mode", "trips", "counted", "group"])
 def test_a_column_may_have_any_name(tmp_path: Path, name: str) -> None:
     write_csv(tmp_path / "trips.csv", [["", "bus", "x"], ["2016-08-08", "bus", "x"]], ["day", "mode", "what"])
-    text = f"""
-    [release]
-    name = "any"
-    title = "Any"
-    [source]
-    path = "trips.csv"
-    [source.columns]
-    date = "day"
-    mode = "mode"
-    {name} = "what"
-    [privacy]
-    unit = "trip"
-    neighbours = "replace"
-    mechanism = "sbh"
-    [[table]]
-    name = "{name}"
-    columns = ["{name}"]
-    epsilon = 1
-    delta = "1/8000000"
-    """
-    counted = exact(Plan.parse(text, base=tmp_path))
+    columns = {"date": "day", "mode": "mode", name: "what"}
+    counted = exact(free_plan(tmp_path, "trips.csv", columns, {name: [name]}, partition=["mode", "date"]))
     assert cells(counted.tables[name]) == Counter({("bus", "2016-08-08", "x"): 1})
     assert dict(counted.refusals.by_reason) == {"date is missing": 1}
 
@@ -328,25 +282,5 @@ def test_a_column_may_have_any_name(tmp_path: Path, name: str) -> None:
 def test_eighty_columns_are_not_too_many(tmp_path: Path) -> None:
     names = [f"c{number}" for number in range(80)]
     write_csv(tmp_path / "trips.csv", [[str(number % 3) for number in range(80)]] * 2, names)
-    listed = "\n".join(f'{name} = "{name}"' for name in names)
-    text = f"""
-[release]
-name = "many"
-title = "Many"
-partition = []
-[source]
-path = "trips.csv"
-[source.columns]
-{listed}
-[privacy]
-unit = "trip"
-neighbours = "replace"
-mechanism = "sbh"
-[[table]]
-name = "all"
-columns = {names}
-epsilon = 1
-delta = "1/8000000"
-"""
-    counted = exact(Plan.parse(text, base=tmp_path))
+    counted = exact(free_plan(tmp_path, "trips.csv", {name: name for name in names}, {"all": names}))
     assert cells(counted.tables["all"]) == Counter({tuple(str(number % 3) for number in range(80)): 2})
