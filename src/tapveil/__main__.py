@@ -16,8 +16,10 @@ _signalled = False
 
 def main() -> None:
     """Run the command line; turn every way it can end into a message and an exit code."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
+    if sys.platform != "win32":
+        signal.signal(signal.SIGHUP, _interrupt)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show ± is no reason to stop
