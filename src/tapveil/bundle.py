@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from pathlib import Path
@@ -67,15 +67,16 @@ def check_destination(path: Path) -> None:
         raise PlanError(f"no permission to write in {path.parent}")
 
 
-def write(path: Path, plan: Plan, tables: Sequence[PublishedTable], created: date) -> Bundle:
+def write(path: Path, plan: Plan, tables: Sequence[PublishedTable], manifest: dict[str, Any]) -> Bundle:
     """Write the folder aside, make it durable, then let it appear by one rename."""
+    created = date.fromisoformat(manifest["created"])
     check_destination(path)
     with _aside(path) as folder, _translated_errors():
         for sheet in sheets(plan, tables):
             _write_sheet(folder / "data", sheet)
             if plan.release.synthetic:
                 _write_synthetic(folder / "synthetic", sheet)
-        _write_json(folder / "privacy.json", statement.manifest(plan, created))
+        _write_json(folder / "privacy.json", manifest)
         _write_json(folder / "datapackage.json", _datapackage(folder, plan, tables, created))
         (folder / "README.md").write_text(statement.readme(plan, created), encoding="utf-8")
         _write_checksums(folder)
@@ -83,6 +84,8 @@ def write(path: Path, plan: Plan, tables: Sequence[PublishedTable], created: dat
         _sync(folder)
         check_destination(path)
         folder.rename(path)
+    # The folder is there: from here on nothing may look like a failure, or it would be released again.
+    with suppress(OSError):
         _sync_one(path.parent)
     return Bundle(path)
 

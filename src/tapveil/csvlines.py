@@ -1,7 +1,7 @@
 """Trips in CSV files: one trip per line, as columns of texts.
 
 What a line means never depends on another line. So lines are told apart here, as bytes, before Arrow parses them: a
-line with an odd number of quotes, a stray carriage return, or bytes that are not UTF-8 is set aside by itself, and
+line with a quote that is not closed, a stray carriage return, or bytes that are not UTF-8 is set aside by itself, and
 cannot swallow or split its neighbours. What is left must come out of the parser line for line, or the reading stops.
 """
 
@@ -27,6 +27,8 @@ MALFORMED = "line does not have the fields of the header"
 NOT_UTF8 = "line is not UTF-8"
 BLOCK = 4 << 20
 LONGEST_LINE = 1 << 20
+BYTE_ORDER_MARK = "\ufeff".encode()
+"""Put before what is parsed: the parser takes one off, and it must not be that of a trip."""
 
 Positions = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
@@ -45,8 +47,9 @@ def open_bytes(path: Path) -> IO[bytes]:
 class _SoundLines(io.RawIOBase):
     """The lines of a file that can be parsed each by itself, without the header; the others are counted."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], delimiter: str) -> None:
         self._file = file
+        self._delimiter = ord(delimiter)
         self._rest = b""
         self._header_seen = False
         self._ended = False
@@ -76,7 +79,7 @@ class _SoundLines(io.RawIOBase):
             end = data.rfind(b"\n") + 1
             data, self._rest = data[:end], data[end:]
             if len(self._rest) > 16 * LONGEST_LINE:
-                raise TripDataError("a line is endless")
+                raise pa.ArrowInvalid("a line is endless")
         if not self._header_seen and data:
             self._header_seen = True
             data = data[data.index(b"\n") + 1 :]
@@ -87,7 +90,7 @@ class _SoundLines(io.RawIOBase):
             return data
         array = np.frombuffer(data, dtype=np.uint8)
         ends = np.flatnonzero(array == ord("\n"))
-        empty, malformed = _empty_lines(array, ends), _malformed_lines(array, ends)
+        empty, malformed = _empty_lines(array, ends), _malformed_lines(array, ends, self._delimiter)
         broken = _not_utf8_lines(data, ends) & ~malformed
         self.refused[MALFORMED] += int(malformed.sum())
         self.refused[NOT_UTF8] += int(broken.sum())
@@ -114,16 +117,54 @@ def _empty_lines(array: npt.NDArray[np.uint8], ends: Positions) -> Flags:
     return flags
 
 
-def _malformed_lines(array: npt.NDArray[np.uint8], ends: Positions) -> Flags:
-    """Lines with an unpaired quote, a carriage return inside, or no end in sight."""
-    flags = ends - _starts(ends) > LONGEST_LINE
-    quotes = np.flatnonzero(array == ord('"'))
-    if len(quotes):
-        flags |= np.diff(np.searchsorted(quotes, ends), prepend=0) % 2 == 1
+def _malformed_lines(array: npt.NDArray[np.uint8], ends: Positions, delimiter: int) -> Flags:
+    """Lines with a quote that is not closed, a carriage return inside, or no end in sight."""
+    starts = _starts(ends)
+    flags: Flags = ends - starts > LONGEST_LINE
     returns = np.flatnonzero(array == ord("\r"))
     stray = returns[array[returns + 1] != ord("\n")]  # every line ends in a line feed, so there is a next byte
     flags[np.searchsorted(ends, stray)] = True
+    for line in np.flatnonzero(_unusual_quotes(array, ends, delimiter) & ~flags):
+        flags[line] = _ends_in_quotes(array[starts[line] : ends[line]].tobytes(), delimiter)
     return flags
+
+
+def _unusual_quotes(array: npt.NDArray[np.uint8], ends: Positions, delimiter: int) -> Flags:
+    """Lines whose quotes are not simply pairs around whole fields: those are certainly closed, these need a look."""
+    flags = np.zeros(len(ends), dtype=np.bool_)
+    quotes = np.flatnonzero(array == ord('"'))
+    if not len(quotes):
+        return flags
+    line = np.searchsorted(ends, quotes)
+    ordinal = np.arange(len(quotes)) - np.searchsorted(line, line)
+    before, after = array[quotes - 1], array[quotes + 1]
+    opens = (before == delimiter) | (quotes == _starts(ends)[line])
+    closes = (after == delimiter) | (after == ord("\n")) | (after == ord("\r"))
+    flags[line[np.where(ordinal % 2 == 0, ~opens, ~closes)]] = True
+    flags[np.bincount(line, minlength=len(ends)) % 2 == 1] = True
+    return flags
+
+
+def _ends_in_quotes(line: bytes, delimiter: int) -> bool:
+    """Whether a quote is still open at the end of a line, by the rules of the parser.
+
+    A quote opens at the start of a field only, two of them inside are one, and what follows a closing quote belongs to
+    the field.
+
+    >>> [_ends_in_quotes(line, ord(",")) for line in (b'a,"b', b'x"y,"z', b'5" pipe,2', b'"a ""b"" c",d', b'"a"b"c,d')]
+    [True, True, False, False, False]
+    """
+    at_start, quoted, position = True, False, 0
+    while position < len(line):
+        byte = line[position]
+        if quoted and byte == ord('"'):
+            quoted = line[position + 1 : position + 2] == b'"'
+            position += quoted
+        elif not quoted:
+            quoted = at_start and byte == ord('"')
+            at_start = byte == delimiter
+        position += 1
+    return quoted
 
 
 def _not_utf8_lines(data: bytes, ends: Positions) -> Flags:
@@ -174,7 +215,7 @@ class CsvReading:
                 raise self.failure from None
 
     def _file_batches(self, path: Path, file: IO[bytes]) -> Iterator[pa.RecordBatch]:
-        lines, rows = _SoundLines(file), Counter[str]()
+        lines, rows = _SoundLines(file, self.delimiter), Counter[str]()
 
         def set_aside(row: Any) -> str:
             rows["malformed"] += 1
@@ -194,11 +235,12 @@ class CsvReading:
         names = [f"field_{index}" for index in range(self.width)]
         used = [names[index] for index in self.used]
         first = lines.read()
-        if not first.strip():  # Arrow would call a file without trips an error
-            lines.passed = 0 if not first else lines.passed
+        while first and not lines.passed:
+            first = lines.read()
+        if not first:  # Arrow would call a file without trips an error
             return
         yield from pa_csv.open_csv(
-            pa.PythonFile(_Rejoined(first, lines), mode="r"),
+            pa.PythonFile(_Rejoined(BYTE_ORDER_MARK + first, lines), mode="r"),
             read_options=pa_csv.ReadOptions(column_names=names, block_size=2 * BLOCK),
             parse_options=pa_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=set_aside),
             convert_options=pa_csv.ConvertOptions(include_columns=used, column_types=dict.fromkeys(used, pa.string())),

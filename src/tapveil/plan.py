@@ -327,6 +327,8 @@ def _misfits(plan: Plan) -> Iterator[str]:
         yield from _table_misfits(plan, table)
     if all(column in plan.source.columns for column in plan.used_columns) and not plan.file_columns:
         yield "[source.columns]: every column has a fixed value: at least one must come from the files"
+    if "mode" in plan.source.columns and plan.source.kind("mode") != "label":
+        yield "[source.columns] mode: must be a label, not another kind"
     if sum(table.delta for table in plan.table) >= 1:
         yield "[[table]]: the deltas add up to 1 or more: nothing would be promised"
     if "mode" not in plan.source.columns and any(mode != EVERY_MODE for mode in plan.coarsen.location):

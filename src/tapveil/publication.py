@@ -6,7 +6,7 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tapveil import bundle, coarsen, trips, veil
+from tapveil import bundle, coarsen, statement, trips, veil
 from tapveil.bundle import Bundle
 from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, Refusals
@@ -29,12 +29,13 @@ def release(
     # The day is taken before a trip is read: when the work ends must not show in what is published.
     today = datetime.now(UTC).date()
     bundle.check_destination(Path(out))
+    manifest = statement.manifest(plan, today)
     counted = count(plan, memory=memory, scratch=scratch, progress=progress)
     refuse_too_many(counted.refusals, plan)
     with progress.stage("Drawing noise"):
         published = [veil.draw(counted.tables[table.name], plan, table, os.urandom) for table in plan.table]
     with progress.stage("Writing the folder"):
-        return bundle.write(Path(out), plan, published, today)
+        return bundle.write(Path(out), plan, published, manifest)
 
 
 def count(plan: Plan, *, memory: str, scratch: Path | None, progress: Reporter) -> Counted:

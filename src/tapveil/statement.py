@@ -11,9 +11,10 @@ from typing import Any
 
 from tapveil._version import __version__
 from tapveil.plan import EVERY_MODE, OPAL_SHAPES, Plan, Table
-from tapveil.privacy.accountant import Exposure, Neighbours, TooManyKindsError, delta
+from tapveil.privacy.accountant import Exposure, Neighbours, delta
 from tapveil.privacy.loss import Loss, table_loss
 from tapveil.privacy.rational import decimal_text, exp_above
+from tapveil.privacy.spectrum import TooManyLossesError
 from tapveil.published import Field
 
 MANIFEST_VERSION = 1
@@ -77,14 +78,14 @@ def _guarantee(plan: Plan, neighbours: Neighbours) -> dict[str, Any]:
 
 
 def _accounted(plan: Plan, neighbours: Neighbours) -> dict[str, Any]:
-    """The δ at the stated ε by exact accounting: what the noise tables give, usually less than what is promised."""
-    epsilon = nextafter(float(plan.loss_for(neighbours).epsilon), 0)
+    """The δ at the stated ε by exact accounting, where it is less than what is promised; else nothing to add."""
+    loss = plan.loss_for(neighbours)
+    epsilon = nextafter(float(loss.epsilon), 0)
     try:
-        return {
-            "delta_accounted": delta([table.mechanism.cells for table in plan.table], epsilon, Exposure(neighbours))
-        }
-    except TooManyKindsError:
+        accounted = delta([table.mechanism.cells for table in plan.table], epsilon, Exposure(neighbours))
+    except TooManyLossesError:
         return {}
+    return {"delta_accounted": accounted} if accounted < loss.delta else {}
 
 
 def _table(plan: Plan, table: Table) -> dict[str, Any]:

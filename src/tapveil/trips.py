@@ -9,10 +9,9 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
-import io
 import re
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -22,7 +21,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tapveil.csvlines import is_gzip, open_bytes
+from tapveil.csvlines import LONGEST_LINE, is_gzip, open_bytes
 from tapveil.errors import PlanError, TripDataError, did_you_mean
 from tapveil.plan import MINUTES_PER_DAY, Plan
 
@@ -117,18 +116,18 @@ def _require(plan: Plan, shape: Shape, path: Path) -> None:
     names, needed = shape[1], plan.file_columns
     missing = {ours: theirs for ours, theirs in needed.items() if theirs not in names}
     if missing:
-        raise TripDataError(_missing_columns(missing, shape, path, plan.source.delimiter))
+        raise TripDataError(_missing_columns(plan, missing, shape, path))
+    folded = Counter(name.casefold() for name in names)  # engines do not tell `mode` from `MODE`
     for theirs in needed.values():
-        # engines do not tell `mode` from `MODE`
-        alike = [name for name in names if name.casefold() == theirs.casefold()]
-        if len(alike) > 1:
-            raise TripDataError(
-                f"{path.name} has {len(alike)} columns named `{theirs}` (in any case); rename all but one"
-            )
+        if folded[theirs.casefold()] > 1:
+            alike = folded[theirs.casefold()]
+            raise TripDataError(f"{path.name} has {alike} columns named `{theirs}` (in any case); rename all but one")
+    if shape[0] == "parquet" and max(folded.values()) > 1:
+        raise TripDataError(f"{path.name} has columns whose names differ in case only; rename all but one of them")
 
 
-def _missing_columns(missing: dict[str, str], shape: Shape, path: Path, delimiter: str) -> str:
-    names = shape[1]
+def _missing_columns(plan: Plan, missing: dict[str, str], shape: Shape, path: Path) -> str:
+    names, delimiter = shape[1], plan.source.delimiter
     listed = ", ".join(f"`{theirs}` ([source.columns] {ours})" for ours, theirs in missing.items())
     message = f"{path.name} has no column {listed}"
     other = next((mark for mark in ";\t|," if mark != delimiter and len(names) == 1 and mark in names[0]), None)
@@ -136,7 +135,9 @@ def _missing_columns(missing: dict[str, str], shape: Shape, path: Path, delimite
         return (
             f"{message}; its columns seem to be separated by another character: set delimiter = {other!r} in [source]"
         )
-    safe = [name for name in names if _looks_like_a_name(name)]
+    # If none of the columns is there, the first line may be a trip: then nothing of it is suggested.
+    is_header = shape[0] == "parquet" or bool(set(plan.file_columns.values()) & set(names))
+    safe = [name for name in names if is_header and _looks_like_a_name(name)]
     hint = next(filter(None, (did_you_mean(theirs, safe) for theirs in missing.values())), "")
     return message + (hint or ("; is the first line of the file a header, in UTF-8?" if shape[0] == "csv" else ""))
 
@@ -210,16 +211,15 @@ def _csv_header(path: Path, start: bytes, delimiter: str) -> tuple[str, ...]:
         raise TripDataError(f"{path.name} is a gzip file; give its name the ending .gz")
     try:
         with open_bytes(path) as file:
-            beginning = file.read(1 << 16)
-        if b"\r" in beginning and b"\n" not in beginning:
-            raise TripDataError(f"the lines of {path.name} do not end in line feeds (an old Mac file?); convert them")
-        # A later line that is not UTF-8 is left out when it is read: it is no error here.
-        with io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", errors="replace", newline="") as text:
-            header = next(csv.reader(text, delimiter=delimiter, strict=True), [])
-    except csv.Error:
-        raise TripDataError(f"the first line of {path.name} is not a CSV header") from None
+            first = file.readline(LONGEST_LINE)
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise TripDataError(f"{path.name} is a damaged gzip file (was its transfer cut off?)") from None
+    line = first.rstrip(b"\n").removesuffix(b"\r")
+    if b"\r" in line:
+        raise TripDataError(f"the lines of {path.name} do not end in line feeds (an old Mac file?); convert them")
+    if line.count(b'"') % 2:
+        raise TripDataError(f"the first line of {path.name} has a quote that is not closed")
+    header = next(csv.reader([line.decode("utf-8-sig", errors="replace")], delimiter=delimiter), [])
     if not header:
         raise TripDataError(f"the first line of {path.name} is empty; it must name the columns")
     return tuple(name.strip() for name in header)

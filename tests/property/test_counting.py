@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import tempfile
 from collections import Counter
 from datetime import date, datetime, timedelta
@@ -284,3 +285,21 @@ def test_eighty_columns_are_not_too_many(tmp_path: Path) -> None:
     write_csv(tmp_path / "trips.csv", [[str(number % 3) for number in range(80)]] * 2, names)
     counted = exact(free_plan(tmp_path, "trips.csv", {name: name for name in names}, {"all": names}))
     assert cells(counted.tables["all"]) == Counter({tuple(str(number % 3) for number in range(80)): 2})
+
+
+def test_thirty_columns_may_refuse_a_row(tmp_path: Path) -> None:
+    names = [f"t{number}" for number in range(30)]
+    good, bad = ["08:00"] * 30, ["soon"] * 30
+    rows = [good, bad, [*bad[:1], *good[1:]], [*good[:-1], "soon"], [*good[:12], "soon", *good[13:-1], "soon"]]
+    write_csv(tmp_path / "trips.csv", rows, names)
+    text = (
+        free_plan(tmp_path, "trips.csv", {name: name for name in names}, {"all": names})
+        and (tmp_path / "plan.toml").read_text()
+    )
+    timed = re.sub(r'^(t\d+) = "(t\d+)"$', r'\1 = {column = "\2", kind = "time"}', text, flags=re.MULTILINE)
+    counted = exact(Plan.parse(timed, base=tmp_path))
+    assert cells(counted.tables["all"]) == Counter({("08:00",) * 30: 1})
+    assert dict(counted.refusals.by_reason) == {
+        "t0 cannot be read": 2,
+        "another column is missing or cannot be read": 2,
+    }

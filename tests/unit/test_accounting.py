@@ -9,12 +9,15 @@ from math import exp
 import mpmath
 import pytest
 
+from tapveil.plan import Plan
 from tapveil.privacy import spectrum
-from tapveil.privacy.accountant import ChangedCells, Exposure, TooManyKindsError, delta, epsilon
+from tapveil.privacy.accountant import ChangedCells, Exposure, delta, epsilon
 from tapveil.privacy.loss import proven_loss
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.noise import WORDS, NoiseTable
 from tapveil.privacy.rational import exp_below
+from tapveil.statement import cost
+from tests.conftest import opal_text
 
 DELTA = Fraction(1, 8_000_000)
 ONE_WAY, TWO_WAY = (StabilityHistogram(Fraction(e), DELTA) for e in (1, 2))
@@ -161,7 +164,15 @@ def test_no_epsilon_reaches_a_delta_below_the_singletons() -> None:
     assert epsilon(OPAL, 1e-7, REPLACE) == float("inf")
 
 
-def test_too_many_kinds_of_tables_are_refused() -> None:
-    many = [StabilityHistogram(Fraction(e), DELTA).cells for e in (1, 2, 3, 4)]
-    with pytest.raises(TooManyKindsError):
+def test_too_many_different_losses_are_refused_at_once() -> None:
+    many = [StabilityHistogram(Fraction(e), DELTA).cells for e in (1, 2, 3) for _ in range(4)]
+    with pytest.raises(spectrum.TooManyLossesError):
         delta(many, 8.0)
+
+
+def test_what_is_accounted_never_exceeds_what_is_promised() -> None:
+    """At a large total ε the sampling term is of no use: then nothing is stated beside the promise."""
+    text = opal_text(**{"epsilon = 1\n": "epsilon = 30\n", "epsilon = 2\n": "epsilon = 30\n"})
+    for plan in (Plan.preset("opal"), Plan.parse(text)):
+        for guarantee in cost(plan)["guarantees"]:
+            assert guarantee.get("delta_accounted", 0) <= guarantee["delta"]

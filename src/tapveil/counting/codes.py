@@ -74,7 +74,8 @@ class Reasons:
     negative, and its upper half says which reasons there were.
     """
 
-    MOST_COLUMNS = 14
+    MOST_COLUMNS = 10
+    """Columns beyond these share the last one's bits, and room is left above for their sums."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         refusing = [column.name for column in columns if column.refuses]
@@ -93,6 +94,8 @@ class Reasons:
         """The first reason in a negative key, in words."""
         found = -(key // WORD)
         first = (found & -found).bit_length() - 1
+        if first // 2 not in range(self.MOST_COLUMNS - 1) and len(self._bits) >= self.MOST_COLUMNS:
+            return "another column is missing or cannot be read"
         return f"{self._words[first // 2 * 2]} {'cannot be read' if first % 2 else 'is missing'}"
 
 

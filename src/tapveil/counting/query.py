@@ -106,7 +106,8 @@ def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
         return f"CAST({value} AS DATE)"
     if raw == "number":  # whole numbers that passed through a float: 3000.0 is stop 3000
         whole = f"TRY_CAST({value} AS BIGINT)"
-        return f"CASE WHEN {whole} = {value} THEN CAST({whole} AS VARCHAR) ELSE CAST({value} AS VARCHAR) END"
+        text = f"NULLIF(CAST({value} AS VARCHAR), 'nan')"
+        return f"CASE WHEN TRY({whole} = {value}) THEN CAST({whole} AS VARCHAR) ELSE {text} END"
     return f"CAST({value} AS VARCHAR)"
 
 
@@ -221,9 +222,10 @@ def refusals_sql(first: CellSet) -> str:
 
 
 def strays_sql(sets: Sequence[CellSet]) -> str:
-    """Rows that had a spelling which the first pass did not see."""
+    """Rows that had a spelling which the first pass did not see: no key at all, or one with a part missing."""
     nowhere = " AND ".join(f"{word} IS NULL" for cell_set in sets for word in cell_set.words)
-    return f"SELECT count(*) FROM counted WHERE {nowhere}"
+    partly = (f" OR ({cell_set.words[0]} IS NULL) <> ({word} IS NULL)" for cell_set in sets for word in cell_set.words)
+    return f"SELECT count(*) FROM counted WHERE ({nowhere}){''.join(partly)}"
 
 
 def table_sql(packing: Packing, source: CellSet) -> str:

@@ -26,16 +26,10 @@ from tapveil.privacy.spectrum import NO_CELL, Spectrum
 Neighbours = Literal["replace", "add-remove"]
 
 MOST_PATTERNS = 2000
-MOST_KINDS = 3
-"""Different scales have different losses, whose sums do not meet: beyond a few kinds the spectrum grows too large."""
 _ROUNDED_UP = 1 + 1e-14
 """Covers the rounding of a few float operations on positive numbers."""
 _HAIR = 1e-14
 """ε moved down by this covers the rounding of the logarithms added to it."""
-
-
-class TooManyKindsError(ValueError):
-    """The spectrum of a release with so many different tables would not fit; the summed loss still holds."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +88,6 @@ def _directions(tables: Sequence[ChangedCells], exposure: Exposure) -> Iterator[
     """Which cells change: a replacement does both; one added or removed trip does either."""
     both = {"replace": [(1, 1)], "add-remove": [(1, 0), (0, 1)]}[exposure.neighbours]
     kinds = Counter(tables).items()
-    if len(kinds) > MOST_KINDS:
-        raise TooManyKindsError(f"exact accounting knows at most {MOST_KINDS} kinds of tables in one release")
     for left, entered in both:
         yield [_Group(cells, n * left * exposure.cells, n * entered * exposure.cells) for cells, n in kinds]
 
@@ -114,7 +106,7 @@ def _delta(groups: tuple[_Group, ...], epsilon: float) -> float:
 def _sampling(groups: tuple[_Group, ...], epsilon: float) -> float:
     """A sampler that errs by η in total variation adds at most (1 + e^ε) η (NOTES §7)."""
     drawn = sum(float(group.cells.sampling_error) * (group.left + group.entered) for group in groups)
-    return (1 + exp(epsilon)) * drawn * _ROUNDED_UP
+    return (1 + exp(min(epsilon, 700))) * drawn * _ROUNDED_UP if drawn else 0.0
 
 
 Pattern = tuple[tuple[_Group, int, int], ...]

@@ -22,11 +22,16 @@ import numpy.typing as npt
 
 LOSS_UNIT = 2**60
 MASS_UNIT = 2**128
+MOST_SUMS = 1_000_000
 _MARGIN = 1 + 1e-12
 """Covers the rounding of the final float sum: each of its operations errs by less than 2^−51 in proportion."""
 
 _context = Context(prec=60)
 _up = Context(prec=60, rounding=ROUND_CEILING)
+
+
+class TooManyLossesError(ValueError):
+    """Different scales have different losses, whose sums do not meet: they become too many to add up."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,8 @@ class Spectrum:
 
     def __mul__(self, other: Spectrum) -> Spectrum:
         """Both cells together, independent."""
+        if len(self.atoms) * len(other.atoms) > MOST_SUMS:
+            raise TooManyLossesError("the losses of so many different cells are too many to add up exactly")
         sums: defaultdict[int, int] = defaultdict(int)
         for loss, mass in self.atoms:
             for other_loss, other_mass in other.atoms:
