@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -124,8 +126,10 @@ def _malformed_lines(array: npt.NDArray[np.uint8], ends: Positions, delimiter: i
     returns = np.flatnonzero(array == ord("\r"))
     stray = returns[array[returns + 1] != ord("\n")]  # every line ends in a line feed, so there is a next byte
     flags[np.searchsorted(ends, stray)] = True
+    usual = _usual_line(delimiter)
     for line in np.flatnonzero(_unusual_quotes(array, ends, delimiter) & ~flags):
-        flags[line] = _ends_in_quotes(array[starts[line] : ends[line]].tobytes(), delimiter)
+        text = array[starts[line] : ends[line]].tobytes()
+        flags[line] = not usual.fullmatch(text) and _ends_in_quotes(text, delimiter)
     return flags
 
 
@@ -135,14 +139,24 @@ def _unusual_quotes(array: npt.NDArray[np.uint8], ends: Positions, delimiter: in
     quotes = np.flatnonzero(array == ord('"'))
     if not len(quotes):
         return flags
-    line = np.searchsorted(ends, quotes)
-    ordinal = np.arange(len(quotes)) - np.searchsorted(line, line)
-    before, after = array[quotes - 1], array[quotes + 1]
-    opens = (before == delimiter) | (quotes == _starts(ends)[line])
+    seen = np.searchsorted(quotes, ends)
+    in_line = np.diff(seen, prepend=0)
+    ordinal = np.arange(len(quotes)) - np.repeat(seen - in_line, in_line)
+    opens = (array[quotes - 1] == delimiter) | (quotes == np.repeat(_starts(ends), in_line))
+    after = array[quotes + 1]
     closes = (after == delimiter) | (after == ord("\n")) | (after == ord("\r"))
-    flags[line[np.where(ordinal % 2 == 0, ~opens, ~closes)]] = True
-    flags[np.bincount(line, minlength=len(ends)) % 2 == 1] = True
+    odd_one_out = np.flatnonzero(np.where(ordinal % 2 == 0, ~opens, ~closes))
+    flags[np.searchsorted(seen, odd_one_out, side="right")] = True
+    flags[in_line % 2 == 1] = True
     return flags
+
+
+@lru_cache
+def _usual_line(delimiter: int) -> re.Pattern[bytes]:
+    """A line of fields, each without quotes or in quotes with doubled ones inside: all closed."""
+    mark = re.escape(bytes([delimiter]))
+    field = rb'(?:"(?:[^"]|"")*"|[^"' + mark + rb"]*)"
+    return re.compile(field + rb"(?:" + mark + field + rb")*\r?")
 
 
 def _ends_in_quotes(line: bytes, delimiter: int) -> bool:
