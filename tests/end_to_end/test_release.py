@@ -97,7 +97,7 @@ def test_counts_are_sorted_possible_and_alike_in_csv_and_parquet(city: Path) -> 
         csv_rows = rows(city / "published" / "data" / f"{name}.csv")
         keys = [tuple(value for column, value in row.items() if column != "count") for row in csv_rows]
         assert keys == sorted(set(keys))
-        assert min(int(row["count"]) for row in csv_rows) == (18 if name.endswith("time_location") else 34)
+        assert min(int(row["count"]) for row in csv_rows) >= (18 if name.endswith("time_location") else 34)
         parquet = pq.read_table(city / "published" / "data" / f"{name}.parquet").to_pylist()
         assert [{key: str(value) for key, value in row.items()} for row in parquet] == csv_rows
 
