@@ -16,14 +16,8 @@ _signalled = False
 
 def main() -> None:
     """Run the command line; turn every way it can end into a message and an exit code."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
-    if sys.platform != "win32":
-        signal.signal(signal.SIGHUP, _interrupt)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show ± is no reason to stop
     try:
+        _prepare()
         from tapveil.cli import app
         from tapveil.errors import TapveilError
 
@@ -48,6 +42,16 @@ def main() -> None:
             "shown; set TAPVEIL_DEBUG=1 to see them yourself, and never post them",
             UNEXPECTED,
         )
+
+
+def _prepare() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    if sys.platform != "win32":
+        signal.signal(signal.SIGHUP, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show ± is no reason to stop
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

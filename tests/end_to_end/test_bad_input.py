@@ -224,8 +224,18 @@ def larger_city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("seconds", [0.3, 0.8, 1.2, 1.8, 2.5, 3.2, 4.0])
+def wait_until_it_listens(pid: int) -> None:
+    """Until Python itself is up and our handlers are set: before that there is no program to interrupt."""
+    for _ in range(2000):
+        caught = re.search(r"SigCgt:\s*([0-9a-f]+)", Path(f"/proc/{pid}/status").read_text())
+        if caught and int(caught[1], 16) >> (signal.SIGHUP - 1) & 1:
+            return
+        time.sleep(0.01)
+    raise AssertionError("the command never started to listen")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("seconds", [0.0, 0.2, 0.5, 1.0, 1.8, 2.6, 3.6])
 def test_interrupted_at_any_time_nothing_is_left(
     larger_city: Path, tmp_path: Path, seconds: float, number: int
 ) -> None:
@@ -243,6 +253,7 @@ def test_interrupted_at_any_time_nothing_is_left(
     process = subprocess.Popen(
         command, env={**os.environ, "TMPDIR": str(scratch)}, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
+    wait_until_it_listens(process.pid)
     time.sleep(seconds)
     process.send_signal(number)
     _, stderr = process.communicate(timeout=60)
