@@ -71,13 +71,14 @@ def write(path: Path, plan: Plan, tables: Sequence[PublishedTable], manifest: di
     """Write the folder aside, make it durable, then let it appear by one rename."""
     created = date.fromisoformat(manifest["created"])
     check_destination(path)
+    laid_out = sheets(plan, tables)
     with _aside(path) as folder, _translated_errors():
-        for sheet in sheets(plan, tables):
+        for sheet in laid_out:
             _write_sheet(folder / "data", sheet)
             if plan.release.synthetic:
                 _write_synthetic(folder / "synthetic", sheet)
         _write_json(folder / "privacy.json", manifest)
-        _write_json(folder / "datapackage.json", _datapackage(folder, plan, tables, created))
+        _write_json(folder / "datapackage.json", _datapackage(folder, plan, laid_out, created))
         (folder / "README.md").write_text(statement.readme(plan, created), encoding="utf-8")
         _write_checksums(folder)
         _hide_the_hour(folder, created)
@@ -186,12 +187,12 @@ def _sync_one(path: Path) -> None:
 _PARQUET = "application/vnd.apache.parquet"
 
 
-def _datapackage(folder: Path, plan: Plan, tables: Sequence[PublishedTable], created: date) -> dict[str, Any]:
+def _datapackage(folder: Path, plan: Plan, laid_out: Sequence[Sheet], created: date) -> dict[str, Any]:
     """Frictionless Data Package, version 2: a resource per CSV file, with its Parquet copy as an alternate."""
     files = [
         (folder / part / f"{sheet.name}.csv", sheet)
         for part in (["data", "synthetic"] if plan.release.synthetic else ["data"])
-        for sheet in sheets(plan, tables)
+        for sheet in laid_out
     ]
     package: dict[str, Any] = {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",

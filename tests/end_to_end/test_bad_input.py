@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -180,7 +181,9 @@ def test_no_permission(tmp_path: Path, target: str, code: int) -> None:
     trips(tmp_path)
     (tmp_path / "stops.csv").write_text(STOPS)
     (tmp_path / "plan.toml").write_text(opal_text(**{"trips/*": "trips.csv"}))
-    work = Path("/tmp") / f"tapveil-permission-{os.getpid()}-{time.time_ns()}"  # noqa: S108 (pytest's own is root's alone)
+    work = (
+        Path(tempfile.gettempdir()) / f"tapveil-permission-{os.getpid()}-{time.time_ns()}"
+    )  # pytest's own is root's alone
     shutil.copytree(tmp_path, work)
     try:
         for path in (work, *work.iterdir()):

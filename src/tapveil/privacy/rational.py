@@ -26,11 +26,6 @@ def exp_above(x: Fraction) -> Fraction:
     return _above(_nearest.exp, x)
 
 
-def ln_below(x: Fraction) -> Fraction:
-    """A rational at most ln x, and within 1e-85 of it."""
-    return _below(_nearest.ln, x)
-
-
 def ln_above(x: Fraction) -> Fraction:
     """A rational at least ln x, and within 1e-85 of it."""
     return _above(_nearest.ln, x)
