@@ -1,13 +1,13 @@
-"""The exact (ε, δ) of whole releases: what one trip other, more or less can change, maximised over where it lies.
+"""The exact (ε, δ) of whole releases: what one unit of protection can change, maximised over where it lies.
 
 A replaced trip leaves one cell of every table and enters another. A changed cell is of type A if one of its two counts
 is zero (it can appear in one world only), else of type B (a shift of the noise by one). With R the probability that no
-A cell that was left appears, and N that no A cell that was entered appears, the product formula is (NOTES §2, ★)
+A cell that was left appears, and N that no A cell that was entered appears, the product formula is
 
-    H_α = (1 − R) + R · H_{α + ln N − ln R}(B cells),
+    H_α = (1 − R) + R · H_{α + ln N − ln R}(B cells),                                                            (★)
 
-maximised over which cells are A. Nothing is assumed about parts: a part is only a key column. Several releases of the
-same trips are one release with all their tables.
+maximised over which cells are A (docs/privacy/proofs.md). Nothing is assumed about parts: a part is only a key column.
+Several releases of the same trips are one release with all their tables.
 """
 
 from __future__ import annotations
@@ -17,50 +17,48 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
-from math import exp, log1p, prod
+from heapq import heappop, heappush
+from math import exp, expm1, inf, log1p, nextafter
 from typing import Literal
 
 from tapveil.privacy.spectrum import NO_CELL, Spectrum
 
 Neighbours = Literal["replace", "add-remove"]
 
-MOST_PATTERNS = 2000
+MOST_BLOCKS = 3000
+CLOSE_ENOUGH = 1e-10
 _ROUNDED_UP = 1 + 1e-14
 """Covers the rounding of a few float operations on positive numbers."""
 _HAIR = 1e-14
-"""ε moved down by this covers the rounding of the logarithms added to it."""
+"""Logarithms of probabilities near 1 are moved by this part of themselves, against us."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ChangedCells:
-    """All that accounting needs to know of a table: how its cells betray a change of one trip."""
+    """All that accounting needs to know of a table: how its cells betray a change by one."""
 
     singleton: Fraction
-    """P(a cell with one trip appears)."""
+    """P(a cell of one appears where a cell of none does not): 0 where all cells of a public list are published."""
     left: Spectrum
-    """The loss of c against c − 1, both positive: for the trip's own cell."""
+    """The loss of c against c − 1, both positive: for a cell that the unit left."""
     entered: Spectrum
-    """The loss of c against c + 1, both positive: for the cell it moved to."""
-    sampling_error: Fraction
-    """The total variation between the noise that is drawn and the noise that the spectra describe."""
+    """The loss of c against c + 1, both positive: for a cell that it entered."""
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """What one unit of protection can change: so many cells of each table, each by one."""
+    """What one unit of protection can change: so many cells of each table, each by one.
+
+    A replacement changes as many again: those that the one unit left, and those that the other entered.
+    """
 
     neighbours: Neighbours
     cells: int = 1
 
-
-@dataclass(frozen=True)
-class _Group:
-    """Tables of the same kind, and how many cells of them a unit leaves and enters."""
-
-    cells: ChangedCells
-    left: int
-    entered: int
+    @property
+    def changed(self) -> int:
+        """How many cells of a table change in all."""
+        return self.cells * (2 if self.neighbours == "replace" else 1)
 
 
 TRIP_REPLACED = Exposure("replace")
@@ -68,108 +66,136 @@ TRIP_REPLACED = Exposure("replace")
 
 def delta(tables: Sequence[ChangedCells], epsilon: float, exposure: Exposure = TRIP_REPLACED) -> float:
     """A certified upper bound of δ at ε."""
-    return max(_delta(tuple(groups), epsilon) for groups in _directions(tables, exposure))
+    return max(_Worst(kinds, epsilon).find() for kinds in _directions(tables, exposure))
+
+
+def exceeds(
+    tables: Sequence[ChangedCells], epsilon: float, target: float, exposure: Exposure = TRIP_REPLACED
+) -> bool:
+    """Whether δ at ε may be above `target`: as `delta`, but it stops as soon as it knows."""
+    return any(_Worst(kinds, epsilon, enough=target).find() > target for kinds in _directions(tables, exposure))
 
 
 def epsilon(tables: Sequence[ChangedCells], target: float, exposure: Exposure = TRIP_REPLACED) -> float:
     """A certified upper bound of the ε at which δ is at most `target`; infinite where no ε is enough."""
     low, high = 0.0, 1.0
-    while delta(tables, high, exposure) > target:
+    while exceeds(tables, high, target, exposure):
         low, high = high, 2 * high
         if high > 1000:
-            return float("inf")
+            return inf
     while high - low > 1e-12 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if delta(tables, middle, exposure) > target else (low, middle)
+        low, high = (middle, high) if exceeds(tables, middle, target, exposure) else (low, middle)
     return high
 
 
-def _directions(tables: Sequence[ChangedCells], exposure: Exposure) -> Iterator[list[_Group]]:
-    """Which cells change: a replacement does both; one added or removed trip does either."""
-    both = {"replace": [(1, 1)], "add-remove": [(1, 0), (0, 1)]}[exposure.neighbours]
-    kinds = Counter(tables).items()
-    for left, entered in both:
-        yield [_Group(cells, n * left * exposure.cells, n * entered * exposure.cells) for cells, n in kinds]
+@dataclass(frozen=True)
+class _Kind:
+    """Cells of one kind that change together: so many of them, all left or all entered."""
+
+    ln_absent: float
+    """ln P(a cell of one does not appear); −∞ where it surely does."""
+    shifted: Spectrum
+    number: int
+    left: bool
+
+    @property
+    def most_a(self) -> int:
+        return self.number if self.ln_absent else 0
 
 
-def _delta(groups: tuple[_Group, ...], epsilon: float) -> float:
-    patterns = prod((group.left + 1) * (group.entered + 1) for group in groups)
-    if all(group.cells.singleton == 0 for group in groups):
-        worst = _all_shifted(groups).delta(epsilon)
-    elif patterns <= MOST_PATTERNS:
-        worst = _worst_pattern(groups, epsilon)
-    else:
-        worst = _all_patterns(groups, epsilon)
-    return worst + _sampling(groups, epsilon)
+def _directions(tables: Sequence[ChangedCells], exposure: Exposure) -> Iterator[list[_Kind]]:
+    """Which cells change: a replacement does both; one added or removed unit does either."""
+    both = {"replace": [(True, False)], "add-remove": [(True,), (False,)]}[exposure.neighbours]
+    for sides in both:
+        yield [
+            _Kind(
+                _ln_absent(cells.singleton), cells.left if left else cells.entered, times * exposure.cells, left
+            )
+            for cells, times in Counter(tables).items()
+            for left in sides
+        ]
 
 
-def _sampling(groups: tuple[_Group, ...], epsilon: float) -> float:
-    """A sampler that errs by η in total variation adds at most (1 + e^ε) η (NOTES §7)."""
-    drawn = sum(float(group.cells.sampling_error) * (group.left + group.entered) for group in groups)
-    return (1 + exp(min(epsilon, 700))) * drawn * _ROUNDED_UP if drawn else 0.0
+def _ln_absent(singleton: Fraction) -> float:
+    """Rounded down: as if it appeared a little more often."""
+    if singleton >= 1:
+        return -inf
+    return log1p(-nextafter(float(singleton), 1)) * (1 + _HAIR) if singleton else 0.0
 
 
-Pattern = tuple[tuple[_Group, int, int], ...]
-"""For each group: how many of the cells left, and of those entered, are of type A."""
+Block = tuple[tuple[int, int], ...]
+"""Patterns: for each kind, the least and the greatest number of its cells that are of type A."""
 
 
-def _worst_pattern(groups: tuple[_Group, ...], epsilon: float) -> float:
-    choices = [product([group], range(group.left + 1), range(group.entered + 1)) for group in groups]
-    appearing = {pattern: _appears((group, left) for group, left, _ in pattern) for pattern in product(*choices)}
-    shifted = _shifted_by_all(groups, epsilon)
-    worst = 0.0
-    for pattern in sorted(appearing, key=lambda pattern: -appearing[pattern]):
-        if appearing[pattern] + shifted <= worst:
-            break  # no pattern from here on can be worse
-        worst = max(worst, _pattern_delta(pattern, epsilon))
-    return worst
+class _Worst:
+    """The greatest δ over all patterns, by halving blocks of patterns: a block has a bound for all of its patterns.
 
-
-def _pattern_delta(pattern: Pattern, epsilon: float) -> float:
-    ln_r = sum(left * log1p(-float(group.cells.singleton)) for group, left, _ in pattern)
-    ln_n = sum(entered * log1p(-float(group.cells.singleton)) for group, _, entered in pattern)
-    rest = _together(
-        tuple((g.cells.left, g.left - left, g.cells.entered, g.entered - entered) for g, left, entered in pattern)
-    )
-    return _appears((group, left) for group, left, _ in pattern) + rest.delta(epsilon + ln_n - ln_r - _HAIR)
-
-
-def _all_patterns(groups: tuple[_Group, ...], epsilon: float) -> float:
-    """A bound for every pattern at once: every A cell that is left may appear, and every cell is of type B as well.
-
-    (1 − R) only grows with more A cells, H only with more B cells (data processing) and with a smaller ε.
+    (1 − R) grows with more A cells, H with more B cells (data processing) and with a smaller ε. So the most A cells
+    of a block in R and N, and the fewest in what is left to B, bound all its patterns; for one pattern it is (★).
     """
-    return _appears((group, group.left) for group in groups) + _shifted_by_all(groups, epsilon)
+
+    def __init__(self, kinds: Sequence[_Kind], epsilon: float, enough: float = 0.0) -> None:
+        self._kinds, self._epsilon, self._enough = kinds, epsilon, enough
+
+    def find(self) -> float:
+        """A bound for all patterns, and but for `CLOSE_ENOUGH` the least; or one that is at most `enough`."""
+        whole = tuple((0, kind.most_a) for kind in self._kinds)
+        blocks = [(-self._bound(whole), whole)]
+        reached = max(self._bound(tuple((low, low) for low in ends)) for ends in zip(*whole, strict=True))
+        for _ in range(MOST_BLOCKS):
+            bound, block = blocks[0]
+            widest = max(range(len(block)), key=lambda kind: block[kind][1] - block[kind][0])
+            low, high = block[widest]
+            if low == high or -bound <= max(reached * (1 + CLOSE_ENOUGH), self._enough) or reached > self._enough > 0:
+                break
+            heappop(blocks)
+            middle = (low + high) // 2
+            for part in ((low, middle), (middle + 1, high)):
+                smaller = (*block[:widest], part, *block[widest + 1 :])
+                heappush(blocks, (-self._bound(smaller), smaller))
+        return -blocks[0][0]
+
+    def _bound(self, block: Block) -> float:
+        ln_r = self._ln_absent(block, left=True, most=True)
+        if ln_r == -inf:
+            return 1.0
+        ln_r_least = self._ln_absent(block, left=True, most=False)
+        ln_n = self._ln_absent(block, left=False, most=True)
+        shifted = Counter[Spectrum]()
+        for kind, (low, _) in zip(self._kinds, block, strict=True):
+            shifted[kind.shifted] += kind.number - low
+        rest = _delta_of(tuple(shifted.items()), self._epsilon + ln_n - ln_r_least) if ln_n > -inf else 1.0
+        return min(1.0, (-expm1(ln_r) + exp(ln_r) * rest) * _ROUNDED_UP)
+
+    def _ln_absent(self, block: Block, *, left: bool, most: bool) -> float:
+        ln = 0.0
+        for kind, ends in zip(self._kinds, block, strict=True):
+            if kind.left == left and ends[most]:
+                ln += ends[most] * kind.ln_absent
+        return ln
 
 
-def _shifted_by_all(groups: tuple[_Group, ...], epsilon: float) -> float:
-    """H of all cells as B cells, at the least ε that any pattern moves it to."""
-    ln_n = sum(group.entered * log1p(-float(group.cells.singleton)) for group in groups)
-    return _all_shifted(groups).delta(epsilon + ln_n - _HAIR)
+def _delta_of(cells: tuple[tuple[Spectrum, int], ...], epsilon: float) -> float:
+    """The δ of B cells: so many of each spectrum."""
+    powers = sorted((spectrum.power(number) for spectrum, number in cells if number), key=lambda s: len(s.losses))
+    if not powers:
+        return max(0.0, -expm1(epsilon)) if epsilon < 0 else 0.0
+    *others, longest = powers
+    return longest.delta_with(_together(tuple(others)), epsilon)
 
 
-def _all_shifted(groups: tuple[_Group, ...]) -> Spectrum:
-    return _together(tuple((g.cells.left, g.left, g.cells.entered, g.entered) for g in groups))
-
-
-def _appears(a_cells: Iterable[tuple[_Group, int]]) -> float:
-    """1 − R: the probability that some A cell that was left appears."""
-    none = Fraction(1)
-    for group, cells in a_cells:
-        none *= (1 - group.cells.singleton) ** cells
-    return float(1 - none) * _ROUNDED_UP
-
-
-@lru_cache(maxsize=256)
-def _together(cells: tuple[tuple[Spectrum, int, Spectrum, int], ...]) -> Spectrum:
-    """The loss of all B cells of a pattern."""
+@lru_cache(maxsize=1024)
+def _together(spectra: tuple[Spectrum, ...]) -> Spectrum:
     whole = NO_CELL
-    for left, left_cells, entered, entered_cells in cells:
-        if left == entered:
-            whole = whole * _cells_together(left, left_cells + entered_cells)
-        else:
-            whole = whole * (_cells_together(left, left_cells) * _cells_together(entered, entered_cells))
+    for spectrum in spectra:
+        whole = whole * spectrum
     return whole
 
 
-_cells_together = lru_cache(maxsize=4096)(Spectrum.power)
+def of_releases(releases: Iterable[tuple[Sequence[ChangedCells], int]]) -> list[ChangedCells]:
+    """Several releases of the same units as one: each table, as often as a unit changes cells of it there.
+
+    The result is accounted for with `Exposure(neighbours)`, one cell of each.
+    """
+    return [cells for tables, number in releases for cells in tables for _ in range(number)]

@@ -1,102 +1,99 @@
 """The mechanisms: how an exact count becomes a published one, or nothing.
 
-One so far, the paper's. It holds only numbers that follow from (ε, δ): it may be printed, published and compared.
+A mechanism holds only numbers that follow from the plan: it may be printed, published and compared. All of them add
+noise from an integer table and publish what reaches a threshold; they differ in the noise, in where the threshold
+lies, and in whether cells that do not occur are visited.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tapveil.privacy import spectrum
-from tapveil.privacy.accountant import ChangedCells
-from tapveil.privacy.noise import NoiseTable, RandomBytes, rounded_laplace
-from tapveil.privacy.rational import ln_above
+from tapveil.privacy import noise, spectrum
+from tapveil.privacy.accountant import TRIP_REPLACED, ChangedCells, Exposure
+from tapveil.privacy.noise import NoiseTable, RandomBytes
+from tapveil.privacy.rational import decimal_text, ln_above
 
 SMALLEST_EPSILON = Fraction(1, 100)
 LARGEST_EPSILON = Fraction(100)
 SMALLEST_DELTA = Fraction(1, 10**15)
+WIDEST = 20_000
+"""The widest noise, in counts, for which a table is made: nothing would be left to publish."""
 
 
-@dataclass(frozen=True)
-class StabilityHistogram:
-    """The stability-based histogram (SBH) of the Opal paper, Algorithm 1, for one table at (ε, δ).
+class Mechanism(ABC):
+    """Noise, then a threshold."""
 
-    A cell with true count c > 0 publishes round(c + Lap(2/ε)) if c + Lap(2/ε) ≥ 2 ln(2/δ)/ε + 1, else nothing.
-    A cell that does not occur publishes nothing. Replacing one trip changes two cells of a table, and the
-    table is (ε, δ)-differentially private for it: `loss.py` states it, from the integers of `noise`.
-    """
-
-    epsilon: Fraction
-    delta: Fraction
-
-    name = "sbh"
-    noise_name = "Laplace, rounded after the threshold"
-
-    def __post_init__(self) -> None:
-        if not self.epsilon >= SMALLEST_EPSILON:
-            raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON} for a table")
-        if self.epsilon > LARGEST_EPSILON:
-            raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table: above it nothing is protected")
-        if not SMALLEST_DELTA <= self.delta < 1:
-            raise ValueError("delta must be at least 1e-15 and below 1 for a table")
+    name: ClassVar[str]
+    noise_name: ClassVar[str]
+    visits_empty_cells: ClassVar[bool] = False
 
     @property
+    @abstractmethod
     def scale(self) -> Fraction:
-        """b of the Laplace noise: each of the two changed cells gets half of ε."""
-        return 2 / self.epsilon
+        """The width of the noise: b of a Laplace, σ of a Gaussian."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def threshold(self) -> Fraction:
-        """2 ln(2/δ)/ε + 1, from above by less than 1e-80: a higher threshold publishes less."""
-        return self.scale * ln_above(2 / self.delta) + 1
+        """A noisy count below this is not published."""
+
+    @property
+    @abstractmethod
+    def noise(self) -> NoiseTable:
+        """The noise as it is drawn."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> ChangedCells:
+        """The loss of a changed cell: all that accounting needs."""
+
+    @property
+    @abstractmethod
+    def _cut(self) -> int:
+        """The least noisy count, in steps, that is published."""
 
     @property
     def smallest_published(self) -> int:
-        """The least number that can be printed: the threshold, rounded."""
-        return _nearest_integer(self.threshold)
-
-    @property
-    def _split(self) -> Fraction:
-        """Where, between two half-integers, the threshold lies: the noise is told apart there."""
-        return self.threshold - self.smallest_published
-
-    @cached_property
-    def noise(self) -> NoiseTable:
-        """The noise, on half-cells cut where the threshold cuts its own."""
-        return rounded_laplace(self.scale, self._split)
-
-    @property
-    def _cut(self) -> int:
-        """The least noisy count, in half-cells, that is published: the upper one beside the threshold."""
-        return 2 * self.smallest_published + 1
+        """The least number that can be printed."""
+        return self._cut // self.noise.steps_per_count
 
     def draw(
         self, counts: npt.NDArray[np.int64], random_bytes: RandomBytes
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """For each cell that occurs: the number, and whether it is published."""
-        noisy = 2 * counts + self.noise.sample(len(counts), random_bytes)
-        return noisy >> 1, noisy >= self._cut
+        """For each cell: the number, and whether it is published."""
+        steps = self.noise.steps_per_count
+        noisy = self.noise.sample(len(counts), random_bytes)
+        noisy += counts if steps == 1 else steps * counts
+        return noisy if steps == 1 else noisy // steps, noisy >= self._cut
 
     def publish_probability(self, count: int) -> Fraction:
         """P(a cell with this true count appears), exactly as drawn."""
-        return self.publish_tail(count, self.smallest_published) if count > 0 else Fraction(0)
+        return self.publish_tail(count, self.smallest_published)
 
     def publish_tail(self, count: int, value: int) -> Fraction:
-        """P(published, and at least `value`) for a true count > 0."""
-        return self.noise.tail(max(self._cut, 2 * value) - 2 * count)
+        """P(published, and at least `value`)."""
+        if count <= 0 and not self.visits_empty_cells:
+            return Fraction(0)
+        steps = self.noise.steps_per_count
+        return self.noise.tail(max(self._cut, steps * value) - steps * count)
 
     def law(self, count: int) -> dict[int, Fraction]:
-        """P(the published number is v) for each v; what is missing to 1 is P(nothing)."""
-        if count <= 0:
-            return {}
-        highest = count + self.noise.last // 2
-        tails = {v: self.publish_tail(count, v) for v in range(self.smallest_published, highest + 2)}
-        return {v: tails[v] - tails[v + 1] for v in range(self.smallest_published, highest + 1)}
+        """P(the published number is v) for each v; what is missing to 1 is P(nothing).
+
+        Noise without an end is listed as far as its table goes: less than 2^−55 lies beyond.
+        """
+        highest = count + self.noise.last // self.noise.steps_per_count
+        values = range(self.smallest_published, highest + 1)
+        law = {v: self.publish_tail(count, v) - self.publish_tail(count, v + 1) for v in values}
+        return {value: p for value, p in law.items() if p}
 
     def error_bound(self, beta: Fraction) -> int:
         """The noise, rounded, is beyond this with probability at most β: the least such, from the table itself.
@@ -104,26 +101,277 @@ class StabilityHistogram:
         This is before it is known whether the number is published; of the cells near the threshold, those that are
         published are the ones that the noise raised.
         """
-        bound = 0
-        while self.noise.tail(2 * (bound + 1)) + (1 - self.noise.tail(-2 * bound)) > beta:
-            bound += 1
-        return bound
+        steps = self.noise.steps_per_count
+        low, high = -1, self.noise.last // steps + 1
+        while high - low > 1:  # the tails fall as the bound grows
+            middle = (low + high) // 2
+            beyond = self.noise.tail(steps * (middle + 1)) + 1 - self.noise.tail(-steps * middle)
+            low, high = (middle, high) if beyond > beta else (low, middle)
+        return high
 
-    def laplace_bound(self, beta: Fraction) -> Fraction:
-        """The paper's error bound, for the noise before rounding: scale · ln(1/β) (Definition 6)."""
-        return self.scale * ln_above(1 / beta)
 
-    @cached_property
+@dataclass(frozen=True)
+class StabilityHistogram(Mechanism):
+    """The stability-based histogram (SBH) of the Opal paper, Algorithm 1, for one table at (ε, δ).
+
+    A cell with true count c > 0 publishes round(c + Lap(b)) if c + Lap(b) ≥ b ln(2/δ) + 1, else nothing, with
+    b = 2/ε for a replaced trip. A unit that changes more or fewer cells gets a b in proportion, and each of its cells
+    an equal part of δ.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    exposure: Exposure = TRIP_REPLACED
+
+    name = "sbh"
+    noise_name = "Laplace, rounded after the threshold"
+
+    def __post_init__(self) -> None:
+        _check(self.epsilon, self.delta, self.scale)
+
+    @property
+    def scale(self) -> Fraction:
+        """b of the Laplace noise: each changed cell gets an equal part of ε."""
+        return self.exposure.changed / self.epsilon
+
+    @property
+    def threshold(self) -> Fraction:
+        """b ln(2/δ) + 1, from above by less than 1e-80: a higher threshold publishes less."""
+        return _stability_threshold(self.scale, self.delta / self.exposure.cells)
+
+    @property
+    def smallest_published(self) -> int:
+        """The threshold, rounded."""
+        return _nearest_integer(self.threshold)
+
+    @property
+    def _split(self) -> Fraction:
+        """Where, between two half-integers, the threshold lies: the noise is told apart there."""
+        return self.threshold - self.smallest_published
+
+    @property
+    def noise(self) -> NoiseTable:
+        """The noise, on half-cells cut where the threshold cuts its own."""
+        return _rounded_laplace(self.scale, self._split)
+
+    @property
+    def _cut(self) -> int:
+        """The upper half-cell beside the threshold."""
+        return 2 * self.smallest_published + 1
+
+    @property
     def cells(self) -> ChangedCells:
-        """How a cell betrays a change of one trip, seen through half-cells: what is published is a function of them.
+        """Seen through half-cells: whatever the count, what is published is a function of the half-cell.
 
         Whole cells would not do: a count at the threshold shows more than a large one (the value beside the
         threshold keeps only the outer part of its mass), so "large counts are the worst" fails for this mechanism.
         """
-        cuts = (Fraction(-1, 2), self._split)
-        left, entered = (spectrum.rounded_laplace(self.scale, cuts, shift) for shift in (1, -1))
-        return ChangedCells(self.publish_probability(1), left, entered, self.noise.distance)
+        return _stability_cells(self)
+
+    def laplace_bound(self, beta: Fraction) -> Fraction:
+        """The paper's error bound, for the noise before rounding: b · ln(1/β) (Definition 6)."""
+        return self.scale * ln_above(1 / beta)
+
+
+class _IntegerThreshold(Mechanism):
+    """A mechanism on whole counts: noisy counts from `least` on are published as they are."""
+
+    least: int
+
+    @property
+    def threshold(self) -> Fraction:
+        return Fraction(self.least)
+
+    @property
+    def _cut(self) -> int:
+        return self.least
+
+
+@dataclass(frozen=True)
+class Laplace(_IntegerThreshold):
+    """Discrete Laplace noise, P(k) ∝ e^(−ε₀|k|), on cells that occur, and an integer threshold."""
+
+    cell_epsilon: Fraction
+    least: int
+
+    name = "laplace"
+    noise_name = "discrete Laplace"
+
+    @property
+    def scale(self) -> Fraction:
+        return 1 / self.cell_epsilon
+
+    @property
+    def noise(self) -> NoiseTable:
+        return _laplace_table(self.cell_epsilon)
+
+    @property
+    def cells(self) -> ChangedCells:
+        shift = _laplace_shift(self.cell_epsilon)
+        return _integer_cells(self.publish_probability(1), shift)
+
+
+@dataclass(frozen=True)
+class Gaussian(_IntegerThreshold):
+    """Discrete Gaussian noise, P(k) ∝ e^(−k²/2σ²), on cells that occur, and an integer threshold."""
+
+    sigma: Fraction
+    least: int
+
+    name = "gaussian"
+    noise_name = "discrete Gaussian"
+
+    @property
+    def scale(self) -> Fraction:
+        return self.sigma
+
+    @property
+    def noise(self) -> NoiseTable:
+        return _gaussian_table(self.sigma)
+
+    @property
+    def cells(self) -> ChangedCells:
+        shift = _gaussian_shift(self.sigma)
+        return _integer_cells(self.publish_probability(1), shift)
+
+
+@dataclass(frozen=True)
+class Dictionary(_IntegerThreshold):
+    """Discrete Laplace noise on every cell of a public list, whether it occurs or not: pure ε, δ = 0.
+
+    `least` is a public cut: what falls below it is left out, which is post-processing and costs nothing.
+    """
+
+    cell_epsilon: Fraction
+    least: int = 1
+
+    name = "dictionary"
+    noise_name = "discrete Laplace on every cell of a public list"
+    visits_empty_cells = True
+
+    @property
+    def scale(self) -> Fraction:
+        return 1 / self.cell_epsilon
+
+    @property
+    def noise(self) -> NoiseTable:
+        """Without an end: a finite table would have a δ, however small."""
+        return _endless_table(self.cell_epsilon)
+
+    @property
+    def cells(self) -> ChangedCells:
+        shift = _endless_shift(self.cell_epsilon)
+        return _integer_cells(Fraction(0), shift)
+
+    def draw_empty(
+        self, cells: int, random_bytes: RandomBytes
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Which of so many empty cells are published, in increasing order, and as what: the law of `draw` on zeros.
+
+        Only the published ones are visited: their number is binomial, they are equally likely anywhere, and the value
+        of each is the noise, given that it reaches the cut.
+        """
+        number = _binomial(cells, self.publish_probability(0), random_bytes)
+        return _distinct(number, cells, random_bytes), self.noise.sample(number, random_bytes, at_least=self.least)
+
+
+# --- what several mechanisms share, made once -----------------------------------------------------------------------
+
+_rounded_laplace = lru_cache(noise.rounded_laplace)
+_laplace_table = lru_cache(noise.discrete_laplace)
+_endless_table = lru_cache(noise.endless_laplace)
+
+
+@lru_cache
+def _stability_threshold(scale: Fraction, delta: Fraction) -> Fraction:
+    return scale * ln_above(2 / delta) + 1
+
+
+@lru_cache
+def _gaussian_table(sigma: Fraction) -> NoiseTable:
+    return noise.discrete_gaussian(sigma**2)
+
+
+@lru_cache
+def _stability_cells(mechanism: StabilityHistogram) -> ChangedCells:
+    cuts = (Fraction(-1, 2), mechanism._split)
+    left, entered = (
+        spectrum.of_table(
+            mechanism.noise, 2 * shift, spectrum.rounded_laplace_losses(mechanism.scale, cuts, shift)
+        )
+        for shift in (1, -1)
+    )
+    return ChangedCells(mechanism.publish_probability(1), left, entered)
+
+
+@lru_cache
+def _laplace_shift(cell_epsilon: Fraction) -> spectrum.Spectrum:
+    return spectrum.of_table(_laplace_table(cell_epsilon), 1, spectrum.laplace_losses(cell_epsilon))
+
+
+@lru_cache
+def _endless_shift(cell_epsilon: Fraction) -> spectrum.Spectrum:
+    return spectrum.of_table(_endless_table(cell_epsilon), 1, spectrum.laplace_losses(cell_epsilon))
+
+
+@lru_cache
+def _gaussian_shift(sigma: Fraction) -> spectrum.Spectrum:
+    table = _gaussian_table(sigma)
+    return spectrum.of_table(table, 1, spectrum.gaussian_losses(sigma**2, table.last))
+
+
+@lru_cache
+def _integer_cells(singleton: Fraction, shift: spectrum.Spectrum) -> ChangedCells:
+    """A symmetric table betrays a step up as it does a step down."""
+    return ChangedCells(singleton, shift, shift)
+
+
+def _check(epsilon: Fraction, delta: Fraction, scale: Fraction) -> None:
+    if not epsilon >= SMALLEST_EPSILON:
+        raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON} for a table")
+    if epsilon > LARGEST_EPSILON:
+        raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table: above it nothing is protected")
+    if not SMALLEST_DELTA <= delta < 1:
+        raise ValueError("delta must be at least 1e-15 and below 1 for a table")
+    if scale > WIDEST:
+        raise ValueError(f"the noise would have scale {decimal_text(scale, 3)}: use a larger epsilon or fewer trips")
 
 
 def _nearest_integer(x: Fraction) -> int:
     return (2 * x.numerator + x.denominator) // (2 * x.denominator)
+
+
+# --- sparse drawing -------------------------------------------------------------------------------------------------
+
+
+def _binomial(trials: int, p: Fraction, random_bytes: RandomBytes) -> int:
+    """Exactly Binomial(trials, p), without floats: compare with p, bit by bit, all trials that are still tied."""
+    successes, tied, rest = 0, trials, p
+    while tied and rest:
+        rest *= 2
+        bit = rest >= 1
+        rest -= bit
+        ones = _ones(tied, random_bytes)
+        successes += (tied - ones) if bit else 0
+        tied = ones if bit else tied - ones
+    return successes
+
+
+def _ones(bits: int, random_bytes: RandomBytes) -> int:
+    """How many of so many random bits are 1."""
+    number = int.from_bytes(random_bytes(-(-bits // 8)), "little")
+    return (number & ((1 << bits) - 1)).bit_count()
+
+
+def _distinct(number: int, below: int, random_bytes: RandomBytes) -> npt.NDArray[np.int64]:
+    """So many different integers below a bound, every set of them equally likely, in increasing order.
+
+    The first so many different ones of a sequence of uniform draws; never more are drawn at once than are missing.
+    """
+    if number > below // 2:  # easier to say which are left out
+        left_out = _distinct(below - number, below, random_bytes)
+        return np.setdiff1d(np.arange(below), left_out, assume_unique=True)
+    found = np.empty(0, dtype=np.int64)
+    while len(found) < number:
+        found = np.union1d(found, noise.uniform(below, number - len(found), random_bytes).astype(np.int64))
+    return found

@@ -1,8 +1,8 @@
-"""Integer noise tables: build, sample, and the exact loss of the table actually used.
+"""Integer noise tables: build them, sample them, and know their true law.
 
-A table is a finite law over integer steps, each with an integer weight; the weights sum to 2^64, so one uniform
-64-bit word picks a step exactly and no float is ever drawn. Its privacy is computed from those integers, so
-whatever rounding went into them is paid for, not argued away (NOTES §3).
+A table is a finite law over integer steps, each with an integer weight; one uniform 64-bit word picks a step exactly
+(words beyond the sum of the weights are drawn again), so no float is ever drawn. Its privacy is computed from those
+integers (`spectrum`), so whatever rounding went into them is paid for, not argued away.
 
 A count is `steps_per_count` steps wide. The paper's mechanism needs two: it thresholds a *real* noisy count and
 rounds afterwards, so the printed value beside the threshold has only part of its mass. Cutting every unit
@@ -21,69 +21,202 @@ from itertools import accumulate, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from tapveil.privacy.rational import exp_below
+from tapveil.privacy.rational import exp_above, exp_below
 
 RandomBytes = Callable[[int], bytes]
 """A source of randomness: how many bytes, those bytes. `os.urandom` in a release."""
 
 WORDS = 2**64
 _FINE = 2**160
+_GUIDE_BITS = 16
 _context = Context(prec=60)
+
+
+def uniform(bound: int, size: int, random_bytes: RandomBytes) -> npt.NDArray[np.uint64]:
+    """Integers below a bound of at most 2^64, all equally likely: words beyond its last multiple are drawn again."""
+    words = np.frombuffer(random_bytes(8 * size), dtype=np.uint64)
+    beyond_multiples = WORDS - WORDS % bound
+    if beyond_multiples < WORDS:
+        words = words.copy()
+        again = np.flatnonzero(words >= np.uint64(beyond_multiples))
+        while len(again):
+            words[again] = np.frombuffer(random_bytes(8 * len(again)), dtype=np.uint64)
+            again = again[words[again] >= np.uint64(beyond_multiples)]
+    return words if 2 * bound > WORDS else words % np.uint64(bound)
 
 
 @dataclass(frozen=True)
 class NoiseTable:
-    """Noise of `first + i` steps has probability exactly `weights[i] / 2**64`."""
+    """Noise of `first + i` steps has probability exactly `weights[i] / sum(weights)`."""
 
     first: int
     weights: tuple[int, ...]
     steps_per_count: int = 1
-    distance: Fraction = Fraction(0)
-    """An upper bound of the total variation between this table and the law it stands for."""
+    goes_on: int = 0
+    """Where not 0, the law has no end: from either end it goes on outwards, a step more each time that another word
+    is below this. The weight of an end is then that of all that lies beyond, too."""
 
     def __post_init__(self) -> None:
         if min(self.weights) < 0 or not (self.weights[0] and self.weights[-1]):
             raise ValueError("the weights of a noise table must not be negative, and positive at both ends")
-        if sum(self.weights) != WORDS:
-            raise ValueError("the weights of a noise table must sum to 2**64")
+        if self.total > WORDS:
+            raise ValueError("the weights of a noise table must sum to at most 2**64")
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of the weights."""
+        return sum(self.weights)
 
     @property
     def last(self) -> int:
-        """The greatest step with any weight."""
+        """The greatest step with a weight of its own."""
         return self.first + len(self.weights) - 1
+
+    @property
+    def continues(self) -> Fraction:
+        """P(a further step beyond an end); 0 for a finite law."""
+        return Fraction(self.goes_on, WORDS)
+
+    # --- sampling ---------------------------------------------------------------------------------------------------
+
+    def sample(self, size: int, random_bytes: RandomBytes, at_least: int | None = None) -> npt.NDArray[np.int64]:
+        """Independent draws, in steps; each given that it is `at_least` so much. Looks at nothing but random bytes."""
+        start = self.first if at_least is None else max(self.first, at_least)
+        if start > self.last:  # far out the law has no memory: it is as if it had got this far
+            steps = np.full(size, start, dtype=np.int64)
+        else:
+            skipped = self.total - self._upper_sums[start - self.first]
+            words = uniform(self.total - skipped, size, random_bytes)
+            steps = self._found(words + np.uint64(skipped) if skipped else words)
+        if self.goes_on:
+            self._go_on(steps, max(start, self.last), 1, random_bytes)
+            if at_least is None:
+                self._go_on(steps, self.first, -1, random_bytes)
+        return steps
+
+    def _found(self, words: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        """The step of each word. Words that share their upper bits mostly lie in one step; the others are searched."""
+        steps = self._guide[words >> np.uint64(64 - _GUIDE_BITS)]
+        unsure = np.flatnonzero(steps < 0)
+        steps[unsure] = np.searchsorted(self._upper_edges, words[unsure], side="right")
+        steps += self.first
+        return steps
+
+    def _go_on(self, steps: npt.NDArray[np.int64], end: int, outwards: int, random_bytes: RandomBytes) -> None:
+        going = np.flatnonzero(steps == end)
+        while len(going):
+            going = going[uniform(WORDS, len(going), random_bytes) < np.uint64(self.goes_on)]
+            steps[going] += outwards
 
     @cached_property
     def _upper_edges(self) -> npt.NDArray[np.uint64]:
         return np.array(list(accumulate(self.weights[:-1])), dtype=np.uint64)
 
-    def sample(self, size: int, random_bytes: RandomBytes) -> npt.NDArray[np.int64]:
-        """Independent draws, in steps. Looks at nothing but the random bytes."""
-        words = np.frombuffer(random_bytes(8 * size), dtype=np.uint64)
-        return self.first + np.searchsorted(self._upper_edges, words, side="right").astype(np.int64)
+    @cached_property
+    def _guide(self) -> npt.NDArray[np.int64]:
+        """For the upper bits of a word: the index of its step, or −1 where they do not decide it."""
+        starts = np.arange(2**_GUIDE_BITS, dtype=np.uint64) << np.uint64(64 - _GUIDE_BITS)
+        ends = starts + np.uint64(2 ** (64 - _GUIDE_BITS) - 1)
+        low, high = (np.searchsorted(self._upper_edges, words, side="right") for words in (starts, ends))
+        return np.where(low == high, low, -1).astype(np.int64)
 
-    def weight(self, step: int) -> int:
-        """The integer weight of one step; 0 outside the support."""
-        index = step - self.first
-        return self.weights[index] if 0 <= index < len(self.weights) else 0
+    # --- the law ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _upper_sums(self) -> list[int]:
+        """The weight of each step and all above it."""
+        return list(accumulate(reversed(self.weights)))[::-1]
 
     def tail(self, step: int) -> Fraction:
         """P(noise ≥ step), exactly."""
-        return Fraction(sum(self.weights[max(0, step - self.first) :]), WORDS)
+        if step > self.last:
+            return Fraction(self.weights[-1], self.total) * self.continues ** (step - self.last)
+        if step > self.first:
+            return Fraction(self._upper_sums[step - self.first], self.total)
+        return 1 - Fraction(self.weights[0], self.total) * self.continues ** (self.first - step + 1)
+
+    def probability(self, step: int) -> Fraction:
+        """P(noise = step), exactly."""
+        return self.tail(step) - self.tail(step + 1)
 
     def shift_delta(self, epsilon: Fraction) -> Fraction:
         """An upper bound of the δ at ε between the noise and itself moved by one count, either way.
 
-        β of NOTES §3: Σ (W(k) − e^ε W(k ± 1))₊ / S with e^ε replaced by a rational below it, in integers.
+        β of the proofs: Σ (P(k) − e^ε P(k ± 1))₊ with e^ε replaced by a rational below it, in integers.
         """
         bound = exp_below(epsilon)
-        a, b = bound.numerator, bound.denominator
         steps = range(self.first, self.last + 1)
 
-        def excess(shift: int) -> int:
-            return sum(max(0, b * self.weight(k) - a * self.weight(k + shift)) for k in steps)
+        def excess(shift: int) -> Fraction:
+            inside = (self.probability(k) - bound * self.probability(k + shift) for k in steps)
+            # Beyond an end every ratio is `continues`, or its inverse, so one factor serves all of them.
+            beyond = self.tail(self.last + 1) * max(Fraction(0), 1 - bound * self.continues) if self.goes_on else 0
+            return sum((max(Fraction(0), x) for x in inside), start=Fraction(beyond))
 
-        worst = max(excess(-self.steps_per_count), excess(self.steps_per_count))
-        return Fraction(worst, b * WORDS)
+        return max(excess(-self.steps_per_count), excess(self.steps_per_count))
+
+
+def discrete_laplace(epsilon: Fraction, words: int = WORDS, seed: int = 0) -> NoiseTable:
+    """P(k) ∝ e^(−ε|k|), by floors from the tail inwards: W(k − 1) = ⌊E · W(k)⌋ with E a rational below e^ε.
+
+    No ratio inside the support exceeds e^ε, so the only loss beyond ε is the mass of the last step: β = W(K)/S.
+    The seed is the least that grows at once; the reach the greatest whose weights fit into `words`.
+    """
+    growth = exp_below(epsilon)
+    weights = _inwards(seed or _least_seed(growth), growth, words)
+    return _mirrored(weights, words if not seed else 0)
+
+
+def endless_laplace(epsilon: Fraction) -> NoiseTable:
+    """P(k) ∝ e^(−ε|k|) without an end, so that β = 0: pure ε-differential privacy, in integers.
+
+    Beyond ±K each further step has probability ρ ≥ e^(−ε), which never exceeds a ratio of e^ε; inside, the floors of
+    `discrete_laplace` start from the weight of K itself, which is (1 − ρ) of the end's.
+    """
+    goes_on = -(-(exp_above(-epsilon) * WORDS) // 1)
+    growth = exp_below(epsilon)
+    end = 1
+    while True:  # the end's weight must leave K itself a weight that grows
+        own = end * (1 - Fraction(goes_on, WORDS))
+        inner = own * growth // 1
+        if inner > own and inner * growth // 1 > inner:
+            break
+        end += 1
+    return _mirrored([end, *_inwards(int(inner), growth, WORDS - 2 * end)], WORDS, goes_on=int(goes_on))
+
+
+def _mirrored(weights: list[int], words: int, goes_on: int = 0) -> NoiseTable:
+    """Both sides of a peak; all weights times as much as fits into `words`, so that few words are drawn in vain."""
+    whole = [*weights, *reversed(weights[:-1])]
+    times = max(1, words // sum(whole))
+    return NoiseTable(1 - len(weights), tuple(times * weight for weight in whole), goes_on=goes_on)
+
+
+def _least_seed(growth: Fraction) -> int:
+    return int(1 / (growth - 1)) + 1 if growth < 2 else 1
+
+
+def _inwards(seed: int, growth: Fraction, words: int) -> list[int]:
+    """Weights from the tail to the peak, each ⌊growth · the one before⌋, as many as fit when mirrored."""
+    a, b = growth.numerator, growth.denominator
+    weights, outer = [seed], seed
+    while (inner := weights[-1] * a // b) + 2 * outer <= words:
+        weights.append(inner)
+        outer += inner
+    return weights
+
+
+def discrete_gaussian(variance: Fraction) -> NoiseTable:
+    """P(k) ∝ e^(−k²/2σ²), rounded down to integers that sum to a little below 2^64."""
+    reach = 1
+    while Fraction(reach * reach) / (2 * variance) < 45:  # e^−45 < 2^−64
+        reach += 1
+    half = [_exp(Fraction(-k * k) / (2 * variance)) for k in range(reach + 1)]
+    total = 2 * sum(half) - half[0]
+    weights = [weight * WORDS // total for weight in half]
+    while not weights[-1]:
+        weights.pop()
+    return NoiseTable(1 - len(weights), (*reversed(weights), *weights[1:]))
 
 
 def rounded_laplace(scale: Fraction, split: Fraction) -> NoiseTable:
@@ -96,21 +229,12 @@ def rounded_laplace(scale: Fraction, split: Fraction) -> NoiseTable:
         raise ValueError("split must lie in [−1/2, 1/2]")
     reach = _reach(scale)
     edges = [edge for k in range(-reach, reach + 1) for edge in (k - half, k + split)]
-    ideal_below = [0, *(_probability_below(edge, scale) for edge in edges[1:]), _FINE]
-    ideal = [high - low for low, high in pairwise(ideal_below)]
     # Rounding the distribution function, not the masses, keeps every tail right to one part in 2^64.
-    below = [probability * WORDS // _FINE for probability in ideal_below]
-    return _table(-2 * reach, [high - low for low, high in pairwise(below)], ideal, steps_per_count=2)
-
-
-def _table(first: int, weights: list[int], ideal: list[int], steps_per_count: int) -> NoiseTable:
-    """A table without weightless steps at its ends, and how far it is from `ideal`, in units of 2^−160."""
-    apart = sum(abs(weight * (_FINE // WORDS) - exact) for weight, exact in zip(weights, ideal, strict=True))
-    # The ends of `ideal` hold all that lies beyond them; 2^−150 is more than 160 bits leave open.
-    distance = Fraction(apart, 2 * _FINE) + Fraction(ideal[0] + ideal[-1], _FINE) + Fraction(1, 2**150)
+    below = [0, *(_probability_below(edge, scale) * WORDS // _FINE for edge in edges[1:]), WORDS]
+    weights = [high - low for low, high in pairwise(below)]
     support = [index for index, weight in enumerate(weights) if weight]
     low, high = support[0], support[-1]
-    return NoiseTable(first + low, tuple(weights[low : high + 1]), steps_per_count, distance)
+    return NoiseTable(low - 2 * reach, tuple(weights[low : high + 1]), steps_per_count=2)
 
 
 def _reach(scale: Fraction) -> int:

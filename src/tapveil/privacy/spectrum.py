@@ -1,113 +1,263 @@
-"""The privacy loss of changed cells as a finite spectrum: which losses, with which probability. Rounded up throughout.
+"""The privacy loss of changed cells as a finite spectrum: which losses, with which probability. Never below the truth.
 
-A changed cell has law P on one data set and Q on its neighbour. Its loss ln(P/Q) takes few values; the δ of any number
-of independent cells at any ε follows from the spectrum of the sum of their losses: Σ P(loss)·(1 − e^(ε − loss))₊.
+A changed cell has law P on one data set and Q on its neighbour. Its loss ln(P/Q) takes finitely many values; the δ of
+any number of independent cells at any ε follows from the spectrum of the sum of their losses,
 
-Losses are integers in units of 2^−60 and probabilities integers in units of 2^−128, both rounded up, so that every sum
-is an upper bound and equal losses meet in one entry. Floats appear only in the last sum, whose terms are all positive;
-its rounding is covered by a margin.
+    δ(ε) = Σ P(loss)·(1 − e^(ε − loss))₊  +  P(what Q cannot give).
+
+An outcome may be *spread*: replaced by two outcomes, of a smaller and of a larger loss, with the same P and the same Q
+in total. Merging the two again is post-processing, so a spread pair of laws is at least as far apart as the pair it
+came from, alone and in every product. Spreading puts losses on a lattice, where sums of many cells meet.
+
+Losses are integers in units of 2^−50. Probabilities are floats, but every sum has positive terms only, so that its
+relative error is at most its number of terms times 2^−53; each operation adds a margin that covers it.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from math import log, nextafter
 
 import numpy as np
 import numpy.typing as npt
 
-LOSS_UNIT = 2**60
-MASS_UNIT = 2**128
-MOST_SUMS = 1_000_000
-_MARGIN = 1 + 1e-12
-"""Covers the rounding of the final float sum: each of its operations errs by less than 2^−51 in proportion."""
+from tapveil.privacy.noise import NoiseTable
 
+LOSS_UNIT = 2**50
+GREATEST_LOSS = 700 * LOSS_UNIT
+"""Beyond e^700 a loss is as good as infinite, and is counted as that."""
+NEGLIGIBLE = 1e-34
+"""So much probability may be moved to a greater loss at either end, to keep spectra short."""
+MOST_SUMS = 2**20
+LONGEST_LATTICE = 2**15
+_ULP = 2.0**-52
 _context = Context(prec=60)
-_up = Context(prec=60, rounding=ROUND_CEILING)
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
-class TooManyLossesError(ValueError):
-    """Different scales have different losses, whose sums do not meet: they become too many to add up."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Losses and their probabilities under P; `infinite` is the probability of outcomes that Q cannot give."""
+    """Losses in increasing order and their probabilities under P; `infinite` is that of what Q cannot give."""
 
-    atoms: tuple[tuple[int, int], ...]
-    infinite: int = 0
+    losses: Ints
+    masses: Floats
+    infinite: float = 0.0
+    _powers: dict[int, Spectrum] = field(default_factory=dict, repr=False)
 
     def __mul__(self, other: Spectrum) -> Spectrum:
         """Both cells together, independent."""
-        if len(self.atoms) * len(other.atoms) > MOST_SUMS:
-            raise TooManyLossesError("the losses of so many different cells are too many to add up exactly")
-        sums: defaultdict[int, int] = defaultdict(int)
-        for loss, mass in self.atoms:
-            for other_loss, other_mass in other.atoms:
-                sums[loss + other_loss] += mass * other_mass
-        atoms = tuple(sorted((loss, -(-mass // MASS_UNIT)) for loss, mass in sums.items()))
-        return Spectrum(atoms, self.infinite + other.infinite)
+        if len(self.losses) * len(other.losses) <= MOST_SUMS:
+            together = _all_sums(self, other)
+        else:
+            step = _common_step(self, other)
+            together = _convolved(self.on_lattice(step), other.on_lattice(step), step)
+        return _trimmed(*together, (self.infinite + other.infinite) * (1 + _ULP))
 
     def power(self, cells: int) -> Spectrum:
         """That many such cells together."""
-        if cells < 2:
-            return self if cells else NO_CELL
-        half = self.power(cells // 2)
-        return half * half * self.power(cells % 2)
+        if cells == 0:
+            return NO_CELL
+        if cells == 1:
+            return self
+        if cells not in self._powers:
+            half = self.power(cells // 2)
+            self._powers[cells] = half * half if cells % 2 == 0 else half * half * self
+        return self._powers[cells]
 
-    @cached_property
-    def _floats(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        losses = np.array([loss / LOSS_UNIT for loss, _ in self.atoms])
-        masses = np.array([mass / MASS_UNIT for _, mass in self.atoms])
-        return np.nextafter(losses, np.inf), np.nextafter(masses, np.inf)
+    def on_lattice(self, step: int) -> Spectrum:
+        """The same, spread to losses that are whole steps from the first."""
+        first, last = int(self.losses[0]), int(self.losses[-1])
+        below = (self.losses - first) // step
+        apart = (self.losses - first) - below * step
+        up = np.expm1(-apart / LOSS_UNIT) / np.expm1(-step / LOSS_UNIT)
+        # What goes up must not be less than it should; what stays is rounded up as well.
+        masses = np.zeros((last - first) // step + 2)
+        down = np.exp(-apart / LOSS_UNIT) * np.expm1((apart - step) / LOSS_UNIT) / np.expm1(-step / LOSS_UNIT)
+        np.add.at(masses, below, self.masses * down * (1 + 16 * _ULP))
+        np.add.at(masses, below + 1, self.masses * up * (1 + 16 * _ULP))
+        return Spectrum(first + step * np.arange(len(masses)), masses * (1 + len(self.losses) * _ULP), self.infinite)
 
     def delta(self, epsilon: float) -> float:
         """An upper bound of Σ (P − e^ε Q)₊."""
-        losses, masses = self._floats
-        above = losses > epsilon
-        excess = float(np.sum(masses[above] * -np.expm1(epsilon - losses[above])))
-        return (excess + self.infinite / MASS_UNIT) * _MARGIN
+        return self.delta_with(NO_CELL, epsilon)
+
+    def delta_with(self, other: Spectrum, epsilon: float) -> float:
+        """The δ of both together, without making their product: each loss of the one meets a tail of the other.
+
+        Σ over losses b above x of m(b)(1 − e^(x − b)) is a tail of m minus e^x times a tail of m·e^(−b).
+        """
+        longer, shorter = (self, other) if len(self.losses) >= len(other.losses) else (other, self)
+        # δ falls as ε grows: ε moved down by more than rounding can add to a difference of losses gives an upper bound.
+        hair = 8 * _ULP * (abs(epsilon) + longer._greatest + shorter._greatest)
+        rest = epsilon - hair - _as_float(shorter.losses)
+        index = np.searchsorted(_as_float(longer.losses), rest, side="right")
+        above, shrunk = longer._tails
+        margin = (len(longer.losses) + 8) * _ULP
+        excess = above[index] * (1 + margin) - np.exp(np.minimum(rest, 700)) * shrunk[index] * (1 - margin)
+        total = float(np.dot(shorter.masses, np.maximum(excess, 0))) * (1 + (len(rest) + 8) * _ULP)
+        return min(1.0, total + (self.infinite + other.infinite) * (1 + _ULP))
+
+    @property
+    def _greatest(self) -> float:
+        return float(max(abs(self.losses[0]), abs(self.losses[-1]))) / LOSS_UNIT
+
+    @cached_property
+    def _tails(self) -> tuple[Floats, Floats]:
+        """From each position on: the sum of the masses, and of the masses times e^(−loss)."""
+        shrunk = self.masses * np.exp(-_as_float(self.losses))
+        return (
+            np.append(np.cumsum(self.masses[::-1])[::-1], 0.0),
+            np.append(np.cumsum(shrunk[::-1])[::-1], 0.0),
+        )
 
 
-NO_CELL = Spectrum(((0, MASS_UNIT),))
+def _as_float(losses: Ints) -> Floats:
+    return losses / LOSS_UNIT
 
 
-def _atom(p: Decimal, loss: Decimal) -> tuple[int, int]:
-    """An atom, rounded up in both; ten units cover the 60 digits it came with."""
-    return (
-        int((_up.multiply(loss, Decimal(LOSS_UNIT))).to_integral_value(ROUND_CEILING)) + 1,
-        int((_up.multiply(p, Decimal(MASS_UNIT))).to_integral_value(ROUND_CEILING)) + 10,
-    )
+NO_CELL = Spectrum(np.zeros(1, np.int64), np.ones(1))
+
+
+def _all_sums(a: Spectrum, b: Spectrum) -> tuple[Ints, Floats]:
+    sums = np.add.outer(a.losses, b.losses).ravel()
+    order = np.argsort(sums, kind="stable")
+    losses, starts = np.unique(sums[order], return_index=True)
+    masses = np.add.reduceat(np.multiply.outer(a.masses, b.masses).ravel()[order], starts)
+    return losses, masses * (1 + (min(len(a.losses), len(b.losses)) + 8) * _ULP)
+
+
+def _common_step(a: Spectrum, b: Spectrum) -> int:
+    """The lattice that both lie on, if it is not too fine; else one that is fine enough."""
+    step = int(np.gcd.reduce(np.concatenate([np.diff(a.losses), np.diff(b.losses)])))
+    span = int(max(a.losses[-1] - a.losses[0], b.losses[-1] - b.losses[0]))
+    return step if span // step <= LONGEST_LATTICE else -(-span // LONGEST_LATTICE)
+
+
+def _convolved(a: Spectrum, b: Spectrum, step: int) -> tuple[Ints, Floats]:
+    masses = np.convolve(a.masses, b.masses) * (1 + (min(len(a.masses), len(b.masses)) + 8) * _ULP)
+    losses = int(a.losses[0]) + int(b.losses[0]) + step * np.arange(len(masses))
+    return losses, masses
+
+
+def _trimmed(losses: Ints, masses: Floats, infinite: float) -> Spectrum:
+    """Without the ends that weigh nearly nothing: the upper one counts as infinite, the lower moves up."""
+    above = np.cumsum(masses[::-1])[::-1]
+    kept = (np.cumsum(masses) > NEGLIGIBLE) & (above > NEGLIGIBLE) & (abs(losses) <= GREATEST_LOSS)
+    if not kept.any():
+        return Spectrum(np.zeros(1, np.int64), np.zeros(1), 1.0)
+    first, last = np.flatnonzero(kept)[[0, -1]]
+    masses = masses.copy()
+    masses[first] += masses[:first].sum() * (1 + 8 * _ULP)
+    infinite += float(above[last + 1]) * (1 + len(masses) * _ULP) if last + 1 < len(masses) else 0.0
+    within = slice(first, last + 1)
+    positive = masses[within] > 0
+    return Spectrum(losses[within][positive], masses[within][positive] * (1 + 2 * _ULP), infinite)
+
+
+# --- one changed cell ---------------------------------------------------------------------------------------------
+
+
+def of_table(table: NoiseTable, shift: int, losses: Sequence[int]) -> Spectrum:
+    """The noise as it is drawn against itself moved by `shift` steps, spread to the given losses, in increasing order.
+
+    From the integers of the table. Above the last loss, an outcome is spread between it and infinity; below the first,
+    it moves up.
+    """
+    with localcontext(_context):
+        masses = _spread(_pairs(table, shift), losses)
+    floats = np.array([_float_above(mass) for mass in masses])
+    return _trimmed(np.array(losses, np.int64), floats[:-1], float(floats[-1]))
+
+
+def _spread(pairs: Sequence[tuple[Decimal, Decimal]], losses: Sequence[int]) -> list[Decimal]:
+    """How much probability comes to each loss; last, to infinity."""
+    ratios = [(Decimal(loss) / LOSS_UNIT).exp() for loss in losses]
+    masses = [Decimal(0)] * (len(losses) + 1)
+    for p, q in pairs:
+        above = _least_not_below(p, q, losses, ratios)  # p ≤ q · ratios[above]
+        if above == 0:
+            masses[0] += p
+            continue
+        low = ratios[above - 1]
+        high_inverse = 1 / ratios[above] if above < len(losses) else Decimal(0)
+        up = min(p, max(Decimal(0), (p / low - q) / (1 / low - high_inverse)))
+        masses[above] += up
+        masses[above - 1] += p - up
+    return masses
+
+
+def _least_not_below(p: Decimal, q: Decimal, losses: Sequence[int], ratios: Sequence[Decimal]) -> int:
+    if not q:
+        return len(losses)
+    above = max(0, bisect_left(losses, log(p / q) * LOSS_UNIT) - 1)
+    while above < len(losses) and p > q * ratios[above]:
+        above += 1
+    return above
+
+
+def _pairs(table: NoiseTable, shift: int) -> list[tuple[Decimal, Decimal]]:
+    """P and Q of every outcome; all that lies beyond an end without an end has one ratio, and is one outcome."""
+    steps = range(table.first, table.last + 1)
+    if not table.goes_on:
+        weights = dict(zip(steps, table.weights, strict=True))
+        total = Decimal(table.total)
+        return [(Decimal(w) / total, Decimal(weights.get(k + shift, 0)) / total) for k, w in weights.items() if w]
+    pairs = [(table.probability(k), table.probability(k + shift)) for k in steps]
+    upper = (table.tail(table.last + 1), table.tail(table.last + 1 + shift))
+    lower = (1 - table.tail(table.first), 1 - table.tail(table.first + shift))
+    return [(_decimal(p), _decimal(q)) for p, q in (*pairs, upper, lower)]
+
+
+def _float_above(p: Decimal) -> float:
+    """A float at least p: 60 digits are wrong by less than the float's own rounding, or by 1e-50."""
+    return nextafter(nextafter(float(p), 1), 1) + 1e-50 if p else 0.0
 
 
 def _decimal(x: Fraction) -> Decimal:
     return _context.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
-def rounded_laplace(scale: Fraction, cuts: tuple[Fraction, ...], shift: int) -> Spectrum:
-    """Lap(scale), seen through every unit interval cut at `cuts`, against itself moved by `shift` (1 or −1).
+def units(loss: Fraction | Decimal) -> int:
+    """A loss in our units, to nearest: spreading makes up for what rounding takes."""
+    return round(loss * LOSS_UNIT)
+
+
+def laplace_losses(epsilon: Fraction) -> list[int]:
+    """Where the losses of e^(−ε|k|) lie when it moves by one: every ε-private pair is a merging of this one."""
+    return [-units(epsilon), units(epsilon)]
+
+
+def gaussian_losses(variance: Fraction, reach: int) -> list[int]:
+    """Where those of e^(−k²/2σ²) lie: the loss of k is (2k + 1)/2σ²."""
+    half_step = units(1 / (2 * variance))
+    return [(2 * k + 1) * half_step for k in range(-reach - 1, reach + 2)]
+
+
+def rounded_laplace_losses(scale: Fraction, cuts: tuple[Fraction, ...], shift: int) -> list[int]:
+    """Where those of Lap(scale) lie, seen through every unit interval cut at `cuts` and moved by 1 or −1.
 
     On either side of the two peaks the loss is ±1/scale, whatever the interval; only the few intervals between the
     peaks have losses of their own.
     """
     edges = sorted({k + cut for k in range(-2, 3) for cut in cuts})
-    low, high = min(Fraction(0), Fraction(-shift)), max(Fraction(0), Fraction(-shift))
-    inner = [edge for edge in edges if low - 1 <= edge <= high + 1]
-    first = max(edge for edge in inner if edge <= low)
-    last = min(edge for edge in inner if edge >= high)
-    between = [edge for edge in inner if first <= edge <= last]
-    unit = _decimal(1 / scale)
-    below, above = (-unit, unit) if shift > 0 else (unit, -unit)
-    atoms = [_atom(_cdf(first, scale), below), _atom(_context.subtract(Decimal(1), _cdf(last, scale)), above)]
+    low, high = min(0, -shift), max(0, -shift)
+    first = max(edge for edge in edges if edge <= low)
+    last = min(edge for edge in edges if edge >= high)
+    between = [edge for edge in edges if first <= edge <= last]
+    losses = {-units(1 / scale), units(1 / scale)}
     for start, end in pairwise(between):
         p = _context.subtract(_cdf(end, scale), _cdf(start, scale))
         q = _context.subtract(_cdf(end + shift, scale), _cdf(start + shift, scale))
-        atoms.append(_atom(p, _context.ln(_context.divide(p, q))))
-    return Spectrum(tuple(sorted(atoms)))
+        losses.add(units(_context.ln(_context.divide(p, q))))
+    return sorted(losses)
 
 
 def _cdf(x: Fraction, scale: Fraction) -> Decimal:

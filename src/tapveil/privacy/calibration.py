@@ -1,0 +1,204 @@
+"""From one total (ε, δ) and a weight per table to noise and thresholds: least thresholds, never above the total.
+
+The weights say how the precision is shared: a table of weight 2 has noise half as wide as one of weight 1. The noise
+is made as narrow as the total allows, then the thresholds as low; what comes out is accounted for by its own tables,
+and a design that would exceed the total is never returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil
+
+import numpy as np
+
+from tapveil.privacy import spectrum
+from tapveil.privacy.accountant import ChangedCells, Exposure, exceeds
+from tapveil.privacy.mechanisms import (
+    LARGEST_EPSILON,
+    SMALLEST_DELTA,
+    SMALLEST_EPSILON,
+    WIDEST,
+    Dictionary,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    StabilityHistogram,
+)
+from tapveil.privacy.noise import NoiseTable
+from tapveil.privacy.spectrum import Spectrum
+
+FINENESS = 1000
+"""Widths are searched in thousandths: fine enough to lose nothing, coarse enough to read."""
+
+Thresholded = Laplace | Gaussian
+
+
+@lru_cache
+def calibrate(
+    name: str,
+    weights: tuple[Fraction, ...],
+    epsilon: Fraction,
+    delta: Fraction,
+    exposure: Exposure,
+    cut: int = 1,
+) -> tuple[Mechanism, ...]:
+    """The mechanism of each table; ValueError, in words for a person, if there is none."""
+    if epsilon > LARGEST_EPSILON * len(weights):
+        raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table: above it nothing is protected")
+    shares = tuple(epsilon * weight / sum(weights) for weight in weights)
+    if min(shares) < SMALLEST_EPSILON:
+        raise ValueError(f"every table must get an epsilon of at least {SMALLEST_EPSILON}")
+    if name == "dictionary":
+        return tuple(Dictionary(_reasonable(share / exposure.changed), cut) for share in shares)
+    if not len(weights) * SMALLEST_DELTA <= delta < 1:
+        raise ValueError("delta must be at least 1e-15 for every table, and below 1")
+    if name == "sbh":
+        return tuple(StabilityHistogram(share, delta / len(weights), exposure) for share in shares)
+    design = _Design(name, weights, epsilon, delta, exposure)
+    return tuple(design.least())
+
+
+def _reasonable(cell_epsilon: Fraction) -> Fraction:
+    if cell_epsilon * WIDEST < 1:
+        raise ValueError("the noise would be wider than any count: use a larger epsilon or fewer trips")
+    return cell_epsilon
+
+
+class _Design:
+    """The search for one release: widths are numbered, and a smaller number is a narrower noise."""
+
+    def __init__(
+        self, name: str, weights: tuple[Fraction, ...], epsilon: Fraction, delta: Fraction, exposure: Exposure
+    ) -> None:
+        self._make = {"laplace": _laplace, "gaussian": _gaussian}[name]
+        self._estimate = {"laplace": _laplace_estimate, "gaussian": _gaussian_estimate}[name]
+        self._weights = weights
+        self._epsilon, self._delta, self._exposure = epsilon, delta, exposure
+        # Noise of this width needs no search: each changed cell gets its share of ε, as in basic composition.
+        self._basic = sum(weights) * exposure.changed / epsilon
+
+    def least(self) -> list[Thresholded]:
+        """The narrowest noise whose shifts alone keep (ε, δ), then the least thresholds that do."""
+        for width in self._widths():
+            try:
+                return self._least_thresholds(width)
+            except _NoThresholdError:
+                continue  # A and B cells together may need a hair more room than B cells alone
+        raise ValueError("no noise was found for this epsilon and delta: use a larger epsilon or fewer trips")
+
+    def _widths(self) -> Iterator[Fraction]:
+        """Widths at weight 1: the narrowest that will do by an estimate, and wider ones."""
+        steps = ceil(self._basic * FINENESS)
+        most = WIDEST * min(self._weights) * FINENESS
+        while self._too_narrow(Fraction(steps, FINENESS)) and steps <= most:
+            steps *= 2
+        if steps > most:
+            raise ValueError("the noise would be wider than any count: use a larger epsilon or fewer trips")
+        low = 0
+        while steps - low > max(1, steps // 5000):
+            middle = (low + steps) // 2
+            low, steps = (middle, steps) if self._too_narrow(Fraction(middle, FINENESS)) else (low, middle)
+        for slack in range(200):
+            width = Fraction(steps + slack * max(1, steps // 2000), FINENESS)
+            if self._make is _laplace and abs(width / self._basic - 1) < Fraction(1, FINENESS):
+                width = self._basic  # pure noise at exactly ε, rather than a hair narrower
+            yield width
+
+    def _too_narrow(self, width: Fraction) -> bool:
+        shifts = [self._estimate(width / weight) for weight in self._weights]
+        if None in shifts:
+            return True
+        cells = [_never_appearing(shift) for shift in shifts if shift is not None]
+        return exceeds(cells, float(self._epsilon), float(self._delta), self._exposure)
+
+    def _fits(self, width: Fraction, thresholds: Sequence[int]) -> bool:
+        cells = [mechanism.cells for mechanism in self._mechanisms(width, thresholds)]
+        return not exceeds(cells, _float_below(self._epsilon), _float_below(self._delta), self._exposure)
+
+    def _mechanisms(self, width: Fraction, thresholds: Sequence[int]) -> list[Thresholded]:
+        return [self._make(width / w, least) for w, least in zip(self._weights, thresholds, strict=True)]
+
+    def _least_thresholds(self, width: Fraction) -> list[Thresholded]:
+        """Thresholds from an equal part of δ for every table, then lowered as far as the total allows.
+
+        The finest tables (greatest weight) come first: they have the most cells near their threshold.
+        """
+        tables = [self._make(width / weight, 1).noise for weight in self._weights]
+        share = self._delta / (len(tables) * self._exposure.cells)
+        thresholds = [_threshold(table, share) for table in tables]
+        never = max(table.last for table in tables) + 2
+        step = 1
+        while not self._fits(width, thresholds):
+            thresholds = [threshold + step for threshold in thresholds]
+            step *= 2
+            if min(thresholds) > 2 * never:
+                raise _NoThresholdError
+        for weight in sorted(set(self._weights), reverse=True):
+            thresholds = self._lowered(width, thresholds, weight)
+        return self._mechanisms(width, thresholds)
+
+    def _lowered(self, width: Fraction, thresholds: list[int], weight: Fraction) -> list[int]:
+        """The tables of one weight as low as they can go while the others stay where they are."""
+
+        def by(less: int) -> list[int]:
+            return [t - less * (w == weight) for t, w in zip(thresholds, self._weights, strict=True)]
+
+        low, high = 0, min(t for t, w in zip(thresholds, self._weights, strict=True) if w == weight) - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self._fits(width, by(middle)) else (low, middle - 1)
+        return by(low)
+
+
+class _NoThresholdError(ArithmeticError):
+    """The noise alone exceeds the total."""
+
+
+def _laplace(width: Fraction, least: int) -> Thresholded:
+    return Laplace(1 / width, least)
+
+
+def _gaussian(width: Fraction, least: int) -> Thresholded:
+    return Gaussian(width, least)
+
+
+@lru_cache
+def _laplace_estimate(width: Fraction) -> Spectrum | None:
+    """The spectrum of ideal noise, in floats: for the search alone."""
+    epsilon = float(1 / width)
+    if epsilon > LARGEST_EPSILON:
+        return None
+    up = 1 / (1 + np.exp(-epsilon))
+    return Spectrum(np.array(spectrum.laplace_losses(1 / width)), np.array([1 - up, up]))
+
+
+@lru_cache
+def _gaussian_estimate(width: Fraction) -> Spectrum | None:
+    sigma = float(width)
+    if sigma < 0.1:
+        return None
+    reach = int(10 * sigma) + 2
+    steps = np.arange(-reach - 1, reach + 2)
+    weights = np.exp(-(steps**2) / (2 * sigma**2))
+    return Spectrum(np.array(spectrum.gaussian_losses(width**2, reach)), weights / weights.sum())
+
+
+def _never_appearing(shift: Spectrum) -> ChangedCells:
+    return ChangedCells(Fraction(0), shift, shift)
+
+
+def _threshold(table: NoiseTable, share: Fraction) -> int:
+    """The least count at which a singleton appears with at most this probability."""
+    low, high = 1, table.last + 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if table.tail(middle - 1) > share else (low, middle)
+    return high
+
+
+def _float_below(x: Fraction) -> float:
+    rounded = float(x)
+    return rounded if Fraction(rounded) <= x else float(np.nextafter(rounded, 0))
