@@ -200,7 +200,7 @@ def _datapackage(folder: Path, plan: Plan, laid_out: Sequence[Sheet], created: d
         "title": plan.release.title,
         "description": plan.release.description or statement.promise(plan),
         "created": f"{created.isoformat()}T00:00:00Z",
-        "resources": [_resource(folder, path, sheet) for path, sheet in files],
+        "resources": [_resource(plan, folder, path, sheet) for path, sheet in files],
     }
     if plan.release.publisher:
         package["contributors"] = [{"title": plan.release.publisher, "roles": ["publisher"]}]
@@ -209,12 +209,12 @@ def _datapackage(folder: Path, plan: Plan, laid_out: Sequence[Sheet], created: d
     return package
 
 
-def _resource(folder: Path, csv: Path, sheet: Sheet) -> dict[str, Any]:
+def _resource(plan: Plan, folder: Path, csv: Path, sheet: Sheet) -> dict[str, Any]:
     synthetic = csv.parent.name == "synthetic"
     fields = [statement.field(field) for field in sheet.fields]
     schema: dict[str, Any] = {"fields": fields, "missingValues": []}
     if not synthetic:
-        fields.append(statement.count_field(sheet.smallest))
+        fields.append(statement.count_field(plan, sheet.smallest))
         schema["primaryKey"] = [field.name for field in sheet.fields]
     return {
         "name": f"synthetic-{sheet.name}" if synthetic else sheet.name,

@@ -6,22 +6,24 @@ must not be published.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, ExactTable
+from tapveil.dictionary import read_dictionaries
 from tapveil.errors import TripDataError, did_you_mean
 from tapveil.plan import EVERY_MODE, Plan, Table
-from tapveil.privacy.mechanisms import StabilityHistogram
+from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
 from tapveil.publication import count, refuse_too_many
-from tapveil.statement import loss_in_words
+from tapveil.statement import COUNTED, change, loss_in_words
 from tapveil.trips import UNKNOWN
 
 INTERNAL = "internal: not private"
@@ -57,6 +59,8 @@ class Outlook:
 
     rows: int
     refused: dict[str, int]
+    left_out: int
+    """Trips beyond what the plan counts of one unit."""
     stops: str | None
     """Why a release would stop, if it would."""
     tables: tuple[TableOutlook, ...]
@@ -68,6 +72,7 @@ class Outlook:
             "notice": INTERNAL,
             "rows_read": self.rows,
             "rows_refused": self.refused,
+            "trips_beyond_bounds": self.left_out,
             "stops_the_release": self.stops,
             "notes": self.notes,
             "tables": [{**vars(table), "trip_share": table.trip_share} for table in self.tables],
@@ -82,11 +87,13 @@ def outlook(
     progress: Reporter | None = None,
 ) -> Outlook:
     """Look at the trips: count them, draw nothing, publish nothing."""
+    dictionaries = read_dictionaries(plan)
     counted = count(plan, memory=memory, scratch=scratch, progress=progress or Silent())
     tables = tuple(_table_outlook(plan, table, counted.tables[table.name]) for table in plan.table)
     refusals = counted.refusals
-    notes = (*_unmatched_modes(plan, counted), *_unknown_places(plan, counted))
-    return Outlook(refusals.rows, dict(refusals.by_reason), _why_stopped(counted, plan), tables, notes)
+    notes = (*_unmatched_modes(plan, counted), *_unknown_places(plan, counted), *_unlisted(plan, counted, dictionaries))
+    stops = _why_stopped(counted, plan)
+    return Outlook(refusals.rows, dict(refusals.by_reason), counted.left_out, stops, tables, notes)
 
 
 def _why_stopped(counted: Counted, plan: Plan) -> str | None:
@@ -118,10 +125,27 @@ def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
             yield f"{column} is {UNKNOWN} for {_percent(share)} of trips: {reason}"
 
 
+def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | None]) -> Iterator[str]:
+    """With a dictionary: what it leaves out, and how much of what is printed would be noise alone."""
+    for name, dictionary in dictionaries.items():
+        if dictionary is None:
+            continue
+        exact, mechanism = counted.tables[name], plan.mechanisms[name]
+        places, cells = exact.places_in(dictionary)
+        outside = int(exact.counts.sum() - exact.counts[cells].sum())
+        empty = len(dictionary) - len(places)
+        noise = empty * float(mechanism.publish_probability(0))
+        yield (
+            f"{name}: of {len(dictionary):,} listed cells {empty:,} are empty, and about {noise:,.0f} of those would "
+            f"be printed with a number that is noise alone; {outside:,} trips or cards are in cells that are not listed"
+        )
+
+
 def _table_outlook(plan: Plan, table: Table, exact: ExactTable) -> TableOutlook:
     sizes, cells = np.unique(exact.counts, return_counts=True)
     total, trips = int(cells.sum()), int((sizes * cells).sum())
-    chance = _publish_probabilities(table.mechanism, sizes)
+    mechanism = plan.mechanisms[table.name]
+    chance = _publish_probabilities(mechanism, sizes)
 
     def share_from(k: float) -> float:
         return float(cells[sizes >= k].sum() / total) if total else 0.0
@@ -132,14 +156,14 @@ def _table_outlook(plan: Plan, table: Table, exact: ExactTable) -> TableOutlook:
         cells=total,
         trips=trips,
         density={k: share_from(k) for k in DENSITY_AT},
-        threshold_density=share_from(float(table.mechanism.threshold)),
+        threshold_density=share_from(float(mechanism.threshold)),
         expected_cells=float((chance * cells).sum()),
         expected_trips=expected_trips,
         advice=_advice(plan, table, expected_trips / trips if trips else 0.0),
     )
 
 
-def _publish_probabilities(mechanism: StabilityHistogram, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _publish_probabilities(mechanism: Mechanism, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """P(published) for each count; far above the threshold it is 1 to more digits than matter for a forecast."""
     certain = float(mechanism.threshold + 30 * mechanism.scale)
     return np.array([1.0 if size > certain else float(mechanism.publish_probability(int(size))) for size in sizes])
@@ -173,11 +197,25 @@ def in_words(plan: Plan) -> Iterator[str]:
         whose = "Every stop" if mode == EVERY_MODE else f"A stop of mode {mode}"
         yield f"{whose} is published as its {lookup.to}, from {lookup.lookup}."
     yield f"Only these columns are read: {', '.join(dict.fromkeys(plan.file_columns.values()))}."
+    if plan.privacy.by_card:
+        yield from _bounds_in_words(plan)
+    summed = "the total given, accounted for exactly" if plan.total_is_given else "the sum over the tables"
     yield (
-        f"Protected: any one trip, exchanged for any other. In total {loss_in_words(plan.loss)} "
-        "(the sum over the tables; parts are disjoint and add nothing)."
+        f"Protected: {change(plan.privacy.unit, plan.privacy.neighbours)}. In total {loss_in_words(plan.loss)} "
+        f"({summed}; parts add nothing)."
     )
     yield from warnings(plan)
+
+
+def _bounds_in_words(plan: Plan) -> Iterator[str]:
+    privacy = plan.privacy
+    most = [
+        *([f"{privacy.trips_per_day} per day"] if privacy.trips_per_day else []),
+        *([f"{privacy.trips_per_card} in all"] if privacy.trips_per_card else []),
+    ]
+    yield f"Of each card at most {' and '.join(most)} trips are counted; what is counted: {COUNTED[privacy.unit]}."
+    without = {"refuse": "is refused", "own-unit": "counts as a card of its own"}[privacy.without_card or "refuse"]
+    yield f"A row without a card {without}."
 
 
 def warnings(plan: Plan) -> Iterator[str]:

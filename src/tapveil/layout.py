@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -27,13 +27,14 @@ class Sheet:
 
 def sheets(plan: Plan, tables: Sequence[PublishedTable]) -> list[Sheet]:
     """The files of counts that a plan asks for."""
+    smallest = {name: mechanism.smallest_published for name, mechanism in plan.mechanisms.items()}
     if plan.release.layout == "opal":
-        return _opal_sheets(tables)
+        return _opal_sheets(tables, smallest)
     calendar = plan.source.dates == "calendar"
-    return [_table_sheet(table, calendar) for table in tables]
+    return [_table_sheet(table, calendar, smallest[table.name]) for table in tables]
 
 
-def _table_sheet(table: PublishedTable, calendar: bool) -> Sheet:
+def _table_sheet(table: PublishedTable, calendar: bool, smallest: int) -> Sheet:
     cells, fields = table.cells, table.fields
     for index, field in enumerate(fields):
         if field.kind == "date" and calendar:
@@ -43,24 +44,24 @@ def _table_sheet(table: PublishedTable, calendar: bool) -> Sheet:
     title = (
         " × ".join(table.table.columns) + " by " + ", ".join(name.name for name in fields[: -len(table.table.columns)])
     )
-    return Sheet(table.name, title.removesuffix(" by "), fields, cells, table.table.mechanism.smallest_published)
+    return Sheet(table.name, title.removesuffix(" by "), fields, cells, smallest)
 
 
-def _opal_sheets(tables: Sequence[PublishedTable]) -> list[Sheet]:
+def _opal_sheets(tables: Sequence[PublishedTable], smallest: Mapping[str, int]) -> list[Sheet]:
     """`time`, `loc` and `time-loc`: mode, date as YYYYMMDD, tap, the keys, count."""
     by_sheet: dict[str, list[PublishedTable]] = {}
     for table in tables:
         by_sheet.setdefault(OPAL_SHAPES[table.table.columns][0], []).append(table)
-    return [_opal_sheet(name, members) for name, members in by_sheet.items()]
+    return [_opal_sheet(name, members, smallest) for name, members in by_sheet.items()]
 
 
-def _opal_sheet(name: str, tables: Sequence[PublishedTable]) -> Sheet:
+def _opal_sheet(name: str, tables: Sequence[PublishedTable], smallest: Mapping[str, int]) -> Sheet:
     keys = tuple(Field(_OPAL_NAMES[field.kind], field.kind) for field in tables[0].fields[2:])
     fields = (Field("mode", "label"), Field("date", "label"), Field("tap", "label"), *keys)
     cells = pa.concat_tables(_opal_cells(table, [field.name for field in fields]) for table in tables)
     ordered = cells.sort_by([(field.name, "ascending") for field in fields])
-    smallest = min(table.table.mechanism.smallest_published for table in tables)
-    return Sheet(name, f"tap counts by {' and '.join(key.name for key in keys)}", fields, ordered, smallest)
+    least = min(smallest[table.name] for table in tables)
+    return Sheet(name, f"tap counts by {' and '.join(key.name for key in keys)}", fields, ordered, least)
 
 
 def _opal_cells(table: PublishedTable, names: Iterable[str]) -> pa.Table:

@@ -10,10 +10,10 @@ import hashlib
 import json
 import tomllib
 import zoneinfo
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -23,9 +23,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tapveil import planfile
 from tapveil.errors import PlanError, did_you_mean
-from tapveil.privacy.accountant import Neighbours
-from tapveil.privacy.loss import BOTH_NEIGHBOURS, Loss, compose, table_loss
-from tapveil.privacy.mechanisms import StabilityHistogram
+from tapveil.privacy.accountant import Exposure, Neighbours
+from tapveil.privacy.calibration import calibrate
+from tapveil.privacy.loss import Loss, certified, compose, in_other_notion
+from tapveil.privacy.mechanisms import Mechanism
 
 Kind = Literal["time", "date", "location", "label", "card"]
 
@@ -42,6 +43,7 @@ KINDS: dict[str, Kind] = {
 
 PRESETS = ("opal",)
 COUNT = "count"
+CARD = "card"
 EVERY_MODE = "*"
 MINUTES_PER_DAY = 1440
 
@@ -175,12 +177,58 @@ class Coarsen(_Frozen):
     location: dict[str, Lookup] = {}
 
 
+Unit = Literal["trip", "card-day", "card"]
+PositiveInt = Annotated[int, Field(ge=1, le=10_000, strict=True)]
+
+
+def _above_zero(value: Fraction) -> Fraction:
+    if value <= 0:
+        raise ValueError("must be above 0")
+    return value
+
+
+def _epsilon_can_be_meant(value: Fraction) -> Fraction:
+    if value <= 0:
+        raise ValueError("must be above 0: at 0 nothing could be published")
+    return value
+
+
+def _delta_can_be_meant(value: Fraction) -> Fraction:
+    if value < 0:
+        raise ValueError("must not be negative")
+    if value >= 1:
+        raise ValueError("must be below 1: at 1 nothing would be promised")
+    return value
+
+
+Epsilon = Annotated[Exact, AfterValidator(_epsilon_can_be_meant)]
+Delta = Annotated[Exact, AfterValidator(_delta_can_be_meant)]
+Weight = Annotated[Exact, AfterValidator(_above_zero)]
+
+
 class Privacy(_Frozen):
     """The promise. None of it has a default: it is chosen, not inherited."""
 
-    unit: Literal["trip"]
-    neighbours: Literal["replace"]
-    mechanism: Literal["sbh"]
+    unit: Unit
+    neighbours: Neighbours
+    mechanism: Literal["sbh", "laplace", "gaussian", "dictionary"]
+    epsilon: Epsilon | None = None
+    delta: Delta | None = None
+    trips_per_day: PositiveInt | None = None
+    trips_per_card: PositiveInt | None = None
+    without_card: Literal["refuse", "own-unit"] | None = None
+    cut: PositiveInt | None = None
+
+    @property
+    def by_card(self) -> bool:
+        """Whether trips are told apart by their card."""
+        return self.unit != "trip"
+
+    @property
+    def trips_per_unit(self) -> int:
+        """How many trips of one unit are counted, at most."""
+        most = {"trip": 1, "card-day": self.trips_per_day, "card": self.trips_per_card}[self.unit]
+        return most or 1
 
 
 class Table(_Frozen):
@@ -188,32 +236,10 @@ class Table(_Frozen):
 
     name: Name
     columns: Annotated[tuple[str, ...], Field(min_length=1)]
-    epsilon: Exact
-    delta: Exact
-
-    @pydantic.field_validator("epsilon")
-    @classmethod
-    def _epsilon_can_be_meant(cls, value: Fraction) -> Fraction:
-        if value <= 0:
-            raise ValueError("must be above 0: at 0 nothing could be published")
-        return value
-
-    @pydantic.field_validator("delta")
-    @classmethod
-    def _delta_can_be_meant(cls, value: Fraction) -> Fraction:
-        if value <= 0:
-            raise ValueError("must be above 0: the threshold of `sbh` would be infinite")
-        if value >= 1:
-            raise ValueError("must be below 1: at 1 nothing would be promised")
-        return value
-
-    @property
-    def mechanism(self) -> StabilityHistogram:
-        """The mechanism at this table's (ε, δ)."""
-        return _mechanism(self.epsilon, self.delta)
-
-
-_mechanism = lru_cache(StabilityHistogram)  # building a noise table takes a moment
+    epsilon: Epsilon | None = None
+    delta: Delta | None = None
+    weight: Weight | None = None
+    cells: Text | None = None
 
 
 class Plan(_Frozen):
@@ -266,13 +292,48 @@ class Plan(_Frozen):
         return self._base
 
     @property
+    def exposure(self) -> Exposure:
+        """What one unit of protection can change: each of its trips is in one cell of every table."""
+        return Exposure(self.privacy.neighbours, self.privacy.trips_per_unit)
+
+    @property
+    def total_is_given(self) -> bool:
+        """Whether one total is shared by weight; else every table has its own (ε, δ)."""
+        return self.privacy.epsilon is not None
+
+    @cached_property
+    def mechanisms(self) -> Mapping[str, Mechanism]:
+        """The mechanism of each table, by its name."""
+        privacy, cut = self.privacy, self.privacy.cut or 1
+        if privacy.epsilon is not None:
+            weights = tuple(table.weight or Fraction(1) for table in self.table)
+            delta = privacy.delta or Fraction(0)
+            shared = calibrate(privacy.mechanism, weights, privacy.epsilon, delta, self.exposure, cut)
+            return {table.name: mechanism for table, mechanism in zip(self.table, shared, strict=True)}
+        return {table.name: self._own_mechanism(table) for table in self.table}
+
+    def _own_mechanism(self, table: Table) -> Mechanism:
+        epsilon, delta = table.epsilon or Fraction(0), table.delta or Fraction(0)
+        one = (Fraction(1),)
+        return calibrate(self.privacy.mechanism, one, epsilon, delta, self.exposure, self.privacy.cut or 1)[0]
+
+    @property
     def loss(self) -> Loss:
-        """The (ε, δ) of the whole release, in the plan's own notion of neighbours."""
-        return self.loss_for(self.privacy.neighbours)
+        """The (ε, δ) of the whole release, as promised: the total, or the sum over the tables."""
+        if self.privacy.epsilon is not None:
+            return Loss(self.privacy.epsilon, self.privacy.delta or Fraction(0))
+        return compose(Loss(table.epsilon or Fraction(0), table.delta or Fraction(0)) for table in self.table)
 
     def loss_for(self, neighbours: Neighbours) -> Loss:
-        """The (ε, δ) of the whole release: the sum over its tables."""
-        return compose(table_loss(table.mechanism, neighbours) for table in self.table)
+        """The (ε, δ) of the whole release in either notion of neighbours."""
+        if neighbours == self.privacy.neighbours:
+            return self.loss
+        return in_other_notion(list(self.mechanisms.values()), self.loss, Exposure(neighbours, self.exposure.cells))
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables by their names, in the order of the plan."""
+        return {table.name: table for table in self.table}
 
     def key_columns(self, table: Table) -> tuple[str, ...]:
         """The columns that tell the cells of a table apart: those of the partition, then its own."""
@@ -283,7 +344,8 @@ class Plan(_Frozen):
         """The columns that are read, and no others."""
         by_mode = ["mode"] if any(mode != EVERY_MODE for mode in self.coarsen.location) else []
         tables = (column for table in self.table for column in table.columns)
-        return tuple(dict.fromkeys([*self.release.partition, *tables, *by_mode]))
+        by_day = ["date"] if self.privacy.trips_per_day else []
+        return tuple(dict.fromkeys([*self.release.partition, *tables, *by_mode, *by_day]))
 
     @property
     def published_kinds(self) -> set[Kind]:
@@ -293,7 +355,8 @@ class Plan(_Frozen):
     @property
     def file_columns(self) -> dict[str, str]:
         """The columns that are read from the files: ours, theirs."""
-        origins = {ours: self.source.columns[ours].column for ours in self.used_columns}
+        read = (*self.used_columns, *([CARD] if self.privacy.by_card else []))
+        origins = {ours: self.source.columns[ours].column for ours in read}
         return {ours: theirs for ours, theirs in origins.items() if theirs is not None}
 
     @property
@@ -325,12 +388,13 @@ def _misfits(plan: Plan) -> Iterator[str]:
             yield f"{place}: `{column}` tells people apart and can never be published"
     for table in plan.table:
         yield from _table_misfits(plan, table)
-    if all(column in plan.source.columns for column in plan.used_columns) and not plan.file_columns:
+    known = all(column in plan.source.columns for column in plan.used_columns)
+    if known and not any(plan.source.columns[column].column for column in plan.used_columns):
         yield "[source.columns]: every column has a fixed value: at least one must come from the files"
     if "mode" in plan.source.columns and plan.source.kind("mode") != "label":
         yield "[source.columns] mode: must be a label, not another kind"
-    if sum(table.delta for table in plan.table) >= 1:
-        yield "[[table]]: the deltas add up to 1 or more: nothing would be promised"
+    problems = [*_unit_misfits(plan), *_budget_misfits(plan)]
+    yield from problems or _mechanism_misfits(plan)
     if "mode" not in plan.source.columns and any(mode != EVERY_MODE for mode in plan.coarsen.location):
         yield f'[coarsen.location]: there is no `mode` column; use [coarsen.location."{EVERY_MODE}"] for every row'
     if plan.release.layout == "opal":
@@ -350,11 +414,91 @@ def _table_misfits(plan: Plan, table: Table) -> Iterator[str]:
     yield from _repeated(f"column of {table.name}", table.columns)
     for column in set(table.columns) & set(plan.release.partition):
         yield f"{place}: `{column}` is already a partition column: leave it out of the table"
+
+
+def _unit_misfits(plan: Plan) -> Iterator[str]:
+    """Whether the unit of protection can be told apart, and how many trips it has."""
+    privacy = plan.privacy
+    if not privacy.by_card:
+        for_cards = {
+            "trips_per_day": privacy.trips_per_day,
+            "trips_per_card": privacy.trips_per_card,
+            "without_card": privacy.without_card,
+        }
+        for key in (key for key, value in for_cards.items() if value is not None):
+            yield f'[privacy] {key}: is for unit = "card-day" or "card"; a trip is one by itself'
+        return
+    if CARD not in plan.source.columns or plan.source.columns[CARD].column is None:
+        yield f'[privacy] unit: "{privacy.unit}" needs a column `{CARD}` under [source.columns]'
+    elif plan.source.kind(CARD) != "card":
+        yield f"[source.columns] {CARD}: must be a card, not another kind"
+    if privacy.without_card is None:
+        yield '[privacy] without_card: say what becomes of rows without a card: "refuse", or "own-unit" (each alone)'
+    if privacy.trips_per_day and "date" not in plan.source.columns:
+        yield "[privacy] trips_per_day: needs a column `date` under [source.columns]"
+    elif privacy.trips_per_day and plan.source.kind("date") != "date":
+        yield "[source.columns] date: must be a date, not another kind"
+    if privacy.unit == "card" and privacy.trips_per_card is None:
+        yield '[privacy] trips_per_card: unit = "card" needs the most trips of one card that are counted'
+    if privacy.unit == "card-day" and privacy.trips_per_day is None:
+        yield '[privacy] trips_per_day: unit = "card-day" needs the most trips of one card and day that are counted'
+    if privacy.unit == "card-day" and privacy.trips_per_card is not None:
+        # The trips kept of one day would depend on those of other days, and a changed day would show in all of them.
+        yield '[privacy] trips_per_card: does not go with unit = "card-day", whose days must not depend on each other'
+
+
+def _budget_misfits(plan: Plan) -> Iterator[str]:
+    """Whether there is one total with weights, or an (ε, δ) for every table; and δ where it is needed."""
+    privacy, pure = plan.privacy, plan.privacy.mechanism == "dictionary"
+    if privacy.cut is not None and not pure:
+        yield '[privacy] cut: is for mechanism = "dictionary"; the others have a threshold that follows from delta'
+    if plan.total_is_given:
+        yield from _delta_misfits("[privacy]", privacy.delta, pure)
+    elif privacy.delta is not None:
+        yield "[privacy] delta: a total needs epsilon as well"
+    for table in plan.table:
+        place = f"[[table]] {table.name}"
+        if (table.cells is not None) != pure:
+            wanted = "needs `cells`, a file that lists every possible cell" if pure else "has no use for `cells`"
+            yield f'{place}: mechanism = "{privacy.mechanism}" {wanted}'
+        if plan.total_is_given:
+            if table.epsilon is not None or table.delta is not None:
+                yield f"{place}: [privacy] gives a total: give this table a weight instead of epsilon and delta"
+        elif table.weight is not None:
+            yield f"{place}: a weight shares a total: give epsilon and delta under [privacy], or none of the weights"
+        elif table.epsilon is None:
+            yield f"{place}: epsilon is missing (or give a total under [privacy] and a weight to each table)"
+        else:
+            yield from _delta_misfits(place, table.delta, pure)
+    if sum(table.delta or 0 for table in plan.table) >= 1:
+        yield "[[table]]: the deltas add up to 1 or more: nothing would be promised"
+
+
+def _delta_misfits(place: str, delta: Fraction | None, pure: bool) -> Iterator[str]:
+    if pure and delta:
+        yield f'{place}: `delta`: mechanism = "dictionary" has none: leave it out'
+    if not pure and delta is None:
+        yield f"{place}: delta is missing"
+    elif not pure and delta == 0:
+        yield f"{place}: `delta`: must be above 0: the threshold would be infinite"
+
+
+def _mechanism_misfits(plan: Plan) -> Iterator[str]:
+    """Whether there is noise for the budget, and whether its integers keep the promise."""
+    for table in () if plan.total_is_given else plan.table:
+        try:
+            plan._own_mechanism(table)
+        except ValueError as error:
+            yield f"[[table]] {table.name}: {error}"
+            return
     try:
-        for neighbours in BOTH_NEIGHBOURS:
-            table_loss(table.mechanism, neighbours)
+        mechanisms = list(plan.mechanisms.values())
     except ValueError as error:
-        yield f"{place}: {error}"
+        yield f"[privacy]: {error}"
+        return
+    if not certified(mechanisms, plan.loss, plan.exposure):
+        place = "[privacy]" if plan.total_is_given else "[[table]]"
+        yield f"{place}: the noise is too coarse for these parameters: use a smaller epsilon or a larger delta"
 
 
 OPAL_SHAPES: dict[tuple[str, ...], tuple[str, str]] = {

@@ -130,11 +130,14 @@ def _table_name(data: dict[str, Any], index: int) -> str:
 
 
 def _line_named(message: str, text: str) -> str:
-    """The line of the table, or of the partition, that a message starts with."""
+    """The line of the table, or of the key of a section, that a message starts with."""
+    if key := re.match(r"\[(\w+)\] (\w+):", message):
+        line = _line_of((key[1],), key[2], text)
+        return f"line {line}, " if line else ""
     table = re.match(r"\[\[table\]\] ([^:]+):", message)
-    pattern = rf"\s*name\s*=\s*[\"']{re.escape(table[1])}[\"']" if table else r"\s*partition\s*="
-    if not table and not message.startswith("[release] partition"):
+    if not table:
         return ""
+    pattern = rf"\s*name\s*=\s*[\"']{re.escape(table[1])}[\"']"
     lines = [number for number, line in enumerate(text.splitlines(), start=1) if re.match(pattern, line)]
     return f"line {lines[-1]}, " if lines else ""
 

@@ -10,6 +10,7 @@ from tapveil import bundle, coarsen, statement, trips, veil
 from tapveil.bundle import Bundle
 from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, Refusals
+from tapveil.dictionary import read_dictionaries
 from tapveil.errors import TripDataError
 from tapveil.plan import Plan
 from tapveil.progress import Reporter, Silent
@@ -30,10 +31,14 @@ def release(
     today = datetime.now(UTC).date()
     bundle.check_destination(Path(out))
     manifest = statement.manifest(plan, today)
+    dictionaries = read_dictionaries(plan)
     counted = count(plan, memory=memory, scratch=scratch, progress=progress)
     refuse_too_many(counted.refusals, plan)
     with progress.stage("Drawing noise"):
-        published = [veil.draw(counted.tables[table.name], plan, table, os.urandom) for table in plan.table]
+        published = [
+            veil.draw(counted.tables[name], plan, table, dictionaries[name], os.urandom)
+            for name, table in plan.tables.items()
+        ]
     with progress.stage("Writing the folder"):
         return bundle.write(Path(out), plan, published, manifest)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from rich.console import Console
 
 from tapveil.bundle import Bundle
 from tapveil.check import DENSITY_AT, INTERNAL, Outlook, in_words
 from tapveil.plan import Plan
+from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.rational import decimal_text
-from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, cost, loss_in_words, rounded_up
+from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, UNIT_NAMES, cost, loss_in_words, rounded_up
 
 
 class _Grid:
@@ -44,35 +46,61 @@ def show_cost(console: Console, plan: Plan) -> None:
     for sentence in in_words(plan):
         console.print(sentence)
     console.print()
-    grid = _Grid("table", "epsilon", "delta", "scale", "Laplace bound", "95 % within", "threshold", "least printed")
+    _show_tables(console, plan)
+    spent = cost(plan)
+    for guarantee in spent["guarantees"]:
+        console.print(
+            f"Accounted exactly, {guarantee['meaning']}: at epsilon = {guarantee['epsilon']:g} "
+            f"delta is at most {rounded_up(Fraction(guarantee['delta_accounted']))}."
+        )
+    if "whole_cards" in spent:
+        _show_whole_cards(console, spent["whole_cards"])
+    console.print("\nThe chance that a cell appears, by its true number of trips:")
+    chances = _Grid("table", *(str(count) for count in EXAMPLE_COUNTS))
     for table in plan.table:
-        mechanism = table.mechanism
+        mechanism = plan.mechanisms[table.name]
+        chances.add(table.name, *(_chance(mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS))
+    chances.show(console)
+
+
+def _show_tables(console: Console, plan: Plan) -> None:
+    shares = ("weight",) if plan.total_is_given else ("epsilon", "delta")
+    grid = _Grid("table", *shares, "scale", "95 % within", "threshold", "least printed")
+    for table in plan.table:
+        mechanism = plan.mechanisms[table.name]
+        share = (
+            (decimal_text(table.weight or Fraction(1), 6),)
+            if table.epsilon is None
+            else (decimal_text(table.epsilon, 6), f"{float(table.delta or 0):.3g}")
+        )
         grid.add(
             table.name,
-            decimal_text(table.epsilon, 6),
-            f"{float(table.delta):.3g}",
+            *share,
             decimal_text(mechanism.scale, 6),
-            f"{float(mechanism.laplace_bound(1 - ERROR_CONFIDENCE)):.2f}",
             f"± {mechanism.error_bound(1 - ERROR_CONFIDENCE)}",
             f"{float(mechanism.threshold):.2f}",
             f"{mechanism.smallest_published}",
         )
-    grid.add("in total", decimal_text(plan.loss.epsilon, 6), f"{float(plan.loss.delta):.3g}")
+    if not plan.total_is_given:
+        grid.add("in total", decimal_text(plan.loss.epsilon, 6), f"{float(plan.loss.delta):.3g}")
     grid.show(console)
-    console.print(
-        "(Laplace bound: of the noise before rounding, at 95 %, as in the paper; the next column is after it.)"
-    )
-    for guarantee in cost(plan)["guarantees"]:
-        if "delta_accounted" in guarantee:
-            console.print(
-                f"Accounted exactly, {guarantee['meaning']}: at epsilon = {guarantee['epsilon']} "
-                f"delta is at most {rounded_up(Fraction(guarantee['delta_accounted']))}."
-            )
-    console.print("\nThe chance that a cell appears, by its true number of trips:")
-    chances = _Grid("table", *(str(count) for count in EXAMPLE_COUNTS))
-    for table in plan.table:
-        chances.add(table.name, *(_chance(table.mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS))
-    chances.show(console)
+    bounds = [
+        f"{table.name} ± {float(mechanism.laplace_bound(1 - ERROR_CONFIDENCE)):.2f}"
+        for table in plan.table
+        if isinstance(mechanism := plan.mechanisms[table.name], StabilityHistogram)
+    ]
+    if bounds:
+        console.print(f"(Before rounding, the paper's Laplace bound at 95 %: {', '.join(bounds)}.)")
+
+
+def _show_whole_cards(console: Console, cards: list[dict[str, Any]]) -> None:
+    """What the promise for single trips means for a person with many."""
+    console.print("\nA card is not a trip. With a whole card added or left out, its trips all in different cells:")
+    grid = _Grid("trips", "epsilon", "delta", "any outcome at most")
+    for card in cards:
+        grid.add(str(card["trips"]), f"{card['epsilon']:.2f}", f"{card['delta']:.3g}", f"e^{card['epsilon']:.2f} x")
+    grid.show(console)
+    console.print('Trips of one card in the same cell show more. To protect cards, use unit = "card-day" or "card".')
 
 
 def show_outlook(console: Console, outlook: Outlook) -> None:
@@ -80,6 +108,8 @@ def show_outlook(console: Console, outlook: Outlook) -> None:
     console.print(f"\n--- {INTERNAL}: computed from the trips themselves, do not publish ---", style="bold")
     refused = sum(outlook.refused.values())
     console.print(f"{outlook.rows:,} rows read, {refused:,} of them refused" + (":" if refused else "."))
+    if outlook.left_out:
+        console.print(f"{outlook.left_out:,} trips beyond what the plan counts of one card were left out.")
     for reason, number in sorted(outlook.refused.items(), key=lambda item: -item[1]):
         console.print(f"  {number:,}  {reason}")
     if outlook.stops:
@@ -113,5 +143,5 @@ def show_release(console: Console, plan: Plan, published: Bundle) -> None:
         counts = published.sheet(name).column("count").to_numpy()
         grid.add(name, f"{len(counts):,}", f"{int(counts.sum()):,}")
     grid.show(console)
-    console.print(f"\nSpent: {loss_in_words(plan.loss)}, for any one trip.")
+    console.print(f"\nSpent: {loss_in_words(plan.loss)}, for {UNIT_NAMES[plan.privacy.unit]}.")
     console.print(f"The folder is whole: {published.path}")

@@ -6,20 +6,44 @@ from collections.abc import Iterator
 from datetime import date
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN
 from fractions import Fraction
-from math import ceil, nextafter
+from math import ceil, isinf
 from typing import Any
 
 from tapveil._version import __version__
-from tapveil.plan import EVERY_MODE, OPAL_SHAPES, Plan, Table
-from tapveil.privacy.accountant import Exposure, Neighbours, delta
-from tapveil.privacy.loss import Loss, table_loss
-from tapveil.privacy.rational import decimal_text, exp_above
-from tapveil.privacy.spectrum import TooManyLossesError
+from tapveil.plan import EVERY_MODE, OPAL_SHAPES, Plan, Table, Unit
+from tapveil.privacy.accountant import Exposure, Neighbours, epsilon
+from tapveil.privacy.loss import Loss, accounted_delta
+from tapveil.privacy.rational import decimal_text, exp_above, float_below
 from tapveil.published import Field
 
 MANIFEST_VERSION = 1
 EXAMPLE_COUNTS = (1, 2, 5, 10, 20, 50)
 ERROR_CONFIDENCE = Fraction(95, 100)
+EXAMPLE_CARDS = (2, 10, 28, 40)
+CURVE = tuple(Fraction(part, 4) for part in (2, 3, 4, 5, 6, 8))
+"""At which parts and multiples of ε the folder states δ."""
+
+UNIT_NAMES: dict[Unit, str] = {
+    "trip": "any one trip",
+    "card-day": "all trips of any one card on any one day",
+    "card": "all trips of any one card",
+}
+
+COUNTED: dict[Unit, str] = {
+    "trip": "trips",
+    "card-day": "cards, each once per cell and day",
+    "card": "cards, each once per cell",
+}
+
+
+def change(unit: Unit, neighbours: Neighbours) -> str:
+    """What may be different, in words.
+
+    >>> change("trip", "replace"), change("card", "add-remove")
+    ('any one trip exchanged for any other', 'all trips of any one card added or left out')
+    """
+    others = "any other" if unit == "trip" else "any others"
+    return f"{UNIT_NAMES[unit]} " + (f"exchanged for {others}" if neighbours == "replace" else "added or left out")
 
 
 def number(x: Fraction, rounding: str = ROUND_HALF_EVEN) -> int | float:
@@ -58,44 +82,78 @@ def cost(plan: Plan) -> dict[str, Any]:
     """What the release promises and spends, in total and per table."""
     return {
         "unit": plan.privacy.unit,
+        "counted": COUNTED[plan.privacy.unit],
+        "bounds": _bounds(plan),
         "neighbours": plan.privacy.neighbours,
         "mechanism": plan.privacy.mechanism,
         **_loss(plan.loss),
-        "composition": "sequential over tables, parallel over parts",
+        "composition": "exact over all tables, wherever the changed cells lie",
         "guarantees": [_guarantee(plan, "replace"), _guarantee(plan, "add-remove")],
+        "curve": [_point(plan, plan.loss.epsilon * part) for part in CURVE],
+        **({} if plan.privacy.by_card else {"whole_cards": [_whole_card(plan, trips) for trips in EXAMPLE_CARDS]}),
         "tables": [_table(plan, table) for table in plan.table],
     }
 
 
-def _guarantee(plan: Plan, neighbours: Neighbours) -> dict[str, Any]:
-    words = {"replace": "one trip exchanged for any other", "add-remove": "one trip added or removed"}
+def _bounds(plan: Plan) -> dict[str, Any]:
+    """How many trips of one unit are counted, at most; each of them changes one cell of a table by one."""
+    privacy = plan.privacy
+    given = {
+        "trips_per_day": privacy.trips_per_day,
+        "trips_per_card": privacy.trips_per_card,
+        "without_card": privacy.without_card,
+    }
     return {
-        "neighbours": neighbours,
-        "meaning": words[neighbours],
-        **_loss(plan.loss_for(neighbours)),
-        **_accounted(plan, neighbours),
+        "cells_per_table": plan.exposure.cells,
+        **{key: value for key, value in given.items() if value is not None},
     }
 
 
-def _accounted(plan: Plan, neighbours: Neighbours) -> dict[str, Any]:
-    """The δ at the stated ε by exact accounting, where it is less than what is promised; else nothing to add."""
+def _point(plan: Plan, epsilon: Fraction) -> dict[str, Any]:
+    """A point of the curve: what is left of δ at another ε, by exact accounting."""
+    return {
+        "epsilon": number(epsilon, ROUND_CEILING),
+        "delta": accounted_delta(list(plan.mechanisms.values()), epsilon, plan.exposure),
+    }
+
+
+def _whole_card(plan: Plan, trips: int) -> dict[str, Any]:
+    """What a promise for single trips is worth for a card with so many, each in other cells than the rest.
+
+    δ grows with the number of trips, as each of them may be alone in its cells; ε then follows exactly.
+    """
+    delta = plan.loss.delta * trips
+    cells = [mechanism.cells for mechanism in plan.mechanisms.values()]
+    bound = epsilon(cells, float_below(delta), Exposure("add-remove", trips)) if delta else float("inf")
+    pure = plan.loss_for("add-remove").epsilon * trips
+    return {
+        "trips": trips,
+        "epsilon": number(pure if isinf(bound) else Fraction(bound), ROUND_CEILING),
+        "delta": number(delta, ROUND_CEILING),
+    }
+
+
+def _guarantee(plan: Plan, neighbours: Neighbours) -> dict[str, Any]:
     loss = plan.loss_for(neighbours)
-    epsilon = nextafter(float(loss.epsilon), 0)
-    try:
-        accounted = delta([table.mechanism.cells for table in plan.table], epsilon, Exposure(neighbours))
-    except TooManyLossesError:
-        return {}
-    return {"delta_accounted": accounted} if accounted < loss.delta else {}
+    exposure = Exposure(neighbours, plan.exposure.cells)
+    return {
+        "neighbours": neighbours,
+        "meaning": change(plan.privacy.unit, neighbours),
+        **_loss(loss),
+        "delta_accounted": accounted_delta(list(plan.mechanisms.values()), loss.epsilon, exposure),
+    }
 
 
 def _table(plan: Plan, table: Table) -> dict[str, Any]:
-    mechanism = table.mechanism
+    mechanism = plan.mechanisms[table.name]
+    share: dict[str, Any] = {"weight": number(table.weight or Fraction(1))}
     return {
         "name": table.name,
         "columns": list(table.columns),
-        **_loss(table_loss(mechanism, plan.privacy.neighbours)),
+        **(share if table.epsilon is None else _loss(Loss(table.epsilon, table.delta or Fraction(0)))),
         "noise": mechanism.noise_name,
         "scale": number(mechanism.scale),
+        "scale_exact": str(mechanism.scale),
         "threshold": number(mechanism.threshold),
         "smallest_published": mechanism.smallest_published,
         "error_95": mechanism.error_bound(1 - ERROR_CONFIDENCE),
@@ -127,9 +185,12 @@ _DESCRIPTIONS = {
 }
 
 
-def count_field(smallest: int) -> dict[str, Any]:
+def count_field(plan: Plan, smallest: int) -> dict[str, Any]:
     """The count column in the data dictionary."""
-    words = f"Trips, with noise. A cell that is not listed was absent or small: it is not zero. Never below {smallest}."
+    what = COUNTED[plan.privacy.unit].capitalize()
+    words = (
+        f"{what}, with noise. A cell that is not listed was absent or small: it is not zero. Never below {smallest}."
+    )
     return {
         "name": "count",
         "type": "integer",
@@ -149,12 +210,13 @@ def rounded_up(x: Fraction) -> str:
 
 
 def promise(plan: Plan) -> str:
-    """The promise, without flattery: what exchanging one trip can change, at most."""
+    """The promise, without flattery: what changing one unit can change, at most."""
+    unit, neighbours = plan.privacy.unit, plan.privacy.neighbours
+    up_to = f", up to a probability of {rounded_up(plan.loss.delta)}" if plan.loss.delta else ""
     return (
-        f"Trip counts with noise, differentially private for every single trip ({loss_in_words(plan.loss)}): "
-        f"exchanging any one trip for any other makes no outcome more than {_factor(plan.loss.epsilon)} times "
-        f"as likely, up to a probability of {rounded_up(plan.loss.delta)}. "
-        "The smaller epsilon, the stronger the protection."
+        f"Counts of {COUNTED[unit]}, with noise, differentially private ({loss_in_words(plan.loss)}): "
+        f"with {change(unit, neighbours)}, no outcome becomes more than {_factor(plan.loss.epsilon)} times "
+        f"as likely{up_to}. The smaller epsilon, the stronger the protection."
     )
 
 
@@ -184,15 +246,20 @@ def _readme_parts(plan: Plan, created: date) -> Iterator[str]:
     yield " ".join(_what_is_where(plan))
     yield "## How to read a number"
     yield "Each count is the true count plus random noise. Small counts are left out altogether:"
-    yield "\n".join([_README_HEAD, *(_readme_row(table) for table in plan.table)])
-    yield _HOW_TO_READ
+    yield "\n".join([_README_HEAD, *(_readme_row(plan, table) for table in plan.table)])
+    yield "\n".join(_how_to_read(plan))
     yield "## What it protects"
-    yield f"{promise(plan)} {_PROTECTS}"
+    yield f"{promise(plan)} {_PROTECTS} {_NOT_PROTECTED[plan.privacy.unit]}"
 
 
 def _what_it_is(plan: Plan) -> Iterator[str]:
     parts = " and ".join(f"`{name}`" for name in plan.release.partition)
-    yield "Counts of public-transport trips" + (f", each table split by {parts}." if parts else ".")
+    what = "public-transport trips" if plan.privacy.unit == "trip" else "public-transport " + COUNTED[plan.privacy.unit]
+    yield f"Counts of {what}" + (f", each table split by {parts}." if parts else ".")
+    if plan.privacy.trips_per_day:
+        yield f"Of each card and day at most {plan.privacy.trips_per_day} trips are counted."
+    if plan.privacy.trips_per_card:
+        yield f"Of each card at most {plan.privacy.trips_per_card} trips are counted in all."
     if "time" in plan.published_kinds:
         yield f"Times are the starts of {plan.coarsen.time_minutes}-minute bins; `-1` means there was no tap."
     for mode, lookup in plan.coarsen.location.items():
@@ -216,19 +283,30 @@ _README_HEAD = """\
 | table | columns | noise scale | noise beyond … in at most 1 of 20 cells | smallest number printed |
 |---|---|---|---|---|"""
 
-_HOW_TO_READ = """\
-- **A cell that is not listed is not zero.** It was absent, or too small to print.
-- Tables are noised separately, so their totals do not agree exactly. Sums over a fine table come out low, because its
-  small cells are missing.
-- A number just above the smallest says little about how small the true count was."""
 
-_PROTECTS = """\
-This holds whatever else anyone knows or will ever know. It protects single trips, not all the trips of one person
-taken together: the more trips a person made, the less their habits as a whole are hidden."""
+def _how_to_read(plan: Plan) -> Iterator[str]:
+    if plan.privacy.mechanism == "dictionary":
+        yield "- **A number may be noise alone.** Cells that nobody used get noise like all others; some are printed."
+    yield "- **A cell that is not listed is not zero.** It was absent, or too small to print."
+    yield (
+        "- Tables are noised separately, so their totals do not agree exactly. Sums over a fine table come out low, "
+        "because its small cells are missing."
+    )
+    yield "- A number just above the smallest says little about how small the true count was."
 
 
-def _readme_row(table: Table) -> str:
-    mechanism = table.mechanism
+_PROTECTS = "This holds whatever else anyone knows or will ever know."
+
+_NOT_PROTECTED: dict[Unit, str] = {
+    "trip": "It protects single trips, not all the trips of one person taken together: the more trips a person made, "
+    "the less their habits as a whole are hidden.",
+    "card-day": "It protects a card's day, not all its days taken together, nor several cards of one person.",
+    "card": "It protects a card, not several cards of one person taken together, nor a group that travels together.",
+}
+
+
+def _readme_row(plan: Plan, table: Table) -> str:
+    mechanism = plan.mechanisms[table.name]
     error = mechanism.error_bound(1 - ERROR_CONFIDENCE)
     columns = " × ".join(table.columns)
     cells = (table.name, columns, decimal_text(mechanism.scale, 4), error, mechanism.smallest_published)

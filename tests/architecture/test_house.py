@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tapveil"
 SECRET = {f"tapveil.{name}" for name in ("trips", "csvlines", "coarsen", "counting", "veil", "publication", "check")}
 PUBLISHED = ["published", "layout", "statement", "bundle"]
-PURE_STDLIB = {"abc", "collections", "dataclasses", "decimal", "fractions", "functools", "itertools", "math", "typing"}
+PURE_STDLIB = set("abc bisect collections dataclasses decimal fractions functools heapq itertools math typing".split())
 
 
 def module_name(path: Path) -> str:

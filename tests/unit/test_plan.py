@@ -25,7 +25,7 @@ def test_the_opal_preset_is_the_papers_release() -> None:
     assert plan.coarsen.time_minutes == 15
     assert (plan.loss.epsilon, plan.loss.delta) == (8, Fraction(3, 4_000_000))
     added = plan.loss_for("add-remove")
-    assert (added.epsilon, added.delta) == (4, Fraction(3, 8_000_000))
+    assert (added.epsilon, added.delta) == (4, Fraction(3, 4_000_000))
 
 
 def test_numbers_are_kept_exactly_as_written() -> None:
@@ -87,7 +87,7 @@ MISTAKES = {
         "[release] partition: unknown column `dat`: did you mean `date`?",
     ),
     "card in a table": ('mode = "mode"\n', 'mode = "mode"\ncard = "card_id"\n', None),
-    "unknown unit": ('unit = "trip"', 'unit = "tripp"', "[privacy] `unit`: must be 'trip': did you mean `trip`?"),
+    "unknown unit": ('unit = "trip"', 'unit = "tripp"', "[privacy] `unit`: must be 'trip', 'card-day' or 'card': did"),
     "silent privacy": ('unit = "trip"', 'unity = "trip"', "[privacy] unknown key `unity`: did you mean `unit`?"),
     "bin of seven": ("time_minutes = 15", "time_minutes = 7", "[coarsen] `time_minutes`: must divide a day"),
     "a column that is a number": ('mode = "mode"\n', "mode = 3\n", "[source.columns] `mode`: must be a text"),

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tapveil.privacy import rational
-from tapveil.privacy.loss import Loss, compose, proven_loss, table_loss
+from tapveil.privacy.accountant import Exposure, delta
+from tapveil.privacy.loss import Loss, certified, compose
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.noise import WORDS, NoiseTable, rounded_laplace
 from tests.conftest import SHARED_DATA
@@ -114,15 +115,14 @@ def brute_force_delta(mechanism: StabilityHistogram, count: int, other: int, eps
 @pytest.mark.parametrize("mechanism", [ONE_WAY, TWO_WAY, StabilityHistogram(Fraction(4), Fraction(1, 100))])
 def test_the_stated_loss_of_a_changed_cell_covers_brute_force(mechanism: StabilityHistogram) -> None:
     half = mechanism.epsilon / 2
-    proven = proven_loss(mechanism, "add-remove")
-    assert proven.epsilon == half
+    stated = delta([mechanism.cells], float(half), Exposure("add-remove"))
     for count in range(1, 70):
-        assert brute_force_delta(mechanism, count, count - 1, half) <= proven.delta
+        assert brute_force_delta(mechanism, count, count - 1, half) <= stated
 
 
 def test_the_bound_of_a_changed_cell_is_not_idle() -> None:
     """At a smaller ε the same cells break it: the brute force above can fail."""
-    assert brute_force_delta(ONE_WAY, 60, 59, Fraction(2, 5)) > proven_loss(ONE_WAY, "add-remove").delta
+    assert brute_force_delta(ONE_WAY, 60, 59, Fraction(2, 5)) > delta([ONE_WAY.cells], 0.5, Exposure("add-remove"))
 
 
 def test_the_noise_table_adds_less_than_1e_15() -> None:
@@ -131,13 +131,18 @@ def test_the_noise_table_adds_less_than_1e_15() -> None:
 
 
 def test_the_whole_release_adds_up_to_the_papers_total() -> None:
-    total = compose(table_loss(mechanism, "replace") for mechanism in [ONE_WAY] * 4 + [TWO_WAY] * 2)
+    mechanisms = [ONE_WAY] * 4 + [TWO_WAY] * 2
+    total = compose(Loss(mechanism.epsilon, mechanism.delta) for mechanism in mechanisms)
     assert total == Loss(Fraction(8), Fraction(3, 4_000_000))
+    assert certified(mechanisms, total, Exposure("replace"))
+    assert not certified(mechanisms, Loss(Fraction(8), Fraction(18, 10**8)), Exposure("replace"))
+    assert not certified(mechanisms, Loss(Fraction(79, 10), total.delta), Exposure("replace"))
 
 
 def test_a_table_too_coarse_for_its_promise_is_refused() -> None:
-    with pytest.raises(ValueError, match="too coarse"):
-        table_loss(StabilityHistogram(Fraction(50), Fraction(1, 10**15)), "replace")
+    """At ε = 100 the table has only two or three steps, whose floors show: no promise of 1e-15 rests on it."""
+    narrow = StabilityHistogram(Fraction(100), Fraction(1, 10**15))
+    assert not certified([narrow], Loss(narrow.epsilon, narrow.delta), Exposure("replace"))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +159,7 @@ def test_impossible_parameters_are_refused(epsilon: Fraction | int, delta: Fract
 
 def test_a_noise_table_checks_itself() -> None:
     with pytest.raises(ValueError, match="sum to"):
-        NoiseTable(0, (1, 2))
+        NoiseTable(0, (WORDS, 2))
     with pytest.raises(ValueError, match="positive at both ends"):
         NoiseTable(0, (WORDS, 0))
     with pytest.raises(ValueError, match="split"):

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from tapveil.coarsen import Areas, TimeBins
 from tapveil.counting.packing import WORD
-from tapveil.plan import EVERY_MODE, Kind, Plan
+from tapveil.plan import CARD, EVERY_MODE, Kind, Plan
 from tapveil.trips import UNKNOWN, RawType, TripFiles, read_date, read_location, read_time
 
 Understand = Callable[[str], str | None]
@@ -117,6 +117,15 @@ def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
         looked_up = tuple((mode, _reads_area(areas, mode)) for mode in areas.lookups if mode != EVERY_MODE)
         return Column(name, raw, kind, UNKNOWN, _reads_area(areas, EVERY_MODE), looked_up)
     return Column(name, raw, kind, None if name == "mode" else UNKNOWN, str.strip)
+
+
+def card_column(plan: Plan, files: TripFiles) -> Column | None:
+    """The card, where trips are told apart by it: it is compared, never coded and never published."""
+    if not plan.privacy.by_card:
+        return None
+    raw = files.type_of(plan.file_columns[CARD])
+    without = None if plan.privacy.without_card == "refuse" else ""
+    return Column(CARD, raw, "card", without, str.strip)
 
 
 def _reads_time(bins: TimeBins, zone: ZoneInfo | None) -> Understand:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -126,18 +127,53 @@ class _Counting:
 
     def run(self) -> Counted:
         columns = codes.columns(self.plan, self.files, self.areas)
-        reasons = codes.Reasons(columns)
+        card = codes.card_column(self.plan, self.files)
+        reasons = codes.Reasons([*columns, *([card] if card else [])])
         trips = query.trips_sql(self.plan, self.files, columns, reasons)
         with self.progress.stage("Reading values", self._done):
             coded = self._code(columns, reasons, trips)
         sets = self._sets(coded)
+        if card:
+            return self._count_units(columns, coded, sets, card, reasons, trips)
         with self.progress.stage("Counting trips", self._done):
             lines = self._pass("counted", trips, query.counted_sql(columns, sets))
-        if self._execute(query.strays_sql(sets)).fetchall()[0][0]:
-            raise TripDataError("a trip file changed while it was read; run again when it is complete")
+        self._refuse_strays(query.strays_sql(sets))
         with self.progress.stage("Adding up tables"):
-            tables = {table.name: self._table(table, coded, sets) for table in self.plan.table}
-        return Counted(tables, self._refusals(reasons, sets[0], lines))
+            tables = {table.name: self._table(table, coded, sets, query.table_sql) for table in self.plan.table}
+        accepted = self._number(f"SELECT coalesce(sum(n), 0) FROM counted WHERE {sets[0].is_cell}")
+        return Counted(tables, self._refusals(reasons, query.refusals_sql(sets[0]), accepted, lines))
+
+    def _count_units(
+        self,
+        columns: Sequence[Column],
+        coded: Sequence[Code],
+        sets: Sequence[query.CellSet],
+        card: Column,
+        reasons: Reasons,
+        trips: str,
+    ) -> Counted:
+        """Cards or their days instead of trips: bounded first, then counted once per cell."""
+        with self.progress.stage("Reading trips", self._done):
+            lines = self._pass("rows", trips, query.rows_sql(columns, sets, card, reasons))
+        self._refuse_strays(query.row_strays_sql(sets))
+        accepted = self._number(f"SELECT count(*) FROM rows WHERE {sets[0].is_cell}")
+        refusals = self._refusals(reasons, query.row_refusals_sql(sets[0]), accepted, lines)
+        with self.progress.stage("Bounding contributions", self._done):
+            self._execute(f"CREATE TEMP TABLE kept AS {query.kept_sql(self.plan, sets)}")
+        self._execute("DROP TABLE rows")
+        with self.progress.stage("Counting units"):
+            tables = {
+                table.name: self._table(table, coded, sets, partial(query.units_sql, self.plan))
+                for table in self.plan.table
+            }
+        return Counted(tables, refusals, accepted - self._number("SELECT count(*) FROM kept"))
+
+    def _refuse_strays(self, sql: str) -> None:
+        if self._number(sql):
+            raise TripDataError("a trip file changed while it was read; run again when it is complete")
+
+    def _number(self, sql: str) -> int:
+        return int(self._execute(sql).fetchall()[0][0])
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         return self.connection.execute(sql)
@@ -179,20 +215,25 @@ class _Counting:
         keys = query.maximal_sets(self.plan.key_columns(table) for table in self.plan.table)
         return [query.CellSet(index, _packing(key, coded)) for index, key in enumerate(keys)]
 
-    def _table(self, table: Table, coded: Sequence[Code], sets: Sequence[query.CellSet]) -> ExactTable:
+    def _table(
+        self,
+        table: Table,
+        coded: Sequence[Code],
+        sets: Sequence[query.CellSet],
+        cells_sql: Callable[[Packing, query.CellSet], str],
+    ) -> ExactTable:
         packing = _packing(self.plan.key_columns(table), coded)
         source = next(each for each in sets if set(packing.columns) <= set(each.packing.columns))
-        cells = self.connection.sql(query.table_sql(packing, source)).to_arrow_table()
+        cells = self.connection.sql(cells_sql(packing, source)).to_arrow_table()
         words = tuple(_integers(cells, index) for index in range(packing.words))
         labels = {code.column.name: code.labels for code in coded if code.column.name in packing.columns}
         return ExactTable(table.name, packing, labels, words, _integers(cells, packing.words))
 
-    def _refusals(self, reasons: Reasons, first: query.CellSet, lines: Counter[str]) -> Refusals:
+    def _refusals(self, reasons: Reasons, sql: str, accepted: int, lines: Counter[str]) -> Refusals:
         by_reason = Counter({reason: n for reason, n in lines.items() if n})
-        for key, n in self._execute(query.refusals_sql(first)).fetchall():
+        for key, n in self._execute(sql).fetchall():
             by_reason[reasons.of(key)] += n
-        accepted = self._execute(f"SELECT coalesce(sum(n), 0) FROM counted WHERE {first.is_cell}").fetchall()[0][0]
-        return Refusals(int(accepted) + by_reason.total(), by_reason)
+        return Refusals(accepted + by_reason.total(), by_reason)
 
     def _pass(self, name: str, trips: str, sql: str) -> Counter[str]:
         """One pass over all files into a table; how many lines of CSV were left out, by reason."""

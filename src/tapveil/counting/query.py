@@ -6,6 +6,13 @@
     counted    the packed key of each cell, and its count, for every maximal set of columns
                                                                      (one pass over the files)
 
+Where the unit of protection is a card or a card's day, its trips are bounded before they are counted:
+
+    rows       every row with its card, its day, its keys, and a lot drawn from its own values
+                                                                     (instead of `counted`; one pass over the files)
+    kept       the rows with the least lots of each card and day, and of each card
+               each table then counts, for every cell, the units in it: a unit counts once
+
 A key is a plain sum: of codes times strides, and of reasons to refuse the row, which make it negative. So the one pass
 also counts refusals, and no row needs a decision. Smaller tables are summed from `counted`, not from the rows.
 """
@@ -18,7 +25,7 @@ from dataclasses import dataclass
 
 from tapveil.counting.codes import Column, Reasons
 from tapveil.counting.packing import Packing
-from tapveil.plan import MINUTES_PER_DAY, Plan
+from tapveil.plan import CARD, MINUTES_PER_DAY, Plan
 from tapveil.trips import LATEST_MINUTE, MISSING_TIME, FileGroup, TripFiles
 
 
@@ -39,6 +46,10 @@ def literal(text: str) -> str:
 # --- reading ------------------------------------------------------------------------------------------------------
 
 
+CARD_TEXT = quoted("#card")
+"""The card as text, NULL where there is none. No column of the plan has a # in its name."""
+
+
 def trips_sql(plan: Plan, files: TripFiles, columns: Sequence[Column], reasons: Reasons) -> str:
     """All rows of all files, the used columns only, each as its spelling or, for typed times, as its code."""
     groups = enumerate(files.groups)
@@ -52,6 +63,8 @@ def _group_sql(plan: Plan, group: FileGroup, number: int, columns: Sequence[Colu
         for column in columns
         if column.arithmetic and column.refuses
     ]
+    if plan.privacy.by_card:
+        selected.append(f"NULLIF(trim({_text_sql(plan, group, CARD)}), '') AS {CARD_TEXT}")
     return f"SELECT {', '.join(selected)} FROM {_scan_sql(group, number)}"
 
 
@@ -86,11 +99,16 @@ def used_fields(plan: Plan, group: FileGroup) -> list[int]:
     return sorted({group.names.index(theirs) for theirs in plan.file_columns.values()})
 
 
+def _stored_value(plan: Plan, group: FileGroup, name: str) -> str:
+    """A column as the file has it."""
+    theirs = plan.file_columns[name]
+    return quoted(theirs) if group.format == "parquet" else f"field_{group.names.index(theirs)}"
+
+
 def _raw_value(plan: Plan, group: FileGroup, column: Column) -> str:
     """A column as the file has it; instants as the clock at the place shows them."""
-    theirs = plan.file_columns[column.name]
-    index = group.names.index(theirs)
-    value = quoted(theirs) if group.format == "parquet" else f"field_{index}"
+    value = _stored_value(plan, group, column.name)
+    index = group.names.index(plan.file_columns[column.name])
     if group.types[index] == "instant" and column.kind in ("time", "date"):
         return f"TRY(timezone({literal(plan.source.timezone or '')}, {value}))"
     return value
@@ -99,11 +117,21 @@ def _raw_value(plan: Plan, group: FileGroup, column: Column) -> str:
 def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
     if column.name not in plan.file_columns:
         return literal(plan.source.columns[column.name].value or "")
-    value, raw = _raw_value(plan, group, column), group.type_of(plan.file_columns[column.name])
+    value = _raw_value(plan, group, column)
     if column.arithmetic:
         return _time_code_sql(value, column.raw, plan.coarsen.time_minutes)
     if column.kind == "date" and column.raw in ("date", "timestamp", "instant") and plan.source.dates == "calendar":
         return f"CAST({value} AS DATE)"
+    if column.kind in ("time", "date"):
+        return _as_text(value, group.type_of(plan.file_columns[column.name]))
+    return _text_sql(plan, group, column.name)
+
+
+def _text_sql(plan: Plan, group: FileGroup, name: str) -> str:
+    return _as_text(_stored_value(plan, group, name), group.type_of(plan.file_columns[name]))
+
+
+def _as_text(value: str, raw: str) -> str:
     if raw == "number":  # whole numbers that passed through a float: 3000.0 is stop 3000
         whole = f"TRY_CAST({value} AS BIGINT)"
         text = f"NULLIF(CAST({value} AS VARCHAR), 'nan')"
@@ -201,19 +229,81 @@ def maximal_sets(key_columns: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]
     return [one for one in wanted if not any(set(one) < set(other) for other in wanted)]
 
 
-def counted_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:
-    """The count of every cell of every maximal set, and of every reason to refuse."""
+def _keys_sql(columns: Sequence[Column], sets: Sequence[CellSet], more_refusals: str = "") -> str:
+    """The key of a row in every set: its codes in their places, plus its reasons to be refused."""
     codes = {column.name: _code_sql(column) for column in columns}
-    refusals = "".join(f" + {_refusal_sql(column)}" for column in columns if column.refuses)
-    keys = ", ".join(
+    refusals = "".join(f" + {_refusal_sql(column)}" for column in columns if column.refuses) + more_refusals
+    return ", ".join(
         f"{packed}{refusals if number == 0 else ''} AS {word}"
         for cell_set in sets
         for number, (word, packed) in enumerate(zip(cell_set.words, cell_set.packing.pack_sql(codes), strict=True))
     )
+
+
+def counted_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:
+    """The count of every cell of every maximal set, and of every reason to refuse."""
+    keys = _keys_sql(columns, sets)
     words = ", ".join(word for cell_set in sets for word in cell_set.words)
     groups = ", ".join(f"({', '.join(cell_set.words)})" for cell_set in sets)
     joins = " ".join(_join_sql(column) for column in columns if not column.arithmetic)
     return f"SELECT {words}, count(*) AS n FROM (SELECT {keys} FROM trips {joins}) GROUP BY GROUPING SETS ({groups})"
+
+
+def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, reasons: Reasons) -> str:
+    """Every row: its card, its day, its keys, and its lot.
+
+    The lot is drawn from the card and the row's own values as the file has them, so that which of a card's trips are
+    kept follows from that card's rows alone. Codes would not do: they move when any other row brings a new label.
+    """
+    keys = _keys_sql(columns, sets, _no_card_sql(card, reasons) if card.refuses else "")
+    values = ", ".join(f"coalesce(CAST(trips.{quoted(column.name)} AS VARCHAR), '')" for column in columns)
+    day = next((_code_sql(column) for column in columns if column.name == "date"), "0")
+    lot = f"md5(concat_ws('/', trips.{CARD_TEXT}, {values}))"
+    joins = " ".join(_join_sql(column) for column in columns if not column.arithmetic)
+    return f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {lot} AS lot, {keys} FROM trips {joins}"
+
+
+def _no_card_sql(card: Column, reasons: Reasons) -> str:
+    return f" + CASE WHEN trips.{CARD_TEXT} IS NULL THEN {reasons.missing(card)} ELSE 0 END"
+
+
+def kept_sql(plan: Plan, sets: Sequence[CellSet]) -> str:
+    """The rows that are counted: of each card, and of each of its days, no more than the plan says.
+
+    A row without a card is a unit by itself.
+    """
+    words = ", ".join(word for cell_set in sets for word in cell_set.words)
+    kept = f"SELECT card, day, lot, {words} FROM rows WHERE card IS NOT NULL AND {sets[0].is_cell}"
+    for most, unit in ((plan.privacy.trips_per_day, "card, day"), (plan.privacy.trips_per_card, "card")):
+        if most is not None:
+            kept = f"SELECT * FROM ({kept}) QUALIFY row_number() OVER (PARTITION BY {unit} ORDER BY lot) <= {most}"
+    alone = f"SELECT card, day, lot, {words} FROM rows WHERE card IS NULL AND {sets[0].is_cell}"
+    return f"SELECT card, day, {words} FROM ({kept} UNION ALL {alone})"
+
+
+def units_sql(plan: Plan, packing: Packing, source: CellSet) -> str:
+    """The cells of a table, and in each the number of units that have a trip there: each unit once."""
+    words = [f"word_{index}" for index in range(packing.words)]
+    packed = packing.pack_sql(source.packing.unpack_sql(source.words))
+    selected = ", ".join(f"{expression} AS {word}" for expression, word in zip(packed, words, strict=True))
+    unit = "card, day" if plan.privacy.unit == "card-day" else "card"
+    key = ", ".join(words)
+    return (
+        f"WITH placed AS (SELECT card, day, {selected} FROM kept), "
+        f"once AS (SELECT DISTINCT {unit}, {key} FROM placed WHERE card IS NOT NULL), "
+        f"every AS (SELECT {key} FROM once UNION ALL SELECT {key} FROM placed WHERE card IS NULL) "
+        f"SELECT {key}, count(*) AS n FROM every GROUP BY {key}"
+    )
+
+
+def row_refusals_sql(first: CellSet) -> str:
+    """Rows refused, by key, where rows are kept one by one."""
+    return f"SELECT {first.words[0]}, count(*) FROM rows WHERE {first.words[0]} < 0 GROUP BY {first.words[0]}"
+
+
+def row_strays_sql(sets: Sequence[CellSet]) -> str:
+    """As `strays_sql`, where rows are kept one by one: every set has its key in every row."""
+    return f"SELECT count(*) FROM rows WHERE {' OR '.join(f'{w} IS NULL' for each in sets for w in each.words)}"
 
 
 def refusals_sql(first: CellSet) -> str:

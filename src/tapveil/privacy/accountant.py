@@ -25,8 +25,9 @@ from tapveil.privacy.spectrum import NO_CELL, Spectrum
 
 Neighbours = Literal["replace", "add-remove"]
 
-MOST_BLOCKS = 3000
+MOST_BLOCKS = 600
 CLOSE_ENOUGH = 1e-10
+"""How far, in proportion, the bound may stay above a pattern that was found; ten times as far every 60 blocks."""
 _ROUNDED_UP = 1 + 1e-14
 """Covers the rounding of a few float operations on positive numbers."""
 _HAIR = 1e-14
@@ -69,9 +70,7 @@ def delta(tables: Sequence[ChangedCells], epsilon: float, exposure: Exposure = T
     return max(_Worst(kinds, epsilon).find() for kinds in _directions(tables, exposure))
 
 
-def exceeds(
-    tables: Sequence[ChangedCells], epsilon: float, target: float, exposure: Exposure = TRIP_REPLACED
-) -> bool:
+def exceeds(tables: Sequence[ChangedCells], epsilon: float, target: float, exposure: Exposure = TRIP_REPLACED) -> bool:
     """Whether δ at ε may be above `target`: as `delta`, but it stops as soon as it knows."""
     return any(_Worst(kinds, epsilon, enough=target).find() > target for kinds in _directions(tables, exposure))
 
@@ -106,12 +105,13 @@ class _Kind:
 
 def _directions(tables: Sequence[ChangedCells], exposure: Exposure) -> Iterator[list[_Kind]]:
     """Which cells change: a replacement does both; one added or removed unit does either."""
-    both = {"replace": [(True, False)], "add-remove": [(True,), (False,)]}[exposure.neighbours]
-    for sides in both:
+    both: dict[Neighbours, list[tuple[bool, ...]]] = {
+        "replace": [(True, False)],
+        "add-remove": [(True,), (False,)],
+    }
+    for sides in both[exposure.neighbours]:
         yield [
-            _Kind(
-                _ln_absent(cells.singleton), cells.left if left else cells.entered, times * exposure.cells, left
-            )
+            _Kind(_ln_absent(cells.singleton), cells.left if left else cells.entered, times * exposure.cells, left)
             for cells, times in Counter(tables).items()
             for left in sides
         ]
@@ -139,15 +139,16 @@ class _Worst:
         self._kinds, self._epsilon, self._enough = kinds, epsilon, enough
 
     def find(self) -> float:
-        """A bound for all patterns, and but for `CLOSE_ENOUGH` the least; or one that is at most `enough`."""
+        """A bound for all patterns, close to the least where that is quickly found; or one that is at most `enough`."""
         whole = tuple((0, kind.most_a) for kind in self._kinds)
         blocks = [(-self._bound(whole), whole)]
         reached = max(self._bound(tuple((low, low) for low in ends)) for ends in zip(*whole, strict=True))
-        for _ in range(MOST_BLOCKS):
+        for number in range(MOST_BLOCKS):
+            close = 1 + CLOSE_ENOUGH * 10 ** (number / 60)
             bound, block = blocks[0]
             widest = max(range(len(block)), key=lambda kind: block[kind][1] - block[kind][0])
             low, high = block[widest]
-            if low == high or -bound <= max(reached * (1 + CLOSE_ENOUGH), self._enough) or reached > self._enough > 0:
+            if low == high or -bound <= max(reached * close, self._enough) or reached > self._enough > 0:
                 break
             heappop(blocks)
             middle = (low + high) // 2

@@ -7,7 +7,7 @@ and a design that would exceed the total is never returned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
@@ -28,6 +28,7 @@ from tapveil.privacy.mechanisms import (
     StabilityHistogram,
 )
 from tapveil.privacy.noise import NoiseTable
+from tapveil.privacy.rational import float_below
 from tapveil.privacy.spectrum import Spectrum
 
 FINENESS = 1000
@@ -50,7 +51,7 @@ def calibrate(
         raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table: above it nothing is protected")
     shares = tuple(epsilon * weight / sum(weights) for weight in weights)
     if min(shares) < SMALLEST_EPSILON:
-        raise ValueError(f"every table must get an epsilon of at least {SMALLEST_EPSILON}")
+        raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON} for a table")
     if name == "dictionary":
         return tuple(Dictionary(_reasonable(share / exposure.changed), cut) for share in shares)
     if not len(weights) * SMALLEST_DELTA <= delta < 1:
@@ -116,7 +117,7 @@ class _Design:
 
     def _fits(self, width: Fraction, thresholds: Sequence[int]) -> bool:
         cells = [mechanism.cells for mechanism in self._mechanisms(width, thresholds)]
-        return not exceeds(cells, _float_below(self._epsilon), _float_below(self._delta), self._exposure)
+        return not exceeds(cells, float_below(self._epsilon), float_below(self._delta), self._exposure)
 
     def _mechanisms(self, width: Fraction, thresholds: Sequence[int]) -> list[Thresholded]:
         return [self._make(width / w, least) for w, least in zip(self._weights, thresholds, strict=True)]
@@ -197,8 +198,3 @@ def _threshold(table: NoiseTable, share: Fraction) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if table.tail(middle - 1) > share else (low, middle)
     return high
-
-
-def _float_below(x: Fraction) -> float:
-    rounded = float(x)
-    return rounded if Fraction(rounded) <= x else float(np.nextafter(rounded, 0))

@@ -1,23 +1,20 @@
-"""The (ε, δ) of a release: what one trip more, less or other can change, at most.
+"""The (ε, δ) that a release promises, and whether its mechanisms keep it.
 
-A replaced trip changes, in every table, at most two cells: the one it left and the one it went to, wherever those
-lie; a part is only a key column, so nothing is assumed about parts. All noises are independent, so the laws of the
-outputs are product measures and the losses of the changed cells add (NOTES §2). Hence "sequential over tables,
-parallel over parts" holds here as a theorem about cells, for both notions of neighbour.
+A promise is stated in exact numbers: one total, or the sum over the tables (basic composition, Theorem 2 of the paper).
+It is made only if `certified`: the accountant, from the integers of the noise tables, finds no more for any data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from math import ceil
 
-from tapveil.privacy.accountant import Neighbours
-from tapveil.privacy.mechanisms import StabilityHistogram
-from tapveil.privacy.rational import exp_below
-
-BOTH_NEIGHBOURS: tuple[Neighbours, ...] = ("replace", "add-remove")
+from tapveil.privacy import accountant
+from tapveil.privacy.accountant import Exposure
+from tapveil.privacy.mechanisms import Dictionary, Gaussian, Mechanism
+from tapveil.privacy.rational import float_below
 
 
 @dataclass(frozen=True)
@@ -30,42 +27,45 @@ class Loss:
     def __add__(self, other: Loss) -> Loss:
         return Loss(self.epsilon + other.epsilon, self.delta + other.delta)
 
-    def covers(self, other: Loss) -> bool:
-        """Whether a promise of this much also promises the other."""
-        return self.epsilon >= other.epsilon and self.delta >= other.delta
-
 
 NONE = Loss(Fraction(0), Fraction(0))
-
-
-def table_loss(mechanism: StabilityHistogram, neighbours: Neighbours) -> Loss:
-    """What is promised for one table: the paper's (ε, δ) for a replaced trip, half of each for one added or removed.
-
-    The promise is made only if the integers of the noise table keep it; otherwise ValueError.
-    """
-    share = 1 if neighbours == "replace" else Fraction(1, 2)
-    promise = Loss(mechanism.epsilon * share, mechanism.delta * share)
-    if not promise.covers(proven_loss(mechanism, neighbours)):
-        raise ValueError("the noise table is too coarse for these parameters: use a smaller epsilon or a larger delta")
-    return promise
-
-
-@lru_cache
-def proven_loss(mechanism: StabilityHistogram, neighbours: Neighbours) -> Loss:
-    """An upper bound for one table from the integers of its noise table; `table_loss` must cover it.
-
-    A changed cell is either c against c ± 1 with both positive, (ε/2, β), or a singleton that goes, (0, p), or one
-    that comes, (ε/2, (1 − e^(ε/2)(1 − p))₊), which is (ε/2, 0) unless p is large. A replacement has at most one
-    that goes and one that comes (NOTES §1), so adding all four bounds is enough in every case.
-    """
-    cells = 2 if neighbours == "replace" else 1
-    per_cell = mechanism.epsilon / 2
-    goes = mechanism.publish_probability(1)
-    comes = max(Fraction(0), 1 - exp_below(per_cell) * (1 - goes))
-    shifts = cells * mechanism.noise.shift_delta(per_cell)
-    return Loss(cells * per_cell, goes + comes + shifts)
 
 
 def compose(losses: Iterable[Loss]) -> Loss:
     """Sequential composition: the sums (basic composition, Theorem 2 of the paper)."""
     return sum(losses, start=NONE)
+
+
+def certified(mechanisms: Sequence[Mechanism], loss: Loss, exposure: Exposure) -> bool:
+    """Whether tables of these mechanisms together are (ε, δ)-private for a unit that changes so much."""
+    if all(isinstance(mechanism, Dictionary) for mechanism in mechanisms):
+        return _pure_epsilon(mechanisms, exposure) <= loss.epsilon
+    cells = [mechanism.cells for mechanism in mechanisms]
+    return not accountant.exceeds(cells, float_below(loss.epsilon), float_below(loss.delta), exposure)
+
+
+def _pure_epsilon(mechanisms: Sequence[Mechanism], exposure: Exposure) -> Fraction:
+    """The losses of all changed cells, each at its most: exact, for noise without an end has no δ."""
+    return sum((exposure.changed / mechanism.scale for mechanism in mechanisms), start=Fraction(0))
+
+
+def accounted_delta(mechanisms: Sequence[Mechanism], epsilon: Fraction, exposure: Exposure) -> float:
+    """The δ at ε by exact accounting, from above; 0 where pure noise makes it so."""
+    if certified(mechanisms, Loss(epsilon, Fraction(0)), exposure):
+        return 0.0
+    return accountant.delta([mechanism.cells for mechanism in mechanisms], float_below(epsilon), exposure)
+
+
+def in_other_notion(mechanisms: Sequence[Mechanism], loss: Loss, exposure: Exposure) -> Loss:
+    """What a promise for one notion of neighbours is worth in the other: at the same δ, half or twice the ε.
+
+    A replacement is one removal and one addition, so noise whose loss is bounded for each cell loses half or twice as
+    much. Gaussian noise does not scale so: its ε comes from the accountant, rounded up to thousandths.
+    """
+    factor = Fraction(2) if exposure.neighbours == "replace" else Fraction(1, 2)
+    scaled = Loss(loss.epsilon * factor, loss.delta)
+    gaussian = any(isinstance(mechanism, Gaussian) for mechanism in mechanisms)
+    if not gaussian and certified(mechanisms, scaled, exposure):
+        return scaled
+    epsilon = accountant.epsilon([mechanism.cells for mechanism in mechanisms], float_below(loss.delta), exposure)
+    return Loss(Fraction(ceil(epsilon * 1000), 1000), loss.delta)

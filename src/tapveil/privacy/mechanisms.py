@@ -127,7 +127,8 @@ class StabilityHistogram(Mechanism):
     noise_name = "Laplace, rounded after the threshold"
 
     def __post_init__(self) -> None:
-        _check(self.epsilon, self.delta, self.scale)
+        _check(self.epsilon, self.delta)
+        _check_width(self.scale)
 
     @property
     def scale(self) -> Fraction:
@@ -263,9 +264,7 @@ class Dictionary(_IntegerThreshold):
         shift = _endless_shift(self.cell_epsilon)
         return _integer_cells(Fraction(0), shift)
 
-    def draw_empty(
-        self, cells: int, random_bytes: RandomBytes
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def draw_empty(self, cells: int, random_bytes: RandomBytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Which of so many empty cells are published, in increasing order, and as what: the law of `draw` on zeros.
 
         Only the published ones are visited: their number is binomial, they are equally likely anywhere, and the value
@@ -296,9 +295,7 @@ def _gaussian_table(sigma: Fraction) -> NoiseTable:
 def _stability_cells(mechanism: StabilityHistogram) -> ChangedCells:
     cuts = (Fraction(-1, 2), mechanism._split)
     left, entered = (
-        spectrum.of_table(
-            mechanism.noise, 2 * shift, spectrum.rounded_laplace_losses(mechanism.scale, cuts, shift)
-        )
+        spectrum.of_table(mechanism.noise, 2 * shift, spectrum.rounded_laplace_losses(mechanism.scale, cuts, shift))
         for shift in (1, -1)
     )
     return ChangedCells(mechanism.publish_probability(1), left, entered)
@@ -326,13 +323,16 @@ def _integer_cells(singleton: Fraction, shift: spectrum.Spectrum) -> ChangedCell
     return ChangedCells(singleton, shift, shift)
 
 
-def _check(epsilon: Fraction, delta: Fraction, scale: Fraction) -> None:
+def _check(epsilon: Fraction, delta: Fraction) -> None:
     if not epsilon >= SMALLEST_EPSILON:
         raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON} for a table")
     if epsilon > LARGEST_EPSILON:
         raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table: above it nothing is protected")
     if not SMALLEST_DELTA <= delta < 1:
         raise ValueError("delta must be at least 1e-15 and below 1 for a table")
+
+
+def _check_width(scale: Fraction) -> None:
     if scale > WIDEST:
         raise ValueError(f"the noise would have scale {decimal_text(scale, 3)}: use a larger epsilon or fewer trips")
 

@@ -96,7 +96,7 @@ class NoiseTable:
 
     def _found(self, words: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
         """The step of each word. Words that share their upper bits mostly lie in one step; the others are searched."""
-        steps = self._guide[words >> np.uint64(64 - _GUIDE_BITS)]
+        steps: npt.NDArray[np.int64] = self._guide[words >> np.uint64(64 - _GUIDE_BITS)]
         unsure = np.flatnonzero(steps < 0)
         steps[unsure] = np.searchsorted(self._upper_edges, words[unsure], side="right")
         steps += self.first

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from math import nextafter
 
 DIGITS = 90
 _nearest = Context(prec=DIGITS)
@@ -41,6 +42,12 @@ def _above(increasing: Callable[[Decimal], Decimal], x: Fraction) -> Fraction:
 
 def _decimal(x: Fraction, rounding: Context) -> Decimal:
     return rounding.divide(Decimal(x.numerator), Decimal(x.denominator))
+
+
+def float_below(x: Fraction) -> float:
+    """The greatest float that is not above."""
+    nearest = float(x)
+    return nearest if Fraction(nearest) <= x else nextafter(nearest, 0)
 
 
 def decimal_text(x: Fraction, digits: int = 15, rounding: str = ROUND_HALF_EVEN) -> str:

@@ -34,8 +34,10 @@ GREATEST_LOSS = 700 * LOSS_UNIT
 """Beyond e^700 a loss is as good as infinite, and is counted as that."""
 NEGLIGIBLE = 1e-34
 """So much probability may be moved to a greater loss at either end, to keep spectra short."""
-MOST_SUMS = 2**20
-LONGEST_LATTICE = 2**15
+MOST_SUMS = 2**17
+LONGEST_LATTICE = 2**13
+SPREAD_LATTICE = 2**12
+"""So many steps where losses must be spread: what that adds to a loss is about an eighth of a step, squared."""
 _ULP = 2.0**-52
 _context = Context(prec=60)
 
@@ -138,7 +140,7 @@ def _common_step(a: Spectrum, b: Spectrum) -> int:
     """The lattice that both lie on, if it is not too fine; else one that is fine enough."""
     step = int(np.gcd.reduce(np.concatenate([np.diff(a.losses), np.diff(b.losses)])))
     span = int(max(a.losses[-1] - a.losses[0], b.losses[-1] - b.losses[0]))
-    return step if span // step <= LONGEST_LATTICE else -(-span // LONGEST_LATTICE)
+    return step if span // step <= LONGEST_LATTICE else -(-span // SPREAD_LATTICE)
 
 
 def _convolved(a: Spectrum, b: Spectrum, step: int) -> tuple[Ints, Floats]:

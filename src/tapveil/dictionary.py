@@ -1,0 +1,78 @@
+"""The dictionary: the public list of all cells that a table can have, occupied or not.
+
+It comes from what everyone may know (stops, a timetable, a calendar), never from the trips: a list made from the trips
+would tell which cells occur. One CSV file per table, a column for each key, a row for each cell, in the words in which
+cells are published.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from tapveil.coarsen import TimeBins
+from tapveil.errors import TripDataError, did_you_mean
+from tapveil.plan import Plan, Table
+from tapveil.trips import READABLE, UNKNOWN, read_date, read_time
+
+Spelling = Callable[[str], str | None]
+
+
+def read_dictionaries(plan: Plan) -> Mapping[str, pa.Table | None]:
+    """The list of each table, read and checked; None where the plan has none for it.
+
+    A column of text for each key of the table; a row for each cell, sorted, none twice.
+    """
+    return {table.name: _read(plan, table, table.cells) if table.cells else None for table in plan.table}
+
+
+def _read(plan: Plan, table: Table, name: str) -> pa.Table:
+    keys = plan.key_columns(table)
+    try:
+        with (plan.base / name).open(encoding="utf-8-sig", newline="") as file:
+            cells = sorted(set(_cells(plan, keys, Path(name).name, csv.DictReader(file, skipinitialspace=True))))
+    except FileNotFoundError:
+        raise TripDataError(
+            f"there is no list of cells {name} ([[table]] {table.name}; it starts from the plan)"
+        ) from None
+    except OSError as error:
+        raise TripDataError(f"the list of cells {name} cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise TripDataError(f"the list of cells {name} is not a CSV file in UTF-8") from None
+    if not cells:
+        raise TripDataError(f"the list of cells {name} has a header but no cells")
+    return pa.table(
+        {key: pa.array(values, pa.string()) for key, values in zip(keys, zip(*cells, strict=True), strict=True)}
+    )
+
+
+def _cells(plan: Plan, keys: tuple[str, ...], name: str, rows: csv.DictReader[str]) -> Iterator[tuple[str, ...]]:
+    rows.fieldnames = [column.strip() for column in rows.fieldnames or ()]
+    for key in keys:
+        if rows.fieldnames.count(key) != 1:
+            hint = did_you_mean(key, rows.fieldnames) if key not in rows.fieldnames else ""
+            raise TripDataError(f"the list of cells {name} needs one column `{key}`{hint}")
+    spellings = [_spelling(plan, key) for key in keys]
+    for row in rows:
+        cell = tuple(spell((row[key] or "").strip()) for key, spell in zip(keys, spellings, strict=True))
+        if None in cell:
+            key = keys[cell.index(None)]
+            kind = plan.source.kind(key)
+            raise TripDataError(
+                f"{name}, line {rows.line_num}: `{key}` cannot be read as a {kind}. What can be read: {READABLE[kind]}"
+            )
+        yield tuple(str(value) for value in cell)
+
+
+def _spelling(plan: Plan, key: str) -> Spelling:
+    """How a value of the list is spelt in what is published."""
+    kind = plan.source.kind(key)
+    if kind == "time":
+        bins = TimeBins(plan.coarsen.time_minutes)
+        return lambda text: None if (minute := read_time(text)) is None else bins.labels[bins.code(minute)]
+    if kind == "date" and plan.source.dates == "calendar":
+        return lambda text: read_date(text) or None
+    return lambda text: text or UNKNOWN
