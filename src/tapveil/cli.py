@@ -11,12 +11,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from tapveil import audit as auditing
 from tapveil import check as checking
 from tapveil import demo as demo_city
 from tapveil import plan as planning
@@ -149,6 +151,28 @@ def release(
     with _already_published(published.path):
         screen.show_release(out, plan, published)
         out.print(f"Rows that cannot be read were left out; only you can see how many: tapveil check {plan_file}")
+
+
+@app.command()
+def audit(
+    plan_file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[PLAN]", help="The plan to attack. Default: the opal preset.", show_default=False),
+    ] = None,
+    trials: Annotated[
+        int, typer.Option(min=1000, max=1_000_000, help="Equal cells per experiment.")
+    ] = auditing.DEFAULT_TRIALS,
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+) -> None:
+    """Attack the program as built, on made-up trips: is what it promises true? Reads none of your trips."""
+    attacked = Plan.read(plan_file) if plan_file else Plan.preset("opal")
+    findings = auditing.audit(attacked, trials=trials, progress=for_console(err))
+    if as_json:
+        typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+    else:
+        screen.show_audit(out, findings)
+    if any(finding.broken for finding in findings):
+        raise typer.Exit(1)
 
 
 @contextmanager

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from rich.console import Console
 
+from tapveil.audit import MISTAKEN, Finding
 from tapveil.bundle import Bundle
 from tapveil.check import DENSITY_AT, INTERNAL, Outlook, in_words
 from tapveil.plan import Plan
@@ -145,3 +147,18 @@ def show_release(console: Console, plan: Plan, published: Bundle) -> None:
     grid.show(console)
     console.print(f"\nSpent: {loss_in_words(plan.loss)}, for {UNIT_NAMES[plan.privacy.unit]}.")
     console.print(f"The folder is whole: {published.path}")
+
+
+def show_audit(console: Console, findings: Sequence[Finding]) -> None:
+    """What was tried, what came of it, and what is allowed."""
+    grid = _Grid("tried", "table", "observed", "allowed", "")
+    for finding in findings:
+        grid.add(finding.check, finding.table, finding.observed, finding.allowed, "BROKEN" if finding.broken else "ok")
+    grid.show(console)
+    broken = sum(finding.broken for finding in findings)
+    if broken:
+        console.print(f"\n{broken} of {len(findings)} bounds are broken: do not publish with this program.")
+    else:
+        console.print(
+            f"\nAll {len(findings)} bounds hold (a sound program fails this once in {1 / MISTAKEN:,.0f} audits)."
+        )

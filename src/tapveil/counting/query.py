@@ -256,9 +256,11 @@ def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, r
     kept follows from that card's rows alone. Codes would not do: they move when any other row brings a new label.
     """
     keys = _keys_sql(columns, sets, _no_card_sql(card, reasons) if card.refuses else "")
-    values = ", ".join(f"coalesce(CAST(trips.{quoted(column.name)} AS VARCHAR), '')" for column in columns)
+    # Each with its length before it: values run together would let two different rows have the same lot.
+    texts = [f"coalesce(CAST(trips.{quoted(column.name)} AS VARCHAR), '')" for column in columns]
+    values = ", ".join(f"length({text}), ':', {text}" for text in [f"coalesce(trips.{CARD_TEXT}, '')", *texts])
     day = next((_code_sql(column) for column in columns if column.name == "date"), "0")
-    lot = f"md5(concat_ws('/', trips.{CARD_TEXT}, {values}))"
+    lot = f"md5(concat({values}))"
     joins = " ".join(_join_sql(column) for column in columns if not column.arithmetic)
     return f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {lot} AS lot, {keys} FROM trips {joins}"
 

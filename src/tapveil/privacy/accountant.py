@@ -25,9 +25,9 @@ from tapveil.privacy.spectrum import NO_CELL, Spectrum
 
 Neighbours = Literal["replace", "add-remove"]
 
-MOST_BLOCKS = 600
+MOST_BLOCKS = 200
 CLOSE_ENOUGH = 1e-10
-"""How far, in proportion, the bound may stay above a pattern that was found; ten times as far every 60 blocks."""
+"""How far, in proportion, the bound may stay above a pattern that was found; ten times as far every 20 blocks."""
 _ROUNDED_UP = 1 + 1e-14
 """Covers the rounding of a few float operations on positive numbers."""
 _HAIR = 1e-14
@@ -144,7 +144,7 @@ class _Worst:
         blocks = [(-self._bound(whole), whole)]
         reached = max(self._bound(tuple((low, low) for low in ends)) for ends in zip(*whole, strict=True))
         for number in range(MOST_BLOCKS):
-            close = 1 + CLOSE_ENOUGH * 10 ** (number / 60)
+            close = 1 + CLOSE_ENOUGH * 10 ** (number / 20)
             bound, block = blocks[0]
             widest = max(range(len(block)), key=lambda kind: block[kind][1] - block[kind][0])
             low, high = block[widest]
@@ -197,6 +197,7 @@ def _together(spectra: tuple[Spectrum, ...]) -> Spectrum:
 def of_releases(releases: Iterable[tuple[Sequence[ChangedCells], int]]) -> list[ChangedCells]:
     """Several releases of the same units as one: each table, as often as a unit changes cells of it there.
 
-    The result is accounted for with `Exposure(neighbours)`, one cell of each.
+    The result is accounted for with `Exposure(neighbours)`, one cell of each. It holds for releases that were planned
+    without looking at each other's output; where a later plan depends on an earlier release, add up (ε, δ) instead.
     """
     return [cells for tables, number in releases for cells in tables for _ in range(number)]

@@ -82,6 +82,8 @@ class NoiseTable:
     def sample(self, size: int, random_bytes: RandomBytes, at_least: int | None = None) -> npt.NDArray[np.int64]:
         """Independent draws, in steps; each given that it is `at_least` so much. Looks at nothing but random bytes."""
         start = self.first if at_least is None else max(self.first, at_least)
+        if self.goes_on and at_least is not None and at_least <= self.first:
+            raise ValueError("a law without an end can be cut inside its table or above it only")
         if start > self.last:  # far out the law has no memory: it is as if it had got this far
             steps = np.full(size, start, dtype=np.int64)
         else:
