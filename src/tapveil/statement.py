@@ -124,7 +124,8 @@ def _whole_card(plan: Plan, trips: int) -> dict[str, Any]:
     """
     delta = plan.loss.delta * trips
     cells = [mechanism.cells for mechanism in plan.mechanisms.values()]
-    bound = epsilon(cells, float_below(delta), Exposure("add-remove", trips)) if delta else float("inf")
+    whole = Exposure("add-remove", trips)
+    bound = epsilon(cells, float_below(delta), whole, precision=1e-4) if delta else float("inf")
     pure = plan.loss_for("add-remove").epsilon * trips
     return {
         "trips": trips,

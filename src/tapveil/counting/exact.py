@@ -33,12 +33,12 @@ class ExactTable:
     def places_in(self, cells: pa.Table) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Which rows of a list of cells occur here, in increasing order, and which cells of ours they are."""
         wanted = {name: pc.index_in(cells.column(name), pa.array(labels)) for name, labels in self.labels.items()}
-        listed = pa.table({**wanted, "place": np.arange(len(cells))})
+        listed = pa.table({**wanted, "#place": np.arange(len(cells))})
         codes = self.packing.unpack(self.words)
         ours = {name: pa.array(code, pa.int32()) for name, code in codes.items()}
-        occurring = pa.table({**ours, "cell": np.arange(len(self.words[0]))})
-        found = listed.join(occurring, keys=list(wanted), join_type="inner").sort_by("place")
-        return found.column("place").to_numpy().astype(np.intp), found.column("cell").to_numpy().astype(np.intp)
+        occurring = pa.table({**ours, "#cell": np.arange(len(self.words[0]))})
+        found = listed.join(occurring, keys=list(wanted), join_type="inner").sort_by("#place")
+        return found.column("#place").to_numpy().astype(np.intp), found.column("#cell").to_numpy().astype(np.intp)
 
     def label_codes(self, chosen: npt.NDArray[np.intp]) -> dict[str, npt.NDArray[np.int64]]:
         """For some cells, the position of each column's label in `labels`."""

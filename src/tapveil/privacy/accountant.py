@@ -75,14 +75,19 @@ def exceeds(tables: Sequence[ChangedCells], epsilon: float, target: float, expos
     return any(_Worst(kinds, epsilon, enough=target).find() > target for kinds in _directions(tables, exposure))
 
 
-def epsilon(tables: Sequence[ChangedCells], target: float, exposure: Exposure = TRIP_REPLACED) -> float:
-    """A certified upper bound of the ε at which δ is at most `target`; infinite where no ε is enough."""
+def epsilon(
+    tables: Sequence[ChangedCells], target: float, exposure: Exposure = TRIP_REPLACED, precision: float = 1e-12
+) -> float:
+    """A certified upper bound of the ε at which δ is at most `target`; infinite where no ε is enough.
+
+    `precision` says how far above the least such ε it may be, in proportion where that is above 1.
+    """
     low, high = 0.0, 1.0
     while exceeds(tables, high, target, exposure):
         low, high = high, 2 * high
         if high > 1000:
             return inf
-    while high - low > 1e-12 * high:
+    while high - low > precision * max(high, 1):
         middle = (low + high) / 2
         low, high = (middle, high) if exceeds(tables, middle, target, exposure) else (low, middle)
     return high

@@ -99,13 +99,17 @@ class Spectrum:
         longer, shorter = (self, other) if len(self.losses) >= len(other.losses) else (other, self)
         # δ falls as ε grows: ε moved down by more than rounding can add to a difference of losses gives an upper bound.
         hair = 8 * _ULP * (abs(epsilon) + longer._greatest + shorter._greatest)
-        rest = epsilon - hair - _as_float(shorter.losses)
-        index = np.searchsorted(_as_float(longer.losses), rest, side="right")
+        rest = epsilon - hair - shorter._floats
+        index = np.searchsorted(longer._floats, rest, side="right")
         above, shrunk = longer._tails
         margin = (len(longer.losses) + 8) * _ULP
         excess = above[index] * (1 + margin) - np.exp(np.minimum(rest, 700)) * shrunk[index] * (1 - margin)
         total = float(np.dot(shorter.masses, np.maximum(excess, 0))) * (1 + (len(rest) + 8) * _ULP)
         return min(1.0, total + (self.infinite + other.infinite) * (1 + _ULP))
+
+    @cached_property
+    def _floats(self) -> Floats:
+        return self.losses / LOSS_UNIT
 
     @property
     def _greatest(self) -> float:
@@ -114,15 +118,11 @@ class Spectrum:
     @cached_property
     def _tails(self) -> tuple[Floats, Floats]:
         """From each position on: the sum of the masses, and of the masses times e^(−loss)."""
-        shrunk = self.masses * np.exp(-_as_float(self.losses))
+        shrunk = self.masses * np.exp(-self._floats)
         return (
             np.append(np.cumsum(self.masses[::-1])[::-1], 0.0),
             np.append(np.cumsum(shrunk[::-1])[::-1], 0.0),
         )
-
-
-def _as_float(losses: Ints) -> Floats:
-    return losses / LOSS_UNIT
 
 
 NO_CELL = Spectrum(np.zeros(1, np.int64), np.ones(1))

@@ -1,0 +1,222 @@
+"""The audit passes the real thing and catches every planted fault, each on its own."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from tapveil import publication, veil
+from tapveil.audit import audit
+from tapveil.cli import app
+from tapveil.counting import query
+from tapveil.plan import Plan
+from tapveil.privacy import mechanisms
+from tapveil.privacy.mechanisms import StabilityHistogram
+from tapveil.privacy.noise import NoiseTable, rounded_laplace
+from tests.conftest import opal_text
+
+Patch = pytest.MonkeyPatch
+TOTAL = {
+    "epsilon = 1\n": "weight = 1\n",
+    "epsilon = 2\n": "weight = 2\n",
+    'delta = "1/8000000"\n': "",
+}
+
+
+def plan_of(mechanism: str, unit: str = "trip", neighbours: str = "replace", bounds: str = "") -> Plan:
+    card = {'mode = "mode"': 'card = "card_id"\nmode = "mode"'} if unit != "trip" else {}
+    privacy = f'mechanism = "{mechanism}"\nepsilon = 8\ndelta = 7.5e-7\n{bounds}'
+    changes = {
+        **TOTAL,
+        **card,
+        'mechanism = "sbh"': privacy,
+        'unit = "trip"': f'unit = "{unit}"',
+        'neighbours = "replace"': f'neighbours = "{neighbours}"',
+    }
+    return Plan.parse(opal_text(**changes))
+
+
+BY_DAY = 'trips_per_day = 2\nwithout_card = "refuse"'
+BY_CARD = 'trips_per_card = 3\nwithout_card = "own-unit"'
+OPAL = Plan.preset("opal")
+
+
+def broken(plan: Plan = OPAL, trials: int = 20_000) -> list[str]:
+    return [finding.check for finding in audit(plan, trials=trials) if finding.broken]
+
+
+def seeded(seed: int) -> Callable[[int], bytes]:
+    return np.random.default_rng(seed).bytes
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        OPAL,
+        plan_of("laplace"),
+        plan_of("gaussian"),
+        plan_of("gaussian", neighbours="add-remove"),
+        plan_of("sbh", "card-day", "add-remove", BY_DAY),
+        plan_of("laplace", "card", "replace", BY_CARD),
+        plan_of("gaussian", "card", "add-remove", BY_CARD),
+    ],
+    ids=["opal", "laplace", "gaussian", "gaussian added", "sbh card-day", "laplace card", "gaussian card"],
+)
+def test_the_real_thing_passes(plan: Plan) -> None:
+    assert broken(plan, trials=8_000) == []
+
+
+def test_a_dictionary_passes() -> None:
+    changes = {'mechanism = "sbh"': 'mechanism = "dictionary"', 'delta = "1/8000000"\n': 'cells = "cells.csv"\n'}
+    assert broken(Plan.parse(opal_text(**changes)), trials=8_000) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_it_passes_with_any_seed(seed: int, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(os, "urandom", seeded(seed))
+    assert broken(trials=8_000) == []
+
+
+@pytest.mark.slow
+def test_it_passes_a_hundred_times_of_a_hundred(monkeypatch: Patch) -> None:
+    failed = {}
+    for seed in range(100):
+        monkeypatch.setattr(os, "urandom", seeded(1000 + seed))
+        failed[seed] = broken()
+    assert {seed: checks for seed, checks in failed.items() if checks} == {}
+
+
+# --- planted faults -------------------------------------------------------------------------------------------------
+
+
+def rescaled(factor: Fraction) -> property:
+    return property(lambda self: rounded_laplace(self.scale * factor, self._split))
+
+
+def test_scale_halved(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(StabilityHistogram, "noise", rescaled(Fraction(1, 2)))
+    found = broken()
+    assert any("elsewhere: epsilon" in check for check in found)  # a breach of privacy, not only of the law
+    assert any("the law" in check for check in found)
+
+
+def test_scale_halved_and_stated_so(monkeypatch: Patch) -> None:
+    """Not only the noise but the scale itself: what is stated and drawn agree, and both break the promise."""
+    real = mechanisms.StabilityHistogram.scale.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(StabilityHistogram, "scale", property(lambda self: real(self) / 2))
+    assert any("delta at epsilon" in check or "elsewhere: epsilon" in check for check in broken())
+
+
+def test_scale_a_tenth_too_small(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(StabilityHistogram, "noise", rescaled(Fraction(10, 11)))
+    assert any("the law" in check for check in broken())
+
+
+def test_threshold_absent(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(StabilityHistogram, "_cut", property(lambda self: -(10**6)))
+    assert any("a trip of its own" in check for check in broken())
+
+
+def test_missing_plus_one(monkeypatch: Patch) -> None:
+    real = mechanisms._stability_threshold
+    monkeypatch.setattr(mechanisms, "_stability_threshold", lambda scale, delta: real(scale, delta) - 1)
+    assert any("cells of 1 appear" in check for check in broken())
+
+
+def test_round_before_threshold(monkeypatch: Patch) -> None:
+    """A value whose cell the threshold cuts is then published whole, or not at all."""
+    monkeypatch.setattr(StabilityHistogram, "_cut", property(lambda self: 2 * self.smallest_published))
+    assert any("the law" in check for check in broken())
+
+
+def test_rows_in_the_order_of_first_appearance(monkeypatch: Patch) -> None:
+    real = veil.draw
+
+    def unsorted(*arguments: Any) -> Any:
+        published = real(*arguments)
+        order = np.argsort([hash(place) for place in published.cells.column("place").to_pylist()])
+        return type(published)(published.table, published.fields, published.cells.take(pa.array(order)))
+
+    monkeypatch.setattr(publication.veil, "draw", unsorted)
+    assert "rows are in the order of their keys" in broken(trials=2_000)
+
+
+def test_seed_reused_between_tables(monkeypatch: Patch) -> None:
+    real = veil.draw
+
+    def same_seed(*arguments: Any) -> Any:
+        return real(*arguments[:-1], seeded(1))
+
+    monkeypatch.setattr(publication.veil, "draw", same_seed)
+    assert {"random bytes taken", "two releases differ"} <= set(broken(trials=2_000))
+
+
+def test_float_noise(monkeypatch: Patch) -> None:
+    """Textbook inverse Laplace on doubles, rounded: nothing that statistics could see, but not the integers."""
+
+    def sample(
+        self: NoiseTable, size: int, random_bytes: Callable[[int], bytes], at_least: int | None = None
+    ) -> npt.NDArray[np.int64]:
+        words = np.frombuffer(random_bytes(8 * size), dtype=np.uint64)
+        uniform = (words >> np.uint64(11)) * 2.0**-53 - 0.5
+        edges = np.array(self._upper_edges, dtype=np.float64) * 2.0**-64 - 0.5
+        return self.first + np.searchsorted(edges, uniform, side="right").astype(np.int64)
+
+    monkeypatch.setattr(NoiseTable, "sample", sample)
+    assert any("edges of the noise table" in check for check in broken(trials=2_000))
+
+
+def test_a_trip_counted_in_two_parts(monkeypatch: Patch) -> None:
+    real = query.trips_sql
+
+    def twice(*arguments: Any) -> str:
+        trips = real(*arguments)
+        other = f"SELECT * REPLACE (CASE WHEN part = 'east' THEN 'west' ELSE 'east' END AS part) FROM ({trips})"
+        return f"{trips} UNION ALL {other}"
+
+    monkeypatch.setattr(query, "trips_sql", twice)
+    assert any("cells that no trip is in" in check for check in broken(trials=2_000))
+
+
+@pytest.mark.parametrize("unit", ["card-day", "card"])
+def test_contribution_bound_not_applied(unit: str, monkeypatch: Patch) -> None:
+    def unbounded(plan: Plan, sets: Any) -> str:
+        words = ", ".join(word for cell_set in sets for word in cell_set.words)
+        return f"SELECT card, day, {words} FROM rows"
+
+    monkeypatch.setattr(query, "kept_sql", unbounded)
+    plan = plan_of("gaussian", unit, "add-remove", BY_DAY if unit == "card-day" else BY_CARD)
+    assert any("contributions are bounded" in check for check in broken(plan, trials=8_000))
+
+
+def test_a_card_counted_twice_in_a_cell(monkeypatch: Patch) -> None:
+    real = query.units_sql
+    monkeypatch.setattr(query, "units_sql", lambda *given: real(*given).replace("SELECT DISTINCT", "SELECT"))
+    plan = plan_of("gaussian", "card", "add-remove", BY_CARD)
+    assert any("contributions are bounded" in check for check in broken(plan, trials=8_000))
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_a_table_and_exits_0() -> None:
+    result = CliRunner().invoke(app, ["audit", "--trials", "2000"])
+    assert result.exit_code == 0
+    assert "one trip elsewhere: epsilon" in result.output
+    assert "bounds hold" in result.output
+
+
+def test_the_command_exits_1_when_a_bound_is_broken(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(StabilityHistogram, "_cut", property(lambda self: -(10**6)))
+    result = CliRunner().invoke(app, ["audit", "--trials", "2000", "--json"])
+    assert result.exit_code == 1
+    assert any(finding["broken"] for finding in json.loads(result.stdout))

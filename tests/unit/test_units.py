@@ -1,0 +1,349 @@
+"""Units of protection: contributions are bounded, and what one unit changes is what the accounting says."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tempfile
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tapveil import check, release
+from tapveil.errors import PlanError, TripDataError
+from tapveil.plan import Plan
+from tapveil.privacy.accountant import Exposure
+from tapveil.privacy.mechanisms import Dictionary
+from tests.conftest import write_csv
+from tests.property.test_counting import cells, exact
+
+Row = tuple[str, str, str, str]
+"""Card, day, hour, stop."""
+Tables = dict[str, Counter[tuple[str, ...]]]
+
+PLAN = """
+[release]
+name = "units"
+title = "Units"
+partition = ["date"]
+[source]
+path = "trips.csv"
+max_refused = 1
+[source.columns]
+card = "card"
+date = "day"
+tap_on_time = "hour"
+tap_on_location = "stop"
+[privacy]
+unit = "{unit}"
+neighbours = "{neighbours}"
+mechanism = "{mechanism}"
+epsilon = 8
+delta = 1e-6
+{bounds}
+[[table]]
+name = "time"
+columns = ["tap_on_time"]
+[[table]]
+name = "place"
+columns = ["tap_on_location"]
+[[table]]
+name = "both"
+columns = ["tap_on_time", "tap_on_location"]
+weight = 2
+"""
+
+
+def plan_text(
+    unit: str, bounds: str = "", without: str = "refuse", neighbours: str = "add-remove", mechanism: str = "gaussian"
+) -> str:
+    without = f'without_card = "{without}"\n' if unit != "trip" else ""
+    return PLAN.format(unit=unit, neighbours=neighbours, mechanism=mechanism, bounds=without + bounds)
+
+
+def count(folder: Path, text: str, rows: list[Row]) -> Tables:
+    write_csv(folder / "trips.csv", rows, ("card", "day", "hour", "stop"))
+    counted = exact(Plan.parse(text, base=folder))
+    return {name: cells(table) for name, table in counted.tables.items()}
+
+
+CARDS = st.sampled_from(["1", "2", "3", "4", " 2 "])
+DAYS = st.sampled_from(["2025-03-03", "2025-03-04"])
+HOURS = st.sampled_from(["07:00", "08:00", "09:00", "10:00"])
+STOPS = st.sampled_from(["Ash", "Oak", "Elm", "A/B", "B"])
+ROWS = st.lists(st.tuples(CARDS, DAYS, HOURS, STOPS), min_size=1, max_size=40)
+NEW_STOPS = st.lists(st.tuples(DAYS, HOURS, st.sampled_from(["Aaa", "Zzz", "Ash", "Kai"])), min_size=1, max_size=12)
+
+
+def changed(one: Tables, other: Tables) -> tuple[int, int]:
+    """The most cells of a table that differ, and by how much at most."""
+    differences = [
+        {cell: abs(one[name][cell] - other[name][cell]) for cell in {*one[name], *other[name]}} for name in one
+    ]
+    number = max(sum(d > 0 for d in table.values()) for table in differences)
+    return number, max((d for table in differences for d in table.values()), default=0)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=ROWS, trace=NEW_STOPS, most=st.integers(1, 4), per_day=st.sampled_from([None, 1, 2]))
+def test_a_card_changes_as_many_cells_as_it_may_each_by_one(
+    rows: list[Row], trace: list[tuple[str, str, str]], most: int, per_day: int | None
+) -> None:
+    """Also when it brings stops that nobody else has: what is kept of the other cards must not move."""
+    bounds = f"trips_per_card = {most}" + (f"\ntrips_per_day = {per_day}" if per_day else "")
+    with tempfile.TemporaryDirectory() as name:
+        without = count(Path(name), plan_text("card", bounds), rows)
+        added = count(Path(name), plan_text("card", bounds), [*rows, *(("new", *trip) for trip in trace)])
+    number, by = changed(without, added)
+    assert number <= most
+    assert by <= 1
+    assert number >= 1
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=ROWS, trace=NEW_STOPS, most=st.integers(1, 3))
+def test_a_cards_day_changes_as_many_cells_as_it_may_each_by_one(
+    rows: list[Row], trace: list[tuple[str, str, str]], most: int
+) -> None:
+    """The card has other days, too: they must not move."""
+    others = [("new", "2025-03-09", hour, stop) for _, hour, stop in trace]
+    day = [("new", "2025-03-08", hour, stop) for _, hour, stop in trace]
+    text = plan_text("card-day", f"trips_per_day = {most}")
+    with tempfile.TemporaryDirectory() as name:
+        without = count(Path(name), text, [*rows, *others])
+        added = count(Path(name), text, [*rows, *others, *day])
+    number, by = changed(without, added)
+    assert 1 <= number <= most
+    assert by <= 1
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=ROWS, data=st.data())
+def test_what_is_kept_does_not_depend_on_the_order_of_the_rows(rows: list[Row], data: st.DataObject) -> None:
+    text = plan_text("card", "trips_per_card = 2")
+    with tempfile.TemporaryDirectory() as name:
+        assert count(Path(name), text, rows) == count(Path(name), text, data.draw(st.permutations(rows)))
+
+
+def test_a_unit_counts_once_in_a_cell(tmp_path: Path) -> None:
+    rows = [("1", "2025-03-03", "07:00", "Ash")] * 3 + [("2", "2025-03-03", "07:00", "Ash")]
+    tables = count(tmp_path, plan_text("card", "trips_per_card = 10"), rows)
+    assert tables["both"] == {("2025-03-03", "07:00", "Ash"): 2}
+    assert count(tmp_path, plan_text("trip"), rows)["both"] == {("2025-03-03", "07:00", "Ash"): 4}
+
+
+def test_a_card_is_a_card_on_another_day_and_two_units_by_the_day(tmp_path: Path) -> None:
+    rows = [("1", day, "07:00", "Ash") for day in ("2025-03-03", "2025-03-04")]
+    text = plan_text("card", "trips_per_card = 10").replace('["date"]', "[]")
+    assert count(tmp_path, text, rows)["both"] == {("07:00", "Ash"): 1}
+    text = plan_text("card-day", "trips_per_day = 10").replace('["date"]', "[]")
+    assert count(tmp_path, text, rows)["both"] == {("07:00", "Ash"): 2}
+
+
+def test_rows_without_a_card(tmp_path: Path) -> None:
+    rows = [
+        ("", "2025-03-03", "07:00", "Ash"),
+        (" ", "2025-03-03", "07:00", "Ash"),
+        ("1", "2025-03-03", "07:00", "Ash"),
+    ]
+    cell = ("2025-03-03", "07:00", "Ash")
+    assert count(tmp_path, plan_text("card", "trips_per_card = 1", "own-unit"), rows)["both"][cell] == 3
+    assert count(tmp_path, plan_text("card", "trips_per_card = 1", "refuse"), rows)["both"][cell] == 1
+    refused = exact(Plan.parse(plan_text("card", "trips_per_card = 1", "refuse"), base=tmp_path)).refusals
+    assert dict(refused.by_reason) == {"card is missing": 2}
+    assert refused.rows == 3
+
+
+def test_a_card_is_its_spelling_without_blanks_and_decimals(tmp_path: Path) -> None:
+    """The same card as text, with blanks, and as a number that passed through a float."""
+    text = plan_text("card", "trips_per_card = 1").replace("trips.csv", "*.parquet")
+    day = {"day": ["2025-03-03"] * 2, "hour": ["07:00", "08:00"], "stop": ["Ash", "Oak"]}
+    for name, column in {"a": pa.array([" 12 ", "12"]), "b": pa.array([12.0, 12.0])}.items():
+        pq.write_table(pa.table({"card": column, **day}), tmp_path / f"{name}.parquet")
+    counted = exact(Plan.parse(text, base=tmp_path))
+    assert sum(cells(counted.tables["both"]).values()) == 1
+    assert counted.left_out == 3
+
+
+def test_the_holder_sees_what_was_left_out(tmp_path: Path) -> None:
+    rows = [("1", "2025-03-03", f"{hour:02d}:00", "Ash") for hour in range(10)]
+    write_csv(tmp_path / "trips.csv", rows, ("card", "day", "hour", "stop"))
+    outlook = check.outlook(Plan.parse(plan_text("card", "trips_per_card = 3"), base=tmp_path))
+    assert outlook.left_out == 7
+    assert outlook.as_json()["trips_beyond_bounds"] == 7
+
+
+def test_sensitivity_follows_from_the_plan() -> None:
+    assert Plan.parse(plan_text("trip")).exposure == Exposure("add-remove", 1)
+    assert Plan.parse(plan_text("card-day", "trips_per_day = 4")).exposure == Exposure("add-remove", 4)
+    plan = Plan.parse(plan_text("card", "trips_per_card = 30\ntrips_per_day = 4", neighbours="replace"))
+    assert plan.exposure == Exposure("replace", 30)
+    assert plan.exposure.changed == 60
+
+
+MISTAKES = {
+    "no bound for a card": ("card", "", "[privacy] trips_per_card: unit"),
+    "no bound for a day": ("card-day", "", "[privacy] trips_per_day: unit"),
+    "a cap over days": ("card-day", "trips_per_day = 2\ntrips_per_card = 9", "must not depend on each other"),
+    "a bound for a trip": ("trip", "trips_per_day = 2", "a trip is one by itself"),
+    "none at all": ("card", "trips_per_card = 0", "`trips_per_card`"),
+    "a cut": ("trip", "cut = 3", '[privacy] cut: is for mechanism = "dictionary"'),
+}
+
+
+@pytest.mark.parametrize(("unit", "bounds", "message"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_unit_that_cannot_be_kept_is_refused(unit: str, bounds: str, message: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        Plan.parse(plan_text(unit, bounds))
+    assert message in str(caught.value)
+
+
+def test_a_card_unit_needs_the_card_column() -> None:
+    text = plan_text("card", "trips_per_card = 2").replace('card = "card"\n', "")
+    with pytest.raises(PlanError, match="needs a column `card`"):
+        Plan.parse(text)
+    with pytest.raises(PlanError, match="without_card"):
+        Plan.parse(plan_text("card", "trips_per_card = 2").replace('without_card = "refuse"\n', ""))
+
+
+def test_a_total_and_weights_go_together() -> None:
+    with pytest.raises(PlanError, match="give this table a weight instead"):
+        Plan.parse(plan_text("trip").replace("weight = 2", "epsilon = 2"))
+    with pytest.raises(PlanError, match="a weight shares a total"):
+        Plan.parse(plan_text("trip").replace("epsilon = 8\ndelta = 1e-6\n", ""))
+    with pytest.raises(PlanError, match="delta is missing"):
+        Plan.parse(plan_text("trip").replace("delta = 1e-6\n", ""))
+
+
+def test_a_release_of_cards_says_so(tmp_path: Path) -> None:
+    rows = [(str(card), "2025-03-03", "07:00", "Ash") for card in range(200)]
+    write_csv(tmp_path / "trips.csv", rows, ("card", "day", "hour", "stop"))
+    release(Plan.parse(plan_text("card", "trips_per_card = 2", "own-unit"), base=tmp_path), tmp_path / "out")
+    stated = json.loads((tmp_path / "out" / "privacy.json").read_text())
+    assert stated["unit"] == "card"
+    assert stated["bounds"] == {"cells_per_table": 2, "trips_per_card": 2, "without_card": "own-unit"}
+    assert stated["guarantees"][1]["meaning"] == "all trips of any one card added or left out"
+    readme = (tmp_path / "out" / "README.md").read_text()
+    assert "cards, each once per cell" in readme
+    assert "at most 2 trips are counted" in readme
+    with (tmp_path / "out" / "data" / "both.csv").open() as file:
+        (published,) = csv.DictReader(file)
+    assert abs(int(published["count"]) - 200) < 40
+
+
+def test_a_trip_plan_shows_what_it_means_for_a_card() -> None:
+    cards = {card["trips"]: card for card in statement_cost()["whole_cards"]}
+    assert list(cards) == [2, 10, 28, 40]
+    assert cards[2]["epsilon"] == pytest.approx(7.94, abs=0.01)
+    assert cards[40]["epsilon"] > cards[28]["epsilon"] > cards[10]["epsilon"] > 20
+    assert cards[40]["delta"] == pytest.approx(40 * 7.5e-7)
+
+
+def statement_cost() -> dict[str, object]:
+    from tapveil.statement import cost
+
+    return cost(Plan.preset("opal"))  # type: ignore[no-any-return]
+
+
+# --- dictionaries ---------------------------------------------------------------------------------------------------
+
+LISTED = """
+[release]
+name = "listed"
+title = "Listed"
+partition = []
+[source]
+path = "trips.csv"
+[source.columns]
+tap_on_time = "hour"
+tap_on_location = "stop"
+[privacy]
+unit = "trip"
+neighbours = "replace"
+mechanism = "dictionary"
+cut = {cut}
+[[table]]
+name = "both"
+columns = ["tap_on_time", "tap_on_location"]
+epsilon = 2
+cells = "cells.csv"
+"""
+
+
+def listed_plan(folder: Path, cut: int = 1, stops: int = 50) -> Plan:
+    write_csv(folder / "trips.csv", [("7:05", "s1")] * 300 + [("07:00", "elsewhere")] * 300, ("hour", "stop"))
+    write_csv(
+        folder / "cells.csv",
+        [(f"s{stop}", hour) for stop in range(stops) for hour in ("7:00", "08:00")],
+        ("tap_on_location", "tap_on_time"),
+    )
+    return Plan.parse(LISTED.format(cut=cut), base=folder)
+
+
+def published(folder: Path, plan: Plan) -> dict[tuple[str, str], int]:
+    release(plan, folder / "out")
+    with (folder / "out" / "data" / "both.csv").open() as file:
+        return {(row["tap_on_time"], row["tap_on_location"]): int(row["count"]) for row in csv.DictReader(file)}
+
+
+def test_a_dictionary_has_noise_on_every_listed_cell_and_on_no_other(tmp_path: Path) -> None:
+    plan = listed_plan(tmp_path)
+    assert plan.mechanisms["both"] == Dictionary(Fraction(1), 1)
+    assert plan.loss.delta == 0
+    found = published(tmp_path, plan)
+    assert abs(found["07:00", "s1"] - 300) < 50
+    assert ("07:00", "elsewhere") not in found  # it is not on the list
+    assert 5 < len(found) < 60  # 99 empty cells, 27 % of them printed
+    assert min(found.values()) == 1
+    assert list(found) == sorted(found)
+    assert json.loads((tmp_path / "out" / "privacy.json").read_text())["delta"] == 0
+
+
+def test_a_cut_is_public_and_costs_nothing(tmp_path: Path) -> None:
+    plan = listed_plan(tmp_path, cut=30)
+    assert plan.loss == listed_plan(tmp_path).loss
+    assert set(published(tmp_path, plan)) == {("07:00", "s1")}
+
+
+def test_a_long_list_is_drawn_sparsely_with_the_same_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tapveil.veil.LONG_LIST", 10)
+    found = published(tmp_path, listed_plan(tmp_path, stops=5000))
+    assert abs(found["07:00", "s1"] - 300) < 50
+    assert list(found) == sorted(found)
+    empty = [count for cell, count in found.items() if cell != ("07:00", "s1")]
+    q = 0.36787944117144233
+    assert abs(len(empty) - 9999 * q / (1 + q)) < 6 * 45
+    assert abs(empty.count(1) / len(empty) - (1 - q)) < 6 * 0.0093
+
+
+def test_the_holder_sees_what_the_list_leaves_out(tmp_path: Path) -> None:
+    (note,) = check.outlook(listed_plan(tmp_path)).notes
+    assert "of 100 listed cells 99 are empty" in note
+    assert "300 trips or cards are in cells that are not listed" in note
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "needs one column `tap_on_time`"),
+        ("tap_on_time,tap_on_location\n", "has a header but no cells"),
+        ("tap_on_time,tap_on_location\nsoon,s1\n", "line 2: `tap_on_time` cannot be read as a time"),
+        ("tap_on_tim,tap_on_location\n07:00,s1\n", "did you mean `tap_on_tim`"),
+    ],
+)
+def test_a_list_that_cannot_be_used_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    plan = listed_plan(tmp_path)
+    (tmp_path / "cells.csv").write_text(text)
+    with pytest.raises(TripDataError) as caught:
+        release(plan, tmp_path / "out")
+    assert message in str(caught.value)
+    (tmp_path / "cells.csv").unlink()
+    with pytest.raises(TripDataError, match="there is no list of cells"):
+        release(plan, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
