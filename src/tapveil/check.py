@@ -23,7 +23,7 @@ from tapveil.plan import EVERY_MODE, Plan, Table
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
 from tapveil.publication import count, refuse_too_many
-from tapveil.statement import COUNTED, change, loss_in_words
+from tapveil.statement import COUNTED, NOUNS, change, loss_in_words
 from tapveil.trips import UNKNOWN
 
 INTERNAL = "internal: not private"
@@ -122,7 +122,7 @@ def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
         share = float(table.counts[unknown].sum() / table.counts.sum())
         if share > MANY_UNKNOWN:
             reason = "no tap, or stops that the lookup does not know"
-            yield f"{column} is {UNKNOWN} for {_percent(share)} of trips: {reason}"
+            yield f"{column} is {UNKNOWN} for {_percent(share)} of {NOUNS[plan.privacy.unit]}: {reason}"
 
 
 def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | None]) -> Iterator[str]:
@@ -179,7 +179,8 @@ def _advice(plan: Plan, table: Table, share: float) -> str | None:
         *(["larger areas"] if "location" in kinds else []),
         *(["fewer or broader labels"] if kinds & {"label", "date"} else []),
     ]
-    return f"{' × '.join(table.columns)} would publish {_percent(share)} of trips: use {' or '.join(ways)}"
+    published = f"{_percent(share)} of {NOUNS[plan.privacy.unit]}"
+    return f"{' × '.join(table.columns)} would publish {published}: use {' or '.join(ways)}"
 
 
 def _percent(share: float) -> str:
@@ -190,7 +191,8 @@ def in_words(plan: Plan) -> Iterator[str]:
     """The plan, in sentences."""
     parts = " and ".join(plan.release.partition)
     tables = "1 table" if len(plan.table) == 1 else f"{len(plan.table)} tables"
-    yield f"Publish {tables} of trip counts" + (f", split by {parts}." if parts else ".")
+    what = f"counts of {NOUNS[plan.privacy.unit]}"
+    yield f"Publish {tables} of {what}" + (f", split by {parts}." if parts else ".")
     if "time" in plan.published_kinds:
         yield f"Times are rounded down to {plan.coarsen.time_minutes} minutes."
     for mode, lookup in plan.coarsen.location.items():
@@ -210,10 +212,10 @@ def in_words(plan: Plan) -> Iterator[str]:
 def _bounds_in_words(plan: Plan) -> Iterator[str]:
     privacy = plan.privacy
     most = [
-        *([f"{privacy.trips_per_day} per day"] if privacy.trips_per_day else []),
-        *([f"{privacy.trips_per_card} in all"] if privacy.trips_per_card else []),
+        *([f"{privacy.trips_per_day} trips per day"] if privacy.trips_per_day else []),
+        *([f"{privacy.trips_per_card} trips in all"] if privacy.trips_per_card else []),
     ]
-    yield f"Of each card at most {' and '.join(most)} trips are counted; what is counted: {COUNTED[privacy.unit]}."
+    yield f"Of each card at most {' and '.join(most)} are kept; then {COUNTED[privacy.unit]}, are counted."
     without = {"refuse": "is refused", "own-unit": "counts as a card of its own"}[privacy.without_card or "refuse"]
     yield f"A row without a card {without}."
 

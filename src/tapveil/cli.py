@@ -130,7 +130,7 @@ def check(
     if as_json:
         typer.echo(json.dumps({"cost": statement.cost(plan), "data": outlook and outlook.as_json()}, indent=2))
     elif outlook:
-        screen.show_outlook(out, outlook)
+        screen.show_outlook(out, plan, outlook)
     if outlook and outlook.stops:
         raise typer.Exit(1)
 

@@ -14,7 +14,7 @@ from tapveil.check import DENSITY_AT, INTERNAL, Outlook, in_words
 from tapveil.plan import Plan
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.rational import decimal_text
-from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, UNIT_NAMES, cost, loss_in_words, rounded_up
+from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, NOUNS, UNIT_NAMES, cost, loss_in_words, rounded_up
 
 
 class _Grid:
@@ -57,7 +57,7 @@ def show_cost(console: Console, plan: Plan) -> None:
         )
     if "whole_cards" in spent:
         _show_whole_cards(console, spent["whole_cards"])
-    console.print("\nThe chance that a cell appears, by its true number of trips:")
+    console.print(f"\nThe chance that a cell appears, by its true number of {NOUNS[plan.privacy.unit]}:")
     chances = _Grid("table", *(str(count) for count in EXAMPLE_COUNTS))
     for table in plan.table:
         mechanism = plan.mechanisms[table.name]
@@ -86,13 +86,14 @@ def _show_tables(console: Console, plan: Plan) -> None:
     if not plan.total_is_given:
         grid.add("in total", decimal_text(plan.loss.epsilon, 6), f"{float(plan.loss.delta):.3g}")
     grid.show(console)
-    bounds = [
-        f"{table.name} ± {float(mechanism.laplace_bound(1 - ERROR_CONFIDENCE)):.2f}"
-        for table in plan.table
-        if isinstance(mechanism := plan.mechanisms[table.name], StabilityHistogram)
-    ]
+    bounds = {
+        mechanism.scale: f"± {float(mechanism.laplace_bound(1 - ERROR_CONFIDENCE)):.2f}"
+        for mechanism in plan.mechanisms.values()
+        if isinstance(mechanism, StabilityHistogram)
+    }
     if bounds:
-        console.print(f"(Before rounding, the paper's Laplace bound at 95 %: {', '.join(bounds)}.)")
+        each = ", ".join(f"{bound} at scale {decimal_text(scale, 6)}" for scale, bound in bounds.items())
+        console.print(f"(Before rounding, the paper's Laplace bound at 95 %: {each}.)")
 
 
 def _show_whole_cards(console: Console, cards: list[dict[str, Any]]) -> None:
@@ -105,7 +106,7 @@ def _show_whole_cards(console: Console, cards: list[dict[str, Any]]) -> None:
     console.print('Trips of one card in the same cell show more. To protect cards, use unit = "card-day" or "card".')
 
 
-def show_outlook(console: Console, outlook: Outlook) -> None:
+def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
     """What would survive, from the exact counts: internal."""
     console.print(f"\n--- {INTERNAL}: computed from the trips themselves, do not publish ---", style="bold")
     refused = sum(outlook.refused.values())
@@ -118,7 +119,8 @@ def show_outlook(console: Console, outlook: Outlook) -> None:
         console.print(f"A release would stop: {outlook.stops}")
         return
     console.print("\nExpected to be published:")
-    grid = _Grid("table", "cells", "of cells", "trips", "of trips")
+    noun = NOUNS[plan.privacy.unit]
+    grid = _Grid("table", "cells", "of cells", noun, f"of {noun}")
     for table in outlook.tables:
         grid.add(
             table.name,
@@ -128,7 +130,7 @@ def show_outlook(console: Console, outlook: Outlook) -> None:
             f"{100 * table.trip_share:.1f} %",
         )
     grid.show(console)
-    console.print("\nDensity: the share of the cells that have at least this many trips:")
+    console.print(f"\nDensity: the share of the cells that have at least this many {noun}:")
     density = _Grid("table", *(str(k) for k in DENSITY_AT), "threshold")
     for table in outlook.tables:
         shares = [*table.density.values(), table.threshold_density]
@@ -140,7 +142,7 @@ def show_outlook(console: Console, outlook: Outlook) -> None:
 
 def show_release(console: Console, plan: Plan, published: Bundle) -> None:
     """What was published, and what it cost: from the published folder alone."""
-    grid = _Grid("published", "cells", "trips counted")
+    grid = _Grid("published", "cells", f"{NOUNS[plan.privacy.unit]} counted")
     for name in published.sheets:
         counts = published.sheet(name).column("count").to_numpy()
         grid.add(name, f"{len(counts):,}", f"{int(counts.sum()):,}")

@@ -29,6 +29,9 @@ UNIT_NAMES: dict[Unit, str] = {
     "card": "all trips of any one card",
 }
 
+NOUNS: dict[Unit, str] = {"trip": "trips", "card-day": "cards", "card": "cards"}
+"""What a count counts, in a word."""
+
 COUNTED: dict[Unit, str] = {
     "trip": "trips",
     "card-day": "cards, each once per cell and day",
