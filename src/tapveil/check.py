@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tapveil.coarsen import read_areas
 from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.dictionary import read_dictionaries
@@ -23,12 +24,13 @@ from tapveil.plan import EVERY_MODE, Plan, Table
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
 from tapveil.publication import count, refuse_too_many
-from tapveil.statement import COUNTED, NOUNS, change, loss_in_words
+from tapveil.statement import COUNTED, NOUNS, UNIT_NAMES, change, loss_in_words
 from tapveil.trips import UNKNOWN
 
 INTERNAL = "internal: not private"
 NEARLY_EMPTY = 0.10
 MANY_UNKNOWN = 0.20
+MANY_LEFT_OUT = 0.20
 LARGE_EPSILON = 10
 LARGE_DELTA = Fraction(1, 100_000)
 DENSITY_AT = (2, 5, 10, 20, 50)
@@ -57,6 +59,8 @@ class TableOutlook:
 class Outlook:
     """What would survive, and what was refused. Internal: not private."""
 
+    counted: str
+    """What a count counts: "trips" below are these."""
     rows: int
     refused: dict[str, int]
     left_out: int
@@ -70,6 +74,7 @@ class Outlook:
     def as_json(self) -> dict[str, Any]:
         return {
             "notice": INTERNAL,
+            "counted": self.counted,
             "rows_read": self.rows,
             "rows_refused": self.refused,
             "trips_beyond_bounds": self.left_out,
@@ -89,11 +94,20 @@ def outlook(
     """Look at the trips: count them, draw nothing, publish nothing."""
     dictionaries = read_dictionaries(plan)
     counted = count(plan, memory=memory, scratch=scratch, progress=progress or Silent())
-    tables = tuple(_table_outlook(plan, table, counted.tables[table.name]) for table in plan.table)
+    tables = tuple(
+        _table_outlook(plan, table, counted.tables[table.name], dictionaries[table.name]) for table in plan.table
+    )
     refusals = counted.refusals
-    notes = (*_unmatched_modes(plan, counted), *_unknown_places(plan, counted), *_unlisted(plan, counted, dictionaries))
+    notes = (
+        *_unmatched_modes(plan, counted),
+        *_unknown_places(plan, counted),
+        *_unlisted(plan, counted, dictionaries),
+        *_many_left_out(counted),
+    )
     stops = _why_stopped(counted, plan)
-    return Outlook(refusals.rows, dict(refusals.by_reason), counted.left_out, stops, tables, notes)
+    return Outlook(
+        COUNTED[plan.privacy.unit], refusals.rows, dict(refusals.by_reason), counted.left_out, stops, tables, notes
+    )
 
 
 def _why_stopped(counted: Counted, plan: Plan) -> str | None:
@@ -125,6 +139,17 @@ def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
             yield f"{column} is {UNKNOWN} for {_percent(share)} of {NOUNS[plan.privacy.unit]}: {reason}"
 
 
+def _many_left_out(counted: Counted) -> Iterator[str]:
+    """Bounds that drop much of the data: a wrong column of cards, or bounds below what people do."""
+    accepted = counted.refusals.rows - counted.refusals.refused
+    if counted.left_out > MANY_LEFT_OUT * accepted:
+        share = _percent(counted.left_out / accepted)
+        yield (
+            f"{share} of trips are left out because their card has more than the plan counts: "
+            "is `card` the right column, and are trips_per_day and trips_per_card what people do"
+        )
+
+
 def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | None]) -> Iterator[str]:
     """With a dictionary: what it leaves out, and how much of what is printed would be noise alone."""
     for name, dictionary in dictionaries.items():
@@ -137,15 +162,19 @@ def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table 
         noise = empty * float(mechanism.publish_probability(0))
         yield (
             f"{name}: of {len(dictionary):,} listed cells {empty:,} are empty, and about {noise:,.0f} of those would "
-            f"be printed with a number that is noise alone; {outside:,} trips or cards are in cells that are not listed"
+            f"be printed with a number that is noise alone; {outside:,} {NOUNS[plan.privacy.unit]} are in cells that "
+            "are not listed, and are left out"
         )
 
 
-def _table_outlook(plan: Plan, table: Table, exact: ExactTable) -> TableOutlook:
-    sizes, cells = np.unique(exact.counts, return_counts=True)
-    total, trips = int(cells.sum()), int((sizes * cells).sum())
+def _table_outlook(plan: Plan, table: Table, exact: ExactTable, dictionary: pa.Table | None) -> TableOutlook:
+    """With a dictionary, only listed cells can be published, and empty ones are, too."""
+    counts = exact.counts if dictionary is None else exact.counts[exact.places_in(dictionary)[1]]
+    sizes, cells = np.unique(counts, return_counts=True)
+    total, trips = int(cells.sum()), int(exact.counts.sum())
     mechanism = plan.mechanisms[table.name]
     chance = _publish_probabilities(mechanism, sizes)
+    invented = 0.0 if dictionary is None else (len(dictionary) - total) * float(mechanism.publish_probability(0))
 
     def share_from(k: float) -> float:
         return float(cells[sizes >= k].sum() / total) if total else 0.0
@@ -157,7 +186,7 @@ def _table_outlook(plan: Plan, table: Table, exact: ExactTable) -> TableOutlook:
         trips=trips,
         density={k: share_from(k) for k in DENSITY_AT},
         threshold_density=share_from(float(mechanism.threshold)),
-        expected_cells=float((chance * cells).sum()),
+        expected_cells=float((chance * cells).sum()) + invented,
         expected_trips=expected_trips,
         advice=_advice(plan, table, expected_trips / trips if trips else 0.0),
     )
@@ -187,6 +216,12 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else "less than 1 %"
 
 
+def read_public_files(plan: Plan) -> None:
+    """The lookups and lists that a plan names, read and checked: they are part of the plan, not of the trips."""
+    read_areas(plan)
+    read_dictionaries(plan)
+
+
 def in_words(plan: Plan) -> Iterator[str]:
     """The plan, in sentences."""
     parts = " and ".join(plan.release.partition)
@@ -204,7 +239,7 @@ def in_words(plan: Plan) -> Iterator[str]:
     summed = "the total given, accounted for exactly" if plan.total_is_given else "the sum over the tables"
     yield (
         f"Protected: {change(plan.privacy.unit, plan.privacy.neighbours)}. In total {loss_in_words(plan.loss)} "
-        f"({summed}; parts add nothing)."
+        f"({summed}, however they are split into parts)."
     )
     yield from warnings(plan)
 
@@ -222,6 +257,9 @@ def _bounds_in_words(plan: Plan) -> Iterator[str]:
 
 def warnings(plan: Plan) -> Iterator[str]:
     """What someone who does not know these numbers should hear."""
+    per_day, per_card = plan.privacy.trips_per_day, plan.privacy.trips_per_card
+    if per_day and per_card and per_day >= per_card:
+        yield f"Warning: trips_per_day = {per_day} does nothing beside trips_per_card = {per_card}."
     if plan.loss.epsilon > LARGE_EPSILON:
         yield (
             f"Warning: a total epsilon above {LARGE_EPSILON} promises little. The Opal release spent 8, which is "
@@ -229,6 +267,6 @@ def warnings(plan: Plan) -> Iterator[str]:
         )
     if plan.loss.delta > LARGE_DELTA:
         yield (
-            f"Warning: delta is the chance that a trip alone in its cell shows. Keep the total well below one over the "
-            f"number of trips; here it is {float(plan.loss.delta):.2g}."
+            f"Warning: delta is about the chance that {UNIT_NAMES[plan.privacy.unit]} shows where nothing else is. "
+            f"Keep the total well below one over their number; here it is {float(plan.loss.delta):.2g}."
         )

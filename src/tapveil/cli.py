@@ -121,7 +121,8 @@ def check(
     scratch: Scratch = None,
 ) -> None:
     """Is the plan sound, what would it cost, what would survive. Publishes nothing; what it shows is internal."""
-    plan = Plan.read(plan_file)
+    plan = _read_plan(plan_file)
+    checking.read_public_files(plan)
     if not as_json:
         screen.show_cost(out, plan)
     outlook = None
@@ -146,7 +147,7 @@ def release(
     scratch: Scratch = None,
 ) -> None:
     """Spend the budget, publish the folder."""
-    plan = Plan.read(plan_file)
+    plan = _read_plan(plan_file)
     published = release_folder(plan, output, memory=memory, scratch=scratch, progress=for_console(err))
     with _already_published(published.path):
         screen.show_release(out, plan, published)
@@ -165,14 +166,19 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
 ) -> None:
     """Attack the program as built, on made-up trips: is what it promises true? Reads none of your trips."""
-    attacked = Plan.read(plan_file) if plan_file else Plan.preset("opal")
+    attacked = _read_plan(plan_file) if plan_file else Plan.preset("opal")
     findings = auditing.audit(attacked, trials=trials, progress=for_console(err))
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
-        screen.show_audit(out, findings)
+        screen.show_audit(out, findings, trials)
     if any(finding.broken for finding in findings):
         raise typer.Exit(1)
+
+
+def _read_plan(path: Path) -> Plan:
+    with for_console(err).stage("Searching for the least noise"):
+        return Plan.read(path)
 
 
 @contextmanager

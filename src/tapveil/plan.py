@@ -433,15 +433,15 @@ def _unit_misfits(plan: Plan) -> Iterator[str]:
     elif plan.source.kind(CARD) != "card":
         yield f"[source.columns] {CARD}: must be a card, not another kind"
     if privacy.without_card is None:
-        yield '[privacy] without_card: say what becomes of rows without a card: "refuse", or "own-unit" (each alone)'
+        yield '[privacy] unit: say under without_card what becomes of rows without a card: "refuse" or "own-unit"'
     if privacy.trips_per_day and "date" not in plan.source.columns:
         yield "[privacy] trips_per_day: needs a column `date` under [source.columns]"
     elif privacy.trips_per_day and plan.source.kind("date") != "date":
         yield "[source.columns] date: must be a date, not another kind"
     if privacy.unit == "card" and privacy.trips_per_card is None:
-        yield '[privacy] trips_per_card: unit = "card" needs the most trips of one card that are counted'
+        yield '[privacy] unit: "card" needs trips_per_card, the most trips of one card that are counted'
     if privacy.unit == "card-day" and privacy.trips_per_day is None:
-        yield '[privacy] trips_per_day: unit = "card-day" needs the most trips of one card and day that are counted'
+        yield '[privacy] unit: "card-day" needs trips_per_day, the most trips of one card and day that are counted'
     if privacy.unit == "card-day" and privacy.trips_per_card is not None:
         # The trips kept of one day would depend on those of other days, and a changed day would show in all of them.
         yield '[privacy] trips_per_card: does not go with unit = "card-day", whose days must not depend on each other'
@@ -453,7 +453,9 @@ def _budget_misfits(plan: Plan) -> Iterator[str]:
     if privacy.cut is not None and not pure:
         yield '[privacy] cut: is for mechanism = "dictionary"; the others have a threshold that follows from delta'
     if plan.total_is_given:
-        yield from _delta_misfits("[privacy]", privacy.delta, pure)
+        yield from _delta_misfits(
+            "[privacy] epsilon" if privacy.delta is None else "[privacy] delta", privacy.delta, pure
+        )
     elif privacy.delta is not None:
         yield "[privacy] delta: a total needs epsilon as well"
     for table in plan.table:
@@ -494,7 +496,7 @@ def _mechanism_misfits(plan: Plan) -> Iterator[str]:
     try:
         mechanisms = list(plan.mechanisms.values())
     except ValueError as error:
-        yield f"[privacy]: {error}"
+        yield f"[privacy] epsilon: {error}"
         return
     if not certified(mechanisms, plan.loss, plan.exposure):
         place = "[privacy]" if plan.total_is_given else "[[table]]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,8 +31,8 @@ def release(
     # The day is taken before a trip is read: when the work ends must not show in what is published.
     today = datetime.now(UTC).date()
     bundle.check_destination(Path(out))
-    manifest = statement.manifest(plan, today)
     dictionaries = read_dictionaries(plan)
+    manifest = statement.manifest(plan, today, public_files(plan))
     counted = count(plan, memory=memory, scratch=scratch, progress=progress)
     refuse_too_many(counted.refusals, plan)
     with progress.stage("Drawing noise"):
@@ -41,6 +42,18 @@ def release(
         ]
     with progress.stage("Writing the folder"):
         return bundle.write(Path(out), plan, published, manifest)
+
+
+def public_files(plan: Plan) -> dict[str, str]:
+    """SHA-256 of each public list that the plan names: what is published depends on what they say."""
+    files = {
+        **{f"lookup of {mode}": lookup.lookup for mode, lookup in plan.coarsen.location.items()},
+        **{f"cells of {table.name}": table.cells for table in plan.table if table.cells},
+    }
+    try:
+        return {role: hashlib.sha256((plan.base / name).read_bytes()).hexdigest() for role, name in files.items()}
+    except OSError as error:
+        raise TripDataError(f"{error.filename} cannot be read: {error.strerror}") from None
 
 
 def count(plan: Plan, *, memory: str, scratch: Path | None, progress: Reporter) -> Counted:
@@ -64,6 +77,8 @@ def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
 
 
 def _what_can_be_read(reason: str, plan: Plan) -> str:
+    if reason == "card is missing":
+        return ' To keep them, each as a card of its own: without_card = "own-unit"; else raise max_refused.'
     column = reason.split(" ")[0]
     kind = plan.source.kind(column) if column in plan.source.columns else ""
     return f" What can be read as a {kind}: {READABLE[kind]}" if kind in READABLE and "cannot" in reason else ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tapveil.audit import MISTAKEN, Finding
+from tapveil.audit import DEFAULT_TRIALS, MISTAKEN, Finding
 from tapveil.bundle import Bundle
 from tapveil.check import DENSITY_AT, INTERNAL, Outlook, in_words
 from tapveil.plan import Plan
@@ -56,7 +56,7 @@ def show_cost(console: Console, plan: Plan) -> None:
             f"delta is at most {rounded_up(Fraction(guarantee['delta_accounted']))}."
         )
     if "whole_cards" in spent:
-        _show_whole_cards(console, spent["whole_cards"])
+        _show_whole_cards(console, spent["whole_cards"]["cards"])
     console.print(f"\nThe chance that a cell appears, by its true number of {NOUNS[plan.privacy.unit]}:")
     chances = _Grid("table", *(str(count) for count in EXAMPLE_COUNTS))
     for table in plan.table:
@@ -111,10 +111,10 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
     console.print(f"\n--- {INTERNAL}: computed from the trips themselves, do not publish ---", style="bold")
     refused = sum(outlook.refused.values())
     console.print(f"{outlook.rows:,} rows read, {refused:,} of them refused" + (":" if refused else "."))
-    if outlook.left_out:
-        console.print(f"{outlook.left_out:,} trips beyond what the plan counts of one card were left out.")
     for reason, number in sorted(outlook.refused.items(), key=lambda item: -item[1]):
         console.print(f"  {number:,}  {reason}")
+    if outlook.left_out:
+        console.print(f"{outlook.left_out:,} trips beyond what the plan counts of one card were left out.")
     if outlook.stops:
         console.print(f"A release would stop: {outlook.stops}")
         return
@@ -137,12 +137,12 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
         density.add(table.name, *(f"{100 * share:.1f} %" for share in shares))
     density.show(console)
     for note in (*(f"Nearly empty: {t.advice}" for t in outlook.tables if t.advice), *outlook.notes):
-        console.print(f"\n{note[0].upper()}{note[1:]}.")
+        console.print(f"\n{note}.")
 
 
 def show_release(console: Console, plan: Plan, published: Bundle) -> None:
     """What was published, and what it cost: from the published folder alone."""
-    grid = _Grid("published", "cells", f"{NOUNS[plan.privacy.unit]} counted")
+    grid = _Grid("published", "cells", "counted in all")
     for name in published.sheets:
         counts = published.sheet(name).column("count").to_numpy()
         grid.add(name, f"{len(counts):,}", f"{int(counts.sum()):,}")
@@ -151,13 +151,16 @@ def show_release(console: Console, plan: Plan, published: Bundle) -> None:
     console.print(f"The folder is whole: {published.path}")
 
 
-def show_audit(console: Console, findings: Sequence[Finding]) -> None:
+def show_audit(console: Console, findings: Sequence[Finding], trials: int) -> None:
     """What was tried, what came of it, and what is allowed."""
     grid = _Grid("tried", "table", "observed", "allowed", "")
     for finding in findings:
         grid.add(finding.check, finding.table, finding.observed, finding.allowed, "BROKEN" if finding.broken else "ok")
     grid.show(console)
     broken = sum(finding.broken for finding in findings)
+    console.print("\n(wide, narrow: the plan's tables with the widest and the narrowest noise.)")
+    if trials < DEFAULT_TRIALS:
+        console.print(f"With fewer than {DEFAULT_TRIALS:,} trials only gross faults show.")
     if broken:
         console.print(f"\n{broken} of {len(findings)} bounds are broken: do not publish with this program.")
     else:

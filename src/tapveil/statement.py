@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
-from decimal import ROUND_CEILING, ROUND_HALF_EVEN
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from math import ceil, isinf
 from typing import Any
@@ -64,7 +64,7 @@ def _loss(loss: Loss) -> dict[str, Any]:
     }
 
 
-def manifest(plan: Plan, created: date) -> dict[str, Any]:
+def manifest(plan: Plan, created: date, public_files: Mapping[str, str]) -> dict[str, Any]:
     """`privacy.json`: the promise and every parameter it rests on."""
     return {
         "manifest_version": MANIFEST_VERSION,
@@ -77,6 +77,7 @@ def manifest(plan: Plan, created: date) -> dict[str, Any]:
         "time_minutes": plan.coarsen.time_minutes,
         "areas": {mode: lookup.to for mode, lookup in plan.coarsen.location.items()},
         "plan_sha256": plan.digest,
+        "public_files_sha256": dict(public_files),
         "software": {"name": "tapveil", "version": __version__},
     }
 
@@ -92,8 +93,8 @@ def cost(plan: Plan) -> dict[str, Any]:
         **_loss(plan.loss),
         "composition": "exact over all tables, wherever the changed cells lie",
         "guarantees": [_guarantee(plan, "replace"), _guarantee(plan, "add-remove")],
-        "curve": [_point(plan, plan.loss.epsilon * part) for part in CURVE],
-        **({} if plan.privacy.by_card else {"whole_cards": [_whole_card(plan, trips) for trips in EXAMPLE_CARDS]}),
+        "curve": {"neighbours": plan.privacy.neighbours, "points": _curve(plan)},
+        **({} if plan.privacy.by_card else {"whole_cards": _whole_cards(plan)}),
         "tables": [_table(plan, table) for table in plan.table],
     }
 
@@ -112,11 +113,21 @@ def _bounds(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _point(plan: Plan, epsilon: Fraction) -> dict[str, Any]:
-    """A point of the curve: what is left of δ at another ε, by exact accounting."""
+def _curve(plan: Plan) -> list[dict[str, Any]]:
+    """What is left of δ at other ε, by exact accounting; a bound at a smaller ε is one at a larger, too."""
+    points, least = [], 1.0
+    for part in CURVE:
+        epsilon = plan.loss.epsilon * part
+        least = min(least, accounted_delta(list(plan.mechanisms.values()), epsilon, plan.exposure))
+        points.append({"epsilon": number(epsilon, ROUND_CEILING), "delta": least})
+    return points
+
+
+def _whole_cards(plan: Plan) -> dict[str, Any]:
     return {
-        "epsilon": number(epsilon, ROUND_CEILING),
-        "delta": accounted_delta(list(plan.mechanisms.values()), epsilon, plan.exposure),
+        "meaning": "all trips of any one card added or left out, each of them in other cells than the rest",
+        "caution": "more where several of them fall into the same cell",
+        "cards": [_whole_card(plan, trips) for trips in EXAMPLE_CARDS],
     }
 
 
@@ -210,7 +221,10 @@ def loss_in_words(loss: Loss) -> str:
 
 def rounded_up(x: Fraction) -> str:
     """Three digits, never less than the number."""
-    return decimal_text(x, 3, ROUND_CEILING).replace("E", "e")
+    if 0 < x < Fraction(1, 1000):  # 1e-6 rather than 0.000001
+        digits, power = f"{Decimal(decimal_text(x, 3, ROUND_CEILING)):.2e}".split("e")
+        return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
+    return decimal_text(x, 3, ROUND_CEILING)
 
 
 def promise(plan: Plan) -> str:
@@ -220,8 +234,16 @@ def promise(plan: Plan) -> str:
     return (
         f"Counts of {COUNTED[unit]}, with noise, differentially private ({loss_in_words(plan.loss)}): "
         f"with {change(unit, neighbours)}, no outcome becomes more than {_factor(plan.loss.epsilon)} times "
-        f"as likely{up_to}. The smaller epsilon, the stronger the protection."
+        f"as likely{up_to}. {_other_notion(plan)}The smaller epsilon, the stronger the protection."
     )
+
+
+def _other_notion(plan: Plan) -> str:
+    """Where the promise is about whether a unit was there, what it says about which one it was."""
+    if plan.privacy.neighbours == "replace":
+        return ""
+    loss = plan.loss_for("replace")
+    return f"With {change(plan.privacy.unit, 'replace')}, it is {loss_in_words(loss)}. "
 
 
 def _factor(epsilon: Fraction) -> str:
@@ -260,13 +282,19 @@ def _what_it_is(plan: Plan) -> Iterator[str]:
     parts = " and ".join(f"`{name}`" for name in plan.release.partition)
     what = "public-transport trips" if plan.privacy.unit == "trip" else "public-transport " + COUNTED[plan.privacy.unit]
     yield f"Counts of {what}" + (f", each table split by {parts}." if parts else ".")
+    if plan.privacy.mechanism == "dictionary":
+        yield "Only cells of a list that was fixed beforehand are counted; trips elsewhere are left out."
     if plan.privacy.trips_per_day:
         yield f"Of each card and day at most {plan.privacy.trips_per_day} trips are counted."
     if plan.privacy.trips_per_card:
         yield f"Of each card at most {plan.privacy.trips_per_card} trips are counted in all."
+    if plan.privacy.without_card:
+        yield {"refuse": "Trips without a card are left out.", "own-unit": "A trip without a card counts as a card."}[
+            plan.privacy.without_card
+        ]
     if "time" in plan.published_kinds:
         yield f"Times are the starts of {plan.coarsen.time_minutes}-minute bins; `-1` means there was no tap."
-    for mode, lookup in plan.coarsen.location.items():
+    for mode, lookup in plan.coarsen.location.items() if "location" in plan.published_kinds else ():
         whose = "Stops" if mode == EVERY_MODE else f"Stops of mode `{mode}`"
         yield f"{whose} are given by their `{lookup.to}`."
     if "location" in plan.published_kinds:
@@ -296,6 +324,11 @@ def _how_to_read(plan: Plan) -> Iterator[str]:
         "- Tables are noised separately, so their totals do not agree exactly. Sums over a fine table come out low, "
         "because its small cells are missing."
     )
+    if plan.privacy.by_card:
+        yield (
+            "- **A sum of cells is not a number of people.** A card counts once in each cell that it was in, so it may "
+            "be in several; and trips beyond the limit for a card are missing, so busy cells come out low."
+        )
     yield "- A number just above the smallest says little about how small the true count was."
 
 

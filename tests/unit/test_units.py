@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import tempfile
 from collections import Counter
@@ -20,6 +21,7 @@ from tapveil.errors import PlanError, TripDataError
 from tapveil.plan import Plan
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.mechanisms import Dictionary
+from tapveil.statement import cost
 from tests.conftest import write_csv
 from tests.property.test_counting import cells, exact
 
@@ -131,6 +133,18 @@ def test_what_is_kept_does_not_depend_on_the_order_of_the_rows(rows: list[Row], 
         assert count(Path(name), text, rows) == count(Path(name), text, data.draw(st.permutations(rows)))
 
 
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=ROWS, alone=NEW_STOPS, at_once=st.integers(1, 9))
+def test_counting_in_shares_changes_nothing(rows: list[Row], alone: list[tuple[str, str, str]], at_once: int) -> None:
+    """Rows without a card, too, are in one share."""
+    text = plan_text("card", "trips_per_card = 2", "own-unit")
+    every = [*rows, *(("", *trip) for trip in alone)]
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        whole = count(Path(name), text, every)
+        patch.setattr("tapveil.counting.duckdb.ROWS_AT_ONCE", at_once)
+        assert count(Path(name), text, every) == whole
+
+
 def test_a_unit_counts_once_in_a_cell(tmp_path: Path) -> None:
     rows = [("1", "2025-03-03", "07:00", "Ash")] * 3 + [("2", "2025-03-03", "07:00", "Ash")]
     tables = count(tmp_path, plan_text("card", "trips_per_card = 10"), rows)
@@ -171,6 +185,12 @@ def test_a_card_is_its_spelling_without_blanks_and_decimals(tmp_path: Path) -> N
     assert counted.left_out == 3
 
 
+def test_a_card_that_passed_through_a_float_is_the_same_card_in_csv(tmp_path: Path) -> None:
+    rows = [(card, "2025-03-03", "07:00", "Ash") for card in ("7", "7.0", " 7.0 ", "07", "7.05", "a.0")]
+    tables = count(tmp_path, plan_text("card", "trips_per_card = 9"), rows)
+    assert tables["both"] == {("2025-03-03", "07:00", "Ash"): 4}
+
+
 def test_the_holder_sees_what_was_left_out(tmp_path: Path) -> None:
     rows = [("1", "2025-03-03", f"{hour:02d}:00", "Ash") for hour in range(10)]
     write_csv(tmp_path / "trips.csv", rows, ("card", "day", "hour", "stop"))
@@ -188,8 +208,8 @@ def test_sensitivity_follows_from_the_plan() -> None:
 
 
 MISTAKES = {
-    "no bound for a card": ("card", "", "[privacy] trips_per_card: unit"),
-    "no bound for a day": ("card-day", "", "[privacy] trips_per_day: unit"),
+    "no bound for a card": ("card", "", '[privacy] unit: "card" needs trips_per_card'),
+    "no bound for a day": ("card-day", "", '[privacy] unit: "card-day" needs trips_per_day'),
     "a cap over days": ("card-day", "trips_per_day = 2\ntrips_per_card = 9", "must not depend on each other"),
     "a bound for a trip": ("trip", "trips_per_day = 2", "a trip is one by itself"),
     "none at all": ("card", "trips_per_card = 0", "`trips_per_card`"),
@@ -238,17 +258,11 @@ def test_a_release_of_cards_says_so(tmp_path: Path) -> None:
 
 
 def test_a_trip_plan_shows_what_it_means_for_a_card() -> None:
-    cards = {card["trips"]: card for card in statement_cost()["whole_cards"]}
+    cards = {card["trips"]: card for card in cost(Plan.preset("opal"))["whole_cards"]["cards"]}
     assert list(cards) == [2, 10, 28, 40]
     assert cards[2]["epsilon"] == pytest.approx(7.94, abs=0.01)
     assert cards[40]["epsilon"] > cards[28]["epsilon"] > cards[10]["epsilon"] > 20
     assert cards[40]["delta"] == pytest.approx(40 * 7.5e-7)
-
-
-def statement_cost() -> dict[str, object]:
-    from tapveil.statement import cost
-
-    return cost(Plan.preset("opal"))  # type: ignore[no-any-return]
 
 
 # --- dictionaries ---------------------------------------------------------------------------------------------------
@@ -299,10 +313,14 @@ def test_a_dictionary_has_noise_on_every_listed_cell_and_on_no_other(tmp_path: P
     found = published(tmp_path, plan)
     assert abs(found["07:00", "s1"] - 300) < 50
     assert ("07:00", "elsewhere") not in found  # it is not on the list
+    assert abs(len(found) - check.outlook(plan).tables[0].expected_cells) < 6 * 4.5
     assert 5 < len(found) < 60  # 99 empty cells, 27 % of them printed
     assert min(found.values()) == 1
     assert list(found) == sorted(found)
-    assert json.loads((tmp_path / "out" / "privacy.json").read_text())["delta"] == 0
+    stated = json.loads((tmp_path / "out" / "privacy.json").read_text())
+    assert stated["delta"] == 0
+    digest = hashlib.sha256((tmp_path / "cells.csv").read_bytes()).hexdigest()
+    assert stated["public_files_sha256"] == {"cells of both": digest}
 
 
 def test_a_cut_is_public_and_costs_nothing(tmp_path: Path) -> None:
@@ -325,7 +343,7 @@ def test_a_long_list_is_drawn_sparsely_with_the_same_law(tmp_path: Path, monkeyp
 def test_the_holder_sees_what_the_list_leaves_out(tmp_path: Path) -> None:
     (note,) = check.outlook(listed_plan(tmp_path)).notes
     assert "of 100 listed cells 99 are empty" in note
-    assert "300 trips or cards are in cells that are not listed" in note
+    assert "300 trips are in cells that are not listed" in note
 
 
 @pytest.mark.parametrize(
@@ -340,6 +358,8 @@ def test_the_holder_sees_what_the_list_leaves_out(tmp_path: Path) -> None:
 def test_a_list_that_cannot_be_used_is_refused(tmp_path: Path, text: str, message: str) -> None:
     plan = listed_plan(tmp_path)
     (tmp_path / "cells.csv").write_text(text)
+    with pytest.raises(TripDataError):
+        check.read_public_files(plan)  # as `check --plan-only` does
     with pytest.raises(TripDataError) as caught:
         release(plan, tmp_path / "out")
     assert message in str(caught.value)

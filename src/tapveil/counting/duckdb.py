@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -28,6 +27,8 @@ from tapveil.trips import TripFiles
 
 DEFAULT_MEMORY = "1GB"
 LEAST_MEMORY = 200 * 10**6
+ROWS_AT_ONCE = 1_000_000
+"""So many rows of cards are ranked and told apart at a time."""
 
 
 def count(
@@ -158,15 +159,28 @@ class _Counting:
         self._refuse_strays(query.row_strays_sql(sets))
         accepted = self._number(f"SELECT count(*) FROM rows WHERE {sets[0].is_cell}")
         refusals = self._refusals(reasons, query.row_refusals_sql(sets[0]), accepted, lines)
-        with self.progress.stage("Bounding contributions", self._done):
-            self._execute(f"CREATE TEMP TABLE kept AS {query.kept_sql(self.plan, sets)}")
-        self._execute("DROP TABLE rows")
-        with self.progress.stage("Counting units"):
-            tables = {
-                table.name: self._table(table, coded, sets, partial(query.units_sql, self.plan))
-                for table in self.plan.table
-            }
-        return Counted(tables, refusals, accepted - self._number("SELECT count(*) FROM kept"))
+        kept = 0
+        with self.progress.stage("Counting cards"):
+            for table in self.plan.table:
+                self._execute(query.new_units_sql(table.name, _packing(self.plan.key_columns(table), coded)))
+            # A share of the cards at a time: all rows of a card are in one, so its counts add up, in bounded memory.
+            shares = 1 + accepted // ROWS_AT_ONCE
+            for number in range(shares):
+                share = f"hash(card) % {shares} = {number}" if shares > 1 else "true"
+                self._execute(f"CREATE OR REPLACE TEMP TABLE kept AS {query.kept_sql(self.plan, sets, share)}")
+                kept += self._number("SELECT count(*) FROM kept")
+                for table in self.plan.table:
+                    packing, source = self._source(table, coded, sets)
+                    self._execute(query.add_units_sql(table.name, query.units_sql(self.plan, packing, source)))
+        tables = {table.name: self._table(table, coded, sets, query.all_units_sql) for table in self.plan.table}
+        return Counted(tables, refusals, accepted - kept)
+
+    def _source(
+        self, table: Table, coded: Sequence[Code], sets: Sequence[query.CellSet]
+    ) -> tuple[Packing, query.CellSet]:
+        """The layout of a table's cells, and a set of columns that has all of them."""
+        packing = _packing(self.plan.key_columns(table), coded)
+        return packing, next(each for each in sets if set(packing.columns) <= set(each.packing.columns))
 
     def _refuse_strays(self, sql: str) -> None:
         if self._number(sql):
@@ -220,11 +234,10 @@ class _Counting:
         table: Table,
         coded: Sequence[Code],
         sets: Sequence[query.CellSet],
-        cells_sql: Callable[[Packing, query.CellSet], str],
+        cells_sql: Callable[[str, Packing, query.CellSet], str],
     ) -> ExactTable:
-        packing = _packing(self.plan.key_columns(table), coded)
-        source = next(each for each in sets if set(packing.columns) <= set(each.packing.columns))
-        cells = self.connection.sql(cells_sql(packing, source)).to_arrow_table()
+        packing, source = self._source(table, coded, sets)
+        cells = self.connection.sql(cells_sql(table.name, packing, source)).to_arrow_table()
         words = tuple(_integers(cells, index) for index in range(packing.words))
         labels = {code.column.name: code.labels for code in coded if code.column.name in packing.columns}
         return ExactTable(table.name, packing, labels, words, _integers(cells, packing.words))

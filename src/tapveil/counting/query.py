@@ -64,7 +64,7 @@ def _group_sql(plan: Plan, group: FileGroup, number: int, columns: Sequence[Colu
         if column.arithmetic and column.refuses
     ]
     if plan.privacy.by_card:
-        selected.append(f"NULLIF(trim({_text_sql(plan, group, CARD)}), '') AS {CARD_TEXT}")
+        selected.append(f"{_card_sql(_text_sql(plan, group, CARD))} AS {CARD_TEXT}")
     return f"SELECT {', '.join(selected)} FROM {_scan_sql(group, number)}"
 
 
@@ -125,6 +125,13 @@ def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
     if column.kind in ("time", "date"):
         return _as_text(value, group.type_of(plan.file_columns[column.name]))
     return _text_sql(plan, group, column.name)
+
+
+def _card_sql(text: str) -> str:
+    """A card without blanks; one that passed through a float (`7.0`) is the same card; nothing is no card."""
+    card = f"trim({text})"
+    whole = f"CASE WHEN {card} LIKE '%.0' THEN regexp_replace({card}, '^([0-9]+)\\.0$', '\\1') ELSE {card} END"
+    return f"NULLIF({whole}, '')"
 
 
 def _text_sql(plan: Plan, group: FileGroup, name: str) -> str:
@@ -260,7 +267,7 @@ def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, r
     texts = [f"coalesce(CAST(trips.{quoted(column.name)} AS VARCHAR), '')" for column in columns]
     values = ", ".join(f"length({text}), ':', {text}" for text in [f"coalesce(trips.{CARD_TEXT}, '')", *texts])
     day = next((_code_sql(column) for column in columns if column.name == "date"), "0")
-    lot = f"md5(concat({values}))"
+    lot = f"md5_number(concat({values}))"
     joins = " ".join(_join_sql(column) for column in columns if not column.arithmetic)
     return f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {lot} AS lot, {keys} FROM trips {joins}"
 
@@ -269,17 +276,18 @@ def _no_card_sql(card: Column, reasons: Reasons) -> str:
     return f" + CASE WHEN trips.{CARD_TEXT} IS NULL THEN {reasons.missing(card)} ELSE 0 END"
 
 
-def kept_sql(plan: Plan, sets: Sequence[CellSet]) -> str:
+def kept_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
     """The rows that are counted: of each card, and of each of its days, no more than the plan says.
 
-    A row without a card is a unit by itself.
+    A row without a card is a unit by itself. `share` says which cards are looked at, all rows of a card or none.
     """
     words = ", ".join(word for cell_set in sets for word in cell_set.words)
-    kept = f"SELECT card, day, lot, {words} FROM rows WHERE card IS NOT NULL AND {sets[0].is_cell}"
+    rows = f"FROM rows WHERE {sets[0].is_cell} AND {share}"
+    kept = f"SELECT card, day, lot, {words} {rows} AND card IS NOT NULL"
     for most, unit in ((plan.privacy.trips_per_day, "card, day"), (plan.privacy.trips_per_card, "card")):
         if most is not None:
             kept = f"SELECT * FROM ({kept}) QUALIFY row_number() OVER (PARTITION BY {unit} ORDER BY lot) <= {most}"
-    alone = f"SELECT card, day, lot, {words} FROM rows WHERE card IS NULL AND {sets[0].is_cell}"
+    alone = f"SELECT card, day, lot, {words} {rows} AND card IS NULL"
     return f"SELECT card, day, {words} FROM ({kept} UNION ALL {alone})"
 
 
@@ -296,6 +304,27 @@ def units_sql(plan: Plan, packing: Packing, source: CellSet) -> str:
         f"every AS (SELECT {key} FROM once UNION ALL SELECT {key} FROM placed WHERE card IS NULL) "
         f"SELECT {key}, count(*) AS n FROM every GROUP BY {key}"
     )
+
+
+def _units_table(name: str) -> str:
+    return quoted(f"units_{name}")
+
+
+def new_units_sql(name: str, packing: Packing) -> str:
+    """A table for the cells of a table of the plan, as they are counted share by share."""
+    words = ", ".join(f"word_{index} BIGINT" for index in range(packing.words))
+    return f"CREATE TEMP TABLE {_units_table(name)} ({words}, n BIGINT)"
+
+
+def add_units_sql(name: str, cells: str) -> str:
+    """The cells of one more share."""
+    return f"INSERT INTO {_units_table(name)} {cells}"
+
+
+def all_units_sql(name: str, packing: Packing, source: CellSet) -> str:
+    """The cells of all shares together."""
+    words = ", ".join(f"word_{index}" for index in range(packing.words))
+    return f"SELECT {words}, CAST(sum(n) AS BIGINT) AS n FROM {_units_table(name)} GROUP BY {words}"
 
 
 def row_refusals_sql(first: CellSet) -> str:
@@ -320,7 +349,7 @@ def strays_sql(sets: Sequence[CellSet]) -> str:
     return f"SELECT count(*) FROM counted WHERE ({nowhere}){''.join(partly)}"
 
 
-def table_sql(packing: Packing, source: CellSet) -> str:
+def table_sql(name: str, packing: Packing, source: CellSet) -> str:
     """The cells of a table, summed from a maximal set that has all its columns."""
     words = [f"word_{index}" for index in range(packing.words)]
     if packing.columns == source.packing.columns:

@@ -28,7 +28,7 @@ from tapveil.privacy.mechanisms import (
     StabilityHistogram,
 )
 from tapveil.privacy.noise import NoiseTable
-from tapveil.privacy.rational import float_below
+from tapveil.privacy.rational import decimal_text, float_below
 from tapveil.privacy.spectrum import Spectrum
 
 FINENESS = 1000
@@ -51,7 +51,7 @@ def calibrate(
         raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table: above it nothing is protected")
     shares = tuple(epsilon * weight / sum(weights) for weight in weights)
     if min(shares) < SMALLEST_EPSILON:
-        raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON} for a table")
+        raise ValueError(_too_small(shares))
     if name == "dictionary":
         return tuple(Dictionary(_reasonable(share / exposure.changed), cut) for share in shares)
     if not len(weights) * SMALLEST_DELTA <= delta < 1:
@@ -60,6 +60,13 @@ def calibrate(
         return tuple(StabilityHistogram(share, delta / len(weights), exposure) for share in shares)
     design = _Design(name, weights, epsilon, delta, exposure)
     return tuple(design.least())
+
+
+def _too_small(shares: tuple[Fraction, ...]) -> str:
+    words = f"epsilon must be at least {SMALLEST_EPSILON} for a table"
+    if len(shares) == 1:
+        return words
+    return f"{words}; by its weight the smallest share of this total is {decimal_text(min(shares), 3)}"
 
 
 def _reasonable(cell_epsilon: Fraction) -> Fraction:
@@ -130,16 +137,27 @@ class _Design:
         tables = [self._make(width / weight, 1).noise for weight in self._weights]
         share = self._delta / (len(tables) * self._exposure.cells)
         thresholds = [_threshold(table, share) for table in tables]
-        never = max(table.last for table in tables) + 2
-        step = 1
-        while not self._fits(width, thresholds):
-            thresholds = [threshold + step for threshold in thresholds]
-            step *= 2
-            if min(thresholds) > 2 * never:
-                raise _NoThresholdError
+        thresholds = self._raised(width, thresholds, most=max(table.last for table in tables) + 2)
         for weight in sorted(set(self._weights), reverse=True):
             thresholds = self._lowered(width, thresholds, weight)
         return self._mechanisms(width, thresholds)
+
+    def _raised(self, width: Fraction, thresholds: list[int], most: int) -> list[int]:
+        """All thresholds raised together, each in proportion to its noise, by as little as is enough."""
+        finest = max(self._weights)
+
+        def by(more: int) -> list[int]:
+            return [t + ceil(more * finest / w) for t, w in zip(thresholds, self._weights, strict=True)]
+
+        low, high = -1, 0
+        while not self._fits(width, by(high)):
+            low, high = high, 2 * high + 1
+            if high > 2 * most:
+                raise _NoThresholdError
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._fits(width, by(middle)) else (middle, high)
+        return by(high)
 
     def _lowered(self, width: Fraction, thresholds: list[int], weight: Fraction) -> list[int]:
         """The tables of one weight as low as they can go while the others stay where they are."""

@@ -22,7 +22,7 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from math import log, nextafter
+from math import inf, log, nextafter
 
 import numpy as np
 import numpy.typing as npt
@@ -199,7 +199,9 @@ def _spread(pairs: Sequence[tuple[Decimal, Decimal]], losses: Sequence[int]) -> 
 def _least_not_below(p: Decimal, q: Decimal, losses: Sequence[int], ratios: Sequence[Decimal]) -> int:
     if not q:
         return len(losses)
-    above = max(0, bisect_left(losses, log(p / q) * LOSS_UNIT) - 1)
+    ratio = float(p / q)
+    guess = log(ratio) * LOSS_UNIT if 0 < ratio < inf else (inf if ratio else -inf)
+    above = max(0, bisect_left(losses, guess) - 1)
     while above < len(losses) and p > q * ratios[above]:
         above += 1
     return above

@@ -1,0 +1,37 @@
+"""What each mechanism leaves of the demo city, for each unit of protection and ε, as Markdown tables.
+
+.venv/bin/python -m benchmarks.utility            # prints
+.venv/bin/python -m benchmarks.utility --write    # also renews docs/utility.md and docs/utility.svg
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from . import picture, report
+from .measure import Claim, measure
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trips", type=int, nargs="+", default=[1_000_000, 5_000_000])
+    parser.add_argument("--draws", type=int, default=5, help="how often each plan is drawn; figures are means")
+    parser.add_argument("--write", action="store_true", help="renew docs/utility.md and docs/utility.svg")
+    options = parser.parse_args()
+    cities = [measure(trips, options.draws, lambda words: print(words, file=sys.stderr)) for trips in options.trips]
+    text = report.markdown(cities)
+    print(text)
+    if options.write:
+        report.put_into(DOCS / "utility.md", text)
+        largest = max(cities, key=lambda city: city.trips)
+        (DOCS / "utility.svg").write_text(picture.svg(largest), encoding="utf-8")
+    if not all(Claim.on(city).met for city in cities):
+        raise SystemExit("gaussian does not publish 30 % more time × location cells than sbh")
+
+
+if __name__ == "__main__":
+    main()
