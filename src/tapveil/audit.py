@@ -3,7 +3,9 @@
 It makes up trips, releases them through the same function as everyone (`publication.release`), reads the published
 folder as anyone could, and holds it against the promise and against the exact law. Cells are independent, so one run
 with thousands of equal cells is thousands of trials. Singletons must appear often enough to be counted, so the run has
-a δ of its own, large; the noise, the threshold's rule and the code are those of the plan.
+a δ of its own, large; unit, neighbours, mechanism and ε are those of the plan, and noise and thresholds are made from
+them by the plan's rules. What one unit changes before any noise is compared exactly. Only counting, noise and writing
+are attacked: the trips come as plain Parquet, with nothing to misread.
 
 No trips of the plan are read. Every bound holds but for a chance of `MISTAKEN` over the whole audit.
 """
@@ -12,13 +14,15 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
-from math import ceil, exp, floor, log
+from math import ceil, exp, floor, lgamma, log
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +32,19 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from tapveil import publication
+from tapveil.counting.duckdb import DEFAULT_MEMORY
+from tapveil.counting.exact import ExactTable
+from tapveil.dictionary import LONG_LIST
 from tapveil.plan import Plan, Table
 from tapveil.privacy.confidence import Trials, least_delta, least_epsilon
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
-from tapveil.publication import release
 from tapveil.statement import cost
-from tapveil.veil import LONG_LIST
 
 MISTAKEN = 1e-7
 """The chance, at most, that a sound program fails the audit."""
-CHECKS = 2000
+CHECKS = 20_000
 """More comparisons than any audit makes: each gets an equal part of `MISTAKEN`."""
 ALPHA = MISTAKEN / CHECKS
 DEFAULT_TRIALS = 20_000
@@ -48,6 +54,8 @@ SINGLETON = Fraction(1, 100)
 """About how often a cell of one shall appear in the audit's own release."""
 
 Counts = npt.NDArray[np.int64]
+_Row = tuple[str, str, str | None]
+"""A day, a place and a card."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +125,26 @@ class _Law:
     def apart(self, count: int, other: int, epsilon: float) -> float:
         """δ at ε between two counts of one cell: Σ (P − e^ε Q)₊ over every outcome."""
         return _hockey_stick(self.outcomes(count), self.outcomes(other), epsilon)
+
+    def all_shifted(self, cells: int, epsilon: float) -> float:
+        """δ at ε where so many busy cells change by one each: the losses of all of them depend on one sum alone."""
+        if self.mechanism == "gaussian":
+            reach = ceil(9 * self.scale) + 1
+            one = np.array([self._value(k, 0) for k in range(-reach, reach + 1)])
+            every, power = np.ones(1), one
+            for bit in reversed(bin(cells)[2:]):
+                every = np.convolve(every, power) if bit == "1" else every
+                power = np.convolve(power, power)
+            sums = np.arange(len(every)) - len(every) // 2
+            losses = (2 * sums + cells) / (2 * self.scale**2)
+        else:
+            up = np.arange(cells + 1)
+            chance = log(1 / (1 + exp(-1 / self.scale)))
+            choose = [lgamma(cells + 1) - lgamma(k + 1) - lgamma(cells - k + 1) for k in up]
+            every = np.exp(np.array(choose) + cells * chance - (cells - up) / self.scale)
+            losses = (2 * up - cells) / self.scale
+        above = losses > epsilon
+        return float(np.sum(every[above] * -np.expm1(epsilon - losses[above])))
 
     def moved(self, count: int, other: int, epsilon: float) -> float:
         """δ at ε between (count, other) and (other, count) in two cells: a trip that is elsewhere."""
@@ -260,6 +288,7 @@ class _Attack:
         return _Law(name, stated["scale"], stated["threshold"])
 
     def findings(self) -> Iterator[Finding]:
+        yield from self._sensitivity()
         for table in self._audited.table:
             yield from self._promise(table)
             yield _replay(table.name, self._audited.mechanisms[table.name])
@@ -279,12 +308,50 @@ class _Attack:
         if self._audited.privacy.by_card:
             yield from self._bounds()
 
+    def _sensitivity(self) -> Iterator[Finding]:
+        """One unit more, in exact counts: how many cells of a table change, and by how much.
+
+        Other units have more trips than are counted, over many days, and the new one brings places of its own.
+        """
+        busy, unit = _busy_units(self._audited.exposure.cells), self._audited.privacy.unit
+        trips = 5 * self._audited.exposure.cells if unit != "trip" else 1
+        day = (np.arange(trips) % 9 if unit == "card" else np.zeros(trips, np.int64)).tolist()
+        new: list[_Row] = [(f"day {day[k]}", f"{'a' if k % 2 else 'z'} {k}", "new") for k in range(trips)]
+        additions = {f"one {unit} more": (new, self._audited.exposure.cells)}
+        if self._audited.privacy.without_card == "own-unit":
+            alone: list[_Row] = [("day 0", "a 0", None)]
+            additions["one row without a card more"] = (alone, 1)
+        before = self._exact(busy)
+        for what, (rows, most) in additions.items():
+            after = self._exact([*busy, *rows])
+            for name in TABLES:
+                changes = [abs(after[name][cell] - before[name][cell]) for cell in {*before[name], *after[name]}]
+                number, by = sum(change > 0 for change in changes), max(changes)
+                observed = f"{number} cells by {by}"
+                yield Finding(f"{what} changes", name, observed, f"{most} cells by 1", number > most or by > 1)
+
+    def _exact(self, rows: Sequence[_Row]) -> dict[str, Counter[tuple[str, ...]]]:
+        """The exact counts of made-up rows, by cell: what goes into the noise."""
+        days, places, cards = zip(*rows, strict=True)
+        dates = [f"2025-03-{3 + int(day.split()[1]):02d}" for day in days]
+        fixed = {"part": [PARTS[0]] * len(rows), "twin": ["x"] * len(rows)}
+        table = pa.table({**fixed, "date": dates, "place": places, "card": pa.array(cards, pa.string())})
+        pq.write_table(table, self._folder / "trips.parquet")
+        counted = publication.count(self._audited, memory=DEFAULT_MEMORY, scratch=None, progress=Silent())
+        return {name: _cells(exact) for name, exact in counted.tables.items()}
+
     def _promise(self, table: Table) -> Iterator[Finding]:
         """What is stated keeps the promise, by brute force over every outcome of the changed cells."""
         law, exposure, busy = self._laws[table.name], self._audited.exposure, self._counts["busy"]
         promised, cell = float(table.epsilon or 0), float(table.epsilon or 0) / exposure.changed
         if exposure.cells > 1 and law.mechanism in ("laplace", "gaussian"):
-            return  # calibrated for all changed cells together, which have too many outcomes to go through
+            apart = law.all_shifted(exposure.changed, promised)
+            alone = 1 - law.outcomes(1)[NOTHING]
+            for what, value in (("all trips less", apart), ("all trips alone", 1 - (1 - alone) ** exposure.cells)):
+                check = f"as stated, {what}: delta at epsilon = {promised:.3g}"
+                allowed = float(table.delta or 0)
+                yield Finding(check, table.name, f"{value:.3g}", f"at most {allowed:.3g}", value > allowed + FLOATS)
+            return
         whole = exposure.cells == 1 and exposure.neighbours == "replace"
         for what, count, other in (("one trip less", busy, busy - 1), ("a trip of its own", 1, 0)):
             epsilon = promised if whole else cell
@@ -339,7 +406,7 @@ class _Attack:
         pq.write_table(city.trips(), self._folder / "trips.parquet")
         if self._audited.privacy.mechanism == "dictionary":
             pa_csv.write_csv(city.cells(), self._folder / "cells.csv")
-        release(self._audited, self._folder / name)
+        publication.release(self._audited, self._folder / name)
         return {table: _by_group(city, self._read(name, table)) for table in TABLES}
 
     def _read(self, name: str, table: str) -> pa.Table:
@@ -487,13 +554,28 @@ class _Prepared:
         return given.ljust(size, b"\xff")
 
 
+def _busy_units(bound: int) -> list[_Row]:
+    """Twenty cards, each with three times as many trips as are counted, on nine days, some of them in the same cell."""
+    each = range(3 * bound + 2)
+    return [(f"day {k * k % 9}", f"p {(7 * card + k * k) % 23}", f"card {card}") for card in range(20) for k in each]
+
+
+def _cells(exact: ExactTable) -> Counter[tuple[str, ...]]:
+    codes = exact.label_codes(np.arange(len(exact.counts)))
+    labels = ([exact.labels[name][code] for code in column] for name, column in codes.items())
+    return Counter(dict(zip(zip(*labels, strict=True), exact.counts.tolist(), strict=True)))
+
+
 class _Watch:
-    """Watches how many random bytes the operating system is asked for."""
+    """Watches how many random bytes the operating system is asked for; one at a time."""
+
+    _alone = threading.Lock()
 
     def __init__(self) -> None:
         self.given = 0
 
     def __enter__(self) -> _Watch:
+        self._alone.acquire()
         self._urandom = os.urandom
 
         def urandom(size: int) -> bytes:
@@ -505,3 +587,4 @@ class _Watch:
 
     def __exit__(self, *_: object) -> None:
         os.urandom = self._urandom
+        self._alone.release()

@@ -18,6 +18,9 @@ from tapveil.errors import TripDataError, did_you_mean
 from tapveil.plan import Plan, Table
 from tapveil.trips import READABLE, UNKNOWN, read_date, read_time
 
+LONG_LIST = 1_000_000
+"""From so many cells on, only those empty cells are visited that are published: the same law, less work."""
+
 Spelling = Callable[[str], str | None]
 
 

@@ -438,6 +438,8 @@ def _unit_misfits(plan: Plan) -> Iterator[str]:
         yield "[privacy] trips_per_day: needs a column `date` under [source.columns]"
     elif privacy.trips_per_day and plan.source.kind("date") != "date":
         yield "[source.columns] date: must be a date, not another kind"
+    if privacy.trips_per_day and plan.source.dates == "labels":
+        yield '[privacy] trips_per_day: needs dates = "calendar": by their labels, one day could be several'
     if privacy.unit == "card" and privacy.trips_per_card is None:
         yield '[privacy] unit: "card" needs trips_per_card, the most trips of one card that are counted'
     if privacy.unit == "card-day" and privacy.trips_per_day is None:

@@ -12,13 +12,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.counting.exact import ExactTable
+from tapveil.dictionary import LONG_LIST
 from tapveil.plan import Plan, Table
 from tapveil.privacy.mechanisms import Dictionary, Mechanism
 from tapveil.privacy.noise import RandomBytes
 from tapveil.published import Field, PublishedTable
-
-LONG_LIST = 1_000_000
-"""From so many cells on, only those empty cells are visited that are published: the same law, less work."""
 
 
 def draw(

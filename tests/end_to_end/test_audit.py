@@ -19,7 +19,7 @@ from tapveil.audit import audit
 from tapveil.cli import app
 from tapveil.counting import query
 from tapveil.plan import Plan
-from tapveil.privacy import mechanisms
+from tapveil.privacy import calibration, mechanisms
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.noise import NoiseTable, rounded_laplace
 from tests.conftest import opal_text
@@ -189,9 +189,9 @@ def test_a_trip_counted_in_two_parts(monkeypatch: Patch) -> None:
 
 @pytest.mark.parametrize("unit", ["card-day", "card"])
 def test_contribution_bound_not_applied(unit: str, monkeypatch: Patch) -> None:
-    def unbounded(plan: Plan, sets: Any) -> str:
+    def unbounded(plan: Plan, sets: Any, share: str) -> str:
         words = ", ".join(word for cell_set in sets for word in cell_set.words)
-        return f"SELECT card, day, {words} FROM rows"
+        return f"SELECT card, day, {words} FROM rows WHERE {share}"
 
     monkeypatch.setattr(query, "kept_sql", unbounded)
     plan = plan_of("gaussian", unit, "add-remove", BY_DAY if unit == "card-day" else BY_CARD)
@@ -203,6 +203,55 @@ def test_a_card_counted_twice_in_a_cell(monkeypatch: Patch) -> None:
     monkeypatch.setattr(query, "units_sql", lambda *given: real(*given).replace("SELECT DISTINCT", "SELECT"))
     plan = plan_of("gaussian", "card", "add-remove", BY_CARD)
     assert any("contributions are bounded" in check for check in broken(plan, trials=8_000))
+
+
+def test_a_cap_over_days_not_applied(monkeypatch: Patch) -> None:
+    """With both caps, the one per day hides the other where all trips are on one day."""
+    real = query.kept_sql
+
+    def per_day_alone(plan: Plan, *others: Any) -> str:
+        privacy = plan.privacy.model_copy(update={"trips_per_card": None})
+        return real(plan.model_copy(update={"privacy": privacy}), *others)
+
+    monkeypatch.setattr(query, "kept_sql", per_day_alone)
+    plan = plan_of("gaussian", "card", "add-remove", f"{BY_CARD}\ntrips_per_day = 2")
+    assert "one card more changes" in broken(plan, trials=1_000)
+
+
+def test_lots_that_depend_on_others(monkeypatch: Patch) -> None:
+    """Lots from codes: they move when anyone brings a new label."""
+    monkeypatch.setattr(query, "_meaning_sql", lambda column: f"CAST({query._code_sql(column)} AS VARCHAR)")
+    plan = plan_of("gaussian", "card", "add-remove", BY_CARD)
+    assert "one card more changes" in broken(plan, trials=1_000)
+
+
+def test_rows_without_a_card_counted_twice(monkeypatch: Patch) -> None:
+    real = query.units_sql
+    placed = "SELECT {0} FROM placed WHERE card IS NULL"
+
+    def twice(*given: Any) -> str:
+        sql = real(*given)
+        key = sql.rsplit("GROUP BY ", 1)[1]
+        alone = placed.format(key)
+        assert alone in sql
+        return sql.replace(alone, f"{alone} UNION ALL {alone}")
+
+    monkeypatch.setattr(query, "units_sql", twice)
+    plan = plan_of("gaussian", "card", "add-remove", BY_CARD)
+    assert "one row without a card more changes" in broken(plan, trials=1_000)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_calibrated_noise_too_narrow_and_never_certified(mechanism: str, monkeypatch: Patch) -> None:
+    monkeypatch.setattr("tapveil.plan.certified", lambda *_: True)
+    monkeypatch.setattr(calibration._Design, "_fits", lambda *_: True)
+    monkeypatch.setattr(calibration._Design, "_widths", lambda self: iter([self._basic / 9]))
+    calibration.calibrate.cache_clear()
+    try:
+        plan = plan_of(mechanism, "card", "add-remove", BY_CARD)
+        assert any("as stated, all trips less" in check for check in broken(plan, trials=1_000))
+    finally:
+        calibration.calibrate.cache_clear()
 
 
 # --- the command ----------------------------------------------------------------------------------------------------

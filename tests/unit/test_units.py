@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import hashlib
 import json
 import tempfile
@@ -143,6 +144,61 @@ def test_counting_in_shares_changes_nothing(rows: list[Row], alone: list[tuple[s
         whole = count(Path(name), text, every)
         patch.setattr("tapveil.counting.duckdb.ROWS_AT_ONCE", at_once)
         assert count(Path(name), text, every) == whole
+
+
+MINUTES = [7 * 60 + 5 * k for k in range(12)]
+
+
+def parquet_rows(cards: int) -> dict[str, list[object]]:
+    every = [(card, k) for card in range(cards) for k in range(6)]
+    return {
+        "card": [f"c{card}" for card, _ in every],
+        "day": ["2025-03-03"] * len(every),
+        "hour": [MINUTES[(5 * card + 7 * k) % 12] for card, k in every],
+        "stop": [f"s{(3 * card + k) % 7}" for card, k in every],
+    }
+
+
+@pytest.mark.parametrize("how", ["int64", "float64", "text", "clock", "timestamp"])
+def test_what_is_kept_does_not_depend_on_the_types_of_a_file(tmp_path: Path, how: str) -> None:
+    """One row without a time makes a column of minutes a column of floats: nobody else's trips may move."""
+    rows = parquet_rows(20)
+    minutes = [int(str(minute)) for minute in rows["hour"]]
+    texts = [f"{minute // 60:02d}:{minute % 60:02d}" for minute in minutes]
+    hours = {
+        "int64": pa.array(minutes, pa.int64()),
+        "float64": pa.array(minutes, pa.float64()),
+        "text": pa.array(texts),
+        "clock": pa.array([datetime.time(minute // 60, minute % 60) for minute in minutes]),
+        "timestamp": pa.array([datetime.datetime(2025, 3, 3, minute // 60, minute % 60) for minute in minutes]),
+    }
+    plan = Plan.parse(plan_text("card", "trips_per_card = 2").replace("trips.csv", "*.parquet"), base=tmp_path)
+    pq.write_table(pa.table({**rows, "hour": hours["int64"]}), tmp_path / "a.parquet")
+    as_minutes = {name: cells(table) for name, table in exact(plan).tables.items()}
+    pq.write_table(pa.table({**rows, "hour": hours[how]}), tmp_path / "a.parquet")
+    assert {name: cells(table) for name, table in exact(plan).tables.items()} == as_minutes
+
+
+def test_cards_that_a_float_cannot_hold_are_refused(tmp_path: Path) -> None:
+    text = plan_text("card", "trips_per_card = 2", "own-unit").replace("trips.csv", "*.parquet")
+    rows = {"day": ["2025-03-03"] * 3, "hour": ["07:00"] * 3, "stop": ["Ash"] * 3}
+    pq.write_table(pa.table({"card": [2.0**53, 3085000000422532001.0, 12.0], **rows}), tmp_path / "a.parquet")
+    counted = exact(Plan.parse(text, base=tmp_path))
+    assert dict(counted.refusals.by_reason) == {"card cannot be read": 1}
+    big = pa.array([2**62, 2**62 + 1, 7], pa.int64())
+    pq.write_table(pa.table({"card": big, **rows}), tmp_path / "a.parquet")
+    assert sum(cells(exact(Plan.parse(text, base=tmp_path)).tables["both"]).values()) == 3
+
+
+def test_blanks_around_a_card_are_those_around_all_values(tmp_path: Path) -> None:
+    rows = [(card, "2025-03-03", "07:00", "Ash") for card in ("A", "A\t", "\u2003A", "\x85A\x0b")]
+    assert count(tmp_path, plan_text("card", "trips_per_card = 1"), rows)["both"].total() == 1
+
+
+def test_days_by_their_labels_cannot_be_bounded() -> None:
+    text = plan_text("card-day", "trips_per_day = 2").replace("max_refused = 1", 'max_refused = 1\ndates = "labels"')
+    with pytest.raises(PlanError, match="one day could be several"):
+        Plan.parse(text)
 
 
 def test_a_unit_counts_once_in_a_cell(tmp_path: Path) -> None:

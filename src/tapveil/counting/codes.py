@@ -7,6 +7,7 @@ they are never published.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
@@ -43,7 +44,8 @@ class Column:
     @property
     def refuses(self) -> bool:
         """Whether a row can be refused for its value here: only a place or a label is taken as it comes."""
-        return self.missing is None or (self.kind == "time" and self.raw in ("text", "number", "integer"))
+        typed_time = self.kind == "time" and self.raw in ("text", "number", "integer")
+        return self.missing is None or typed_time or self.kind == "card"
 
     @property
     def variants(self) -> list[Understand]:
@@ -65,6 +67,8 @@ class CodedSpelling:
 
     codes: tuple[int, ...]
     refusal: int = 0
+    meaning: str = ""
+    """What it was understood as, in every variant: the same for all spellings of a value, whatever else occurs."""
 
 
 class Reasons:
@@ -168,4 +172,5 @@ def _coded(column: Column, labels: tuple[str | None, ...], position: dict[str, i
         return CodedSpelling(nothing, reasons.unreadable(column))
     if "" in labels and column.missing is None:
         return CodedSpelling(nothing, reasons.missing(column))
-    return CodedSpelling(tuple(position[label or str(column.missing)] for label in labels))
+    named = [label or str(column.missing) for label in labels]
+    return CodedSpelling(tuple(position[label] for label in named), meaning=json.dumps(named, ensure_ascii=False))

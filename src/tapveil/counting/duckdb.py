@@ -216,6 +216,8 @@ class _Counting:
             "code": pa.array([spelling.codes[0] for spelling in spellings], pa.int64()),
             "refusal": pa.array([spelling.refusal for spelling in spellings], pa.int64()),
         }
+        if self.plan.privacy.by_card:
+            coded["meaning"] = pa.array([spelling.meaning for spelling in spellings], pa.string())
         for number in range(1, len(column.variants)):
             coded[f"more_{number}"] = pa.array([each.codes[number] - each.codes[0] for each in spellings], pa.int64())
         for number, mode in enumerate(looked_up, start=1):

@@ -64,7 +64,7 @@ def _group_sql(plan: Plan, group: FileGroup, number: int, columns: Sequence[Colu
         if column.arithmetic and column.refuses
     ]
     if plan.privacy.by_card:
-        selected.append(f"{_card_sql(_text_sql(plan, group, CARD))} AS {CARD_TEXT}")
+        selected.append(f"{_card_sql(plan, group)} AS {CARD_TEXT}")
     return f"SELECT {', '.join(selected)} FROM {_scan_sql(group, number)}"
 
 
@@ -127,10 +127,25 @@ def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
     return _text_sql(plan, group, column.name)
 
 
-def _card_sql(text: str) -> str:
-    """A card without blanks; one that passed through a float (`7.0`) is the same card; nothing is no card."""
-    card = f"trim({text})"
+BLANKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+"""What Python's `strip` takes away, which reads all other columns."""
+UNSURE_CARD = "\x00"
+"""Stands for a card that cannot be told from others; no text of a file is this."""
+LARGEST_EXACT_FLOAT = 2**53
+
+
+def _card_sql(plan: Plan, group: FileGroup) -> str:
+    """A card without blanks; one that passed through a float (`7.0`) is the same card; nothing is no card.
+
+    Beyond 2^53 a float holds several whole numbers at once: such cards cannot be told apart.
+    """
+    stored = _stored_value(plan, group, CARD)
+    card = f"trim({_text_sql(plan, group, CARD)}, {literal(BLANKS)})"
     whole = f"CASE WHEN {card} LIKE '%.0' THEN regexp_replace({card}, '^([0-9]+)\\.0$', '\\1') ELSE {card} END"
+    if group.type_of(plan.file_columns[CARD]) == "number":
+        a_float = f"typeof({stored}) IN ('FLOAT', 'DOUBLE')"
+        beyond = f"abs(TRY_CAST({stored} AS DOUBLE)) > {LARGEST_EXACT_FLOAT}"
+        whole = f"CASE WHEN {a_float} AND {beyond} THEN {literal(UNSURE_CARD)} ELSE {whole} END"
     return f"NULLIF({whole}, '')"
 
 
@@ -259,21 +274,34 @@ def counted_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:
 def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, reasons: Reasons) -> str:
     """Every row: its card, its day, its keys, and its lot.
 
-    The lot is drawn from the card and the row's own values as the file has them, so that which of a card's trips are
-    kept follows from that card's rows alone. Codes would not do: they move when any other row brings a new label.
+    The lot is drawn from the card and from what the row's own values mean, so that which of a card's trips are kept
+    follows from that card's rows alone. Codes would not do: they move when any other row brings a new label. Nor would
+    spellings: a column of a file has another type, and other spellings, once a single row of it is missing.
     """
-    keys = _keys_sql(columns, sets, _no_card_sql(card, reasons) if card.refuses else "")
+    keys = _keys_sql(columns, sets, _no_card_sql(card, reasons))
     # Each with its length before it: values run together would let two different rows have the same lot.
-    texts = [f"coalesce(CAST(trips.{quoted(column.name)} AS VARCHAR), '')" for column in columns]
-    values = ", ".join(f"length({text}), ':', {text}" for text in [f"coalesce(trips.{CARD_TEXT}, '')", *texts])
+    texts = [f"coalesce(trips.{CARD_TEXT}, '')", *(_meaning_sql(column) for column in columns)]
+    values = ", ".join(f"length({text}), ':', {text}" for text in texts)
     day = next((_code_sql(column) for column in columns if column.name == "date"), "0")
     lot = f"md5_number(concat({values}))"
     joins = " ".join(_join_sql(column) for column in columns if not column.arithmetic)
     return f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {lot} AS lot, {keys} FROM trips {joins}"
 
 
+def _meaning_sql(column: Column) -> str:
+    """What a row's value was understood as. Codes of labels that the plan alone decides do not move."""
+    if column.fixed_labels:
+        return f"CAST(coalesce({_code_sql(column)}, -1) AS VARCHAR)"
+    return f"coalesce({code_table(column)}.meaning, '')"
+
+
 def _no_card_sql(card: Column, reasons: Reasons) -> str:
-    return f" + CASE WHEN trips.{CARD_TEXT} IS NULL THEN {reasons.missing(card)} ELSE 0 END"
+    """Refusals for the card: there is none, or it was a number that a float cannot hold."""
+    missing = (
+        f"CASE WHEN trips.{CARD_TEXT} IS NULL THEN {reasons.missing(card)} ELSE 0 END" if card.missing is None else "0"
+    )
+    unsure = f"CASE WHEN trips.{CARD_TEXT} = {literal(UNSURE_CARD)} THEN {reasons.unreadable(card)} ELSE 0 END"
+    return f" + {missing} + {unsure}"
 
 
 def kept_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:

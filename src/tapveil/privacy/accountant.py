@@ -124,9 +124,10 @@ def _directions(tables: Sequence[ChangedCells], exposure: Exposure) -> Iterator[
 
 def _ln_absent(singleton: Fraction) -> float:
     """Rounded down: as if it appeared a little more often."""
-    if singleton >= 1:
+    above = nextafter(float(singleton), 1)
+    if above >= 1:
         return -inf
-    return log1p(-nextafter(float(singleton), 1)) * (1 + _HAIR) if singleton else 0.0
+    return log1p(-above) * (1 + _HAIR) if singleton else 0.0
 
 
 Block = tuple[tuple[int, int], ...]

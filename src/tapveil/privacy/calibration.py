@@ -31,6 +31,8 @@ from tapveil.privacy.noise import NoiseTable
 from tapveil.privacy.rational import decimal_text, float_below
 from tapveil.privacy.spectrum import Spectrum
 
+LARGEST_CELL_EPSILON = Fraction(40)
+"""Beyond it, two neighbouring weights of a table without an end do not fit into 64 bits."""
 FINENESS = 1000
 """Widths are searched in thousandths: fine enough to lose nothing, coarse enough to read."""
 
@@ -70,6 +72,8 @@ def _too_small(shares: tuple[Fraction, ...]) -> str:
 
 
 def _reasonable(cell_epsilon: Fraction) -> Fraction:
+    if cell_epsilon > LARGEST_CELL_EPSILON:
+        raise ValueError(f"epsilon must be at most {LARGEST_CELL_EPSILON} for each changed cell of a dictionary")
     if cell_epsilon * WIDEST < 1:
         raise ValueError("the noise would be wider than any count: use a larger epsilon or fewer trips")
     return cell_epsilon

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, isinf
 
 from tapveil.privacy import accountant
 from tapveil.privacy.accountant import Exposure
@@ -68,4 +68,6 @@ def in_other_notion(mechanisms: Sequence[Mechanism], loss: Loss, exposure: Expos
     if not gaussian and certified(mechanisms, scaled, exposure):
         return scaled
     epsilon = accountant.epsilon([mechanism.cells for mechanism in mechanisms], float_below(loss.delta), exposure)
+    if isinf(epsilon):  # no ε is enough for this δ: then what δ is at the scaled ε
+        return Loss(scaled.epsilon, Fraction(accounted_delta(mechanisms, scaled.epsilon, exposure)))
     return Loss(Fraction(ceil(epsilon * 1000), 1000), loss.delta)
