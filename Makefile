@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 DEMO   := build/demo
 TRIPS  ?= 30000000
 
-.PHONY: demo test test-full check format bench clean
+.PHONY: demo test test-full check format bench bench-utility bench-sampling clean
 
 demo: $(READY)
 	@rm -rf $(DEMO)
@@ -32,6 +32,12 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/release.py --trips $(TRIPS)
+
+bench-utility: $(READY)
+	$(BIN)/python -m benchmarks.utility --write
+
+bench-sampling: $(READY)
+	$(BIN)/python benchmarks/sampling.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

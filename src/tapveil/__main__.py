@@ -11,21 +11,27 @@ from types import FrameType
 INTERRUPTED = 130
 UNEXPECTED = 4
 
+_INTERRUPTED_WORDS = "interrupted (a published folder is either whole or not there)"
+
 _signalled = False
+_loading = False
 
 
 def main() -> None:
     """Run the command line; turn every way it can end into a message and an exit code."""
+    global _loading
     try:
+        _loading = True
         _prepare()
         from tapveil.cli import app
         from tapveil.errors import TapveilError
 
+        _loading = False
         app(prog_name="tapveil")
     except (KeyboardInterrupt, SystemExit, Exception) as error:
         # A signal can surface as almost any error, depending on whose code it met.
         if _signalled or isinstance(error, KeyboardInterrupt):
-            _say("interrupted (a published folder is either whole or not there)")
+            _say(_INTERRUPTED_WORDS)
             # Everything has been cleaned up by now; Python's own way out may end in the signal's code instead of ours.
             sys.stderr.flush()
             os._exit(INTERRUPTED)
@@ -57,6 +63,9 @@ def _prepare() -> None:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     global _signalled
     _signalled = True
+    if _loading:  # nothing has begun, and an exception that meets the import machinery may be lost there
+        os.write(2, f"tapveil: {_INTERRUPTED_WORDS}\n".encode())
+        os._exit(INTERRUPTED)
     raise KeyboardInterrupt
 
 

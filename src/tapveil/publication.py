@@ -50,6 +50,7 @@ def public_files(plan: Plan) -> dict[str, str]:
         **{f"lookup of {mode}": lookup.lookup for mode, lookup in plan.coarsen.location.items()},
         **{f"cells of {table.name}": table.cells for table in plan.table if table.cells},
     }
+    coarsen.read_areas(plan)  # says what is wrong with a lookup better than its bytes do
     try:
         return {role: hashlib.sha256((plan.base / name).read_bytes()).hexdigest() for role, name in files.items()}
     except OSError as error:

@@ -137,7 +137,7 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
         density.add(table.name, *(f"{100 * share:.1f} %" for share in shares))
     density.show(console)
     for note in (*(f"Nearly empty: {t.advice}" for t in outlook.tables if t.advice), *outlook.notes):
-        console.print(f"\n{note}.")
+        console.print(f"\n{note[0].upper()}{note[1:]}.")
 
 
 def show_release(console: Console, plan: Plan, published: Bundle) -> None:
