@@ -422,14 +422,14 @@ def test_a_lattice_never_lowers_delta(cell: Spectrum, step: int, epsilon: float)
 def test_products_on_a_short_lattice_never_lower_delta(cells: list[Spectrum], longest: int, epsilon: float) -> None:
     """The way of long spectra, forced upon short ones: off by no more than a step for either factor of a product."""
     whole, raised = cells[0], 0
-    with mock.patch.object(spectrum, "MOST_SUMS", 0), mock.patch.object(spectrum, "LONGEST_LATTICE", longest):
+    with mock.patch.multiple(spectrum, MOST_SUMS=0, LONGEST_LATTICE=longest, SPREAD_LATTICE=longest):
         for cell in cells[1:]:
             raised += 2 * spectrum._common_step(whole, cell)
             whole = whole * cell
     with forty_digits():
         assert min(1, true_delta(cells, epsilon)) <= whole.delta(epsilon)
         above = true_delta(cells, epsilon - raised / LOSS_UNIT)
-        assert whole.delta(epsilon) <= above + both_infinite(cells) + 100 * CLOSE  # thousands of steps, each a margin
+        assert whole.delta(epsilon) <= above + both_infinite(cells) + CLOSE
 
 
 @some(40)
