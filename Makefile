@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 DEMO   := build/demo
 TRIPS  ?= 30000000
 
-.PHONY: demo test test-full check format bench bench-utility bench-sampling clean
+.PHONY: demo test test-full lint check format bench bench-utility bench-sampling clean
 
 demo: $(READY)
 	@rm -rf $(DEMO)
@@ -20,10 +20,12 @@ test: $(READY)
 test-full: $(READY)
 	$(BIN)/pytest -n auto
 
-check: $(READY)
+lint: $(READY)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
+
+check: lint
 	$(BIN)/pytest -q -n auto -m "not slow" tests/unit tests/property tests/architecture src
 
 format: $(READY)

@@ -323,6 +323,19 @@ def test_the_spectrum_of_a_real_table_is_brute_force(epsilon0: Fraction, shift: 
         assert true <= ours <= true + CLOSE
 
 
+@some(15)
+@given(fractions(1, 20, 5), fractions(1, 999, 1000), EXPOSURES, st.floats(-1, 4))
+def test_the_spectra_of_half_cells_are_brute_force(
+    epsilon: Fraction, delta: Fraction, exposure: Exposure, at: float
+) -> None:
+    """Cut where the threshold cuts, a cell that was left and one that was entered differ: both are checked."""
+    mechanism = StabilityHistogram(epsilon, delta, exposure)
+    with forty_digits():
+        for ours, by in ((mechanism.cells.left, -2), (mechanism.cells.entered, 2)):
+            true = hockey_stick(moved(mechanism.noise, 0), moved(mechanism.noise, by), real(at))
+            assert true <= ours.delta(at) <= true + CLOSE
+
+
 # --- noise without an end -------------------------------------------------------------------------------------------
 
 
