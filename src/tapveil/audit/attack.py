@@ -20,11 +20,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import accumulate, pairwise
-from math import ceil, exp, floor, lgamma, log
+from math import log
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +31,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tapveil import publication
+from tapveil.audit.city import PARTS, City, Counts, Row, busy_units
+from tapveil.audit.law import FLOATS, NOTHING, Law
 from tapveil.counting.duckdb import DEFAULT_MEMORY
 from tapveil.counting.exact import ExactTable
 from tapveil.dictionary import LONG_LIST
@@ -49,13 +49,8 @@ CHECKS = 20_000
 ALPHA = MISTAKEN / CHECKS
 DEFAULT_TRIALS = 20_000
 MOST_ROWS = 3_000_000
-PARTS = ("east", "west")
 SINGLETON = Fraction(1, 100)
 """About how often a cell of one shall appear in the audit's own release."""
-
-Counts = npt.NDArray[np.int64]
-_Row = tuple[str, str, str | None]
-"""A day, a place and a card."""
 
 
 @dataclass(frozen=True)
@@ -73,94 +68,6 @@ def audit(plan: Plan, *, trials: int = DEFAULT_TRIALS, progress: Reporter | None
     """Attack a plan's mechanisms and units; nothing of the plan's trips is read."""
     with tempfile.TemporaryDirectory(prefix="tapveil-audit-") as folder:
         return list(_Attack(plan, Path(folder), trials, progress or Silent()).findings())
-
-
-# --- what is promised -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Law:
-    """What should be published for a count, from closed forms and what is stated: none of the code that is attacked.
-
-    `scale` and `threshold` follow from (ε, δ) by the paper's formula for `sbh`; for the others they are those that the
-    published folder states, and `_Attack._promise` holds them against (ε, δ).
-    """
-
-    mechanism: str
-    scale: float
-    threshold: float
-
-    @property
-    def smallest(self) -> int:
-        """The least number that can be printed."""
-        return floor(self.threshold + 0.5)
-
-    def outcomes(self, count: int) -> dict[int, float]:
-        """The probability of each number, and of none (−1)."""
-        if count == 0 and self.mechanism != "dictionary":
-            return {NOTHING: 1.0}
-        reach = ceil(45 * self.scale) + 2 if self.mechanism != "gaussian" else ceil(12 * self.scale) + 2
-        values = range(self.smallest, max(self.smallest, count + reach) + 1)
-        law = {value: self._value(value, count) for value in values}
-        return {NOTHING: 1 - sum(law.values()), **law}
-
-    def _value(self, value: int, count: int) -> float:
-        if self.mechanism == "sbh":  # rounded after the threshold: the value beside it has the outer part of its mass
-            low = max(self.threshold, value - 0.5) - count
-            return max(0.0, self._laplace_below(value + 0.5 - count) - self._laplace_below(low))
-        step = abs(value - count)
-        if self.mechanism == "gaussian":
-            return exp(-step * step / (2 * self.scale**2)) / self._gaussian_sum
-        q = exp(-1 / self.scale)
-        return (1 - q) / (1 + q) * q**step
-
-    def _laplace_below(self, x: float) -> float:
-        return exp(x / self.scale) / 2 if x < 0 else 1 - exp(-x / self.scale) / 2
-
-    @cached_property
-    def _gaussian_sum(self) -> float:
-        reach = ceil(12 * self.scale) + 2
-        return sum(exp(-k * k / (2 * self.scale**2)) for k in range(-reach, reach + 1))
-
-    def apart(self, count: int, other: int, epsilon: float) -> float:
-        """δ at ε between two counts of one cell: Σ (P − e^ε Q)₊ over every outcome."""
-        return _hockey_stick(self.outcomes(count), self.outcomes(other), epsilon)
-
-    def all_shifted(self, cells: int, epsilon: float) -> float:
-        """δ at ε where so many busy cells change by one each: the losses of all of them depend on one sum alone."""
-        if self.mechanism == "gaussian":
-            reach = ceil(9 * self.scale) + 1
-            one = np.array([self._value(k, 0) for k in range(-reach, reach + 1)])
-            every, power = np.ones(1), one
-            for bit in reversed(bin(cells)[2:]):
-                every = np.convolve(every, power) if bit == "1" else every
-                power = np.convolve(power, power)
-            sums = np.arange(len(every)) - len(every) // 2
-            losses = (2 * sums + cells) / (2 * self.scale**2)
-        else:
-            up = np.arange(cells + 1)
-            chance = log(1 / (1 + exp(-1 / self.scale)))
-            choose = [lgamma(cells + 1) - lgamma(k + 1) - lgamma(cells - k + 1) for k in up]
-            every = np.exp(np.array(choose) + cells * chance - (cells - up) / self.scale)
-            losses = (2 * up - cells) / self.scale
-        above = losses > epsilon
-        return float(np.sum(every[above] * -np.expm1(epsilon - losses[above])))
-
-    def moved(self, count: int, other: int, epsilon: float) -> float:
-        """δ at ε between (count, other) and (other, count) in two cells: a trip that is elsewhere."""
-        p, q = self.outcomes(count), self.outcomes(other)
-        here = {(a, b): x * y for a, x in p.items() for b, y in q.items() if x * y > 1e-12}
-        there = {(a, b): q.get(a, 0.0) * p.get(b, 0.0) for a, b in here}
-        return _hockey_stick(here, there, epsilon)
-
-
-NOTHING = -1
-FLOATS = 1e-12
-"""What sums of floats may be wrong by, in closed forms that are here for comparison only."""
-
-
-def _hockey_stick(p: Mapping[Any, float], q: Mapping[Any, float], epsilon: float) -> float:
-    return sum(max(0.0, mass - exp(epsilon) * q.get(outcome, 0.0)) for outcome, mass in p.items())
 
 
 # --- what is attacked -----------------------------------------------------------------------------------------------
@@ -209,60 +116,6 @@ def _audit_plan(plan: Plan, folder: Path) -> Plan:
 TABLES = ("wide", "narrow")
 """The widest and the narrowest noise of the plan."""
 EVERY_TABLE = ", ".join(TABLES)
-DAY = "2025-03-03"
-
-
-@dataclass(frozen=True)
-class _City:
-    """Made-up trips: groups of equally busy places, in both parts, in an order that has nothing to do with them."""
-
-    counts: Mapping[str, int]
-    """The trips at each place of a group."""
-    trials: int
-    heavy: bool
-    """Whether one card rides everywhere, and other cards ride twice in the same cell."""
-
-    @cached_property
-    def places(self) -> list[tuple[str, int]]:
-        """The group and number of each place, in the order of their names."""
-        return [(group, number) for number in range(self.trials) for group in self.counts]
-
-    def trips(self) -> pa.Table:
-        """One row per trip, every one with a card of its own, and those of a few busy cards."""
-        counts = np.array([self.counts[group] for group, _ in self.places])
-        place = np.repeat(np.arange(len(counts)), counts)
-        card = np.arange(len(place)) + 1_000_000
-        if self.heavy:
-            everywhere = np.flatnonzero(counts)
-            first_of_each = np.concatenate([[0], np.cumsum(counts)[:-1]])[everywhere]
-            place = np.concatenate([place, everywhere, everywhere])
-            card = np.concatenate([card, np.full(len(everywhere), 7), card[first_of_each]])
-        order = _scattered(len(place))
-        place, card = place[order], card[order]
-        columns = {
-            "part": pa.array(PARTS).take(pa.array(place % 2)),
-            "place": pa.array(place).cast(pa.string()),
-            "card": card,
-        }
-        return pa.table({**columns, **_constant(len(place))})
-
-    def cells(self) -> pa.Table:
-        """The public list of all places, occupied or not."""
-        number = np.arange(len(self.places))
-        part = pa.array(PARTS).take(pa.array(number % 2))
-        return pa.table({"part": part, "place": pa.array(number).cast(pa.string()), **_constant(len(number))})
-
-
-def _constant(rows: int) -> dict[str, pa.Array]:
-    zeros = pa.array(np.zeros(rows, dtype=np.int64))
-    return {name: pa.array([value]).take(zeros) for name, value in {"date": DAY, "twin": "x"}.items()}
-
-
-def _scattered(size: int) -> Counts:
-    """All numbers below `size`, once each, in an order unlike their own."""
-    stride = next(step for step in range(max(3, size * 5 // 8), size + 4) if np.gcd(step, size) == 1)
-    return np.arange(size) * stride % size
-
 
 # --- the attack -----------------------------------------------------------------------------------------------------
 
@@ -279,20 +132,20 @@ class _Attack:
                 self._counts[f"edge of {name}"] = law.smallest
         self._trials = max(200, min(trials, MOST_ROWS // sum(self._counts.values())))
 
-    def _law(self, table: Table) -> _Law:
+    def _law(self, table: Table) -> Law:
         name, exposure = self._audited.privacy.mechanism, self._audited.exposure
         if name == "sbh":
             scale = exposure.changed / float(table.epsilon or 1)
-            return _Law(name, scale, 1 + scale * log(2 * exposure.cells / float(table.delta or 1)))
+            return Law(name, scale, 1 + scale * log(2 * exposure.cells / float(table.delta or 1)))
         stated = next(each for each in cost(self._audited)["tables"] if each["name"] == table.name)
-        return _Law(name, stated["scale"], stated["threshold"])
+        return Law(name, stated["scale"], stated["threshold"])
 
     def findings(self) -> Iterator[Finding]:
         yield from self._sensitivity()
         for table in self._audited.table:
             yield from self._promise(table)
             yield _replay(table.name, self._audited.mechanisms[table.name])
-        city = _City(self._counts, self._trials, heavy=False)
+        city = City(self._counts, self._trials, heavy=False)
         with self._progress.stage("Releasing made-up trips"), _Watch() as watch:
             first = self._released(city, "first")
         for name, law in self._laws.items():
@@ -313,13 +166,13 @@ class _Attack:
 
         Other units have more trips than are counted, over many days, and the new one brings places of its own.
         """
-        busy, unit = _busy_units(self._audited.exposure.cells), self._audited.privacy.unit
+        busy, unit = busy_units(self._audited.exposure.cells), self._audited.privacy.unit
         trips = 5 * self._audited.exposure.cells if unit != "trip" else 1
         day = (np.arange(trips) % 9 if unit == "card" else np.zeros(trips, np.int64)).tolist()
-        new: list[_Row] = [(f"day {day[k]}", f"{'a' if k % 2 else 'z'} {k}", "new") for k in range(trips)]
+        new: list[Row] = [(f"day {day[k]}", f"{'a' if k % 2 else 'z'} {k}", "new") for k in range(trips)]
         additions = {f"one {unit} more": (new, self._audited.exposure.cells)}
         if self._audited.privacy.without_card == "own-unit":
-            alone: list[_Row] = [("day 0", "a 0", None)]
+            alone: list[Row] = [("day 0", "a 0", None)]
             additions["one row without a card more"] = (alone, 1)
         before = self._exact(busy)
         for what, (rows, most) in additions.items():
@@ -330,7 +183,7 @@ class _Attack:
                 observed = f"{number} cells by {by}"
                 yield Finding(f"{what} changes", name, observed, f"{most} cells by 1", number > most or by > 1)
 
-    def _exact(self, rows: Sequence[_Row]) -> dict[str, Counter[tuple[str, ...]]]:
+    def _exact(self, rows: Sequence[Row]) -> dict[str, Counter[tuple[str, ...]]]:
         """The exact counts of made-up rows, by cell: what goes into the noise."""
         days, places, cards = zip(*rows, strict=True)
         dates = [f"2025-03-{3 + int(day.split()[1]):02d}" for day in days]
@@ -396,12 +249,12 @@ class _Attack:
             yield Finding("contributions are bounded", EVERY_TABLE, "not tried", "more trials needed", False)
             return
         with self._progress.stage("Releasing busy cards"):
-            seen = self._released(_City(self._counts, self._trials, heavy=True), "bounded")
+            seen = self._released(City(self._counts, self._trials, heavy=True), "bounded")
         busy = {"busy": self._counts["busy"]}
         for name, law in self._laws.items():
             yield from _conformance(name, law, busy, seen[name], "contributions are bounded")
 
-    def _released(self, city: _City, name: str) -> dict[str, dict[str, Counts]]:
+    def _released(self, city: City, name: str) -> dict[str, dict[str, Counts]]:
         """What is published for each place, by table and group, −1 where nothing is."""
         pq.write_table(city.trips(), self._folder / "trips.parquet")
         if self._audited.privacy.mechanism == "dictionary":
@@ -414,7 +267,7 @@ class _Attack:
         options = pa_csv.ConvertOptions(column_types={**keys, "count": pa.string()})
         return pa_csv.read_csv(self._folder / name / "data" / f"{table}.csv", convert_options=options)
 
-    def _losses(self, name: str, law: _Law, seen: Mapping[str, Counts]) -> Iterator[Finding]:
+    def _losses(self, name: str, law: Law, seen: Mapping[str, Counts]) -> Iterator[Finding]:
         """Events that tell neighbours apart: no δ that they prove may exceed the true one of those neighbours."""
         busy, less, high = seen["busy"], seen["less"], self._counts["busy"]
         half = len(busy) // 2
@@ -462,7 +315,7 @@ class _Attack:
             "rows are in the order of their keys", EVERY_TABLE, "no" if unsorted else "yes", "yes", bool(unsorted)
         )
 
-    def _nothing_invented(self, city: _City, name: str) -> Iterator[Finding]:
+    def _nothing_invented(self, city: City, name: str) -> Iterator[Finding]:
         """Every published cell is one that the trips (or the public list) have, in its own part, and a whole number."""
         every = self._audited.privacy.mechanism == "dictionary"
         known = {
@@ -479,15 +332,15 @@ class _Attack:
             yield Finding("numbers that are not whole", table, str(odd), "0", odd > 0)
 
 
-def _by_group(city: _City, rows: pa.Table) -> dict[str, Counts]:
+def _by_group(city: City, rows: pa.Table) -> dict[str, Counts]:
     place = np.array(rows.column("place").to_pylist(), dtype=np.int64)
     values = np.array([int(float(text)) for text in rows.column("count").to_pylist()], dtype=np.int64)
     part = np.array([PARTS.index(text) if text in PARTS else -1 for text in rows.column("part").to_pylist()])
     own = (part == place % 2) & (place < len(city.places))
     numbers = np.full(len(city.places), -1, dtype=np.int64)
     numbers[place[own]] = values[own]
-    groups = len(city.counts)
-    return {group: numbers[index::groups] for index, group in enumerate(city.counts)}
+    groups = len(city.trips_at)
+    return {group: numbers[index::groups] for index, group in enumerate(city.trips_at)}
 
 
 def _sorted(rows: pa.Table) -> bool:
@@ -506,7 +359,7 @@ def _as_often(check: str, table: str, happened: npt.NDArray[np.bool_], p: float)
 
 
 def _conformance(
-    name: str, law: _Law, counts: Mapping[str, int], seen: Mapping[str, Counts], check: str = "the law"
+    name: str, law: Law, counts: Mapping[str, int], seen: Mapping[str, Counts], check: str = "the law"
 ) -> Iterator[Finding]:
     """Each number appears as often as its law says: any at all, then the one that is furthest from it."""
     for group, count in counts.items():
@@ -552,12 +405,6 @@ class _Prepared:
     def __call__(self, size: int) -> bytes:
         given, self._bytes = self._bytes[:size], self._bytes[size:]
         return given.ljust(size, b"\xff")
-
-
-def _busy_units(bound: int) -> list[_Row]:
-    """Twenty cards, each with three times as many trips as are counted, on nine days, some of them in the same cell."""
-    each = range(3 * bound + 2)
-    return [(f"day {k * k % 9}", f"p {(7 * card + k * k) % 23}", f"card {card}") for card in range(20) for k in each]
 
 
 def _cells(exact: ExactTable) -> Counter[tuple[str, ...]]:
