@@ -297,6 +297,25 @@ def test_a_total_and_weights_go_together() -> None:
         Plan.parse(plan_text("trip").replace("delta = 1e-6\n", ""))
 
 
+@pytest.mark.parametrize("mechanism", ["sbh", "laplace", "gaussian"])
+@pytest.mark.parametrize(("epsilon", "delta"), [("250", "1e-6"), ("80", "1e-6"), ("0.05", "1e-14"), ("0.5", "0.9")])
+def test_extreme_plans_are_kept_or_refused_in_words(mechanism: str, epsilon: str, delta: str) -> None:
+    """Where noise is so narrow, or δ so small, that an ε of the other notion does not exist."""
+    text = plan_text("trip", mechanism=mechanism).replace("epsilon = 8", f"epsilon = {epsilon}")
+    text = text.replace("delta = 1e-6", f"delta = {delta}")
+    try:
+        stated = cost(Plan.parse(text))
+    except PlanError as error:
+        assert "too coarse" in str(error) or "must be at" in str(error)  # noqa: PT017
+    else:
+        assert all(guarantee["delta_accounted"] <= guarantee["delta"] for guarantee in stated["guarantees"])
+
+
+def test_a_dictionary_too_narrow_for_its_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="at most 40 for each changed cell"):
+        Plan.parse(LISTED.format(cut=1).replace("epsilon = 2", "epsilon = 100"), base=tmp_path)
+
+
 def test_a_release_of_cards_says_so(tmp_path: Path) -> None:
     rows = [(str(card), "2025-03-03", "07:00", "Ash") for card in range(200)]
     write_csv(tmp_path / "trips.csv", rows, ("card", "day", "hour", "stop"))
