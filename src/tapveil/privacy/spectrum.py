@@ -75,17 +75,21 @@ class Spectrum:
         return self._powers[cells]
 
     def on_lattice(self, step: int) -> Spectrum:
-        """The same, spread to losses that are whole steps from the first."""
+        """The same, spread to losses that are whole steps from the greatest: that one stays where it is.
+
+        Were it lifted, noise whose loss never exceeds ε would get a δ beyond it.
+        """
         first, last = int(self.losses[0]), int(self.losses[-1])
-        below = (self.losses - first) // step
-        apart = (self.losses - first) - below * step
-        up = np.expm1(-apart / LOSS_UNIT) / np.expm1(-step / LOSS_UNIT)
-        # What goes up must not be less than it should; what stays is rounded up as well.
+        steps_below, gap = np.divmod(last - self.losses, step)
+        whole = np.expm1(-step / LOSS_UNIT)
+        up = np.expm1((gap - step) / LOSS_UNIT) / whole
+        down = np.exp((gap - step) / LOSS_UNIT) * np.expm1(-gap / LOSS_UNIT) / whole
         masses = np.zeros((last - first) // step + 2)
-        down = np.exp(-apart / LOSS_UNIT) * np.expm1((apart - step) / LOSS_UNIT) / np.expm1(-step / LOSS_UNIT)
-        np.add.at(masses, below, self.masses * down * (1 + 16 * _ULP))
-        np.add.at(masses, below + 1, self.masses * up * (1 + 16 * _ULP))
-        return Spectrum(first + step * np.arange(len(masses)), masses * (1 + len(self.losses) * _ULP), self.infinite)
+        top = len(masses) - 1
+        np.add.at(masses, top - steps_below, self.masses * up * (1 + 16 * _ULP))
+        np.add.at(masses, top - steps_below - 1, self.masses * down * (1 + 16 * _ULP))
+        losses = last - step * np.arange(top, -1, -1)
+        return Spectrum(losses, masses * (1 + len(self.losses) * _ULP), self.infinite)
 
     def delta(self, epsilon: float) -> float:
         """An upper bound of Σ (P − e^ε Q)₊."""
