@@ -25,9 +25,9 @@ from tapveil.privacy.spectrum import NO_CELL, Spectrum
 
 Neighbours = Literal["replace", "add-remove"]
 
-MOST_BLOCKS = 200
+MOST_BLOCKS = 600
 CLOSE_ENOUGH = 1e-10
-"""How far, in proportion, the bound may stay above a pattern that was found; ten times as far every 20 blocks."""
+"""How far, in proportion, the bound may stay above a pattern that was found; ten times as far every 60 blocks."""
 _ROUNDED_UP = 1 + 1e-14
 """Covers the rounding of a few float operations on positive numbers."""
 _HAIR = 1e-14
@@ -150,7 +150,7 @@ class _Worst:
         blocks = [(-self._bound(whole), whole)]
         reached = max(self._bound(tuple((low, low) for low in ends)) for ends in zip(*whole, strict=True))
         for number in range(MOST_BLOCKS):
-            close = 1 + CLOSE_ENOUGH * 10 ** (number / 20)
+            close = 1 + CLOSE_ENOUGH * 10 ** (number / 60)
             bound, block = blocks[0]
             widest = max(range(len(block)), key=lambda kind: block[kind][1] - block[kind][0])
             low, high = block[widest]
@@ -161,6 +161,7 @@ class _Worst:
             for part in ((low, middle), (middle + 1, high)):
                 smaller = (*block[:widest], part, *block[widest + 1 :])
                 heappush(blocks, (-self._bound(smaller), smaller))
+                reached = max(reached, self._bound(tuple((low, low) for low, _ in smaller)))
         return -blocks[0][0]
 
     def _bound(self, block: Block) -> float:
