@@ -92,7 +92,7 @@ def _test_delta(plan: Plan) -> Fraction:
 def _audit_plan(plan: Plan, folder: Path) -> Plan:
     """A small plan with the same unit, neighbours and mechanism, over the audit's own trips."""
     privacy = plan.privacy
-    by_card = {
+    optional = {
         "trips_per_day": privacy.trips_per_day,
         "trips_per_card": privacy.trips_per_card,
         "cut": privacy.cut,
@@ -103,7 +103,7 @@ def _audit_plan(plan: Plan, folder: Path) -> Plan:
         "[source.columns]",
         *(f'{name} = "{name}"' for name in ("part", "date", "place", "twin", "card")),
         f'[privacy]\nunit = "{privacy.unit}"\nneighbours = "{privacy.neighbours}"\nmechanism = "{privacy.mechanism}"',
-        *(f"{key} = {value}" for key, value in by_card.items() if value is not None),
+        *(f"{key} = {value}" for key, value in optional.items() if value is not None),
         *([f'without_card = "{privacy.without_card}"'] if privacy.without_card else []),
     ]
     pure = privacy.mechanism == "dictionary"
@@ -234,12 +234,9 @@ class _Attack:
 
     def _randomness(self, given: int) -> Finding:
         """Every cell that is visited takes a word of its own from the operating system."""
-        visited = sum(
-            self._trials
-            for _ in TABLES
-            for count in self._counts.values()
-            if count or self._audited.privacy.mechanism == "dictionary"
-        )
+        every = self._audited.privacy.mechanism == "dictionary"
+        groups = sum(1 for count in self._counts.values() if count or every)
+        visited = len(TABLES) * groups * self._trials
         needed = 8 * visited if visited < LONG_LIST else 0
         return Finding("random bytes taken", EVERY_TABLE, f"{given:,}", f"at least {needed:,}", given < needed)
 
