@@ -61,7 +61,11 @@ def main() -> None:
     for _ in range(options.repeat):
         bare.append(measure([sys.executable, str(HERE / "bare.py"), str(folder)]))
         shutil.rmtree(out, ignore_errors=True)
-        ours.append(measure([sys.executable, "-m", "tapveil", "release", str(folder / "plan.toml"), "-o", str(out)]))
+        ours.append(
+            measure(
+                [sys.executable, "-m", "tapveil", "release", str(folder / "plan.toml"), "--no-ledger", "-o", str(out)]
+            )
+        )
     print(f"{options.trips:,} trips, {os.cpu_count()} cores, median of {options.repeat} runs each, in turn")
     print(f"{'':28}{'CPU s':>10}{'wall s':>10}{'peak MB':>10}")
     for name, costs in (("bare DuckDB GROUP BYs", bare), ("tapveil, whole release", ours)):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Sequence
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from tapveil.ledger import book
+from tapveil.ledger.entry import Budget
 from tapveil.plan import Plan, preset_text
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -67,5 +70,20 @@ def free_plan(
     return Plan.read(folder / "plan.toml")
 
 
+def start_ledger(plan: Plan, epsilon: str = "8", delta: str = "1e-6") -> Path:
+    """The ledger that a plan names, with a budget for its data set and unit."""
+    book.start(plan.ledger_path, TODAY)
+    declare(plan, epsilon, delta)
+    return plan.ledger_path
+
+
+def declare(plan: Plan, epsilon: str, delta: str) -> None:
+    privacy = {"unit": plan.privacy.unit, "neighbours": plan.privacy.neighbours}
+    budget = {"on": TODAY, "data_set": plan.ledger.data_set, **privacy, "epsilon": epsilon, "delta": delta}
+    with book.open_ledger(plan.ledger_path) as ledger:
+        ledger.declare(Budget.model_validate(budget))
+
+
+TODAY = date(2026, 11, 16)
 BUS = ("308500001", "2016-08-08", "bus", "07:31", "1001", "07:55", "1003")
 TRAIN = ("308500002", "2016-08-09", "train", "08:02", "Central", "", "")

@@ -8,9 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
@@ -22,13 +21,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tapveil import statement
+from tapveil import disk, statement
 from tapveil.errors import EngineError, PlanError
 from tapveil.layout import Sheet, sheets
 from tapveil.plan import Plan
 from tapveil.published import PublishedTable
+from tapveil.signature import SigningKey
+from tapveil.unfinished import AFTER_SPENDING
 
 SYNTHETIC_ROWS_AT_ONCE = 1_000_000
+CHECKSUMS = "SHA256SUMS"
+SIGNATURE = "SHA256SUMS.sig"
+LARGEST_MANIFEST = 2**20
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,14 @@ class Bundle:
         return pq.read_table(self.path / "data" / f"{name}.parquet")
 
 
+def bundles_in(folder: Path) -> Iterator[Bundle]:
+    """The published folders that lie in a folder; what only looks like one is passed over."""
+    for path in sorted(folder.iterdir()):
+        manifest = path / "privacy.json"
+        if not path.name.startswith(".") and manifest.is_file() and manifest.stat().st_size <= LARGEST_MANIFEST:
+            yield Bundle(path)
+
+
 def check_destination(path: Path) -> None:
     """Refuse, before any work, a place where the folder could not appear."""
     if path.exists() or path.is_symlink():
@@ -67,40 +79,44 @@ def check_destination(path: Path) -> None:
         raise PlanError(f"no permission to write in {path.parent}")
 
 
-def write(path: Path, plan: Plan, tables: Sequence[PublishedTable], manifest: dict[str, Any]) -> Bundle:
-    """Write the folder aside, make it durable, then let it appear by one rename."""
+def write(
+    path: Path,
+    workspace: Path,
+    plan: Plan,
+    tables: Sequence[PublishedTable],
+    manifest: dict[str, Any],
+    *,
+    guard: Callable[[Path], None],
+    key: SigningKey | None = None,
+) -> Bundle:
+    """Put the folder together in a workspace on the same disk, make it durable, then let it appear by one rename.
+
+    `guard` looks at it before it is sealed by its checksums, and raises if anything in it must not leave.
+    """
     created = date.fromisoformat(manifest["created"])
-    check_destination(path)
     laid_out = sheets(plan, tables)
-    with _aside(path) as folder, _translated_errors():
+    with _translated_errors():
+        shutil.rmtree(workspace, ignore_errors=True)
+        workspace.mkdir()
         for sheet in laid_out:
-            _write_sheet(folder / "data", sheet)
+            _write_sheet(workspace / "data", sheet)
             if plan.release.synthetic:
-                _write_synthetic(folder / "synthetic", sheet)
-        _write_json(folder / "privacy.json", manifest)
-        _write_json(folder / "datapackage.json", _datapackage(folder, plan, laid_out, created))
-        (folder / "README.md").write_text(statement.readme(plan, created), encoding="utf-8")
-        _write_checksums(folder)
-        _hide_the_hour(folder, created)
-        _sync(folder)
+                _write_synthetic(workspace / "synthetic", sheet)
+        _write_json(workspace / "privacy.json", manifest)
+        _write_json(workspace / "datapackage.json", _datapackage(workspace, plan, laid_out, created))
+        (workspace / "README.md").write_text(statement.readme(plan, created, signed=key is not None), encoding="utf-8")
+        guard(workspace)
+        _write_checksums(workspace)
+        if key:
+            (workspace / SIGNATURE).write_text(key.sign((workspace / CHECKSUMS).read_bytes()), encoding="ascii")
+        _hide_the_hour(workspace, created)
+        disk.sync_all([*_files(workspace), *(each for each in workspace.rglob("*") if each.is_dir()), workspace])
         check_destination(path)
-        folder.rename(path)
+        workspace.rename(path)
     # The folder is there: from here on nothing may look like a failure, or it would be released again.
     with suppress(OSError):
-        _sync_one(path.parent)
+        disk.sync(path.parent)
     return Bundle(path)
-
-
-@contextmanager
-def _aside(path: Path) -> Iterator[Path]:
-    """A folder beside the destination, on the same disk; gone unless it was renamed."""
-    folder = path.parent / f".{path.name}.{secrets.token_hex(8)}.partial"
-    with _translated_errors():
-        folder.mkdir()
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -108,9 +124,7 @@ def _translated_errors() -> Iterator[None]:
     try:
         yield
     except (OSError, duckdb.IOException, pa.ArrowException) as error:
-        words = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-        reason = "the disk is full" if "No space left" in str(error) else words
-        raise EngineError(f"the folder could not be written ({reason}); nothing was left behind") from None
+        raise EngineError(f"the folder could not be written ({disk.why(error)}). {AFTER_SPENDING}") from None
 
 
 # --- files --------------------------------------------------------------------------------------------------------
@@ -154,7 +168,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _write_checksums(folder: Path) -> None:
     lines = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in _files(folder)]
-    (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
+    (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
 
 
 def _sha256(path: Path) -> str:
@@ -167,19 +181,6 @@ def _hide_the_hour(folder: Path, created: date) -> None:
     midnight = datetime.combine(created, time(), tzinfo=UTC).timestamp()
     for path in [*folder.rglob("*"), folder]:
         os.utime(path, (midnight, midnight))
-
-
-def _sync(folder: Path) -> None:
-    for path in [*_files(folder), *(path for path in folder.rglob("*") if path.is_dir()), folder]:
-        _sync_one(path)
-
-
-def _sync_one(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 # --- the data package ---------------------------------------------------------------------------------------------

@@ -63,6 +63,8 @@ class Outlook:
     """What a count counts: "trips" below are these."""
     rows: int
     refused: dict[str, int]
+    elsewhere: int
+    """Rows of days or modes that the plan does not cover."""
     left_out: int
     """Trips beyond what the plan counts of one unit."""
     stops: str | None
@@ -77,6 +79,7 @@ class Outlook:
             "counted": self.counted,
             "rows_read": self.rows,
             "rows_refused": self.refused,
+            "rows_elsewhere": self.elsewhere,
             "trips_beyond_bounds": self.left_out,
             "stops_the_release": self.stops,
             "notes": self.notes,
@@ -106,7 +109,14 @@ def outlook(
     )
     stops = _why_stopped(counted, plan)
     return Outlook(
-        COUNTED[plan.privacy.unit], refusals.rows, dict(refusals.by_reason), counted.left_out, stops, tables, notes
+        COUNTED[plan.privacy.unit],
+        refusals.rows,
+        dict(refusals.by_reason),
+        refusals.elsewhere,
+        counted.left_out,
+        stops,
+        tables,
+        notes,
     )
 
 

@@ -1,34 +1,46 @@
 """The command line: one thin command per library call.
 
 Exit codes: 0 ok, 1 a check or verification failed, 2 wrong use or plan, 3 bad trip data, 4 engine, memory or disk
-failed, 130 interrupted. Errors go to standard error; never a traceback, never a value from a trip.
+failed, 5 the ledger refused, 130 interrupted. Errors go to standard error; never a traceback, never a value from a
+trip.
 """
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 from rich.console import Console
 
 from tapveil import audit as auditing
 from tapveil import check as checking
 from tapveil import demo as demo_city
 from tapveil import plan as planning
-from tapveil import screen, statement
+from tapveil import screen, signature, statement
 from tapveil._version import __version__
 from tapveil.counting.duckdb import DEFAULT_MEMORY
 from tapveil.errors import PlanError
+from tapveil.ledger.account import report as ledger_report
+from tapveil.ledger.book import open_ledger
+from tapveil.ledger.book import start as start_ledger
+from tapveil.ledger.entry import Budget
 from tapveil.plan import Plan
 from tapveil.progress import for_console
+from tapveil.publication import heads_of
 from tapveil.publication import release as release_folder
+from tapveil.verify.file import verify_file
+from tapveil.verify.finding import Finding
+from tapveil.verify.folder import verify_folder
 
 app = typer.Typer(
     help="Publish public-transport trips as open data under differential privacy.",
@@ -82,11 +94,15 @@ def demo(
     plan_path = demo_city.make_city(folder, trips=trips, seed=seed, file_format=file_format, progress=progress)
     out.print(f"Port Vesper, a made-up city: {trips:,} trips in {folder / 'trips'}, the plan in {plan_path}\n")
     plan = Plan.read(plan_path)
+    start_ledger(plan.ledger_path, datetime.now(UTC).date())
+    _declare(plan, _budget(plan, *demo_city.BUDGET))
     published = release_folder(plan, folder / "published", memory=memory, progress=progress)
     with _already_published(published.path):
         screen.show_release(out, plan, published)
+        screen.show_what_is_left(out, plan)
         out.print(
-            f"\nNext: open {published.path / 'README.md'}, or see what the holder sees: tapveil check {plan_path}"
+            f"\nNext: open {published.path / 'README.md'}; check it as anyone can: tapveil verify {published.path}; "
+            f"or see what the holder sees: tapveil check {plan_path}"
         )
 
 
@@ -143,14 +159,35 @@ def release(
         Path,
         typer.Option("--output", "-o", help="The folder to publish; it must not exist yet.", show_default=False),
     ],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Finish a release that was cut short: same numbers, no further cost.")
+    ] = False,
+    sign: Annotated[
+        Path | None, typer.Option(help="Sign the folder with this private SSH key (Ed25519).", show_default=False)
+    ] = None,
+    no_ledger: Annotated[
+        bool, typer.Option("--no-ledger", help="Spend without writing it down anywhere: for made-up trips only.")
+    ] = False,
     memory: Memory = DEFAULT_MEMORY,
     scratch: Scratch = None,
 ) -> None:
     """Spend the budget, publish the folder."""
     plan = _read_plan(plan_file)
-    published = release_folder(plan, output, memory=memory, scratch=scratch, progress=for_console(err))
+    key = signature.read_key(sign, _ask_passphrase if sys.stdin.isatty() else None) if sign else None
+    published = release_folder(
+        plan,
+        output,
+        in_ledger=not no_ledger,
+        resume=resume,
+        key=key,
+        memory=memory,
+        scratch=scratch,
+        progress=for_console(err),
+    )
     with _already_published(published.path):
         screen.show_release(out, plan, published)
+        if not no_ledger:
+            screen.show_what_is_left(out, plan)
         out.print(f"Rows that cannot be read were left out; only you can see how many: tapveil check {plan_file}")
 
 
@@ -174,6 +211,136 @@ def audit(
         screen.show_audit(out, findings, trials)
     if any(finding.broken for finding in findings):
         raise typer.Exit(1)
+
+
+ledger_app = typer.Typer(
+    help="What has been spent on what, and what is left.", invoke_without_command=True, rich_markup_mode=None
+)
+app.add_typer(ledger_app, name="ledger")
+
+LedgerFile = Annotated[Path, typer.Option("--ledger", help="The file of the ledger.")]
+LEDGER = Path("ledger.sqlite")
+
+
+@ledger_app.callback()
+def ledger(
+    context: typer.Context,
+    ledger_file: LedgerFile = LEDGER,
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+) -> None:
+    """What has been spent on what, and what is left."""
+    if context.invoked_subcommand is not None:
+        return
+    with open_ledger(ledger_file) as book, for_console(err).stage("Accounting"):
+        entries = book.entries
+        if as_json:
+            typer.echo(json.dumps(ledger_report(entries), indent=2, ensure_ascii=False))
+        else:
+            screen.show_ledger(out, entries)
+
+
+Plan_ = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan of these trips.", show_default=False)]
+BudgetEpsilon = Annotated[str, typer.Option("--epsilon", help="All that may ever be spent.", show_default=False)]
+BudgetDelta = Annotated[
+    str, typer.Option("--delta", help="For example 1e-6; 0 for dictionaries alone.", show_default=False)
+]
+
+
+@ledger_app.command("start")
+def ledger_start(plan_file: Plan_, epsilon: BudgetEpsilon, delta: BudgetDelta) -> None:
+    """Start the ledger that a plan names, with a budget for the plan's data set and unit."""
+    plan = _read_plan(plan_file)
+    budget = _budget(plan, epsilon, delta)
+    start_ledger(plan.ledger_path, budget.on)
+    _declare(plan, budget)
+
+
+@ledger_app.command("budget")
+def ledger_budget(plan_file: Plan_, epsilon: BudgetEpsilon, delta: BudgetDelta) -> None:
+    """Set the budget of the plan's data set and unit, in a ledger that exists. The old one stays on record."""
+    plan = _read_plan(plan_file)
+    _declare(plan, _budget(plan, epsilon, delta))
+
+
+@ledger_app.command("verify")
+def ledger_verify(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[DIR]...", help="Published folders whose releases must be in the ledger."),
+    ] = None,
+    ledger_file: LedgerFile = LEDGER,
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+) -> None:
+    """Is the ledger whole: no entry changed, none removed, none that a published folder names missing."""
+    with open_ledger(ledger_file) as book:
+        findings = list(book.findings([head for folder in folders or () for head in heads_of(folder)]))
+    _report(findings, f"{ledger_file} is whole", as_json)
+
+
+def _budget(plan: Plan, epsilon: str, delta: str) -> Budget:
+    try:
+        return Budget.model_validate(
+            {
+                "on": datetime.now(UTC).date(),
+                "data_set": plan.ledger.data_set,
+                "unit": plan.privacy.unit,
+                "neighbours": plan.privacy.neighbours,
+                "epsilon": epsilon,
+                "delta": delta,
+            }
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise PlanError(f"--{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}") from None
+
+
+def _declare(plan: Plan, budget: Budget) -> None:
+    with open_ledger(plan.ledger_path) as book:
+        book.declare(budget)
+    err.print(f"Wrote {plan.ledger_path}: {screen.budget_in_words(budget)}. Keep it, and its backups, for ever.")
+
+
+@app.command()
+def verify(
+    path: Annotated[Path, typer.Argument(metavar="DIR|FILE.csv", help="A published folder, or one CSV file.")],
+    signers: Annotated[
+        Path | None,
+        typer.Option(help="A file of allowed signers, as ssh-keygen has it: the folder must be signed by one of them."),
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(help="For a CSV file: the epsilon that its table is said to have.", show_default=False)
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option(help="For a CSV file: the delta that its table is said to have.", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+) -> None:
+    """Anyone: is this folder whole, and does it keep its word. Needs nothing but the folder."""
+    progress = for_console(err)
+    if path.is_dir():
+        if epsilon or delta:
+            raise PlanError("--epsilon and --delta are for a single CSV file; a folder states its own")
+        checked = verify_folder(path, signers=signers, progress=progress)
+        _report(checked.findings, f"{path} keeps its word: {checked.summary}", as_json, checked.notes)
+        return
+    if signers or not epsilon or not delta:
+        raise PlanError(f"{path} is not a folder; for one CSV file give --epsilon and --delta, and no --signers")
+    single = verify_file(path, epsilon, delta, progress=progress)
+    _report(single.findings, f"{path}: {single.summary}", as_json, single.notes)
+
+
+def _report(findings: Sequence[Finding], all_well: str, as_json: bool, notes: Sequence[str] = ()) -> None:
+    """All findings, or that there are none; exit 1 if there are."""
+    if as_json:
+        typer.echo(json.dumps({"findings": [asdict(each) for each in findings], "notes": list(notes)}, indent=2))
+    else:
+        screen.show_findings(out, findings, all_well, notes)
+    if findings:
+        raise typer.Exit(1)
+
+
+def _ask_passphrase() -> str:
+    return getpass.getpass("Passphrase of the key: ")
 
 
 def _read_plan(path: Path) -> Plan:

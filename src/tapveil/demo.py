@@ -26,6 +26,8 @@ from tapveil.progress import Reporter, Silent
 DEFAULT_TRIPS = 1_000_000
 MOST_TRIPS_AS_CSV = 5_000_000
 WEEKS = (date(2025, 3, 3), date(2025, 7, 7))
+BUDGET = ("16", "1.5e-6")
+"""What may ever be published of the city: the paper's release twice over."""
 TRIPS_PER_CARD = 18
 BROKEN = 0.002
 FEW_TRIPS = 500
@@ -93,6 +95,9 @@ def _plan_text(file_format: Format) -> str:
         'name = "opal"': 'name = "port-vesper"',
         'title = "Tap-on': 'title = "Port Vesper: tap-on',
         'path = "trips/*" ': f'path = "trips/*.{file_format}" ',
+        "# first_day = 2016-08-08": f"first_day = {WEEKS[0]}",
+        "# last_day = 2016-08-14": f"last_day = {WEEKS[-1] + timedelta(days=6)}",
+        '# card = "card_id"': 'card = "card_id"',
     }.items():
         if old not in text:
             raise AssertionError(f"the opal preset has changed: {old}")

@@ -22,9 +22,11 @@ LONG_LIST = 1_000_000
 """From so many cells on, only those empty cells are visited that are published: the same law, less work."""
 
 Spelling = Callable[[str], str | None]
+Dictionaries = Mapping[str, pa.Table | None]
+"""The list of each table, by the name of the table."""
 
 
-def read_dictionaries(plan: Plan) -> Mapping[str, pa.Table | None]:
+def read_dictionaries(plan: Plan) -> Dictionaries:
     """The list of each table, read and checked; None where the plan has none for it.
 
     A column of text for each key of the table; a row for each cell, sorted, none twice.

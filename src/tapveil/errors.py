@@ -3,7 +3,9 @@
     TapveilError
     ├── PlanError        exit 2   the plan or the command is wrong: correct it and run again
     ├── TripDataError    exit 3   the trips (or a lookup) cannot be used as they are
-    └── EngineError      exit 4   the engine, the memory or the disk gave out
+    ├── EngineError      exit 4   the engine, the memory or the disk gave out
+    └── LedgerError      exit 5   the ledger cannot be trusted or used as it is
+        └── BudgetError  exit 5   the ledger is sound, and says no
 
 A message says what was wrong, where, and what to do. It never carries a value from a trip: what an engine
 says about a bad row quotes the row, so engine errors are translated here and never chained.
@@ -37,6 +39,16 @@ class EngineError(TapveilError):
     """The engine, the memory or the disk gave out."""
 
     exit_code = 4
+
+
+class LedgerError(TapveilError):
+    """The ledger cannot be trusted or used as it is."""
+
+    exit_code = 5
+
+
+class BudgetError(LedgerError):
+    """The budget does not hold what was asked for."""
 
 
 def did_you_mean(wrong: str, candidates: Iterable[str]) -> str:

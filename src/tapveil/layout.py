@@ -12,6 +12,8 @@ from tapveil.plan import OPAL_SHAPES, Plan
 from tapveil.published import Field, PublishedTable
 
 _OPAL_NAMES = {"time": "time", "location": "loc"}
+OPAL_COLUMNS = ("mode", "date", "tap", "time", "loc")
+"""The columns that the files of the published Opal data have, before their count."""
 
 
 @dataclass(frozen=True)

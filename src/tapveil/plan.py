@@ -11,6 +11,7 @@ import json
 import tomllib
 import zoneinfo
 from collections.abc import Iterator, Mapping
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
@@ -142,6 +143,9 @@ class Source(_Frozen):
     dates: Literal["calendar", "labels"] = "calendar"
     timezone: Annotated[str, AfterValidator(_known_zone)] | None = None
     max_refused: Exact = Fraction(1, 100)
+    first_day: date | None = None
+    last_day: date | None = None
+    modes: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
 
     @pydantic.field_validator("max_refused")
     @classmethod
@@ -153,6 +157,13 @@ class Source(_Frozen):
     def kind(self, name: str) -> Kind:
         """What sort of values a column holds."""
         return self.columns[name].kind or KINDS.get(name, "label")
+
+
+class LedgerPlace(_Frozen):
+    """Where it is written down what was spent, and of which data set."""
+
+    path: Text = "ledger.sqlite"
+    data_set: Name = "trips"
 
 
 class Lookup(_Frozen):
@@ -248,6 +259,7 @@ class Plan(_Frozen):
     release: Release
     source: Source
     coarsen: Coarsen = Coarsen()
+    ledger: LedgerPlace = LedgerPlace()
     privacy: Privacy
     table: Annotated[tuple[Table, ...], Field(min_length=1)]
 
@@ -344,8 +356,9 @@ class Plan(_Frozen):
         """The columns that are read, and no others."""
         by_mode = ["mode"] if any(mode != EVERY_MODE for mode in self.coarsen.location) else []
         tables = (column for table in self.table for column in table.columns)
-        by_day = ["date"] if self.privacy.trips_per_day else []
-        return tuple(dict.fromkeys([*self.release.partition, *tables, *by_mode, *by_day]))
+        by_day = ["date"] if self.privacy.trips_per_day or self.source.first_day else []
+        some_modes = ["mode"] if self.source.modes else []
+        return tuple(dict.fromkeys([*self.release.partition, *tables, *by_mode, *by_day, *some_modes]))
 
     @property
     def published_kinds(self) -> set[Kind]:
@@ -358,6 +371,11 @@ class Plan(_Frozen):
         read = (*self.used_columns, *([CARD] if self.privacy.by_card else []))
         origins = {ours: self.source.columns[ours].column for ours in read}
         return {ours: theirs for ours, theirs in origins.items() if theirs is not None}
+
+    @property
+    def ledger_path(self) -> Path:
+        """The file of the ledger."""
+        return self.base / self.ledger.path
 
     @property
     def digest(self) -> str:
@@ -393,6 +411,7 @@ def _misfits(plan: Plan) -> Iterator[str]:
         yield "[source.columns]: every column has a fixed value: at least one must come from the files"
     if "mode" in plan.source.columns and plan.source.kind("mode") != "label":
         yield "[source.columns] mode: must be a label, not another kind"
+    yield from _coverage_misfits(plan)
     problems = [*_unit_misfits(plan), *_budget_misfits(plan)]
     yield from problems or _mechanism_misfits(plan)
     if "mode" not in plan.source.columns and any(mode != EVERY_MODE for mode in plan.coarsen.location):
@@ -414,6 +433,22 @@ def _table_misfits(plan: Plan, table: Table) -> Iterator[str]:
     yield from _repeated(f"column of {table.name}", table.columns)
     for column in set(table.columns) & set(plan.release.partition):
         yield f"{place}: `{column}` is already a partition column: leave it out of the table"
+
+
+def _coverage_misfits(plan: Plan) -> Iterator[str]:
+    """Whether the days and modes that a release is limited to can be told apart."""
+    source = plan.source
+    if (source.first_day is None) != (source.last_day is None):
+        given, other = ("first_day", "last_day") if source.last_day is None else ("last_day", "first_day")
+        yield f"[source] {given}: needs {other} as well"
+    elif source.first_day and source.last_day:
+        if source.first_day > source.last_day:
+            yield "[source] last_day: must not be before first_day"
+        if "date" not in source.columns or source.kind("date") != "date" or source.dates == "labels":
+            yield '[source] first_day: needs a column `date` under [source.columns], and dates = "calendar"'
+    if source.modes and "mode" not in source.columns:
+        yield "[source] modes: needs a column `mode` under [source.columns]"
+    yield from _repeated("mode in [source] modes", source.modes or ())
 
 
 def _unit_misfits(plan: Plan) -> Iterator[str]:

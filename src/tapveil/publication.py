@@ -3,45 +3,181 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from datetime import UTC, datetime
+import secrets
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from tapveil import bundle, coarsen, statement, trips, veil
+from tapveil import bundle, coarsen, statement, trips, unfinished, veil
 from tapveil.bundle import Bundle
 from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, Refusals
-from tapveil.dictionary import read_dictionaries
-from tapveil.errors import TripDataError
-from tapveil.plan import Plan
+from tapveil.dictionary import Dictionaries, read_dictionaries
+from tapveil.errors import BudgetError, LedgerError, PlanError, TripDataError
+from tapveil.guard import refuse_leaks
+from tapveil.ledger.book import Head, Ledger, open_ledger
+from tapveil.ledger.entry import Spend, spend_of
+from tapveil.plan import CARD, Plan
 from tapveil.progress import Reporter, Silent
+from tapveil.signature import SigningKey
 from tapveil.trips import READABLE
+from tapveil.unfinished import Journal, Unfinished
 
 
 def release(
     plan: Plan,
     out: str | Path,
     *,
+    in_ledger: bool = True,
+    resume: bool = False,
+    key: SigningKey | None = None,
     memory: str = engine.DEFAULT_MEMORY,
     scratch: Path | None = None,
     progress: Reporter | None = None,
 ) -> Bundle:
-    """Spend the plan's budget once and publish the folder `out`, which must not exist yet."""
-    progress = progress or Silent()
+    """Spend the plan's budget once and publish the folder `out`, which must not exist yet.
+
+    Spend, then draw, then write: the ledger has the release before any noise exists, each noised table is sealed as
+    soon as it is drawn, and the folder appears by one rename. With `resume`, a release that was cut short goes on.
+    """
     # The day is taken before a trip is read: when the work ends must not show in what is published.
-    today = datetime.now(UTC).date()
-    bundle.check_destination(Path(out))
-    dictionaries = read_dictionaries(plan)
-    manifest = statement.manifest(plan, today, public_files(plan))
-    counted = count(plan, memory=memory, scratch=scratch, progress=progress)
-    refuse_too_many(counted.refusals, plan)
-    with progress.stage("Drawing noise"):
-        published = [
-            veil.draw(counted.tables[name], plan, table, dictionaries[name], os.urandom)
-            for name, table in plan.tables.items()
-        ]
-    with progress.stage("Writing the folder"):
-        return bundle.write(Path(out), plan, published, manifest)
+    today = datetime.now(UTC).date().isoformat()
+    with open_ledger(plan.ledger_path) if in_ledger else nullcontext() as ledger:
+        job = _Job(plan, Path(out), ledger, key, memory, scratch, progress or Silent())
+        if ledger:
+            refuse_rolled_back(ledger, job.out.resolve().parent)
+        return job.resume() if resume else job.run(today)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One release, from trips to folder."""
+
+    plan: Plan
+    out: Path
+    ledger: Ledger | None
+    key: SigningKey | None
+    memory: str
+    scratch: Path | None
+    progress: Reporter
+
+    def run(self, today: str) -> Bundle:
+        """Begin a release, and finish it."""
+        bundle.check_destination(self.out)
+        unfinished.refuse_another(self.out)
+        dictionaries, stated = read_dictionaries(self.plan), _stated(self.plan, today)
+        journal = Journal(secrets.token_hex(16), today, _digest(stated), trips.fingerprint(self.plan))
+        if self.ledger:
+            self.ledger.refuse_overdraft(_spend(self.plan, journal))
+        counted = self._count()
+        with unfinished.begin(self.out, journal) as work:
+            return self._finish(work, stated, dictionaries, counted)
+
+    def resume(self) -> Bundle:
+        """Finish a release that was cut short: what is paid for is not paid again, what is sealed not drawn again."""
+        with unfinished.find(self.out) as work:
+            if _is_published(self.out, work.journal):
+                work.discard()
+                return Bundle(self.out)
+            dictionaries, stated = read_dictionaries(self.plan), _stated(self.plan, work.journal.created)
+            _refuse_another_release(self.plan, stated, work.journal)
+            counted = None if all(map(work.is_sealed, self.plan.table)) else self._count()
+            return self._finish(work, stated, dictionaries, counted)
+
+    def _count(self) -> Counted:
+        counted = count(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
+        refuse_too_many(counted.refusals, self.plan)
+        return counted
+
+    def _finish(
+        self, work: Unfinished, stated: dict[str, Any], dictionaries: Dictionaries, counted: Counted | None
+    ) -> Bundle:
+        """Spend, then draw, then write. Nothing that a user could have got wrong is first looked at here."""
+        manifest = stated | {"release_id": work.journal.id, "ledger": self._pay(work)}
+        with self.progress.stage("Drawing noise"):
+            for name, table in self.plan.tables.items():
+                if counted and not work.is_sealed(table):
+                    work.seal(veil.draw(counted.tables[name], self.plan, table, dictionaries[name], os.urandom))
+        with self.progress.stage("Writing the folder"):
+            tables = [work.unseal(self.plan, table) for table in self.plan.table]
+            guard = partial(refuse_leaks, plan=self.plan, cards_among=self._cards_among)
+            published = bundle.write(self.out, work.folder, self.plan, tables, manifest, guard=guard, key=self.key)
+        work.discard()
+        return published
+
+    def _pay(self, work: Unfinished) -> dict[str, Any] | None:
+        """The spend is on the disk before any noise exists; what cannot be paid for leaves nothing behind."""
+        try:
+            return asdict(self.ledger.spend(_spend(self.plan, work.journal))) if self.ledger else None
+        except BudgetError:
+            work.discard()
+            raise
+
+    def _cards_among(self, texts: list[str]) -> set[str]:
+        """Which of some texts are cards; where the plan names no column of cards, none can be told."""
+        theirs = self.plan.source.columns[CARD].column if CARD in self.plan.source.columns else None
+        if theirs is None:
+            return set()
+        return engine.cards_among(texts, theirs, trips.find(self.plan), memory=self.memory, scratch=self.scratch)
+
+
+# --- which release it is --------------------------------------------------------------------------------------------
+
+
+def _stated(plan: Plan, created: str) -> dict[str, Any]:
+    return statement.manifest(plan, date.fromisoformat(created), public_files(plan))
+
+
+def _digest(data: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+def _spend(plan: Plan, journal: Journal) -> Spend:
+    return spend_of(plan, journal.id, date.fromisoformat(journal.created))
+
+
+def _is_published(out: Path, journal: Journal) -> bool:
+    """Whether all was done but the cleaning up; another folder in its place is refused."""
+    if not (out.exists() or out.is_symlink()):
+        return False
+    if (out / "privacy.json").is_file() and Bundle(out).privacy.get("release_id") == journal.id:
+        return True
+    bundle.check_destination(out)
+    return False
+
+
+def _refuse_another_release(plan: Plan, stated: dict[str, Any], journal: Journal) -> None:
+    """What was begun is finished as it was begun, or not at all."""
+    if _digest(stated) != journal.statement_sha256:
+        raise PlanError(
+            "the plan, a list that it names, or tapveil itself is not the one that the unfinished release was begun "
+            "with: finish it with the same ones"
+        )
+    if trips.fingerprint(plan) != journal.trips_sha256:
+        raise TripDataError(
+            "the trip files have changed since the unfinished release was begun: its tables would not fit together. "
+            "Put the files back as they were"
+        )
+
+
+def refuse_rolled_back(ledger: Ledger, folder: Path) -> None:
+    """Every folder published from a ledger has its head: the ledger must hold those of the folders that lie here."""
+    heads = [head for each in bundle.bundles_in(folder) for head in heads_of(each.path)]
+    for finding in ledger.findings(heads):
+        raise LedgerError(f"{finding.sentence}. Nothing was published")
+
+
+def heads_of(folder: Path) -> list[Head]:
+    """Which entry of which ledger a published folder names; none where it names none."""
+    try:
+        return [Head(**Bundle(folder).privacy["ledger"])]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return []
 
 
 def public_files(plan: Plan) -> dict[str, str]:
@@ -67,7 +203,8 @@ def count(plan: Plan, *, memory: str, scratch: Path | None, progress: Reporter) 
 def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
     """Stop, before anything is spent or written, if too many rows could not be read."""
     if refusals.rows == 0:
-        raise TripDataError("the files have a header but no trips")
+        where = " on the days and of the modes that the plan covers" if refusals.elsewhere else ""
+        raise TripDataError(f"the files have a header but no trips{where}")
     if refusals.refused > plan.source.max_refused * refusals.rows:
         by_frequency = sorted(refusals.by_reason, key=lambda reason: -refusals.by_reason[reason])
         share = f"{float(100 * plan.source.max_refused):g} %"

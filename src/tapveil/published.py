@@ -1,7 +1,7 @@
 """Published counts, as a type of their own: what may leave.
 
-Only the veil makes a `PublishedTable` from exact counts. Everything that writes, draws or checks what is published
-starts from here and cannot see the secret side.
+Only the veil makes a `PublishedTable` from exact counts; an unfinished release reads back those that it sealed.
+Everything that writes, draws or checks what is published starts from here and cannot see the secret side.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from tapveil.plan import Kind, Table
+from tapveil.plan import Kind, Plan, Table
 
 
 @dataclass(frozen=True)
@@ -32,3 +32,8 @@ class PublishedTable:
     @property
     def name(self) -> str:
         return self.table.name
+
+
+def fields(plan: Plan, table: Table) -> tuple[Field, ...]:
+    """The key columns of a table, each with what sort of values it holds."""
+    return tuple(Field(name, plan.source.kind(name)) for name in plan.key_columns(table))

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
 
 from rich.console import Console
 
-from tapveil.audit import DEFAULT_TRIALS, MISTAKEN, Finding
+from tapveil.audit import DEFAULT_TRIALS, MISTAKEN
+from tapveil.audit import Finding as AuditFinding
 from tapveil.bundle import Bundle
 from tapveil.check import DENSITY_AT, INTERNAL, Outlook, in_words
+from tapveil.ledger.account import Account, accounts
+from tapveil.ledger.book import open_ledger
+from tapveil.ledger.entry import Budget, Entry, Spend
 from tapveil.plan import Plan
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.rational import decimal_text
-from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, NOUNS, UNIT_NAMES, cost, loss_in_words, rounded_up
+from tapveil.statement import (
+    ERROR_CONFIDENCE,
+    EXAMPLE_COUNTS,
+    NOUNS,
+    UNIT_NAMES,
+    change,
+    cost,
+    loss_in_words,
+    rounded_up,
+)
+from tapveil.verify.finding import Finding
 
 
 class _Grid:
@@ -26,14 +42,14 @@ class _Grid:
     def add(self, *cells: str) -> None:
         self._rows.append(cells)
 
-    def show(self, console: Console) -> None:
+    def show(self, console: Console, *, left: bool = False) -> None:
         for number, row in enumerate(self._rows):
-            first, *rest = (self._padded(index, cell) for index, cell in enumerate(row))
+            first, *rest = (self._padded(index, cell, left or index == 0) for index, cell in enumerate(row))
             console.print("  ".join([first, *rest]).rstrip(), style="bold" if number == 0 else None)
 
-    def _padded(self, index: int, cell: str) -> str:
+    def _padded(self, index: int, cell: str, left: bool) -> str:
         width = max(len(row[index]) for row in self._rows if index < len(row))
-        return cell.rjust(width) if index else cell.ljust(width)
+        return cell.ljust(width) if left else cell.rjust(width)
 
 
 def _chance(p: Fraction) -> str:
@@ -113,6 +129,8 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
     console.print(f"{outlook.rows:,} rows read, {refused:,} of them refused" + (":" if refused else "."))
     for reason, number in sorted(outlook.refused.items(), key=lambda item: -item[1]):
         console.print(f"  {number:,}  {reason}")
+    if outlook.elsewhere:
+        console.print(f"{outlook.elsewhere:,} more rows are of days or modes that the plan does not cover.")
     if outlook.left_out:
         console.print(f"{outlook.left_out:,} trips beyond what the plan counts of one card were left out.")
     if outlook.stops:
@@ -151,7 +169,81 @@ def show_release(console: Console, plan: Plan, published: Bundle) -> None:
     console.print(f"The folder is whole: {published.path}")
 
 
-def show_audit(console: Console, findings: Sequence[Finding], trials: int) -> None:
+def show_what_is_left(console: Console, plan: Plan) -> None:
+    """What is left of the budgets of a plan's data set, now."""
+    with open_ledger(plan.ledger_path) as book:
+        for account in accounts(book.entries):
+            if account.budget.data_set == plan.ledger.data_set:
+                spent = _rounded(account.epsilon)
+                console.print(f"Ledger {plan.ledger_path}: {budget_in_words(account.budget)}; {spent} of it is spent.")
+
+
+def budget_in_words(budget: Budget) -> str:
+    """What may be spent on whom."""
+    who = change(budget.unit, budget.neighbours)
+    return f"{loss_in_words(budget.loss)} in all for `{budget.data_set}`, {who}"
+
+
+def _rounded(epsilon: Fraction | None) -> str:
+    return "more than any epsilon" if epsilon is None else f"epsilon {decimal_text(epsilon, 5, ROUND_CEILING)}"
+
+
+def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
+    """Entries, and for each budget what is spent on which days and modes, and what is left."""
+    grid = _Grid("entry", "on", "what", "data set", "unit", "covers")
+    for number, entry in enumerate(entries, start=1):
+        if isinstance(entry, Spend):
+            covers = _days(entry.first_day, entry.last_day) + ", " + ", ".join(entry.modes or ("all modes",))
+            grid.add(str(number), str(entry.on), f"release {entry.release}", entry.data_set, entry.unit, covers)
+        elif isinstance(entry, Budget):
+            limit = loss_in_words(entry.loss)
+            grid.add(str(number), str(entry.on), f"budget {limit}", entry.data_set, entry.unit, "")
+        else:
+            grid.add(str(number), str(entry.on), "start", "", "", "")
+    grid.show(console, left=True)
+    for account in accounts(entries):
+        _show_account(console, account)
+
+
+def _show_account(console: Console, account: Account) -> None:
+    console.print(f"\nBudget: {budget_in_words(account.budget)}.")
+    left = decimal_text(account.left, 5, ROUND_FLOOR)
+    console.print(f"Spent in the worst place: {_rounded(account.epsilon)}; left: epsilon {left}.")
+    if account.places:
+        grid = _Grid("days", "modes", "releases", "epsilon spent")
+        for place in account.places:
+            modes = ", ".join(place.modes) if place.modes else "all others" if _names_modes(account) else "all"
+            spent = "-" if place.epsilon is None else decimal_text(place.epsilon, 5, ROUND_CEILING)
+            grid.add(_days(place.first_day, place.last_day), modes, str(len(place.releases)), spent)
+        grid.show(console)
+
+
+def _names_modes(account: Account) -> bool:
+    return account.budget.unit == "trip" and any(spend.modes for spend in account.spends)
+
+
+def _days(first: date | None, last: date | None) -> str:
+    if first is None and last is None:
+        return "all days"
+    if first and last:
+        return f"{first} to {last}" if first != last else str(first)
+    return f"from {first}" if first else f"until {last}"
+
+
+def show_findings(console: Console, findings: Sequence[Finding], all_well: str, notes: Sequence[str]) -> None:
+    """What was found, a line each: a code, a place, a sentence."""
+    for finding in findings:
+        console.print(f"{finding.code}: {finding.place}: {finding.sentence}")
+    for note in notes:
+        console.print(f"Note: {note}.")
+    if findings:
+        many = f"{len(findings)} findings" if len(findings) > 1 else "1 finding"
+        console.print(f"{many}: do not rely on it.")
+    else:
+        console.print(f"{all_well}.")
+
+
+def show_audit(console: Console, findings: Sequence[AuditFinding], trials: int) -> None:
     """What was tried, what came of it, and what is allowed."""
     grid = _Grid("tried", "table", "observed", "allowed", "")
     for finding in findings:

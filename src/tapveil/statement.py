@@ -65,13 +65,16 @@ def _loss(loss: Loss) -> dict[str, Any]:
 
 
 def manifest(plan: Plan, created: date, public_files: Mapping[str, str]) -> dict[str, Any]:
-    """`privacy.json`: the promise and every parameter it rests on."""
+    """`privacy.json`: the promise and every parameter it rests on. Which release it is comes in when it is paid for."""
     return {
         "manifest_version": MANIFEST_VERSION,
         "release": plan.release.name,
+        "release_id": None,
+        "ledger": None,
         "title": plan.release.title,
         "created": created.isoformat(),
         **cost(plan),
+        "covers": _coverage(plan),
         "partition": list(plan.release.partition),
         "layout": plan.release.layout,
         "time_minutes": plan.coarsen.time_minutes,
@@ -79,6 +82,16 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str]) -> dict
         "plan_sha256": plan.digest,
         "public_files_sha256": dict(public_files),
         "software": {"name": "tapveil", "version": __version__},
+    }
+
+
+def _coverage(plan: Plan) -> dict[str, Any]:
+    """Which days and modes were counted; null where there was no limit."""
+    source = plan.source
+    return {
+        "first_day": source.first_day and source.first_day.isoformat(),
+        "last_day": source.last_day and source.last_day.isoformat(),
+        "modes": source.modes and sorted(source.modes),
     }
 
 
@@ -170,6 +183,7 @@ def _table(plan: Plan, table: Table) -> dict[str, Any]:
         "scale": number(mechanism.scale),
         "scale_exact": str(mechanism.scale),
         "threshold": number(mechanism.threshold),
+        "threshold_exact": str(mechanism.threshold),
         "smallest_published": mechanism.smallest_published,
         "error_95": mechanism.error_bound(1 - ERROR_CONFIDENCE),
         "probability_published": {str(c): number(mechanism.publish_probability(c)) for c in EXAMPLE_COUNTS},
@@ -254,12 +268,12 @@ def _factor(epsilon: Fraction) -> str:
     return f"{power} (about {ceil(bound):,})" if bound >= 100 else f"{power} (about {ceil(100 * bound) / 100:g})"
 
 
-def readme(plan: Plan, created: date) -> str:
+def readme(plan: Plan, created: date, *, signed: bool) -> str:
     """README.md of the folder: for a person who opens it."""
-    return "\n\n".join(_readme_parts(plan, created)) + "\n"
+    return "\n\n".join(_readme_parts(plan, created, signed)) + "\n"
 
 
-def _readme_parts(plan: Plan, created: date) -> Iterator[str]:
+def _readme_parts(plan: Plan, created: date, signed: bool) -> Iterator[str]:
     release = plan.release
     yield f"# {release.title}"
     if release.description:
@@ -270,6 +284,7 @@ def _readme_parts(plan: Plan, created: date) -> Iterator[str]:
     yield "## What it is"
     yield " ".join(_what_it_is(plan))
     yield " ".join(_what_is_where(plan))
+    yield " ".join(_how_to_check(signed))
     yield "## How to read a number"
     yield "Each count is the true count plus random noise. Small counts are left out altogether:"
     yield "\n".join([_README_HEAD, *(_readme_row(plan, table) for table in plan.table)])
@@ -282,6 +297,9 @@ def _what_it_is(plan: Plan) -> Iterator[str]:
     parts = " and ".join(f"`{name}`" for name in plan.release.partition)
     what = "public-transport trips" if plan.privacy.unit == "trip" else "public-transport " + COUNTED[plan.privacy.unit]
     yield f"Counts of {what}" + (f", each table split by {parts}." if parts else ".")
+    covered = _coverage_in_words(plan)
+    if covered:
+        yield f"Only trips {covered} are counted."
     if plan.privacy.mechanism == "dictionary":
         yield "Only cells of a list that was fixed beforehand are counted; trips elsewhere are left out."
     if plan.privacy.trips_per_day:
@@ -301,6 +319,15 @@ def _what_it_is(plan: Plan) -> Iterator[str]:
         yield "`UNKNOWN` means there was no tap, or the stop is not known."
 
 
+def _coverage_in_words(plan: Plan) -> str:
+    source, parts = plan.source, []
+    if source.first_day and source.last_day:
+        parts.append(f"from {source.first_day.isoformat()} to {source.last_day.isoformat()}")
+    if source.modes:
+        parts.append("of mode " + ", ".join(f"`{mode}`" for mode in source.modes))
+    return " ".join(parts)
+
+
 def _what_is_where(plan: Plan) -> Iterator[str]:
     opal = sorted({OPAL_SHAPES[table.columns][0] for table in plan.table}) if plan.release.layout == "opal" else []
     files = " and ".join(f"`{name}`" for name in opal) or "one file per table"
@@ -309,6 +336,16 @@ def _what_is_where(plan: Plan) -> Iterator[str]:
         yield "`synthetic/` the same as rows, as many for each cell as its count says (not trips that took place);"
     yield "`datapackage.json` describes every column; `privacy.json` states the privacy parameters;"
     yield "`SHA256SUMS` lets you check that the files are whole (`sha256sum -c SHA256SUMS`)."
+
+
+def _how_to_check(signed: bool) -> Iterator[str]:
+    yield "`tapveil verify` checks all of it from this folder alone, and computes the promise below anew."
+    if signed:
+        yield (
+            "`SHA256SUMS.sig` is the publisher's signature: with the publisher's public key in a file "
+            "`allowed_signers`, `ssh-keygen -Y verify -f allowed_signers -I NAME -n tapveil -s SHA256SUMS.sig "
+            "< SHA256SUMS` checks it."
+        )
 
 
 _README_HEAD = """\

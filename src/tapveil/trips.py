@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
+import hashlib
 import re
 import zlib
 from collections import Counter, defaultdict
@@ -83,6 +84,13 @@ def find(plan: Plan) -> TripFiles:
     files = TripFiles(groups, plan.source.delimiter)
     _refuse_wrong_types(plan, files)
     return files
+
+
+def fingerprint(plan: Plan) -> str:
+    """Which files these are, by names, sizes and times: it changes when they do. Internal."""
+    status = [(path.name, path.stat()) for path in _paths(plan)]
+    known = [(name, each.st_size, each.st_mtime_ns) for name, each in status]
+    return hashlib.sha256(repr(known).encode()).hexdigest()
 
 
 def _paths(plan: Plan) -> list[Path]:

@@ -16,7 +16,7 @@ from tapveil.dictionary import LONG_LIST
 from tapveil.plan import Plan, Table
 from tapveil.privacy.mechanisms import Dictionary, Mechanism
 from tapveil.privacy.noise import RandomBytes
-from tapveil.published import Field, PublishedTable
+from tapveil.published import PublishedTable, fields
 
 
 def draw(
@@ -30,9 +30,9 @@ def draw(
         raise ValueError("a dictionary mechanism needs its list of cells")
     else:
         keys, numbers = _draw_occurring(exact, mechanism, random_bytes)
-    fields = tuple(Field(name, plan.source.kind(name)) for name in plan.key_columns(table))
-    ordered = {field.name: keys[field.name] for field in fields}
-    return PublishedTable(table, fields, pa.table({**ordered, "count": pa.array(numbers, pa.int64())}))
+    key_fields = fields(plan, table)
+    ordered = {field.name: keys[field.name] for field in key_fields}
+    return PublishedTable(table, key_fields, pa.table({**ordered, "count": pa.array(numbers, pa.int64())}))
 
 
 Keys = dict[str, pa.Array]

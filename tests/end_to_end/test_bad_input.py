@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tapveil.demo import make_city
-from tests.conftest import BUS, OPAL_COLUMNS, STOPS, TRAIN, opal_text, write_csv
+from tapveil.plan import Plan
+from tests.conftest import BUS, OPAL_COLUMNS, STOPS, TRAIN, opal_text, start_ledger, write_csv
 from tests.end_to_end.test_release import run
 
 SECRETS = ("308500001", "308500002", "Central", "07:31")
@@ -141,7 +142,7 @@ def test_bad_input(tmp_path: Path, code: int, damage: Damage, message: str) -> N
     (tmp_path / "plan.toml").write_text(opal_text(**{"trips/*": "trips.csv"}))
     damage(tmp_path)
     before = sorted(tmp_path.rglob("*"))
-    done = run("release", "plan.toml", "-o", "published", cwd=tmp_path)
+    done = run("release", "plan.toml", "--no-ledger", "-o", "published", cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -152,9 +153,9 @@ def test_bad_input(tmp_path: Path, code: int, damage: Damage, message: str) -> N
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["release", "plan.toml"],
-        ["release", "plan.toml", "-o", "nowhere/published"],
-        ["release", "plan.toml", "-o", "published", "--memory", "lots"],
+        ["release", "plan.toml", "--no-ledger"],
+        ["release", "plan.toml", "--no-ledger", "-o", "nowhere/published"],
+        ["release", "plan.toml", "--no-ledger", "--no-ledger", "-o", "published", "--memory", "lots"],
         ["releas", "plan.toml"],
         ["check"],
         ["demo", "city", "--trips", "0"],
@@ -189,7 +190,7 @@ def test_no_permission(tmp_path: Path, target: str, code: int) -> None:
         for path in (work, *work.iterdir()):
             path.chmod(0o777 if path.is_dir() else 0o644)
         (work / target).chmod(0o555 if target == "." else 0o000)
-        command = [sys.executable, "-m", "tapveil", "release", "plan.toml", "-o", "published"]
+        command = [sys.executable, "-m", "tapveil", "release", "plan.toml", "--no-ledger", "-o", "published"]
         if as_nobody([sys.executable, "-c", "import tapveil"], work).returncode:
             pytest.skip("this Python cannot be run by another user")
         done = as_nobody(command, work)
@@ -200,12 +201,20 @@ def test_no_permission(tmp_path: Path, target: str, code: int) -> None:
         shutil.rmtree(work)
 
 
-def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
-    """A real file system of 256 kB, in a mount namespace of its own."""
-    make_city(tmp_path / "city", trips=400_000, file_format="parquet")
+def test_a_full_disk_leaves_no_folder_and_is_finished_when_there_is_room(tmp_path: Path) -> None:
+    """A real file system of 256 kB, in a mount namespace of its own, that is then made larger."""
+    plan = make_city(tmp_path / "city", trips=400_000, file_format="parquet")
+    start_ledger(Plan.read(plan))
     (tmp_path / "disk").mkdir()
-    tapveil = f'{sys.executable} -m tapveil release city/plan.toml -o disk/published; echo "code $?"'
-    script = f"mount -t tmpfs -o size=256k tmpfs disk && {{ {tapveil}; ls -A disk; }}"
+    release = f"{sys.executable} -m tapveil release city/plan.toml -o disk/published"
+    script = f"""
+        mount -t tmpfs -o size=256k tmpfs disk && {{
+            {release}; echo "code $?"; ls disk
+            mount -o remount,size=64m disk
+            {release} --resume >/dev/null; echo "code $?"; ls -A disk
+            {sys.executable} -m tapveil verify disk/published >/dev/null; echo "code $?"
+            {sys.executable} -m tapveil ledger verify disk/published --ledger city/ledger.sqlite
+        }}"""
     done = subprocess.run(
         ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script],
         cwd=tmp_path,
@@ -216,8 +225,10 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
     )
     if "code" not in done.stdout:
         pytest.skip(f"this machine does not let us mount a small disk: {done.stderr.strip()}")
-    assert done.stdout.strip() == "code 4", done.stdout + done.stderr
+    expected = ["code 4", "code 0", "published", "code 0", "city/ledger.sqlite is whole."]
+    assert done.stdout.splitlines() == expected, done.stdout + done.stderr
     assert "the disk is full" in done.stderr
+    assert "--resume" in done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -249,6 +260,7 @@ def test_interrupted_at_any_time_nothing_is_left(
         "-m",
         "tapveil",
         "release",
+        "--no-ledger",
         str(larger_city / "plan.toml"),
         "-o",
         str(tmp_path / "published"),

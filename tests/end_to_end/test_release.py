@@ -115,7 +115,7 @@ def test_nothing_of_a_card_or_a_suppressed_place_is_in_the_folder(tmp_path: Path
     rare = [("99887766", "2016-08-08", "train", "03:33", "Secret Siding", "03:50", "Hidden Halt")]
     write_csv(tmp_path / "whose-export-0815.csv", crowd + rare)
     opal_plan(tmp_path, "whose-export-0815.csv", **{"# synthetic": "synthetic"})
-    done = run("release", "plan.toml", "-o", "published", cwd=tmp_path)
+    done = run("release", "plan.toml", "--no-ledger", "-o", "published", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     everything = b"".join(path.read_bytes() for path in (tmp_path / "published").rglob("*") if path.is_file())
     names = " ".join(str(path) for path in (tmp_path / "published").rglob("*"))
@@ -128,14 +128,14 @@ def test_nothing_of_a_card_or_a_suppressed_place_is_in_the_folder(tmp_path: Path
 def test_a_part_with_nothing_published_leaves_no_trace(tmp_path: Path) -> None:
     write_csv(tmp_path / "trips.csv", [("1", "2016-08-08", "ferry", "08:00", "Quay", "08:20", "Pier")] * 3)
     opal_plan(tmp_path)
-    assert run("release", "plan.toml", "-o", "published", cwd=tmp_path).returncode == 0
+    assert run("release", "plan.toml", "--no-ledger", "-o", "published", cwd=tmp_path).returncode == 0
     assert not any(b"ferry" in path.read_bytes() for path in (tmp_path / "published").rglob("*") if path.is_file())
     assert rows(tmp_path / "published" / "data" / "on_time.csv") == []
 
 
 def test_two_releases_differ_but_not_by_much(city: Path, tmp_path: Path) -> None:
     plan = Plan.read(city / "plan.toml")
-    one, two = (tapveil.release(plan, tmp_path / name) for name in ("one", "two"))
+    one, two = (tapveil.release(plan, tmp_path / name, in_ledger=False) for name in ("one", "two"))
     first, second = (release.sheet("on_location") for release in (one, two))
     assert not first.equals(second)
     totals = [int(np.sum(table.column("count").to_numpy())) for table in (first, second)]
@@ -144,7 +144,7 @@ def test_two_releases_differ_but_not_by_much(city: Path, tmp_path: Path) -> None
 
 def test_the_opal_layout_is_the_published_one(city: Path, tmp_path: Path) -> None:
     text = (city / "plan.toml").read_text().replace("# layout", "layout")
-    release = tapveil.release(Plan.parse(text, base=city), tmp_path / "published")
+    release = tapveil.release(Plan.parse(text, base=city), tmp_path / "published", in_ledger=False)
     headers = {path.stem: path.read_text().splitlines()[0] for path in (release.path / "data").glob("*.csv")}
     assert headers == {
         "time": "mode,date,tap,time,count",
@@ -165,7 +165,9 @@ def test_the_real_opal_file_has_the_header_that_we_write(shared_data: Path) -> N
 
 def test_synthetic_rows_are_the_counts_again(tmp_path: Path) -> None:
     write_csv(tmp_path / "trips.csv", [("1", "2016-08-08", "train", "08:00", "A", "08:20", "B, C")] * 90)
-    release = tapveil.release(opal_plan(tmp_path, **{"# synthetic": "synthetic"}), tmp_path / "published")
+    release = tapveil.release(
+        opal_plan(tmp_path, **{"# synthetic": "synthetic"}), tmp_path / "published", in_ledger=False
+    )
     for name in TABLES:
         counts = rows(release.path / "data" / f"{name}.csv")
         copies = rows(release.path / "synthetic" / f"{name}.csv")
@@ -242,7 +244,7 @@ delta = "1/8000000"
     checked = run("check", "plan.toml", cwd=tmp_path)
     assert checked.returncode == 0, checked.stderr
     assert "19,264 rows read, 0 of them refused" in checked.stdout
-    done = run("release", "plan.toml", "-o", "published", cwd=tmp_path)
+    done = run("release", "plan.toml", "--no-ledger", "-o", "published", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     places = rows(tmp_path / "published" / "data" / "on_location.csv")
     assert {row["mode"] for row in places} == {"bike"}
@@ -268,7 +270,7 @@ def test_a_domain_of_a_million_million_points(tmp_path: Path) -> None:
     columns = {name: pa.array(np.char.mod("v%03d", random.zipf(1.3, 1_000_000) % 1000)) for name in "abcd"}
     pq.write_table(pa.table(columns), tmp_path / "trips.parquet")
     plan = free_plan(tmp_path, "trips.parquet", {name: name for name in "abcd"}, {"all": list("abcd")})
-    release = tapveil.release(plan, tmp_path / "published")
+    release = tapveil.release(plan, tmp_path / "published", in_ledger=False)
     published = release.sheet("all")
     assert 100 < published.num_rows < 1_000_000
     assert published.column_names == ["a", "b", "c", "d", "count"]
@@ -336,10 +338,19 @@ def test_a_screen_that_fails_is_not_a_release_that_failed(tmp_path: Path) -> Non
     work = tmp_path / "plans [x] [/z]"
     write_csv(work / "trips.csv", [("1", "2016-08-08", "train", "08:00", "A", "08:20", "B")] * 90)
     opal_plan(work)
-    shown = run("release", work / "plan.toml", "-o", work / "first", cwd=tmp_path)
+    shown = run("release", work / "plan.toml", "--no-ledger", "-o", work / "first", cwd=tmp_path)
     assert shown.returncode == 0
     assert str(work / "first") in shown.stdout
-    command = [sys.executable, "-m", "tapveil", "release", str(work / "plan.toml"), "-o", str(work / "second")]
+    command = [
+        sys.executable,
+        "-m",
+        "tapveil",
+        "release",
+        str(work / "plan.toml"),
+        "--no-ledger",
+        "-o",
+        str(work / "second"),
+    ]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 0

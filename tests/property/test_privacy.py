@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tapveil.privacy import accountant, spectrum
-from tapveil.privacy.accountant import ChangedCells, Exposure, of_releases
+from tapveil.privacy.accountant import ChangedCells, Exposure
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.mechanisms import (
     Dictionary,
@@ -135,6 +135,11 @@ def test_loss_never_falls_with_more_trips_or_at_a_smaller_epsilon(
     assert grows(loss, delta(tables, at, Exposure(exposure.neighbours, exposure.cells + 1)))
     assert grows(delta(tables, at + further, exposure), loss)
     assert grows(delta(tables, at, Exposure("add-remove", exposure.cells)), loss), "one of the two units of a change"
+
+
+def of_releases(releases: list[tuple[list[ChangedCells], int]]) -> list[ChangedCells]:
+    """Several releases of the same units as one: each table, as often as a unit changes cells of it there."""
+    return [cells for tables, number in releases for cells in tables for _ in range(number)]
 
 
 @some(60)

@@ -54,9 +54,9 @@ MISTAKES = {
     "unknown key": (
         "epsilon = 1\n",
         "epsilonn = 1\n",
-        "line 45, [[table]] on_time: unknown key `epsilonn`: did you mean `epsilon`?",
+        "line 54, [[table]] on_time: unknown key `epsilonn`: did you mean `epsilon`?",
     ),
-    "zero epsilon": ("epsilon = 1\n", "epsilon = 0\n", "line 45, [[table]] on_time: `epsilon`: must be above 0"),
+    "zero epsilon": ("epsilon = 1\n", "epsilon = 0\n", "line 54, [[table]] on_time: `epsilon`: must be above 0"),
     "negative epsilon": ("epsilon = 1\n", "epsilon = -1\n", "`epsilon`: must be above 0"),
     "tiny epsilon": ("epsilon = 1\n", "epsilon = 0.001\n", "epsilon must be at least 1/100"),
     "NaN": ("epsilon = 1\n", "epsilon = nan\n", "`epsilon`: `NaN` is not a number"),

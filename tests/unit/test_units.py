@@ -319,7 +319,11 @@ def test_a_dictionary_too_narrow_for_its_table_is_refused(tmp_path: Path) -> Non
 def test_a_release_of_cards_says_so(tmp_path: Path) -> None:
     rows = [(str(card), "2025-03-03", "07:00", "Ash") for card in range(200)]
     write_csv(tmp_path / "trips.csv", rows, ("card", "day", "hour", "stop"))
-    release(Plan.parse(plan_text("card", "trips_per_card = 2", "own-unit"), base=tmp_path), tmp_path / "out")
+    release(
+        Plan.parse(plan_text("card", "trips_per_card = 2", "own-unit"), base=tmp_path),
+        tmp_path / "out",
+        in_ledger=False,
+    )
     stated = json.loads((tmp_path / "out" / "privacy.json").read_text())
     assert stated["unit"] == "card"
     assert stated["bounds"] == {"cells_per_table": 2, "trips_per_card": 2, "without_card": "own-unit"}
@@ -376,7 +380,7 @@ def listed_plan(folder: Path, cut: int = 1, stops: int = 50) -> Plan:
 
 
 def published(folder: Path, plan: Plan) -> dict[tuple[str, str], int]:
-    release(plan, folder / "out")
+    release(plan, folder / "out", in_ledger=False)
     with (folder / "out" / "data" / "both.csv").open() as file:
         return {(row["tap_on_time"], row["tap_on_location"]): int(row["count"]) for row in csv.DictReader(file)}
 
@@ -436,9 +440,9 @@ def test_a_list_that_cannot_be_used_is_refused(tmp_path: Path, text: str, messag
     with pytest.raises(TripDataError):
         check.read_public_files(plan)  # as `check --plan-only` does
     with pytest.raises(TripDataError) as caught:
-        release(plan, tmp_path / "out")
+        release(plan, tmp_path / "out", in_ledger=False)
     assert message in str(caught.value)
     (tmp_path / "cells.csv").unlink()
     with pytest.raises(TripDataError, match="there is no list of cells"):
-        release(plan, tmp_path / "out")
+        release(plan, tmp_path / "out", in_ledger=False)
     assert not (tmp_path / "out").exists()

@@ -15,6 +15,8 @@ Counts = npt.NDArray[np.int64]
 Row = tuple[str, str, str | None]
 """A day, a place and a card."""
 DAY = "2025-03-03"
+FIRST_CARD = 10**12
+"""Beyond every number of a place: the guard takes no place for a card."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class City:
         """One row per trip, every one with a card of its own, and those of a few busy cards."""
         counts = np.array([self.trips_at[group] for group, _ in self.places])
         place = np.repeat(np.arange(len(counts)), counts)
-        card = np.arange(len(place)) + 1_000_000
+        card = np.arange(len(place)) + FIRST_CARD
         if self.heavy:
             everywhere = np.flatnonzero(counts)
             first_of_each = np.concatenate([[0], np.cumsum(counts)[:-1]])[everywhere]

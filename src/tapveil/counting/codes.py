@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 from zoneinfo import ZoneInfo
 
 from tapveil.coarsen import Areas, TimeBins
+from tapveil.counting.exact import ELSEWHERE
 from tapveil.counting.packing import WORD
 from tapveil.plan import CARD, EVERY_MODE, Kind, Plan
 from tapveil.trips import UNKNOWN, RawType, TripFiles, read_date, read_location, read_time
@@ -35,6 +37,8 @@ class Column:
     """Modes whose spellings mean something else: stops that are looked up in another list."""
     fixed_labels: tuple[str, ...] = ()
     """Labels that the plan alone decides, in the order of their codes."""
+    covers: Callable[[str], bool] | None = None
+    """Which labels the plan covers; rows elsewhere are left out. None where it covers all."""
 
     @property
     def arithmetic(self) -> bool:
@@ -45,7 +49,7 @@ class Column:
     def refuses(self) -> bool:
         """Whether a row can be refused for its value here: only a place or a label is taken as it comes."""
         typed_time = self.kind == "time" and self.raw in ("text", "number", "integer")
-        return self.missing is None or typed_time or self.kind == "card"
+        return self.missing is None or typed_time or self.kind == "card" or self.covers is not None
 
     @property
     def variants(self) -> list[Understand]:
@@ -75,16 +79,23 @@ class Reasons:
     """Reasons to refuse a row, each a bit of its own above the keys of cells, so that they can be added to a key.
 
     A row's key is the sum of its columns' parts. A reason is minus a power of two beyond every key: the sum is then
-    negative, and its upper half says which reasons there were.
+    negative, and its upper half says which reasons there were. The lowest bits say that the plan does not cover the
+    row: then nothing else that is wrong with it matters.
     """
 
-    MOST_COLUMNS = 10
+    MOST_COLUMNS = 9
     """Columns beyond these share the last one's bits, and room is left above for their sums."""
+    _ELSEWHERE: ClassVar = {"date": 0, "mode": 1}
 
     def __init__(self, columns: Sequence[Column]) -> None:
         refusing = [column.name for column in columns if column.refuses]
-        self._bits = {name: 2 * min(index, self.MOST_COLUMNS - 1) for index, name in enumerate(refusing)}
+        first = len(self._ELSEWHERE)
+        self._bits = {name: first + 2 * min(index, self.MOST_COLUMNS - 1) for index, name in enumerate(refusing)}
         self._words = {bit: name for name, bit in reversed(self._bits.items())}
+
+    def elsewhere(self, column: Column) -> int:
+        """What a value that the plan does not cover adds to the key of its row."""
+        return -WORD << self._ELSEWHERE[column.name]
 
     def missing(self, column: Column) -> int:
         """What a missing value adds to the key of its row."""
@@ -98,7 +109,9 @@ class Reasons:
         """The first reason in a negative key, in words."""
         found = -(key // WORD)
         first = (found & -found).bit_length() - 1
-        if first // 2 not in range(self.MOST_COLUMNS - 1) and len(self._bits) >= self.MOST_COLUMNS:
+        if first < len(self._ELSEWHERE):
+            return ELSEWHERE
+        if first // 2 not in range(self.MOST_COLUMNS) and len(self._bits) >= self.MOST_COLUMNS:
             return "another column is missing or cannot be read"
         return f"{self._words[first // 2 * 2]} {'cannot be read' if first % 2 else 'is missing'}"
 
@@ -116,11 +129,22 @@ def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
         bins = TimeBins(plan.coarsen.time_minutes)
         return Column(name, raw, kind, bins.labels[0], _reads_time(bins, zone), fixed_labels=bins.labels)
     if kind == "date":
-        return Column(name, raw, kind, None, str.strip if plan.source.dates == "labels" else _reads_date(zone))
+        read = str.strip if plan.source.dates == "labels" else _reads_date(zone)
+        return Column(name, raw, kind, None, read, covers=_covered_days(plan) if name == "date" else None)
     if kind == "location":
         looked_up = tuple((mode, _reads_area(areas, mode)) for mode in areas.lookups if mode != EVERY_MODE)
         return Column(name, raw, kind, UNKNOWN, _reads_area(areas, EVERY_MODE), looked_up)
-    return Column(name, raw, kind, None if name == "mode" else UNKNOWN, str.strip)
+    modes = plan.source.modes if name == "mode" else None
+    covers = modes.__contains__ if modes else None
+    return Column(name, raw, kind, None if name == "mode" else UNKNOWN, str.strip, covers=covers)
+
+
+def _covered_days(plan: Plan) -> Callable[[str], bool] | None:
+    first, last = plan.source.first_day, plan.source.last_day
+    if first is None or last is None:
+        return None
+    earliest, latest = first.isoformat(), last.isoformat()
+    return lambda day: earliest <= day <= latest
 
 
 def card_column(plan: Plan, files: TripFiles) -> Column | None:
@@ -160,7 +184,8 @@ def assign(column: Column, spellings: Sequence[str], reasons: Reasons) -> tuple[
 
 
 def _sorted_labels(column: Column, found: Sequence[tuple[str | None, ...]]) -> tuple[str, ...]:
-    labels = {label for variants in found for label in variants if label}
+    covers = column.covers or (lambda label: True)
+    labels = {label for variants in found for label in variants if label and covers(label)}
     if column.missing is not None:
         labels.add(column.missing)
     return tuple(sorted(labels))
@@ -172,5 +197,7 @@ def _coded(column: Column, labels: tuple[str | None, ...], position: dict[str, i
         return CodedSpelling(nothing, reasons.unreadable(column))
     if "" in labels and column.missing is None:
         return CodedSpelling(nothing, reasons.missing(column))
+    if column.covers and not column.covers(str(labels[0])):
+        return CodedSpelling(nothing, reasons.elsewhere(column))
     named = [label or str(column.missing) for label in labels]
     return CodedSpelling(tuple(position[label] for label in named), meaning=json.dumps(named, ensure_ascii=False))

@@ -17,7 +17,7 @@ import pyarrow as pa
 from tapveil.coarsen import Areas
 from tapveil.counting import codes, query
 from tapveil.counting.codes import Code, Column, Reasons
-from tapveil.counting.exact import Counted, ExactTable, Refusals
+from tapveil.counting.exact import ELSEWHERE, Counted, ExactTable, Refusals
 from tapveil.counting.packing import Packing
 from tapveil.csvlines import CsvReading
 from tapveil.errors import EngineError, PlanError, TripDataError
@@ -43,6 +43,39 @@ def count(
     """The exact tables of a plan, materialised, and what was refused."""
     with _connection(memory, scratch) as connection:
         return _Counting(connection, plan, files, areas, progress).run()
+
+
+def cards_among(
+    texts: Sequence[str], theirs: str, files: TripFiles, *, memory: str = DEFAULT_MEMORY, scratch: Path | None = None
+) -> set[str]:
+    """Which of some texts are card ids in the trips: memory for the texts, not for the cards."""
+    groups = [(number, group) for number, group in enumerate(files.groups) if theirs in group.names]
+    if not groups or not texts:
+        return set()
+    readings = {
+        number: CsvReading(group.paths, files.delimiter, len(group.names), [group.names.index(theirs)])
+        for number, group in groups
+        if group.format == "csv"
+    }
+    with _connection(memory, scratch) as connection:
+        connection.register("texts", pa.table({"text": pa.array(texts, pa.string())}))
+        for number, reading in readings.items():
+            connection.register(query.csv_view(number), reading.reader())
+        with _unreadable_files(list(readings.values())):
+            return {card for (card,) in connection.execute(query.cards_among_sql(files, theirs)).fetchall()}
+
+
+@contextmanager
+def _unreadable_files(readings: Sequence[CsvReading]) -> Iterator[None]:
+    """DuckDB says that a query failed; the reader knows which file it was, and why."""
+    try:
+        yield
+    except duckdb.Error as error:
+        for failure in (reading.failure for reading in readings if reading.failure):
+            raise failure from None
+        if isinstance(error, _ENGINE_FAULTS) or "No space left" in str(error):
+            raise
+        raise TripDataError("a trip file could not be read to its end; is one damaged, or being written?") from None
 
 
 @contextmanager
@@ -248,7 +281,8 @@ class _Counting:
         by_reason = Counter({reason: n for reason, n in lines.items() if n})
         for key, n in self._execute(sql).fetchall():
             by_reason[reasons.of(key)] += n
-        return Refusals(accepted + by_reason.total(), by_reason)
+        elsewhere = by_reason.pop(ELSEWHERE, 0)
+        return Refusals(accepted + by_reason.total(), by_reason, elsewhere)
 
     def _pass(self, name: str, trips: str, sql: str) -> Counter[str]:
         """One pass over all files into a table; how many lines of CSV were left out, by reason."""
@@ -260,14 +294,8 @@ class _Counting:
         numbers = [number for number, group in enumerate(self.files.groups) if group.format == "csv"]
         for number, reading in zip(numbers, readings, strict=True):
             self.connection.register(query.csv_view(number), reading.reader())
-        try:
+        with _unreadable_files(readings):
             self._execute(f"CREATE TEMP TABLE {name} AS WITH trips AS NOT MATERIALIZED ({trips}) {sql}")
-        except duckdb.Error as error:
-            for failure in (reading.failure for reading in readings if reading.failure):
-                raise failure from None
-            if isinstance(error, _ENGINE_FAULTS) or "No space left" in str(error):
-                raise
-            raise TripDataError("a trip file could not be read to its end; is one damaged, or being written?") from None
         return sum((reading.refused for reading in readings), start=Counter[str]())
 
 

@@ -45,12 +45,19 @@ class ExactTable:
         return self.packing.unpack(tuple(word[chosen] for word in self.words))
 
 
+ELSEWHERE = "elsewhere"
+"""The reason that is none: the row is of a day or mode that the plan does not cover."""
+
+
 @dataclass(frozen=True, repr=False)
 class Refusals:
     """How many rows were read, and how many refused, by reason: for the holder's eyes only."""
 
     rows: int
     by_reason: Mapping[str, int]
+
+    elsewhere: int = 0
+    """How many more rows were of days or modes that the plan does not cover."""
 
     def __repr__(self) -> str:
         return "Refusals(secret)"

@@ -64,7 +64,7 @@ def _group_sql(plan: Plan, group: FileGroup, number: int, columns: Sequence[Colu
         if column.arithmetic and column.refuses
     ]
     if plan.privacy.by_card:
-        selected.append(f"{_card_sql(plan, group)} AS {CARD_TEXT}")
+        selected.append(f"{_card_sql(group, plan.file_columns[CARD])} AS {CARD_TEXT}")
     return f"SELECT {', '.join(selected)} FROM {_scan_sql(group, number)}"
 
 
@@ -101,7 +101,10 @@ def used_fields(plan: Plan, group: FileGroup) -> list[int]:
 
 def _stored_value(plan: Plan, group: FileGroup, name: str) -> str:
     """A column as the file has it."""
-    theirs = plan.file_columns[name]
+    return _stored(group, plan.file_columns[name])
+
+
+def _stored(group: FileGroup, theirs: str) -> str:
     return quoted(theirs) if group.format == "parquet" else f"field_{group.names.index(theirs)}"
 
 
@@ -134,19 +137,29 @@ UNSURE_CARD = "\x00"
 LARGEST_EXACT_FLOAT = 2**53
 
 
-def _card_sql(plan: Plan, group: FileGroup) -> str:
+def _card_sql(group: FileGroup, theirs: str) -> str:
     """A card without blanks; one that passed through a float (`7.0`) is the same card; nothing is no card.
 
     Beyond 2^53 a float holds several whole numbers at once: such cards cannot be told apart.
     """
-    stored = _stored_value(plan, group, CARD)
-    card = f"trim({_text_sql(plan, group, CARD)}, {literal(BLANKS)})"
+    stored, raw = _stored(group, theirs), group.type_of(theirs)
+    card = f"trim({_as_text(stored, raw)}, {literal(BLANKS)})"
     whole = f"CASE WHEN {card} LIKE '%.0' THEN regexp_replace({card}, '^([0-9]+)\\.0$', '\\1') ELSE {card} END"
-    if group.type_of(plan.file_columns[CARD]) == "number":
+    if raw == "number":
         a_float = f"typeof({stored}) IN ('FLOAT', 'DOUBLE')"
         beyond = f"abs(TRY_CAST({stored} AS DOUBLE)) > {LARGEST_EXACT_FLOAT}"
         whole = f"CASE WHEN {a_float} AND {beyond} THEN {literal(UNSURE_CARD)} ELSE {whole} END"
     return f"NULLIF({whole}, '')"
+
+
+def cards_among_sql(files: TripFiles, theirs: str) -> str:
+    """Which of the texts in the table `texts` are cards: one pass over the card column alone."""
+    cards = " UNION ALL ".join(
+        f"SELECT {_card_sql(group, theirs)} AS card FROM {_scan_sql(group, number)}"
+        for number, group in enumerate(files.groups)
+        if theirs in group.names
+    )
+    return f"SELECT DISTINCT card FROM ({cards}) SEMI JOIN texts ON card = texts.text"
 
 
 def _text_sql(plan: Plan, group: FileGroup, name: str) -> str:

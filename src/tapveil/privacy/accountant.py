@@ -7,13 +7,14 @@ A cell that was left appears, and N that no A cell that was entered appears, the
     H_α = (1 − R) + R · H_{α + ln N − ln R}(B cells),                                                            (★)
 
 maximised over which cells are A (docs/privacy/proofs.md). Nothing is assumed about parts: a part is only a key column.
-Several releases of the same trips are one release with all their tables.
+Several releases of the same trips are one release with all their tables. That holds for releases that were planned
+without looking at each other's output; where a later plan depends on an earlier release, (ε, δ) add up instead.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -65,32 +66,63 @@ class Exposure:
 TRIP_REPLACED = Exposure("replace")
 
 
-def delta(tables: Sequence[ChangedCells], epsilon: float, exposure: Exposure = TRIP_REPLACED) -> float:
-    """A certified upper bound of δ at ε."""
-    return max(_Worst(kinds, epsilon).find() for kinds in _directions(tables, exposure))
+@dataclass(frozen=True)
+class Change:
+    """One way in which data sets may differ: how many cells of which tables are left, and how many entered."""
+
+    left: Mapping[ChangedCells, int]
+    entered: Mapping[ChangedCells, int]
 
 
-def exceeds(tables: Sequence[ChangedCells], epsilon: float, target: float, exposure: Exposure = TRIP_REPLACED) -> bool:
-    """Whether δ at ε may be above `target`: as `delta`, but it stops as soon as it knows."""
-    return any(_Worst(kinds, epsilon, enough=target).find() > target for kinds in _directions(tables, exposure))
+def changes(tables: Sequence[ChangedCells], exposure: Exposure) -> list[Change]:
+    """What a unit can change in these tables: a replacement leaves and enters; one added or removed does either."""
+    cells = {table: times * exposure.cells for table, times in Counter(tables).items()}
+    if exposure.neighbours == "replace":
+        return [Change(cells, cells)]
+    return [Change(cells, {}), Change({}, cells)]
 
 
-def epsilon(
-    tables: Sequence[ChangedCells], target: float, exposure: Exposure = TRIP_REPLACED, precision: float = 1e-12
-) -> float:
+def worst_delta(possible: Iterable[Change], epsilon: float) -> float:
+    """A certified upper bound of δ at ε, whichever of the changes it is."""
+    return max(_Worst(_kinds(change), epsilon).find() for change in possible)
+
+
+def any_exceeds(possible: Iterable[Change], epsilon: float, target: float) -> bool:
+    """Whether δ at ε may be above `target`: as `worst_delta`, but it stops as soon as it knows."""
+    return any(_Worst(_kinds(change), epsilon, enough=target).find() > target for change in possible)
+
+
+def least_epsilon(possible: Sequence[Change], target: float, precision: float = 1e-12) -> float:
     """A certified upper bound of the ε at which δ is at most `target`; infinite where no ε is enough.
 
     `precision` says how far above the least such ε it may be, in proportion where that is above 1.
     """
     low, high = 0.0, 1.0
-    while exceeds(tables, high, target, exposure):
+    while any_exceeds(possible, high, target):
         low, high = high, 2 * high
         if high > 1000:
             return inf
     while high - low > precision * max(high, 1):
         middle = (low + high) / 2
-        low, high = (middle, high) if exceeds(tables, middle, target, exposure) else (low, middle)
+        low, high = (middle, high) if any_exceeds(possible, middle, target) else (low, middle)
     return high
+
+
+def delta(tables: Sequence[ChangedCells], epsilon: float, exposure: Exposure = TRIP_REPLACED) -> float:
+    """`worst_delta` for one release."""
+    return worst_delta(changes(tables, exposure), epsilon)
+
+
+def exceeds(tables: Sequence[ChangedCells], epsilon: float, target: float, exposure: Exposure = TRIP_REPLACED) -> bool:
+    """`any_exceeds` for one release."""
+    return any_exceeds(changes(tables, exposure), epsilon, target)
+
+
+def epsilon(
+    tables: Sequence[ChangedCells], target: float, exposure: Exposure = TRIP_REPLACED, precision: float = 1e-12
+) -> float:
+    """`least_epsilon` for one release."""
+    return least_epsilon(changes(tables, exposure), target, precision)
 
 
 @dataclass(frozen=True)
@@ -108,18 +140,10 @@ class _Kind:
         return self.number if self.ln_absent else 0
 
 
-def _directions(tables: Sequence[ChangedCells], exposure: Exposure) -> Iterator[list[_Kind]]:
-    """Which cells change: a replacement does both; one added or removed unit does either."""
-    both: dict[Neighbours, list[tuple[bool, ...]]] = {
-        "replace": [(True, False)],
-        "add-remove": [(True,), (False,)],
-    }
-    for sides in both[exposure.neighbours]:
-        yield [
-            _Kind(_ln_absent(cells.singleton), cells.left if left else cells.entered, times * exposure.cells, left)
-            for cells, times in Counter(tables).items()
-            for left in sides
-        ]
+def _kinds(change: Change) -> list[_Kind]:
+    left = [_Kind(_ln_absent(cells.singleton), cells.left, n, True) for cells, n in change.left.items()]
+    entered = [_Kind(_ln_absent(cells.singleton), cells.entered, n, False) for cells, n in change.entered.items()]
+    return [*left, *entered]
 
 
 def _ln_absent(singleton: Fraction) -> float:
@@ -199,12 +223,3 @@ def _together(spectra: tuple[Spectrum, ...]) -> Spectrum:
     for spectrum in spectra:
         whole = whole * spectrum
     return whole
-
-
-def of_releases(releases: Iterable[tuple[Sequence[ChangedCells], int]]) -> list[ChangedCells]:
-    """Several releases of the same units as one: each table, as often as a unit changes cells of it there.
-
-    The result is accounted for with `Exposure(neighbours)`, one cell of each. It holds for releases that were planned
-    without looking at each other's output; where a later plan depends on an earlier release, add up (ε, δ) instead.
-    """
-    return [cells for tables, number in releases for cells in tables for _ in range(number)]

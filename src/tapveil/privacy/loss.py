@@ -6,13 +6,14 @@ It is made only if `certified`: the accountant, from the integers of the noise t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, isinf
 
 from tapveil.privacy import accountant
-from tapveil.privacy.accountant import Exposure
+from tapveil.privacy.accountant import ChangedCells, Exposure
 from tapveil.privacy.mechanisms import Dictionary, Gaussian, Mechanism
 from tapveil.privacy.rational import float_below
 
@@ -36,17 +37,55 @@ def compose(losses: Iterable[Loss]) -> Loss:
     return sum(losses, start=NONE)
 
 
+@dataclass(frozen=True)
+class Change:
+    """One way in which data sets may differ: in how many cells of tables with these mechanisms."""
+
+    left: Mapping[Mechanism, int]
+    entered: Mapping[Mechanism, int]
+
+    @property
+    def pure_epsilon(self) -> Fraction | None:
+        """The losses of all changed cells, each at its most; None where some noise has an end, and so a δ."""
+        both = [*self.left.items(), *self.entered.items()]
+        if not all(isinstance(mechanism, Dictionary) for mechanism, _ in both):
+            return None
+        return sum((number / mechanism.scale for mechanism, number in both), start=Fraction(0))
+
+    @property
+    def cells(self) -> accountant.Change:
+        """As the accountant sees it."""
+        sides = (Counter[ChangedCells](), Counter[ChangedCells]())
+        for side, changed in zip(sides, (self.left, self.entered), strict=True):
+            for mechanism, number in changed.items():
+                side[mechanism.cells] += number
+        return accountant.Change(*sides)
+
+    def keeps(self, loss: Loss) -> bool:
+        """Whether it is hidden as (ε, δ) says."""
+        pure = self.pure_epsilon
+        if pure is not None:
+            return pure <= loss.epsilon
+        return not accountant.any_exceeds([self.cells], float_below(loss.epsilon), float_below(loss.delta))
+
+
+def changes(mechanisms: Sequence[Mechanism], exposure: Exposure) -> list[Change]:
+    """What a unit can change in tables of these mechanisms: a replacement leaves and enters, else it is either."""
+    cells = {mechanism: times * exposure.cells for mechanism, times in Counter(mechanisms).items()}
+    return [Change(cells, cells)] if exposure.neighbours == "replace" else [Change(cells, {}), Change({}, cells)]
+
+
 def certified(mechanisms: Sequence[Mechanism], loss: Loss, exposure: Exposure) -> bool:
     """Whether tables of these mechanisms together are (ε, δ)-private for a unit that changes so much."""
-    if all(isinstance(mechanism, Dictionary) for mechanism in mechanisms):
-        return _pure_epsilon(mechanisms, exposure) <= loss.epsilon
-    cells = [mechanism.cells for mechanism in mechanisms]
-    return not accountant.exceeds(cells, float_below(loss.epsilon), float_below(loss.delta), exposure)
+    return all(change.keeps(loss) for change in changes(mechanisms, exposure))
 
 
-def _pure_epsilon(mechanisms: Sequence[Mechanism], exposure: Exposure) -> Fraction:
-    """The losses of all changed cells, each at its most: exact, for noise without an end has no δ."""
-    return sum((exposure.changed / mechanism.scale for mechanism in mechanisms), start=Fraction(0))
+def least_epsilon(possible: Sequence[Change], delta: Fraction, precision: float = 1e-12) -> Fraction | None:
+    """The ε that all changes keep at this δ, from above; None where there is none."""
+    pure = [change.pure_epsilon or Fraction(0) for change in possible if change.pure_epsilon is not None]
+    noisy = [change.cells for change in possible if change.pure_epsilon is None]
+    bound = accountant.least_epsilon(noisy, float_below(delta), precision) if noisy else 0.0
+    return None if isinf(bound) else max([Fraction(bound), *pure])
 
 
 def accounted_delta(mechanisms: Sequence[Mechanism], epsilon: Fraction, exposure: Exposure) -> float:

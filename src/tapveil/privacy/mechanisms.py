@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +27,12 @@ LARGEST_EPSILON = Fraction(100)
 SMALLEST_DELTA = Fraction(1, 10**15)
 WIDEST = 20_000
 """The widest noise, in counts, for which a table is made: nothing would be left to publish."""
+THRESHOLD_GRID = 10**30
+"""Thresholds are rounded up to this part of one, so that they can be written down exactly."""
+HIGHEST = 10**9
+"""The highest threshold that is read back."""
+LONGEST_NUMBER = 400
+"""How many bits a stated scale or threshold may have, above and below the line."""
 
 
 class Mechanism(ABC):
@@ -110,35 +117,11 @@ class Mechanism(ABC):
         return high
 
 
-@dataclass(frozen=True)
-class StabilityHistogram(Mechanism):
-    """The stability-based histogram (SBH) of the Opal paper, Algorithm 1, for one table at (ε, δ).
-
-    A cell with true count c > 0 publishes round(c + Lap(b)) if c + Lap(b) ≥ b ln(2/δ) + 1, else nothing, with
-    b = 2/ε for a replaced trip. A unit that changes more or fewer cells gets a b in proportion, and each of its cells
-    an equal part of δ.
-    """
-
-    epsilon: Fraction
-    delta: Fraction
-    exposure: Exposure = TRIP_REPLACED
+class _RoundedThreshold(Mechanism):
+    """Laplace noise, a threshold on what it gives, and only then rounding: as in the Opal paper, Algorithm 1."""
 
     name = "sbh"
     noise_name = "Laplace, rounded after the threshold"
-
-    def __post_init__(self) -> None:
-        _check(self.epsilon, self.delta)
-        _check_width(self.scale)
-
-    @property
-    def scale(self) -> Fraction:
-        """b of the Laplace noise: each changed cell gets an equal part of ε."""
-        return self.exposure.changed / self.epsilon
-
-    @property
-    def threshold(self) -> Fraction:
-        """b ln(2/δ) + 1, from above by less than 1e-80: a higher threshold publishes less."""
-        return _stability_threshold(self.scale, self.delta / self.exposure.cells)
 
     @property
     def smallest_published(self) -> int:
@@ -172,6 +155,50 @@ class StabilityHistogram(Mechanism):
     def laplace_bound(self, beta: Fraction) -> Fraction:
         """The paper's error bound, for the noise before rounding: b · ln(1/β) (Definition 6)."""
         return self.scale * ln_above(1 / beta)
+
+
+@dataclass(frozen=True)
+class StabilityHistogram(_RoundedThreshold):
+    """The stability-based histogram (SBH) of the Opal paper for one table at (ε, δ).
+
+    A cell with true count c > 0 publishes round(c + Lap(b)) if c + Lap(b) ≥ b ln(2/δ) + 1, else nothing, with
+    b = 2/ε for a replaced trip. A unit that changes more or fewer cells gets a b in proportion, and each of its cells
+    an equal part of δ.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    exposure: Exposure = TRIP_REPLACED
+
+    def __post_init__(self) -> None:
+        _check(self.epsilon, self.delta)
+        _check_width(self.scale)
+
+    @property
+    def scale(self) -> Fraction:
+        """b of the Laplace noise: each changed cell gets an equal part of ε."""
+        return self.exposure.changed / self.epsilon
+
+    @property
+    def threshold(self) -> Fraction:
+        """b ln(2/δ) + 1, from above by at most 1e-30: a higher threshold publishes less."""
+        return _stability_threshold(self.scale, self.delta / self.exposure.cells)
+
+
+@dataclass(frozen=True)
+class StatedHistogram(_RoundedThreshold):
+    """The same, from its scale and threshold alone, whatever they were chosen for."""
+
+    stated_scale: Fraction
+    stated_threshold: Fraction
+
+    @property
+    def scale(self) -> Fraction:
+        return self.stated_scale
+
+    @property
+    def threshold(self) -> Fraction:
+        return self.stated_threshold
 
 
 class _IntegerThreshold(Mechanism):
@@ -274,6 +301,35 @@ class Dictionary(_IntegerThreshold):
         return _distinct(number, cells, random_bytes), self.noise.sample(number, random_bytes, at_least=self.least)
 
 
+def stated(name: str, scale: Fraction, threshold: Fraction) -> Mechanism:
+    """The mechanism that a manifest or a ledger states by its name, scale and threshold; ValueError if there is none.
+
+    These three never change their meaning: whatever was written years ago is accounted for as it was drawn.
+    """
+    numbers = (scale.numerator, scale.denominator, threshold.numerator, threshold.denominator)
+    if any(number.bit_length() > LONGEST_NUMBER for number in numbers):
+        raise ValueError("a scale or threshold has more digits than any that is used")
+    if not scale > 0 or not 0 < threshold <= HIGHEST:
+        raise ValueError("a scale or threshold is out of range")
+    _check_width(scale)
+    if name == "sbh":
+        _check_narrowness(2 / scale)
+        return StatedHistogram(scale, threshold)
+    if threshold.denominator != 1:
+        raise ValueError(f"the threshold of {name} must be a whole number")
+    least = int(threshold)
+    if name == "gaussian":
+        if scale < Fraction(1, 10):
+            raise ValueError("the noise is too narrow to protect anything")
+        return Gaussian(scale, least)
+    _check_narrowness(1 / scale)
+    if name == "laplace":
+        return Laplace(1 / scale, least)
+    if name == "dictionary":
+        return Dictionary(1 / scale, least)
+    raise ValueError(f"`{name}` is not a mechanism")
+
+
 # --- what several mechanisms share, made once -----------------------------------------------------------------------
 
 _rounded_laplace = lru_cache(noise.rounded_laplace)
@@ -283,7 +339,7 @@ _endless_table = lru_cache(noise.endless_laplace)
 
 @lru_cache
 def _stability_threshold(scale: Fraction, delta: Fraction) -> Fraction:
-    return scale * ln_above(2 / delta) + 1
+    return Fraction(ceil((scale * ln_above(2 / delta) + 1) * THRESHOLD_GRID), THRESHOLD_GRID)
 
 
 @lru_cache
@@ -292,7 +348,7 @@ def _gaussian_table(sigma: Fraction) -> NoiseTable:
 
 
 @lru_cache
-def _stability_cells(mechanism: StabilityHistogram) -> ChangedCells:
+def _stability_cells(mechanism: _RoundedThreshold) -> ChangedCells:
     cuts = (Fraction(-1, 2), mechanism._split)
     left, entered = (
         spectrum.of_table(mechanism.noise, 2 * shift, spectrum.rounded_laplace_losses(mechanism.scale, cuts, shift))
@@ -335,6 +391,11 @@ def _check(epsilon: Fraction, delta: Fraction) -> None:
 def _check_width(scale: Fraction) -> None:
     if scale > WIDEST:
         raise ValueError(f"the noise would have scale {decimal_text(scale, 3)}: use a larger epsilon or fewer trips")
+
+
+def _check_narrowness(cell_epsilon: Fraction) -> None:
+    if cell_epsilon > 2 * LARGEST_EPSILON:
+        raise ValueError("the noise is too narrow to protect anything")
 
 
 def _nearest_integer(x: Fraction) -> int:

@@ -1,0 +1,99 @@
+"""The leak guard: the last look at a folder before it leaves. It finds mistakes in a plan, not faults of the noise.
+
+No column that the plan does not publish, and no text that is the id of a card in the trips. A column that was mixed up
+with the cards is noised like any other, and its ids would still be there to read.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tapveil.errors import TripDataError
+from tapveil.layout import OPAL_COLUMNS
+from tapveil.plan import CARD, COUNT, Plan
+
+CardsAmong = Callable[[list[str]], set[str]]
+"""Which of some texts are the ids of cards."""
+
+SHORT = 6
+"""Shorter numbers, and words, may be card ids by chance: they count only where most of a column are."""
+_TOKEN = re.compile(r"\w+")
+_DIGIT = re.compile(r"\d")
+
+Place = tuple[str, str]
+"""A file of the folder, and a column of it."""
+
+
+def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
+    """TripDataError if a file holds a column that is not the plan's, or the id of a card; it never says which one."""
+    for file, column in _columns(folder):
+        if column not in _published_columns(plan):
+            raise TripDataError(f"{file} has the column `{column}`, which the plan does not publish. {_STOPPED}")
+    texts = dict(_texts(folder))
+    wanted = {text for found in texts.values() for value in found for text in _words(value)}
+    cards = cards_among(sorted(wanted))
+    for (file, column), values in texts.items():
+        if _holds_cards(values, cards):
+            raise TripDataError(
+                f"{file}, column `{column}`: holds what are ids of cards in the trips. If columns were mixed up, "
+                f"correct [source.columns]; if numbers of stops and cards merely look alike, rename the stops with a "
+                f"lookup, or leave `{CARD}` out where the plan does not need it. {_STOPPED}"
+            )
+
+
+_STOPPED = "Nothing was published; what was spent stays spent"
+
+
+def _published_columns(plan: Plan) -> set[str]:
+    if plan.release.layout == "opal":
+        return {*OPAL_COLUMNS, COUNT}
+    return {column for table in plan.table for column in plan.key_columns(table)} | {COUNT}
+
+
+def _columns(folder: Path) -> Iterator[Place]:
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.suffix == ".parquet":
+            yield from ((name, column) for column in pq.read_schema(path).names)
+        elif path.suffix == ".csv":
+            with path.open(encoding="utf-8", newline="") as file:
+                yield from ((name, column) for column in next(csv.reader(file), []))
+
+
+def _texts(folder: Path) -> Iterator[tuple[Place, set[str]]]:
+    """The distinct texts of each column, and of the files that are read as text."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.suffix == ".parquet":
+            found: dict[str, set[str]] = defaultdict(set)
+            for batch in pq.ParquetFile(path).iter_batches():
+                for column, values in zip(batch.schema.names, batch.columns, strict=True):
+                    if pa.types.is_string(values.type):
+                        found[column].update(pc.unique(values).to_pylist())
+            yield from (((name, column), values) for column, values in found.items())
+        elif path.suffix in (".json", ".md"):
+            yield (name, "text"), set(path.read_text(encoding="utf-8").split())
+
+
+def _words(value: str) -> Iterator[str]:
+    """A text, and the words in it that could be ids by themselves."""
+    yield value.strip()
+    yield from (word for word in _TOKEN.findall(value) if _is_telling(word))
+
+
+def _is_telling(word: str) -> bool:
+    return len(word) >= SHORT and bool(_DIGIT.search(word))
+
+
+def _holds_cards(values: set[str], cards: set[str]) -> bool:
+    if any(_is_telling(word) and word in cards for value in values for word in _words(value)):
+        return True
+    return 2 * sum(value.strip() in cards for value in values) > len(values) > 1

@@ -1,0 +1,313 @@
+"""The book: one SQLite file, append-only, every entry chained to the one before by its hash.
+
+A commit is on the disk before it returns (write-ahead log, full sync). Beside the file lies the head, the number and
+hash of the last entry: a ledger that was rolled back, with all its own checks intact, does not hold it any more. The
+head is in every published manifest as well, where nobody can take it back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from urllib.parse import quote
+
+from tapveil import disk
+from tapveil.errors import LedgerError
+from tapveil.ledger import account
+from tapveil.ledger.entry import Budget, Entry, Spend, Start, read
+from tapveil.verify.finding import Finding
+
+APPLICATION = 0x74617076  # "tapv"
+FORMAT = 1
+WAIT_SECONDS = 60.0
+NOTHING_BEFORE = "0" * 64
+
+_SCHEMA = f"""
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {FORMAT};
+CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
+CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
+CREATE TRIGGER entries_last BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never removed'); END;
+CREATE TRIGGER entries_follow BEFORE INSERT ON entries
+WHEN NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM entries)
+BEGIN SELECT RAISE(ABORT, 'entries follow each other'); END;
+"""
+
+
+@dataclass(frozen=True)
+class Head:
+    """An entry of a ledger, by its number and its hash: with it, all before it."""
+
+    ledger: str
+    number: int
+    hash: str
+
+
+class Ledger:
+    """A ledger that exists. Make one with `start`, open one with `open_ledger`."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All entries, oldest first; LedgerError unless chain and head are whole."""
+        rows = self._rows()
+        for finding in _chain_findings(rows, _read_head(self.path)):
+            raise LedgerError(f"{self.path.name}: {finding.sentence}. Nothing was published")
+        entries = [read(number, body) for number, body, _ in rows]
+        if not entries or not isinstance(entries[0], Start):
+            raise LedgerError(f"{self.path.name} does not begin as a ledger does: it is damaged")
+        return entries
+
+    @property
+    def head(self) -> Head:
+        """The last entry."""
+        first, *_ = self.entries
+        number, _, digest = self._rows()[-1]
+        return Head(first.ledger if isinstance(first, Start) else "", number, digest)
+
+    def entry_head(self, number: int) -> Head:
+        """One entry, as a manifest names it."""
+        return Head(self.head.ledger, number, self._rows()[number - 1][2])
+
+    def declare(self, budget: Budget) -> None:
+        """From now on, this budget holds for its population."""
+        with self._writing():
+            self._append(self.entries, budget)
+        self._note_head()
+
+    def refuse_overdraft(self, spend: Spend) -> None:
+        """BudgetError if a release could not be paid for now."""
+        account.refuse_overdraft(self.entries, spend)
+
+    def spend(self, spend: Spend) -> Head:
+        """Write down a release, once and for ever; BudgetError, and nothing written, if it cannot be paid for.
+
+        The same release, known by its id, is never paid for twice.
+        """
+        with self._writing():
+            entries = self.entries
+            number = next((n for n, entry in enumerate(entries, 1) if _is_release(entry, spend.id)), None)
+            if number is None:
+                account.refuse_overdraft(entries, spend)
+                number = self._append(entries, spend)
+            elif entries[number - 1] != spend:
+                raise LedgerError(f"entry {number} of {self.path.name} is of this release, but not of this plan")
+        self._note_head()
+        return self.entry_head(number)
+
+    def findings(self, published: Iterable[Head] = ()) -> Iterator[Finding]:
+        """All that is wrong with the ledger, also in the light of what published folders say of it."""
+        rows = self._rows()
+        yield from _chain_findings(rows, _read_head(self.path))
+        yield from self._schema_findings()
+        try:
+            entries = [read(number, body) for number, body, _ in rows]
+        except LedgerError as error:
+            yield Finding("entry-unreadable", self.path.name, str(error))
+            return
+        identity = entries[0].ledger if entries and isinstance(entries[0], Start) else None
+        if identity is None:
+            yield Finding("start-missing", self.path.name, "the first entry does not say which ledger this is")
+        for head in published:
+            if head.ledger == identity and not _holds(rows, head):
+                yield Finding("ledger-rolled-back", self.path.name, _gone(head, "a published folder names"))
+
+    def _schema_findings(self) -> Iterator[Finding]:
+        problems = [row[0] for row in self._connection.execute("PRAGMA integrity_check")]
+        if problems != ["ok"]:
+            yield Finding("file-damaged", self.path.name, "SQLite finds the file damaged")
+        with sqlite3.connect(":memory:") as fresh:
+            fresh.executescript(_SCHEMA)
+            expected, ours = (_schema_of(each) for each in (fresh, self._connection))
+        fresh.close()
+        if expected != ours:
+            yield Finding(
+                "rules-changed", self.path.name, "the rules that keep entries from being changed are not there"
+            )
+
+    def _rows(self) -> list[tuple[int, str, str]]:
+        with _translated(self.path):
+            return self._connection.execute("SELECT number, body, hash FROM entries ORDER BY number").fetchall()
+
+    def _append(self, entries: Sequence[Entry], entry: Entry) -> int:
+        rows = self._rows()
+        number, body = len(entries) + 1, entry.text()
+        digest = _chained(number, rows[-1][2] if rows else NOTHING_BEFORE, body)
+        with _translated(self.path):
+            self._connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, body, digest))
+        return number
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Alone with the ledger until the commit is on the disk."""
+        with _translated(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            with _translated(self.path):
+                self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+    def _note_head(self) -> None:
+        """After the commit, so that it is never ahead of the ledger; another process may have been further already."""
+        number, _, digest = self._rows()[-1]
+        noted = _read_head(self.path)
+        if noted is None or noted[0] < number:
+            try:
+                disk.write_text_whole(_head_path(self.path), _head_text(number, digest))
+            except OSError as error:
+                raise LedgerError(f"{_head_path(self.path).name} cannot be written: {error.strerror}") from None
+
+
+def start(path: Path, today: date) -> None:
+    """A new ledger; it must not exist yet. It appears whole, after its head."""
+    if path.exists() or _head_path(path).exists():
+        raise LedgerError(f"{path} already exists: a ledger is started once. To set a budget: tapveil ledger budget")
+    body = Start(on=today, ledger=secrets.token_hex(16)).text()
+    digest = _chained(1, NOTHING_BEFORE, body)
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.aside")
+    try:
+        with _translated(path):
+            connection = sqlite3.connect(aside, isolation_level=None)
+            connection.executescript(_SCHEMA)
+            connection.execute("INSERT INTO entries VALUES (1, ?, ?)", (body, digest))
+            connection.close()
+        disk.sync(aside)
+        disk.write_text_whole(_head_path(path), _head_text(1, digest))
+        disk.rename(aside, path)
+    except OSError as error:
+        raise LedgerError(f"the ledger {path} cannot be made: {error.strerror}") from None
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_ledger(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[Ledger]:
+    """An existing ledger, looked at before it is trusted; LedgerError if it cannot be."""
+    if not path.is_file():
+        raise LedgerError(
+            f"there is no ledger {path}, so it is not known what was spent. If nothing was ever published of these "
+            "trips, start one: tapveil ledger start PLAN --epsilon … --delta …"
+        )
+    connection: sqlite3.Connection | None = None
+    try:
+        with _translated(path):
+            connection = sqlite3.connect(
+                f"file:{quote(str(path))}?mode=rw", uri=True, isolation_level=None, timeout=wait
+            )
+            _refuse_strange(path, connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+        yield Ledger(path, connection)
+    finally:
+        if connection:
+            connection.close()
+
+
+def _refuse_strange(path: Path, connection: sqlite3.Connection) -> None:
+    application, version = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    )
+    if application != APPLICATION:
+        raise LedgerError(f"{path} is not a ledger of tapveil")
+    if version != FORMAT:
+        raise LedgerError(f"{path} has format {version}, which this tapveil does not know: use a newer one")
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise LedgerError(f"{path.name}: {_in_words(error)}. Nothing was published") from None
+
+
+def _in_words(error: sqlite3.Error) -> str:
+    try:
+        name = error.sqlite_errorname
+    except AttributeError:  # raised by Python's module, not by SQLite
+        name = type(error).__name__
+    known = (words for beginning, words in _SQLITE_WORDS.items() if name.startswith(beginning))
+    return next(known, f"the ledger cannot be used ({name})")
+
+
+_SQLITE_WORDS = {
+    "SQLITE_BUSY": "another process holds the ledger; try again when it is done",
+    "SQLITE_READONLY": "the ledger cannot be written: it, or its folder, is read-only",
+    "SQLITE_CANTOPEN": "the ledger cannot be opened; are its file and folder writable?",
+    "SQLITE_FULL": "the disk of the ledger is full",
+    "SQLITE_IOERR": "the disk of the ledger failed",
+    "SQLITE_CORRUPT": "the ledger is damaged; restore it from its backup",
+    "SQLITE_NOTADB": "the file is not a ledger, or it is damaged; restore it from its backup",
+    "SQLITE_CONSTRAINT": "the ledger keeps its own rules and refused the entry",
+}
+
+
+# --- the chain ------------------------------------------------------------------------------------------------------
+
+
+def _chained(number: int, before: str, body: str) -> str:
+    return hashlib.sha256(f"{number}\n{before}\n{body}".encode()).hexdigest()
+
+
+def _chain_findings(rows: Sequence[tuple[int, str, str]], head: tuple[int, str] | None) -> Iterator[Finding]:
+    before = NOTHING_BEFORE
+    for expected, (number, body, digest) in enumerate(rows, 1):
+        if number != expected:
+            yield Finding("entry-missing", f"entry {expected}", f"entry {expected} of the ledger is missing")
+            return
+        if digest != _chained(number, before, body):
+            yield Finding(
+                "entry-changed", f"entry {number}", f"entry {number} of the ledger was changed after it was written"
+            )
+            return
+        before = digest
+    if head is None:
+        yield Finding("head-missing", "head", "the file with the ledger's head is missing or damaged; restore it")
+    elif not any((number, digest) == head for number, _, digest in rows):
+        yield Finding("ledger-rolled-back", "head", _gone(Head("", *head), "its head names"))
+
+
+def _gone(head: Head, who: str) -> str:
+    return (
+        f"{who} entry {head.number}, which the ledger does not hold: it was rolled back or replaced; restore the newest"
+    )
+
+
+def _holds(rows: Sequence[tuple[int, str, str]], head: Head) -> bool:
+    return any((number, digest) == (head.number, head.hash) for number, _, digest in rows)
+
+
+def _is_release(entry: Entry, identity: str) -> bool:
+    return isinstance(entry, Spend) and entry.id == identity
+
+
+def _schema_of(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    return connection.execute("SELECT name, sql FROM sqlite_schema ORDER BY name").fetchall()
+
+
+def _head_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.head")
+
+
+def _head_text(number: int, digest: str) -> str:
+    return f"{number} {digest}\n"
+
+
+def _read_head(path: Path) -> tuple[int, str] | None:
+    try:
+        number, digest = _head_path(path).read_text(encoding="ascii").split()
+        return int(number), digest
+    except (OSError, ValueError):
+        return None

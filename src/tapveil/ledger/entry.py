@@ -1,0 +1,143 @@
+"""What is written in a ledger: versioned data that never changes its meaning.
+
+An entry holds what accounting needs and nothing that depends on the trips. Fields are never renamed, given another
+meaning or another default; what is new gets a new version, and a version that is not known is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import Annotated, Any, Literal
+
+import pydantic
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from tapveil._version import __version__
+from tapveil.errors import LedgerError
+from tapveil.plan import Delta, Epsilon, Exact, Name, Plan, Unit
+from tapveil.privacy.accountant import Neighbours
+from tapveil.privacy.loss import Loss
+from tapveil.privacy.mechanisms import Mechanism, stated
+
+ENTRY_VERSION: Literal[1] = 1
+
+Id = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    version: Literal[1] = ENTRY_VERSION
+    on: date
+
+    def text(self) -> str:
+        """The one way to write it: keys in order, no blanks."""
+        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+class Start(_Entry):
+    """The first entry: which ledger this is."""
+
+    kind: Literal["start"] = "start"
+    ledger: Id
+
+
+class Budget(_Entry):
+    """How much may be spent on a population: the units of a data set. A later one for the same takes its place."""
+
+    kind: Literal["budget"] = "budget"
+    data_set: Name
+    unit: Unit
+    neighbours: Neighbours
+    epsilon: Epsilon
+    delta: Delta
+
+    @property
+    def loss(self) -> Loss:
+        return Loss(self.epsilon, self.delta)
+
+
+class SpentTable(BaseModel):
+    """One table of a release: its noise and its threshold."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    name: Name
+    mechanism: Literal["sbh", "laplace", "gaussian", "dictionary"]
+    scale: Exact
+    threshold: Exact
+
+    @property
+    def stated(self) -> Mechanism:
+        """The mechanism, to be accounted for."""
+        return stated(self.mechanism, self.scale, self.threshold)
+
+
+def _in_order(modes: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return None if modes is None else tuple(sorted(modes))
+
+
+class Spend(_Entry):
+    """One release: whom it protects, with which noise, and the days and modes that it covers (None: all)."""
+
+    kind: Literal["release"] = "release"
+    id: Id
+    data_set: Name
+    release: Name
+    plan_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    unit: Unit
+    neighbours: Neighbours
+    cells: Annotated[int, Field(ge=1)]
+    """In how many cells of a table a unit counts, at most."""
+    tables: Annotated[tuple[SpentTable, ...], Field(min_length=1)]
+    first_day: date | None
+    last_day: date | None
+    modes: Annotated[tuple[str, ...] | None, AfterValidator(_in_order)]
+
+    @property
+    def mechanisms(self) -> list[Mechanism]:
+        return [table.stated for table in self.tables]
+
+
+Entry = Start | Budget | Spend
+_ENTRY: pydantic.TypeAdapter[Entry] = pydantic.TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
+
+
+def read(number: int, text: str) -> Entry:
+    """An entry from its text; a version that is not known, or data that is not an entry, is refused."""
+    try:
+        data: Any = json.loads(text)
+        version = data.get("version") if isinstance(data, dict) else None
+        if version != ENTRY_VERSION:
+            raise LedgerError(
+                f"entry {number} of the ledger has version {version!r}, which tapveil {__version__} does not know: "
+                "use the tapveil that wrote it, or a newer one"
+            )
+        entry: Entry = _ENTRY.validate_python(data)
+        if isinstance(entry, Spend):
+            _ = entry.mechanisms
+    except (ValueError, RecursionError):
+        raise LedgerError(f"entry {number} of the ledger is not an entry: the ledger is damaged") from None
+    return entry
+
+
+def spend_of(plan: Plan, identity: str, today: date) -> Spend:
+    """What a release of this plan spends."""
+    return Spend(
+        on=today,
+        id=identity,
+        data_set=plan.ledger.data_set,
+        release=plan.release.name,
+        plan_sha256=plan.digest,
+        unit=plan.privacy.unit,
+        neighbours=plan.privacy.neighbours,
+        cells=plan.exposure.cells,
+        tables=tuple(
+            SpentTable(name=name, mechanism=plan.privacy.mechanism, scale=each.scale, threshold=each.threshold)
+            for name, each in plan.mechanisms.items()
+        ),
+        first_day=plan.source.first_day,
+        last_day=plan.source.last_day,
+        modes=plan.source.modes,
+    )

@@ -1,0 +1,1 @@
+"""Checks what is published from what is published alone: anyone can run it, and nothing in a folder is believed."""

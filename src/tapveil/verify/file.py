@@ -1,0 +1,176 @@
+"""Checks one CSV file in the shape of the published Opal data, whoever wrote it: what can be done without a manifest.
+
+Said to be made by the stability-based histogram at (ε, δ), it cannot hold a count below the smallest that this
+prints, nor a cell twice, nor a line that is none.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+from tapveil.errors import PlanError
+from tapveil.plan import COUNT, read_exact
+from tapveil.privacy.mechanisms import StabilityHistogram
+from tapveil.progress import Reporter, Silent
+from tapveil.verify.finding import Finding
+from tapveil.verify.folder import Checked
+from tapveil.verify.reading import shown
+
+LONGEST_LINE = 10_000
+LARGEST = 2 * 2**30
+MOST_GROWTH = 200
+"""A gzipped table of counts does not grow by more than this; what does is made to fill a memory."""
+LINES_NAMED = 10
+_KEYS = ("mode", "date", "tap", "time", "loc")
+_TIME = re.compile(r"([0-9]{1,2}):([0-9]{2})")
+_WHOLE = re.compile(r"[0-9]{1,18}")
+
+_SENTENCES = {
+    "stray-line": "a line is not a row of the table",
+    "field-missing": "a row lacks a field, or has an empty one",
+    "value-impossible": "a date, a time, a tap or a count is none",
+    "time-spelling": "a time is not written as HH:MM: its bin may be there under both spellings",
+    "duplicate-key": "a cell is there twice",
+    "not-utf8": "a line is not text in UTF-8",
+}
+
+
+def verify_file(path: str | Path, epsilon: object, delta: object, *, progress: Reporter | None = None) -> Checked:
+    """Whether a file can be what it is said to be: a table published at this (ε, δ)."""
+    path = Path(path)
+    try:
+        mechanism = StabilityHistogram(read_exact(epsilon), read_exact(delta))
+    except ValueError as error:
+        raise PlanError(f"--epsilon, --delta: {error}") from None
+    with (progress or Silent()).stage("Reading the file"):
+        look = _Look(mechanism.smallest_published)
+        try:
+            for number, line in enumerate(_lines(path), start=1):
+                look.add(number, line)
+        except _TooMuchError as error:
+            return Checked([Finding("too-large", shown(path.name), str(error))])
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            return Checked([Finding("not-csv", shown(path.name), "is a damaged gzip file")])
+        except OSError as error:
+            raise PlanError(f"{path} cannot be read: {error.strerror}") from None
+    return Checked(list(look.findings(shown(path.name))), [], look.summary)
+
+
+class _TooMuchError(Exception):
+    pass
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file, plain or gzipped, as long as it stays within bounds."""
+    if not path.is_file():
+        raise PlanError(f"there is no file {path}")
+    size = path.stat().st_size
+    zipped = path.suffix == ".gz"
+    most = min(LARGEST, MOST_GROWTH * size) if zipped else LARGEST
+    if size > most:
+        raise _TooMuchError(f"is larger than {most:,} bytes")
+    with gzip.open(path) if zipped else path.open("rb") as file:
+        while line := file.readline(LONGEST_LINE):
+            most -= len(line)
+            if most < 0:
+                raise _TooMuchError("unpacks to more than any table")
+            yield line
+
+
+class _Look:
+    """What the lines of a file show."""
+
+    def __init__(self, smallest: int) -> None:
+        self._smallest = smallest
+        self._header: list[str] | None = None
+        self._lines: dict[str, list[int]] = defaultdict(list)
+        self._seen: set[tuple[str, ...]] = set()
+        self._rows, self._least = 0, 0
+
+    def add(self, number: int, line: bytes) -> None:
+        """One more line."""
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError:
+            self._lines["not-utf8"].append(number)
+            return
+        try:
+            fields = next(csv.reader([text]), [])
+        except csv.Error:
+            fields = []
+        if self._header is None:
+            self._header = [name.strip() for name in fields]
+        elif self._is_usable:
+            self._add_row(number, fields)
+
+    @property
+    def _is_usable(self) -> bool:
+        names = self._header or []
+        known = set(names) <= {*_KEYS, COUNT} and len(set(names)) == len(names)
+        return known and COUNT in names and bool({"time", "loc"} & set(names))
+
+    def _add_row(self, number: int, fields: list[str]) -> None:
+        header = self._header or []
+        missing = len(header) - len(fields)
+        if missing or "" in fields:
+            is_row = len(fields) >= 3 and (0 < missing <= 2 or not missing) and bool(_WHOLE.fullmatch(fields[-1]))
+            self._lines["field-missing" if is_row else "stray-line"].append(number)
+            return
+        row = dict(zip(header, fields, strict=True))
+        count = row.pop(COUNT)
+        if not _WHOLE.fullmatch(count) or not all(_is_possible(key, value) for key, value in row.items()):
+            self._lines["value-impossible"].append(number)
+            return
+        if "time" in row and row["time"] != "-1" and len(row["time"]) != 5:
+            self._lines["time-spelling"].append(number)
+            row["time"] = row["time"].zfill(5)
+        key = tuple(row.values())
+        if key in self._seen:
+            self._lines["duplicate-key"].append(number)
+        self._seen.add(key)
+        self._least = min(self._least, int(count)) if self._rows else int(count)
+        self._rows += 1
+        if int(count) < self._smallest:
+            self._lines["count-below-smallest"].append(number)
+
+    def findings(self, place: str) -> Iterator[Finding]:
+        """All that was found, with the first lines where it is."""
+        if not self._is_usable:
+            words = f"is not in the shape of the Opal data: {','.join(_KEYS)} and {COUNT}, with a time or a loc"
+            yield Finding("not-opal-shape", place, words)
+            return
+        below = f"a count is below {self._smallest}, the smallest that this epsilon and delta print"
+        for code, lines in self._lines.items():
+            named = ", ".join(str(line) for line in lines[:LINES_NAMED])
+            more = f" and {len(lines) - LINES_NAMED:,} more" if len(lines) > LINES_NAMED else ""
+            yield Finding(code, f"{place}, line {named}{more}", {**_SENTENCES, "count-below-smallest": below}[code])
+        if not self._rows:
+            yield Finding("no-rows", place, "has no rows")
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"{self._rows:,} cells, the smallest count is {self._least}; at this epsilon and delta none below "
+            f"{self._smallest} is printed. Nothing in the file speaks against it; what its noise was, no file can tell"
+        )
+
+
+def _is_possible(key: str, value: str) -> bool:
+    if key == "tap":
+        return value in ("on", "off")
+    if key == "time":
+        found = _TIME.fullmatch(value)
+        return value == "-1" or (found is not None and int(found[1]) < 24 and int(found[2]) < 60)
+    if key == "date":
+        try:
+            date.fromisoformat(value)
+        except ValueError:
+            return False
+    return True

@@ -1,0 +1,236 @@
+"""Checks a published folder from the folder alone. Nothing in it is trusted, and nothing of it is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tapveil.bundle import CHECKSUMS, SIGNATURE
+from tapveil.errors import PlanError
+from tapveil.plan import OPAL_SHAPES
+from tapveil.progress import Reporter, Silent
+from tapveil.signature import SignatureError, read_signature, signer
+from tapveil.statement import loss_in_words
+from tapveil.verify import manifest as manifests
+from tapveil.verify import reading
+from tapveil.verify.finding import Finding
+from tapveil.verify.manifest import Manifest
+from tapveil.verify.reading import UnreadableError, shown
+from tapveil.verify.tables import SheetCheck, synthetic_findings
+from tapveil.verify.totals import totals_findings
+
+DESCRIPTIONS = ("README.md", "datapackage.json", "privacy.json")
+
+
+@dataclass
+class Checked:
+    """What came of a check."""
+
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What is worth knowing, and no fault."""
+    summary: str = ""
+
+
+def verify_folder(path: str | Path, *, signers: Path | None = None, progress: Reporter | None = None) -> Checked:
+    """Everything that can be checked without trusting anyone; `signers` says who may have signed it."""
+    folder, progress = Path(path), progress or Silent()
+    if not folder.is_dir():
+        raise PlanError(f"there is no folder {folder}")
+    checked = Checked()
+    try:
+        _Check(folder, checked, progress).run(signers)
+    except UnreadableError as error:
+        checked.findings.append(error.finding)
+    except OSError as error:
+        checked.findings.append(Finding("file-unreadable", ".", f"cannot be read: {error.strerror}"))
+    return checked
+
+
+@dataclass(frozen=True)
+class _Check:
+    folder: Path
+    checked: Checked
+    progress: Reporter
+
+    def run(self, signers: Path | None) -> None:
+        files, findings = reading.files_in(self.folder)
+        self._add(findings)
+        with self.progress.stage("Checking the files"):
+            self._add(self._whole(files))
+        self._check_signature(files, signers)
+        manifest = self._manifest(files)
+        if manifest is None:
+            return
+        self._add(_unexpected(files, manifest))
+        with self.progress.stage("Computing the promise"):
+            made, impossible = manifests.mechanisms(manifest)
+            self._add(impossible)
+            if not impossible:
+                self._add(manifests.promise_findings(manifest, made))
+        with self.progress.stage("Reading the tables"):
+            sheets = self._tables(files, manifest)
+            self._add(self._package(files, manifest))
+            if not impossible:
+                totals = {name: each for sheet in sheets for name, each in sheet.totals.items()}
+                self._add(totals_findings(manifest, made, totals))
+        self._summarise(manifest, sheets)
+
+    def _add(self, findings: Sequence[Finding] | Iterator[Finding]) -> None:
+        self.checked.findings.extend(findings)
+
+    def _whole(self, files: dict[str, int]) -> Iterator[Finding]:
+        """Every file as it was when the checksums were written; each listed, none that is not there."""
+        if CHECKSUMS not in files:
+            yield Finding("checksums-missing", CHECKSUMS, "is missing: nothing tells whether the files are whole")
+            return
+        lines = list(reading.listed(reading.text_of(self.folder, CHECKSUMS)))
+        expected = dict(line for line in lines if line)
+        if None in lines or len(expected) < len(lines) or list(expected) != sorted(expected):
+            yield Finding("checksums-damaged", CHECKSUMS, "is not a list of checksums as it was written")
+        for name in sorted({*expected, *files} - {CHECKSUMS, SIGNATURE}):
+            if name not in files:
+                yield Finding("file-missing", shown(name), "is listed and not there")
+            elif name not in expected:
+                yield Finding("file-unlisted", shown(name), "is there and not listed")
+            elif files[name] > reading.LARGEST_FILE:
+                yield Finding("too-large", shown(name), "is larger than any file of a release")
+            elif (found := reading.sha256(self.folder, name)) != expected[name]:
+                other = next((each for each, checksum in expected.items() if checksum == found), None)
+                words = f"is what {shown(other)} should be" if other else "was changed after the checksums were written"
+                yield Finding("file-swapped" if other else "checksum-differs", shown(name), words)
+
+    def _check_signature(self, files: dict[str, int], signers: Path | None) -> None:
+        if SIGNATURE not in files:
+            if signers:
+                self._add([Finding("signature-missing", SIGNATURE, "the folder is not signed")])
+            else:
+                self.checked.notes.append("not signed: nothing tells who made it")
+            return
+        try:
+            message = reading.text_of(self.folder, CHECKSUMS).encode() if CHECKSUMS in files else b""
+            signature = read_signature(reading.text_of(self.folder, SIGNATURE, 10_000), message)
+            if signers is None:
+                key = signature.fingerprint
+                self.checked.notes.append(f"signed with the key {key}; whose it is, --signers tells")
+            else:
+                self.checked.notes.append(f"signed by {signer(signature, signers)}")
+        except SignatureError as error:
+            self._add([Finding("signature-invalid", SIGNATURE, str(error))])
+
+    def _manifest(self, files: dict[str, int]) -> Manifest | None:
+        if "privacy.json" not in files:
+            self._add([Finding("manifest-missing", "privacy.json", "is missing: nothing is promised")])
+            return None
+        manifest, findings = manifests.read(reading.json_of(self.folder, "privacy.json"))
+        self._add(findings)
+        if manifest and manifest.ledger is None:
+            self.checked.notes.append("in no ledger: nothing tells what else was published of these trips")
+        return manifest
+
+    def _tables(self, files: dict[str, int], manifest: Manifest) -> list[SheetCheck]:
+        sheets = [SheetCheck(self.folder, name, columns, manifest) for name, columns in manifest.sheets.items()]
+        for sheet in sheets:
+            if {sheet.csv, f"data/{sheet.name}.parquet"} <= set(files):
+                sheet.run()
+                self._add(sheet.findings)
+                synthetic = {f"synthetic/{sheet.name}.{kind}" for kind in ("csv", "parquet")} <= set(files)
+                if synthetic and not sheet.findings:
+                    self._add(synthetic_findings(self.folder, sheet.name, sheet.columns))
+        return sheets
+
+    def _package(self, files: dict[str, int], manifest: Manifest) -> Iterator[Finding]:
+        """The Data Package: one resource for each table, described as it is."""
+        if "datapackage.json" not in files:
+            yield Finding("package-missing", "datapackage.json", "is missing: nothing describes the columns")
+            return
+        package = reading.json_of(self.folder, "datapackage.json")
+        yield from _package_findings(package, files, manifest, self.folder)
+
+    def _summarise(self, manifest: Manifest, sheets: list[SheetCheck]) -> None:
+        cells = sum(sheet.rows for sheet in sheets)
+        promise = loss_in_words(manifest.exact.loss)
+        self.checked.summary = f"{cells:,} cells in {len(sheets)} tables, {promise}, recomputed from its own noise"
+
+
+def _unexpected(files: dict[str, int], manifest: Manifest) -> Iterator[Finding]:
+    """Files that a release does not have, whoever listed them; and those that it must have."""
+    needed = {f"data/{sheet}.{kind}" for sheet in manifest.sheets for kind in ("csv", "parquet")} | {*DESCRIPTIONS}
+    synthetic = {f"synthetic/{sheet}.{kind}" for sheet in manifest.sheets for kind in ("csv", "parquet")}
+    some_synthetic = {name for name in files if name.startswith("synthetic/")}
+    for name in sorted(set(files) - needed - synthetic - {CHECKSUMS, SIGNATURE}):
+        yield Finding("file-unexpected", shown(name), "is not a file of a release")
+    for name in sorted((needed | (synthetic if some_synthetic else set())) - set(files)):
+        yield Finding("table-missing" if "/" in name else "file-missing", name, "is not there")
+
+
+def _package_findings(
+    package: dict[str, Any], files: dict[str, int], manifest: Manifest, folder: Path
+) -> Iterator[Finding]:
+    place = "datapackage.json"
+    resources = package.get("resources")
+    if package.get("name") != manifest.release or not isinstance(resources, list) or len(resources) > 1000:
+        yield Finding("package-shape", place, "is not the Data Package of this release")
+        return
+    described: set[str] = set()
+    for resource in resources:
+        path = resource.get("path") if isinstance(resource, dict) else None
+        if not isinstance(path, str) or not reading.stays_inside(path) or path not in files:
+            yield Finding("package-path", place, "describes something that is not a file of the folder")
+            continue
+        described.add(path)
+        yield from _resource_findings(resource, path, files, manifest, folder)
+    tables = {f"data/{sheet}.csv" for sheet in manifest.sheets}
+    tables |= {name for name in files if name.startswith("synthetic/") and name.endswith(".csv")}
+    if described != tables:
+        yield Finding("package-resources", place, "does not describe each table once, and nothing else")
+
+
+def _resource_findings(
+    resource: dict[str, Any], path: str, files: dict[str, int], manifest: Manifest, folder: Path
+) -> Iterator[Finding]:
+    place = f"datapackage.json, {path}"
+    columns = manifest.sheets.get(Path(path).stem)
+    schema = resource.get("schema")
+    fields = schema.get("fields") if isinstance(schema, dict) else None
+    if (
+        columns is None
+        or not isinstance(schema, dict)
+        or not isinstance(fields, list)
+        or not all(isinstance(each, dict) for each in fields)
+    ):
+        yield Finding("package-shape", place, "has no schema, or is of no table")
+        return
+    keys = list(columns[:-1])
+    synthetic = path.startswith("synthetic/")
+    names = [each.get("name") for each in fields]
+    if names != (keys if synthetic else list(columns)):
+        yield Finding("schema-differs", place, "its columns are not those of the table")
+        return
+    if not synthetic:
+        types = [each.get("type") for each in fields]
+        least = min(_smallest_of(manifest, Path(path).stem))
+        constraints = fields[-1].get("constraints")
+        minimum = constraints.get("minimum") if isinstance(constraints, dict) else None
+        if schema.get("primaryKey") != keys or types[-1] != "integer" or minimum != least:
+            yield Finding("schema-differs", place, "its key, or its smallest count, is not that of the table")
+        if not set(types[:-1]) <= {"string", "date"}:
+            yield Finding("schema-differs", place, "a column has a type that no key has")
+    alternates = resource.get("alternates")
+    twin = f"{path.removesuffix('.csv')}.parquet"
+    if not (isinstance(alternates, list) and len(alternates) == 1 and isinstance(alternates[0], dict)):
+        yield Finding("package-shape", place, "does not name its Parquet copy")
+        return
+    for described, name in ((resource, path), (alternates[0], twin)):
+        if described.get("path") != name or name not in files or described.get("bytes") != files[name]:
+            yield Finding("package-file", place, "a file is not as large as described, or not the one described")
+        elif described.get("hash") != f"sha256:{reading.sha256(folder, name)}":
+            yield Finding("package-file", place, "a file has another checksum than described")
+
+
+def _smallest_of(manifest: Manifest, sheet: str) -> Iterator[int]:
+    for table in manifest.tables:
+        if sheet == (table.name if manifest.layout == "tables" else OPAL_SHAPES[table.columns][0]):
+            yield table.smallest_published

@@ -1,0 +1,62 @@
+"""Columns that tell people apart: found by their names, and by what their values look like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tapveil.verify.finding import Finding
+
+_NAMES = re.compile(
+    r"(?:^|_)(?:card|token|pan|hash|uuid|guid|passenger|customer|rider|person|user|account|member|employee|staff|"
+    r"birth\w*|dob|age|gender|sex|email|phone|mobile|passport|ssn|surname|first_?name|last_?name|full_?name|device)"
+    r"(?:_(?:id|no|nr|num|number|name|hash|year|date|key|code))?$|^name$",
+    re.IGNORECASE,
+)
+_HASH = re.compile(r"(?=.*[0-9])(?=.*[a-fA-F])[0-9a-fA-F]{16,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_CARD = re.compile(r"[0-9]{4}(?:[ -]?[0-9]{4}){2}(?:[ -]?[0-9]{1,7})|[0-9]{12,19}")
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_YEAR = re.compile(r"(19[0-9]{2}|20[0-9]{2})(?:\.0)?")
+OLDEST = 1900
+FEW_YEARS = 8
+MOST_KEPT = 20_000
+"""So many different values of a column are looked at: enough to know what it is."""
+
+_LOOKS = {
+    "identifier-hash": (_HASH, "hashes or tokens: they tell people apart just as the numbers that they stand for"),
+    "identifier-card": (_CARD, "numbers as long as those of cards"),
+    "identifier-email": (_EMAIL, "e-mail addresses"),
+}
+
+
+class ColumnLook:
+    """What the values of one column look like."""
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        self._values: set[str] = set()
+
+    def add(self, values: pa.ChunkedArray) -> None:
+        """Look at some more values."""
+        if len(self._values) < MOST_KEPT:
+            self._values.update(pc.unique(values).to_pylist()[:MOST_KEPT])
+
+    def findings(self, file: str, kind: str) -> Iterator[Finding]:
+        """Why the column should not be there; never a value of it."""
+        place = f"{file}, column {self.column}"
+        if _NAMES.search(self.column):
+            yield Finding("identifier-name", place, "its name is that of a column that tells people apart")
+        if kind != "label" or not self._values:
+            return
+        for code, (pattern, words) in _LOOKS.items():
+            alike = sum(bool(pattern.fullmatch(value)) for value in self._values)
+            if 10 * alike > len(self._values):
+                yield Finding(code, place, f"its values look like {words}")
+        latest = datetime.now(UTC).year
+        years = {int(found[1]) for value in self._values if (found := _YEAR.fullmatch(value))}
+        if len(years) >= FEW_YEARS and 10 * len(years) >= 9 * len(self._values) and max(years) <= latest:
+            yield Finding("identifier-birth-year", place, "its values look like years of birth")

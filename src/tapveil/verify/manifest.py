@@ -1,0 +1,287 @@
+"""The manifest of a folder, read with suspicion: its shape, and whether its promise follows from its noise.
+
+Nothing that it claims is believed: mechanisms are made from the scales and thresholds, and every (ε, δ) is computed
+anew by the accountant. A claim may be larger than what is found, never smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import ROUND_CEILING
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+import pydantic
+from pydantic import BaseModel, ConfigDict, Field
+
+from tapveil.layout import OPAL_COLUMNS
+from tapveil.plan import COUNT, OPAL_SHAPES, Exact, Name, Unit
+from tapveil.privacy.accountant import Exposure, Neighbours
+from tapveil.privacy.loss import Loss, accounted_delta, certified, compose
+from tapveil.privacy.mechanisms import Mechanism, stated
+from tapveil.statement import ERROR_CONFIDENCE, MANIFEST_VERSION, number
+from tapveil.verify.finding import Finding
+
+PLACE = "privacy.json"
+MOST_TABLES = 64
+WIDEST_CHECKED = 2000
+"""Wider noise is not computed: it would take as long as a stranger likes, and no release is that wide."""
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+Number = int | float
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
+
+
+class _ExactLoss(_Part):
+    epsilon: Exact
+    delta: Exact
+
+    @property
+    def loss(self) -> Loss:
+        return Loss(self.epsilon, self.delta)
+
+
+class _Stated(_Part):
+    """(ε, δ) in numbers, and exactly."""
+
+    epsilon: Number
+    delta: Number
+    exact: _ExactLoss
+
+    @property
+    def agrees(self) -> bool:
+        return (self.epsilon, self.delta) == tuple(
+            number(value, ROUND_CEILING) for value in (self.exact.epsilon, self.exact.delta)
+        )
+
+
+class _Guarantee(_Stated):
+    neighbours: Neighbours
+    meaning: str
+    delta_accounted: float
+
+
+class _Point(_Part):
+    epsilon: Number
+    delta: Number
+
+
+class _Curve(_Part):
+    neighbours: Neighbours
+    points: list[_Point]
+
+
+class _Card(_Part):
+    trips: Annotated[int, Field(ge=1, le=1000)]
+    epsilon: Number
+    delta: Number
+
+
+class _WholeCards(_Part):
+    meaning: str
+    caution: str
+    cards: Annotated[list[_Card], Field(max_length=10)]
+
+
+class _Bounds(_Part):
+    cells_per_table: Annotated[int, Field(ge=1, le=10_000)]
+    trips_per_day: int | None = None
+    trips_per_card: int | None = None
+    without_card: Literal["refuse", "own-unit"] | None = None
+
+
+class TableClaim(_Part):
+    """One table, as the manifest has it."""
+
+    name: Name
+    columns: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
+    epsilon: Number | None = None
+    delta: Number | None = None
+    exact: _ExactLoss | None = None
+    weight: Number | None = None
+    noise: str
+    scale: Number
+    scale_exact: Exact
+    threshold: Number
+    threshold_exact: Exact
+    smallest_published: int
+    error_95: int
+    probability_published: dict[str, Number]
+
+
+class _Ledger(_Part):
+    ledger: Identity
+    number: Annotated[int, Field(ge=1)]
+    hash: Digest
+
+
+class _Covers(_Part):
+    first_day: date | None
+    last_day: date | None
+    modes: tuple[str, ...] | None
+
+
+class _Software(_Part):
+    name: Literal["tapveil"]
+    version: str
+
+
+class Manifest(_Stated):
+    """`privacy.json`, version 1."""
+
+    manifest_version: Literal[1]
+    release: Name
+    title: str
+    release_id: Identity
+    ledger: _Ledger | None
+    created: date
+    unit: Unit
+    counted: str
+    bounds: _Bounds
+    neighbours: Neighbours
+    mechanism: Literal["sbh", "laplace", "gaussian", "dictionary"]
+    composition: str
+    guarantees: Annotated[list[_Guarantee], Field(min_length=2, max_length=2)]
+    curve: _Curve
+    whole_cards: _WholeCards | None = None
+    tables: Annotated[tuple[TableClaim, ...], Field(min_length=1, max_length=MOST_TABLES)]
+    covers: _Covers
+    partition: Annotated[tuple[str, ...], Field(max_length=20)]
+    layout: Literal["tables", "opal"]
+    time_minutes: Annotated[int, Field(ge=1, le=1440)]
+    areas: dict[str, str]
+    plan_sha256: Digest
+    public_files_sha256: dict[str, Digest]
+    software: _Software
+
+    @property
+    def exposure(self) -> Exposure:
+        return Exposure(self.neighbours, self.bounds.cells_per_table)
+
+    @property
+    def sheets(self) -> dict[str, tuple[str, ...]]:
+        """The files of counts that the folder must have, and their columns."""
+        if self.layout == "tables":
+            return {table.name: (*self.partition, *table.columns, COUNT) for table in self.tables}
+        used = {OPAL_SHAPES[table.columns][0] for table in self.tables}
+        keys = {"time": ("time",), "loc": ("loc",), "time-loc": ("time", "loc")}
+        return {sheet: (*OPAL_COLUMNS[:3], *keys[sheet], COUNT) for sheet in keys if sheet in used}
+
+
+def read(data: dict[str, Any]) -> tuple[Manifest | None, list[Finding]]:
+    """The manifest, or what is wrong with its shape."""
+    version = data.get("manifest_version")
+    if version != MANIFEST_VERSION:
+        return None, [
+            Finding("manifest-version", PLACE, f"has version {version!r:.20}, which this tapveil does not know")
+        ]
+    try:
+        manifest = Manifest.model_validate(data)
+    except pydantic.ValidationError as error:
+        places = (".".join(str(part)[:40] for part in problem["loc"]) for problem in error.errors()[:5])
+        return None, [Finding("manifest-shape", PLACE, f"is not a manifest as it should be, at: {', '.join(places)}")]
+    if manifest.layout == "opal" and any(table.columns not in OPAL_SHAPES for table in manifest.tables):
+        return None, [Finding("manifest-shape", PLACE, "has a table that the opal layout has no file for")]
+    if len({table.name for table in manifest.tables}) < len(manifest.tables):
+        return None, [Finding("manifest-shape", PLACE, "has two tables of one name")]
+    return manifest, []
+
+
+def mechanisms(manifest: Manifest) -> tuple[Mapping[str, Mechanism], list[Finding]]:
+    """The mechanism of each table, from its scale and threshold alone."""
+    made: dict[str, Mechanism] = {}
+    findings = []
+    for table in manifest.tables:
+        try:
+            if table.scale_exact > WIDEST_CHECKED:
+                raise ValueError(f"the noise is wider than {WIDEST_CHECKED}: that is not checked")
+            made[table.name] = stated(manifest.mechanism, table.scale_exact, table.threshold_exact)
+        except ValueError as error:
+            findings.append(Finding("mechanism-impossible", f"{PLACE}, table {table.name}", str(error)))
+    return made, findings
+
+
+def promise_findings(manifest: Manifest, made: Mapping[str, Mechanism]) -> Iterator[Finding]:
+    """Whether the noise keeps what the manifest promises."""
+    yield from _bounds_findings(manifest)
+    every = list(made.values())
+    total = manifest.exact.loss
+    if not certified(every, total, manifest.exposure):
+        yield _understated("in total", "the scales and thresholds do not keep the epsilon and delta that are stated")
+    for guarantee in manifest.guarantees:
+        exposure = Exposure(guarantee.neighbours, manifest.exposure.cells)
+        where = f"guarantee for {guarantee.neighbours}"
+        if not certified(every, guarantee.exact.loss, exposure):
+            yield _understated(where, "the scales and thresholds do not keep it")
+        elif guarantee.delta_accounted < accounted_delta(every, guarantee.exact.epsilon, exposure) * (1 - 1e-6):
+            yield _understated(where, "delta_accounted is below what the accountant finds")
+    yield from _curve_findings(manifest, every)
+    for card in manifest.whole_cards.cards if manifest.whole_cards else ():
+        loss = Loss(Fraction(card.epsilon), Fraction(card.delta))
+        if not certified(every, loss, Exposure("add-remove", card.trips)):
+            yield _understated(f"a card of {card.trips} trips", "the scales and thresholds do not keep it")
+    for table in manifest.tables:
+        if table.exact and not certified([made[table.name]], table.exact.loss, manifest.exposure):
+            yield _understated(f"table {table.name}", "its scale and threshold do not keep its epsilon and delta")
+        yield from _figure_findings(table, made[table.name])
+    yield from _total_findings(manifest)
+
+
+def _understated(where: str, sentence: str) -> Finding:
+    return Finding("epsilon-understated", f"{PLACE}, {where}", sentence)
+
+
+def _bounds_findings(manifest: Manifest) -> Iterator[Finding]:
+    """In how many cells a unit counts is a promise about counting: it must at least be the one for its unit."""
+    bounds = manifest.bounds
+    cells = {"trip": 1, "card-day": bounds.trips_per_day, "card": bounds.trips_per_card}[manifest.unit]
+    if bounds.cells_per_table != cells:
+        yield Finding("bounds", PLACE, f"cells_per_table does not follow from the unit, which is a {manifest.unit}")
+
+
+def _curve_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Finding]:
+    if manifest.curve.neighbours != manifest.neighbours:
+        yield Finding("figure-differs", f"{PLACE}, curve", "is for other neighbours than the promise")
+    for point in manifest.curve.points[:20]:
+        loss = Loss(Fraction(point.epsilon), Fraction(point.delta))
+        if not certified(every, loss, manifest.exposure):
+            found = accounted_delta(every, loss.epsilon, manifest.exposure)
+            if point.delta < found * (1 - 1e-6):  # the accountant stops its search where it is close enough
+                yield _understated(f"curve at {point.epsilon:g}", "delta is below what the accountant finds")
+
+
+def _figure_findings(table: TableClaim, mechanism: Mechanism) -> Iterator[Finding]:
+    """Figures that follow from scale and threshold, and must be just what follows."""
+    follow: dict[str, tuple[object, object]] = {
+        "scale": (table.scale, number(mechanism.scale)),
+        "threshold": (table.threshold, number(mechanism.threshold)),
+        "smallest_published": (table.smallest_published, mechanism.smallest_published),
+        "noise": (table.noise, mechanism.noise_name),
+        "error_95": (table.error_95, mechanism.error_bound(1 - ERROR_CONFIDENCE)),
+    }
+    for count, claimed in table.probability_published.items():
+        true = number(mechanism.publish_probability(int(count))) if count.isdecimal() and len(count) < 9 else None
+        follow[f"probability_published of {count:.9}"] = (claimed, true)
+    for name, (stated_figure, true_figure) in follow.items():
+        if stated_figure != true_figure:
+            sentence = "does not follow from the scale and the threshold"
+            yield Finding("figure-differs", f"{PLACE}, table {table.name}, {name}", sentence)
+
+
+def _total_findings(manifest: Manifest) -> Iterator[Finding]:
+    """The several places that state the same thing must agree."""
+    losses: list[_Stated] = [manifest, *manifest.guarantees]
+    if not all(each.agrees for each in losses):
+        yield Finding("figure-differs", PLACE, "an epsilon or delta is not what its exact form says")
+    stated_twice = [each for each in manifest.guarantees if each.neighbours == manifest.neighbours]
+    if [each.exact for each in stated_twice] != [manifest.exact]:
+        yield Finding("figure-differs", PLACE, "the guarantee for the plan's neighbours is not the total")
+    own = [table.exact for table in manifest.tables]
+    each_own = [Loss(exact.epsilon, exact.delta) for exact in own if exact]
+    if any(own) and (len(each_own) < len(own) or compose(each_own) != manifest.exact.loss):
+        yield Finding("figure-differs", PLACE, "the tables' epsilons and deltas do not add up to the total")

@@ -1,0 +1,142 @@
+"""Reading what strangers wrote: nothing outside the folder, nothing without a bound, no surprise left unnamed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tapveil.verify.finding import Finding
+
+MOST_FILES = 2_000
+LARGEST_FILE = 8 * 2**30
+"""A file beyond this is not looked into: hashing it would take as long as its owner likes."""
+LARGEST_TEXT = 4 * 2**20
+DEEPEST = 3
+
+
+class UnreadableError(Exception):
+    """Something that cannot be read, as a finding."""
+
+    def __init__(self, code: str, place: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.finding = Finding(code, place, sentence)
+
+
+def files_in(folder: Path) -> tuple[dict[str, int], list[Finding]]:
+    """All regular files by their names in the folder, with their sizes; what is none, or too much, is found."""
+    files: dict[str, int] = {}
+    findings: list[Finding] = []
+    waiting = [("", 0)]
+    while waiting:
+        inside, depth = waiting.pop()
+        for entry in sorted(os.scandir(folder / inside), key=lambda each: each.name):
+            name = f"{inside}{entry.name}"
+            if entry.is_symlink():
+                findings.append(Finding("link", shown(name), "is a link: what it leads to is not part of the folder"))
+            elif entry.is_dir(follow_symlinks=False):
+                if depth == DEEPEST:
+                    findings.append(Finding("too-deep", shown(name), "is deeper than any folder of a release"))
+                else:
+                    waiting.append((f"{name}/", depth + 1))
+            elif not entry.is_file(follow_symlinks=False):
+                findings.append(Finding("not-a-file", shown(name), "is neither a file nor a folder"))
+            else:
+                files[name] = entry.stat(follow_symlinks=False).st_size
+            if len(files) + len(waiting) + len(findings) > MOST_FILES:
+                return files, [*findings, Finding("too-many-files", ".", f"there are more than {MOST_FILES:,} files")]
+    return files, findings
+
+
+def shown(name: str) -> str:
+    """A name for a message: no control characters, no end of lines, not without end.
+
+    >>> shown("a\\nb"), shown("x" * 300)[-6:]
+    ("'a\\\\nb'", 'xxxxx…')
+    """
+    text = name if name.isprintable() else ascii(name)
+    return text if len(text) <= 120 else text[:119] + "…"
+
+
+def open_inside(folder: Path, name: str) -> int:
+    """A descriptor of a regular file of the folder; never through a link, never something that blocks."""
+    try:
+        descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise UnreadableError("file-unreadable", shown(name), f"cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UnreadableError("not-a-file", shown(name), "is not a regular file")
+    return descriptor
+
+
+def sha256(folder: Path, name: str) -> str:
+    """The checksum of a file, of a size that is bounded even while it is read."""
+    digest, rest = hashlib.sha256(), LARGEST_FILE
+    with os.fdopen(open_inside(folder, name), "rb") as file:
+        while block := file.read(2**20):
+            rest -= len(block)
+            if rest < 0:
+                raise UnreadableError("too-large", shown(name), "is larger than any file of a release")
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def text_of(folder: Path, name: str, largest: int = LARGEST_TEXT) -> str:
+    """A small text file."""
+    with os.fdopen(open_inside(folder, name), "rb") as file:
+        data = file.read(largest + 1)
+    if len(data) > largest:
+        raise UnreadableError("too-large", shown(name), f"is larger than {largest:,} bytes")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise UnreadableError("not-utf8", shown(name), "is not text in UTF-8") from None
+
+
+def json_of(folder: Path, name: str) -> dict[str, Any]:
+    """A small JSON file that holds one object, with no key twice and no number that is none."""
+    text = text_of(folder, name)
+    try:
+        data = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise UnreadableError("not-json", shown(name), "is not JSON, or has a key twice") from None
+    if not isinstance(data, dict):
+        raise UnreadableError("not-json", shown(name), "is JSON, but not an object")
+    return data
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is not a number")
+
+
+def stays_inside(name: str) -> bool:
+    """Whether a name in a list can only mean a file of the folder.
+
+    >>> stays_inside("data/on_time.csv"), stays_inside("../x"), stays_inside("/etc/x"), stays_inside("a//b")
+    (True, False, False, False)
+    """
+    parts = name.split("/")
+    return bool(name) and "\\" not in name and "\0" not in name and not {"", ".", ".."} & set(parts)
+
+
+def listed(text: str) -> Iterator[tuple[str, str] | None]:
+    """The lines of a file of checksums: name and checksum; None for one that is none."""
+    lines = text.split("\n")
+    if lines.pop() != "":
+        yield None
+    for line in lines:
+        checksum, gap, name = line[:64], line[64:66], line[66:]
+        good = gap == "  " and stays_inside(name) and set(checksum) <= set("0123456789abcdef") and len(checksum) == 64
+        yield (name, checksum) if good else None

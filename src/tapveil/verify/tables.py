@@ -1,0 +1,285 @@
+"""The tables of a folder: every row possible, in order, once; CSV and Parquet the same. Read in bounded pieces."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from tapveil.plan import COUNT, MINUTES_PER_DAY, OPAL_SHAPES
+from tapveil.verify.finding import Finding
+from tapveil.verify.identifiers import ColumnLook
+from tapveil.verify.manifest import Manifest
+from tapveil.verify.reading import UnreadableError, open_inside
+
+ROWS_AT_ONCE = 100_000
+BLOCK = 8 * 2**20
+"""A line longer than this is none of a table."""
+LARGEST_PIECE = 512 * 2**20
+"""A row group of Parquet that says it needs more than this is not unpacked."""
+_COUNT_PATTERN = r"^[1-9][0-9]{0,17}$"
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass
+class Totals:
+    """What a table says of each part in all: the sum of its counts, and how many cells it has."""
+
+    sums: dict[tuple[str, ...], int] = field(default_factory=dict)
+    cells: dict[tuple[str, ...], int] = field(default_factory=dict)
+
+    def add(self, part: tuple[str, ...], total: int, cells: int) -> None:
+        self.sums[part] = self.sums.get(part, 0) + total
+        self.cells[part] = self.cells.get(part, 0) + cells
+
+
+@dataclass
+class SheetCheck:
+    """One file of counts, and what was learnt of it."""
+
+    folder: Path
+    name: str
+    columns: tuple[str, ...]
+    manifest: Manifest
+    totals: dict[str, Totals] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    rows: int = 0
+
+    @property
+    def csv(self) -> str:
+        return f"data/{self.name}.csv"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return self.columns[:-1]
+
+    def run(self) -> None:
+        """Check the CSV file, and that the Parquet file says the same."""
+        looks = {column: ColumnLook(column) for column in self.keys}
+        last: pa.Table | None = None
+        pairs = zip_longest(
+            _pieces(csv_batches(self.folder, self.csv, self.columns)),
+            _pieces(parquet_batches(self.folder, f"data/{self.name}.parquet", self.columns)),
+        )
+        try:
+            for piece, twin in pairs:
+                if piece is None or twin is None or not piece.equals(twin):
+                    self._find("parquet-differs", None, "the CSV and the Parquet file do not say the same")
+                    return
+                self._check(piece, last)
+                for column, look in looks.items():
+                    look.add(piece.column(column))
+                last = piece.slice(len(piece) - 1)
+                self.rows += len(piece)
+        except UnreadableError as error:
+            self.findings.append(error.finding)
+        self.findings += [
+            found for look in looks.values() for found in look.findings(self.csv, self._kind(look.column))
+        ]
+
+    def _find(self, code: str, wrong: Mask | None, sentence: str) -> None:
+        """One finding of a kind is enough, with the line of the first."""
+        if any(found.code == code for found in self.findings):
+            return
+        line = "" if wrong is None else f", row {self.rows + int(np.argmax(wrong)) + 1}"
+        self.findings.append(Finding(code, f"{self.csv}{line}", sentence))
+
+    def _check(self, piece: pa.Table, last: pa.Table | None) -> None:
+        counts = self._counts(piece)
+        for name, rows in self._tables(piece):
+            smallest = next(table.smallest_published for table in self.manifest.tables if table.name == name)
+            if counts is not None:
+                self._wrong("count-below-smallest", rows & (counts < smallest), f"a count is below {smallest}")
+                self._add_up(name, piece.filter(pa.array(rows)), counts[rows])
+        for column in self.keys:
+            self._check_values(column, piece.column(column))
+        self._check_order(piece if last is None else pa.concat_tables([last, piece]), 0 if last is None else 1)
+
+    def _wrong(self, code: str, wrong: Mask, sentence: str) -> None:
+        if wrong.any():
+            self._find(code, wrong, sentence)
+
+    def _counts(self, piece: pa.Table) -> npt.NDArray[np.int64] | None:
+        texts = piece.column(COUNT)
+        readable = _mask(pc.match_substring_regex(texts, _COUNT_PATTERN))
+        if not readable.all():
+            self._find("count-unreadable", ~readable, "a count is not a whole number above 0")
+            return None
+        counts: npt.NDArray[np.int64] = texts.cast(pa.int64()).to_numpy()
+        return counts
+
+    def _tables(self, piece: pa.Table) -> Iterator[tuple[str, Mask]]:
+        """Which rows of the file are of which table of the plan."""
+        if self.manifest.layout == "tables":
+            yield self.name, np.ones(len(piece), dtype=bool)
+            return
+        known = np.zeros(len(piece), dtype=bool)
+        for table in self.manifest.tables:
+            sheet, tap = OPAL_SHAPES[table.columns]
+            if sheet == self.name:
+                rows = _mask(pc.equal(piece.column("tap"), tap))
+                known |= rows
+                yield table.name, rows
+        self._wrong("value-impossible", ~known, "`tap` is neither on nor off")
+
+    def _add_up(self, name: str, piece: pa.Table, counts: npt.NDArray[np.int64]) -> None:
+        parts = self.keys[:2] if self.manifest.layout == "opal" else self.manifest.partition
+        totals = self.totals.setdefault(name, Totals())
+        if not parts:
+            totals.add((), int(counts.sum()), len(counts))
+            return
+        grouped = piece.select(list(parts)).append_column("#n", pa.array(counts)).group_by(list(parts))
+        for row in grouped.aggregate([("#n", "sum"), ("#n", "count")]).to_pylist():
+            totals.add(tuple(row[part] for part in parts), row["#n_sum"], row["#n_count"])
+
+    def _kind(self, column: str) -> str:
+        return {"date": "date", "time": "time", "tap_on_time": "time", "tap_off_time": "time"}.get(column, "label")
+
+    def _check_values(self, column: str, values: pa.ChunkedArray) -> None:
+        unique = pc.unique(values)
+        for possible, sentence in self._possible(column):
+            wrong = pa.array([text for text in unique.to_pylist() if not possible(text)], pa.string())
+            if len(wrong):
+                self._wrong("value-impossible", _mask(pc.is_in(values, wrong)), f"`{column}` {sentence}")
+
+    def _possible(self, column: str) -> Iterator[tuple[Callable[[str], bool], str]]:
+        covers = self.manifest.covers
+        if self._kind(column) == "time":
+            yield self._is_bin, f"is not the start of a bin of {self.manifest.time_minutes} minutes"
+        if column == "date" and covers.first_day and covers.last_day:
+            first, last = (day.isoformat().replace("-", "") for day in (covers.first_day, covers.last_day))
+            yield (lambda text: first <= text.replace("-", "") <= last), "is not a day that the release covers"
+        if column == "mode" and covers.modes:
+            yield covers.modes.__contains__, "is not a mode that the release covers"
+        yield (lambda text: text != ""), "is empty"
+
+    def _is_bin(self, text: str) -> bool:
+        if text == "-1":
+            return True
+        hours, colon, minutes = text[:2], text[2:3], text[3:]
+        if len(text) != 5 or colon != ":" or not (hours + minutes).isascii() or not (hours + minutes).isdigit():
+            return False
+        minute = 60 * int(hours) + int(minutes)
+        return int(minutes) < 60 and minute < MINUTES_PER_DAY and minute % self.manifest.time_minutes == 0
+
+    def _check_order(self, rows: pa.Table, before: int) -> None:
+        """Each row after the one before it: by the first key that differs, in the order of the bytes."""
+        size = len(rows) - 1
+        if size < 1:
+            return
+        same, behind = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
+        for column in self.keys:
+            values = rows.column(column).combine_chunks()
+            one, two = values.slice(0, size), values.slice(1)
+            behind |= same & _mask(pc.greater(one, two))
+            same &= _mask(pc.equal(one, two))
+        shift = np.zeros(1 - before, dtype=bool)
+        self._wrong("duplicate-key", np.concatenate([shift, same]), "a cell is there twice")
+        self._wrong("not-sorted", np.concatenate([shift, behind]), "rows are not in the order of their keys")
+
+
+def _mask(values: pa.Array) -> Mask:
+    filled = pc.fill_null(values, False)
+    return np.asarray(filled.to_numpy(zero_copy_only=False) if isinstance(filled, pa.Array) else filled.to_numpy())
+
+
+def _pieces(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in pieces of one size, so that two files can be compared piece by piece."""
+    waiting: list[pa.Table] = []
+    size = 0
+    for batch in batches:
+        waiting.append(batch)
+        size += len(batch)
+        while size >= ROWS_AT_ONCE:
+            whole = pa.concat_tables(waiting)
+            yield whole.slice(0, ROWS_AT_ONCE).combine_chunks()
+            waiting, size = [whole.slice(ROWS_AT_ONCE)], size - ROWS_AT_ONCE
+    if size:
+        yield pa.concat_tables(waiting).combine_chunks()
+
+
+def csv_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """The rows of a CSV file, every value as text."""
+    try:
+        with os.fdopen(open_inside(folder, name), "rb") as file:
+            reader = pa_csv.open_csv(
+                file,
+                read_options=pa_csv.ReadOptions(block_size=BLOCK, use_threads=False),
+                parse_options=pa_csv.ParseOptions(newlines_in_values=True),
+                convert_options=pa_csv.ConvertOptions(
+                    column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False, null_values=[]
+                ),
+            )
+            _require_columns(name, reader.schema.names, columns)
+            for batch in reader:
+                yield pa.Table.from_batches([batch])
+    except pa.ArrowException as error:
+        if "UTF8" in str(error):
+            raise UnreadableError("not-utf8", name, "is not text in UTF-8") from None
+        raise UnreadableError("not-csv", name, "is not a CSV file with the same columns in every line") from None
+
+
+def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """The rows of a Parquet file, every value as the CSV file would have it."""
+    try:
+        with os.fdopen(open_inside(folder, name), "rb") as file:
+            parquet = pq.ParquetFile(file)
+            _require_columns(name, parquet.schema_arrow.names, columns)
+            _refuse_strange_types(name, parquet)
+            for number in range(parquet.metadata.num_row_groups):
+                if parquet.metadata.row_group(number).total_byte_size > LARGEST_PIECE:
+                    raise UnreadableError("too-large", name, "would unpack to more than a release holds at once")
+            for batch in parquet.iter_batches(batch_size=ROWS_AT_ONCE, use_threads=False):
+                yield pa.table({column: batch.column(column).cast(pa.string()) for column in columns})
+    except (pa.ArrowException, OSError, MemoryError):
+        raise UnreadableError("not-parquet", name, "is not a Parquet file that can be read") from None
+
+
+def _refuse_strange_types(name: str, parquet: pq.ParquetFile) -> None:
+    expected = {COUNT: (pa.int64(),)}
+    for each in parquet.schema_arrow:
+        if each.type not in expected.get(each.name, (pa.string(), pa.date32())):
+            raise UnreadableError("column-type", name, "a column is not of the type that the table has")
+
+
+def _require_columns(name: str, found: Sequence[str], columns: Sequence[str]) -> None:
+    if list(found) != list(columns):
+        more = [column for column in found if column not in columns]
+        words = "has columns that the release does not state" if more else "has not the columns that the release states"
+        raise UnreadableError("column-unexpected" if more else "columns-differ", name, words)
+
+
+def synthetic_findings(folder: Path, name: str, columns: tuple[str, ...]) -> Iterator[Finding]:
+    """Synthetic rows: as many for each cell as its count says, in the same order, and no others."""
+    keys = columns[:-1]
+    for kind, rows in (("csv", csv_batches), ("parquet", parquet_batches)):
+        synthetic = f"synthetic/{name}.{kind}"
+        expected = _repeated(_pieces(csv_batches(folder, f"data/{name}.csv", columns)), keys)
+        try:
+            for one, two in zip_longest(_pieces(expected), _pieces(rows(folder, synthetic, keys))):
+                if one is None or two is None or not one.equals(two):
+                    yield Finding("synthetic-differs", synthetic, "is not what the counts of the table say")
+                    break
+        except UnreadableError as error:
+            yield error.finding
+        except (pa.ArrowException, ValueError):
+            yield Finding("synthetic-differs", synthetic, "cannot be compared with its table")
+
+
+def _repeated(pieces: Iterator[pa.Table], keys: tuple[str, ...]) -> Iterator[pa.Table]:
+    for piece in pieces:
+        ends = np.cumsum(piece.column(COUNT).cast(pa.int64()).to_numpy())
+        cells = piece.select(list(keys))
+        for start in range(0, int(ends[-1]) if len(ends) else 0, ROWS_AT_ONCE):
+            rows = np.arange(start, min(start + ROWS_AT_ONCE, int(ends[-1])))
+            yield cells.take(pa.array(np.searchsorted(ends, rows, side="right")))

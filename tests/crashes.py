@@ -1,0 +1,145 @@
+"""Releases that are cut short, at every point and at random times, each followed by a look at what is left.
+
+A program of its own, so that it can fork before any engine has started threads:
+
+    python -m tests.crashes FOLDER points|errors|times [HOW MANY]
+
+FOLDER holds a plan, its trips and a ledger. It prints the points, and every promise that was broken; exit 1 if any was.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import random
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.feather as feather
+
+from tapveil import publication, unfinished
+from tapveil.errors import EngineError, LedgerError, TripDataError
+from tapveil.ledger.book import open_ledger
+from tapveil.ledger.entry import Spend
+from tapveil.plan import Plan
+from tapveil.verify.folder import verify_folder
+from tests.faults import How, Points, in_child
+
+BROKEN = 70
+
+
+class Case:
+    """One release to be cut short, in a folder of its own: plan and trips are shared, ledger and output are not."""
+
+    def __init__(self, source: Path, folder: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for path in source.iterdir():
+            if path.is_file():
+                shutil.copy2(path, folder)
+        self.folder, self.out = folder, folder / "published"
+        self.plan = Plan.read(folder / "plan.toml")
+
+    def release(self, *, resume: bool = False) -> None:
+        publication.release(self.plan, self.out, resume=resume)
+
+    @property
+    def spends(self) -> list[str]:
+        with open_ledger(self.plan.ledger_path) as ledger:
+            return [entry.id for entry in ledger.entries if isinstance(entry, Spend)]
+
+    def look(self) -> None:
+        """After the cut: whole or nothing, paid for or not there; then finish it, with the numbers that were sealed."""
+        work = unfinished.place_for(self.out)
+        require(not self.out.exists() or self._is_whole(), "half a folder")
+        require(not self.out.exists() or len(self.spends) == 1, "a folder without its spend")
+        sealed = {path.stem: feather.read_table(str(path)) for path in work.glob("*.sealed")}
+        require(not sealed or len(self.spends) == 1, "noise before its spend")
+        if work.exists():
+            self.release(resume=True)
+        elif not self.out.exists():
+            require(not self.spends, "a spend that nothing can finish")
+            self.release()
+        require(self._is_whole(), "a folder that does not verify in the end")
+        require(len(self.spends) == 1, "spent twice, or not at all")
+        require(not work.exists(), "something left behind")
+        for name, cells in sealed.items():
+            published = publication.Bundle(self.out).sheet(name)
+            require(published.column("count").equals(cells.column("count")), "other numbers than were sealed")
+
+    def _is_whole(self) -> bool:
+        findings = verify_folder(self.out).findings
+        for finding in findings:
+            print(finding, file=sys.stderr)
+        return not findings
+
+
+class BrokenError(Exception):
+    exit_code = BROKEN
+
+
+def require(kept: bool, promise: str) -> None:
+    if not kept:
+        print(f"broken: {promise}", flush=True)
+        raise BrokenError(promise)
+
+
+def record(source: Path, folder: Path) -> list[str]:
+    """The points of a release that nothing disturbs."""
+    case, points = Case(source, folder), Points(None)
+
+    def work() -> None:
+        case.release()
+        (folder / "points.json").write_text(json.dumps(points.names))
+
+    if in_child(work, points):
+        raise SystemExit("an undisturbed release failed")
+    names: list[str] = json.loads((folder / "points.json").read_text())
+    return names[: names.index("write points.json")] if "write points.json" in names else names
+
+
+def run(source: Path, folder: Path, label: str, points: Points | None, expected: set[int], after: float | None = None) -> bool:
+    """One case: cut short, then looked at. Whether every promise held."""
+    case = Case(source, folder)
+    ended = in_child(case.release, points, after)
+    looked = in_child(case.look)
+    fine = ended in expected and looked == 0
+    if not fine:
+        print(f"FAILED {label}: ended {ended}, looked {looked}", flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    return fine
+
+
+ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES)
+REFUSED = {error.exit_code for error in (EngineError, LedgerError, TripDataError)}
+
+
+def main(source: Path, what: str, number: int) -> int:
+    scratch = source / "cases"
+    names = record(source, scratch / "record")
+    fine = True
+    if what == "times":
+        start = time.perf_counter()
+        in_child(Case(source, scratch / "timed").release)
+        whole = time.perf_counter() - start
+        chance = random.Random(number)
+        for count in range(number):
+            after = chance.uniform(0, 1.1 * whole)
+            fine &= run(source, scratch / str(count), f"killed after {after:.3f} s", None, {-9, 0}, after)
+        print(f"{number} kills at random times within {whole:.2f} s")
+        return 0 if fine else 1
+    ways: list[How] = ["kill before", "kill after"] if what == "points" else list(ERRORS)
+    for at, name in enumerate(names):
+        print(f"point {at + 1}: {name}", flush=True)
+        if number and at % number:
+            continue
+        for how in ways:
+            expected = {-9} if isinstance(how, str) else REFUSED | {0}  # cleaning up may fail in silence
+            fine &= run(source, scratch / f"{at}-{how}", f"{name}, {how}", Points(at, how), expected)
+    return 0 if fine else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 0))
