@@ -100,7 +100,9 @@ def record(source: Path, folder: Path) -> list[str]:
     return names[: names.index("write points.json")] if "write points.json" in names else names
 
 
-def run(source: Path, folder: Path, label: str, points: Points | None, expected: set[int], after: float | None = None) -> bool:
+def run(
+    source: Path, folder: Path, label: str, points: Points | None, expected: set[int], after: float | None = None
+) -> bool:
     """One case: cut short, then looked at. Whether every promise held."""
     case = Case(source, folder)
     ended = in_child(case.release, points, after)

@@ -55,7 +55,7 @@ def _what(args: tuple[Any, ...]) -> str:
     """A name for a point that is the same in every run: no numbers that are drawn."""
     for value in args:
         if isinstance(value, int):
-            value = os.readlink(f"/proc/self/fd/{value}")
+            value = Path(f"/proc/self/fd/{value}").readlink()
         if isinstance(value, str | Path):
             name = Path(value).name
             return name if len(name) < 60 and not any(len(part) >= 8 for part in _hex_parts(name)) else "aside"
@@ -112,12 +112,9 @@ def install(points: Points) -> None:
     real_connect, _Connection.points = sqlite3.connect, points
     sqlite3.connect = lambda *args, **kwargs: real_connect(*args, factory=_Connection, **kwargs)  # type: ignore
     real_duckdb = duckdb.DuckDBPyRelation.write_csv
-    try:
-        duckdb.DuckDBPyRelation.write_csv = lambda self, path, **more: points.wrap(  # type: ignore
-            "write", lambda name: real_duckdb(self, name, **more), _os_error
-        )(path)
-    except TypeError:
-        pass  # this build does not let its classes be changed: what it writes is synced and renamed by us in any case
+    duckdb.DuckDBPyRelation.write_csv = lambda self, path, **more: points.wrap(  # type: ignore
+        "write", lambda name: real_duckdb(self, name, **more), _os_error
+    )(path)
 
 
 def in_child(work: Callable[[], object], points: Points | None = None, kill_after: float | None = None) -> int:

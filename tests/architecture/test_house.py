@@ -17,7 +17,17 @@ SECRET = {
     f"tapveil.{name}"
     for name in ("trips", "csvlines", "coarsen", "counting", "veil", "publication", "check", "dictionary", "audit")
 }
-PUBLISHED = ["published", "layout", "statement", "unfinished", "bundle", "guard", "signature", "ledger.book", "verify.folder"]
+PUBLISHED = [
+    "published",
+    "layout",
+    "statement",
+    "unfinished",
+    "bundle",
+    "guard",
+    "signature",
+    "ledger.book",
+    "verify.folder",
+]
 PURE_STDLIB = set("abc bisect collections dataclasses decimal fractions functools heapq itertools math typing".split())
 
 
@@ -161,6 +171,15 @@ def test_every_command_and_option_is_documented() -> None:
             for spelling in option.opts:
                 if spelling.startswith("--") and spelling != "--help":
                     assert spelling in page, f"{name} {spelling}"
+
+
+def test_every_code_of_a_finding_is_documented() -> None:
+    page = (ROOT / "docs" / "verify.md").read_text(encoding="utf-8")
+    source = "\n".join(path.read_text() for name, path in MODULES.items() if re.search(r"\.(verify|ledger)", name))
+    found = set(re.findall(r"""(?:Finding|UnreadableError|_find|_wrong)\(\s*"([a-z-]+)\"""", source))
+    found |= set(re.findall(r'"(identifier-[a-z-]+)"', source)) | set(re.findall(r'_lines\["([a-z-]+)"\]', source))
+    assert len(found) > 40
+    assert not {code for code in found if f"`{code}`" not in page}
 
 
 def tapveil_app() -> object:

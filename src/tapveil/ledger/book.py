@@ -67,17 +67,6 @@ class Ledger:
             raise LedgerError(f"{self.path.name} does not begin as a ledger does: it is damaged")
         return entries
 
-    @property
-    def head(self) -> Head:
-        """The last entry."""
-        first, *_ = self.entries
-        number, _, digest = self._rows()[-1]
-        return Head(first.ledger if isinstance(first, Start) else "", number, digest)
-
-    def entry_head(self, number: int) -> Head:
-        """One entry, as a manifest names it."""
-        return Head(self.head.ledger, number, self._rows()[number - 1][2])
-
     def declare(self, budget: Budget) -> None:
         """From now on, this budget holds for its population."""
         with self._writing():
@@ -102,7 +91,8 @@ class Ledger:
             elif entries[number - 1] != spend:
                 raise LedgerError(f"entry {number} of {self.path.name} is of this release, but not of this plan")
         self._note_head()
-        return self.entry_head(number)
+        first = entries[0]
+        return Head(first.ledger if isinstance(first, Start) else "", number, self._rows()[number - 1][2])
 
     def findings(self, published: Iterable[Head] = ()) -> Iterator[Finding]:
         """All that is wrong with the ledger, also in the light of what published folders say of it."""
@@ -149,21 +139,26 @@ class Ledger:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Alone with the ledger until the commit is on the disk."""
+        with self._alone():
+            yield
+            with _translated(self.path):
+                self._connection.execute("COMMIT")
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other process writes meanwhile; what was not committed is gone."""
         with _translated(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
-            with _translated(self.path):
-                self._connection.execute("COMMIT")
         finally:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
     def _note_head(self) -> None:
-        """After the commit, so that it is never ahead of the ledger; another process may have been further already."""
-        number, _, digest = self._rows()[-1]
-        noted = _read_head(self.path)
-        if noted is None or noted[0] < number:
+        """After the commit, so that it is never ahead of the ledger; one process at a time, so that it never falls."""
+        with self._alone():
+            number, _, digest = self._rows()[-1]
             try:
                 disk.write_text_whole(_head_path(self.path), _head_text(number, digest))
             except OSError as error:
@@ -247,7 +242,7 @@ _SQLITE_WORDS = {
     "SQLITE_READONLY": "the ledger cannot be written: it, or its folder, is read-only",
     "SQLITE_CANTOPEN": "the ledger cannot be opened; are its file and folder writable?",
     "SQLITE_FULL": "the disk of the ledger is full",
-    "SQLITE_IOERR": "the disk of the ledger failed",
+    "SQLITE_IOERR": "the disk of the ledger failed, or is full",
     "SQLITE_CORRUPT": "the ledger is damaged; restore it from its backup",
     "SQLITE_NOTADB": "the file is not a ledger, or it is damaged; restore it from its backup",
     "SQLITE_CONSTRAINT": "the ledger keeps its own rules and refused the entry",

@@ -24,7 +24,7 @@ from tapveil.verify.folder import Checked
 from tapveil.verify.reading import shown
 
 LONGEST_LINE = 10_000
-LARGEST = 2 * 2**30
+LARGEST = 2**29
 MOST_GROWTH = 200
 """A gzipped table of counts does not grow by more than this; what does is made to fill a memory."""
 LINES_NAMED = 10
@@ -72,16 +72,24 @@ def _lines(path: Path) -> Iterator[bytes]:
     if not path.is_file():
         raise PlanError(f"there is no file {path}")
     size = path.stat().st_size
-    zipped = path.suffix == ".gz"
-    most = min(LARGEST, MOST_GROWTH * size) if zipped else LARGEST
-    if size > most:
-        raise _TooMuchError(f"is larger than {most:,} bytes")
-    with gzip.open(path) if zipped else path.open("rb") as file:
-        while line := file.readline(LONGEST_LINE):
-            most -= len(line)
+    if size > LARGEST:
+        raise _TooMuchError(f"is larger than {LARGEST:,} bytes")
+    if path.suffix != ".gz":
+        with path.open("rb") as file:
+            yield from iter(lambda: file.readline(LONGEST_LINE), b"")
+        return
+    _refuse_bomb(path, min(LARGEST, MOST_GROWTH * size))
+    with gzip.open(path) as unpacked:
+        yield from iter(lambda: unpacked.readline(LONGEST_LINE), b"")
+
+
+def _refuse_bomb(path: Path, most: int) -> None:
+    """Unpack it once and keep nothing, before any of it is looked at."""
+    with gzip.open(path) as unpacked:
+        while block := unpacked.read(2**20):
+            most -= len(block)
             if most < 0:
                 raise _TooMuchError("unpacks to more than any table")
-            yield line
 
 
 class _Look:

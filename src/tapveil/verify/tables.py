@@ -223,8 +223,8 @@ def csv_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator[pa.
             _require_columns(name, reader.schema.names, columns)
             for batch in reader:
                 yield pa.Table.from_batches([batch])
-    except pa.ArrowException as error:
-        if "UTF8" in str(error):
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        if isinstance(error, UnicodeDecodeError) or "UTF8" in str(error):
             raise UnreadableError("not-utf8", name, "is not text in UTF-8") from None
         raise UnreadableError("not-csv", name, "is not a CSV file with the same columns in every line") from None
 
@@ -241,7 +241,7 @@ def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator
                     raise UnreadableError("too-large", name, "would unpack to more than a release holds at once")
             for batch in parquet.iter_batches(batch_size=ROWS_AT_ONCE, use_threads=False):
                 yield pa.table({column: batch.column(column).cast(pa.string()) for column in columns})
-    except (pa.ArrowException, OSError, MemoryError):
+    except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError):
         raise UnreadableError("not-parquet", name, "is not a Parquet file that can be read") from None
 
 

@@ -1,0 +1,78 @@
+"""Killed at any instant, or failing at any write: never half a folder, never a spend lost or made twice."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tapveil.plan import Plan
+from tests.conftest import start_ledger, write_csv
+
+ROOT = Path(__file__).parents[2]
+PLAN = """
+[release]
+name = "crash"
+title = "Crash"
+[source]
+path = "trips.csv"
+[source.columns]
+card = "card_id"
+mode = "mode"
+date = "trip_date"
+tap_on_time = "tap_on_time"
+tap_on_location = "tap_on_location"
+[privacy]
+unit = "trip"
+neighbours = "replace"
+mechanism = "laplace"
+epsilon = 4
+delta = 1e-6
+[[table]]
+name = "on_time"
+columns = ["tap_on_time"]
+[[table]]
+name = "on_location"
+columns = ["tap_on_location"]
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A plan, its trips, and a ledger whose budget holds the release once."""
+    chance = random.Random(1)
+    rows = [
+        (f"c{n}", "2016-08-08", chance.choice(["bus", "train"]), f"{hour:02d}:00", f"stop {n % 4}", "23:00", "x")
+        for n in range(3000)
+        for hour in [chance.randrange(6, 22)]
+    ]
+    write_csv(tmp_path / "trips.csv", rows)
+    (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
+    start_ledger(Plan.read(tmp_path / "plan.toml"), "4", "1e-6")
+    return tmp_path
+
+
+def crash(source: Path, what: str, number: int = 0) -> list[str]:
+    command = [sys.executable, "-m", "tests.crashes", str(source), what, str(number)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    return done.stdout.splitlines()
+
+
+def test_killed_at_every_step_that_touches_disk_or_ledger(source: Path) -> None:
+    points = crash(source, "points")
+    assert len(points) >= 60, "\n".join(points)
+    for step in ("ledger COMMIT", "rename .journal.json.aside", "write .on_time.sealed.aside", "rename folder"):
+        assert any(step in point for point in points), step
+
+
+def test_every_write_may_fail(source: Path) -> None:
+    """ENOSPC, EIO and EACCES at every point."""
+    assert len(crash(source, "errors")) >= 60
+
+
+def test_killed_200_times_at_random_times(source: Path) -> None:
+    assert crash(source, "times", 200)

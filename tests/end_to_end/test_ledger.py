@@ -1,0 +1,397 @@
+"""The ledger as processes use it: spending at once, damaged files, rolled back, refused."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import tapveil
+from tapveil.errors import BudgetError, LedgerError, PlanError, TripDataError
+from tapveil.ledger import book
+from tapveil.ledger.entry import Budget, Spend, SpentTable
+from tapveil.plan import Plan
+from tapveil.privacy.accountant import Exposure
+from tapveil.privacy.loss import Loss, certified
+from tapveil.privacy.mechanisms import stated
+from tests.conftest import TODAY, declare
+from tests.end_to_end.test_crashes import PLAN, source  # noqa: F401 (a fixture)
+from tests.end_to_end.test_release import run
+
+SCALE, THRESHOLD = Fraction(20), Fraction(600)
+BUDGET = Loss(Fraction(2), Fraction(1, 10**6))
+
+
+def spend(identity: str) -> Spend:
+    table = SpentTable(name="on_time", mechanism="laplace", scale=SCALE, threshold=THRESHOLD)
+    return Spend(
+        on=TODAY,
+        id=identity,
+        data_set="trips",
+        release="weekly",
+        plan_sha256="0" * 64,
+        unit="trip",
+        neighbours="replace",
+        cells=1,
+        tables=(table,),
+        first_day=None,
+        last_day=None,
+        modes=None,
+    )
+
+
+def spend_many(path: Path, ids: list[str]) -> int:
+    granted = 0
+    for identity in ids:
+        try:
+            with book.open_ledger(path) as ledger:
+                ledger.spend(spend(identity))
+            granted += 1
+        except BudgetError:
+            pass
+    return granted
+
+
+def held_by_the_budget() -> int:
+    """How often the release fits, by the accountant alone."""
+    mechanism = stated("laplace", SCALE, THRESHOLD)
+    return next(n for n in range(500) if not certified([mechanism] * (n + 1), BUDGET, Exposure("replace")))
+
+
+def test_8_processes_spend_500_times_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    book.start(path, TODAY)
+    loss = {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta}
+    with book.open_ledger(path) as ledger:
+        ledger.declare(Budget(on=TODAY, data_set="trips", unit="trip", neighbours="replace", **loss))
+    ids = [f"{number:032x}" for number in range(500)]
+    with multiprocessing.get_context("spawn").Pool(8) as pool:
+        granted = pool.starmap(spend_many, [(path, ids[start::8]) for start in range(8)])
+    expected = held_by_the_budget()
+    assert 20 < expected < 200, "the budget must matter"
+    assert sum(granted) == expected
+    with book.open_ledger(path) as ledger:
+        assert not list(ledger.findings())
+        written = [entry.id for entry in ledger.entries if isinstance(entry, Spend)]
+    assert len(written) == len(set(written)) == expected
+
+
+def test_the_same_release_is_paid_for_once(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    book.start(path, TODAY)
+    with book.open_ledger(path) as ledger:
+        ledger.declare(
+            Budget(
+                on=TODAY, data_set="trips", unit="trip", neighbours="replace", epsilon=Fraction(2), delta=Fraction(0)
+            )
+        )
+        with pytest.raises(BudgetError):  # Laplace noise of a finite table has a delta
+            ledger.spend(spend("a" * 32))
+        ledger.declare(
+            Budget(
+                on=TODAY, data_set="trips", unit="trip", neighbours="replace", epsilon=Fraction(2), delta=BUDGET.delta
+            )
+        )
+        heads = {ledger.spend(spend("a" * 32)) for _ in range(3)}
+        assert len(heads) == 1
+        with pytest.raises(LedgerError, match="not of this plan"):
+            ledger.spend(spend("a" * 32).model_copy(update={"release": "other"}))
+
+
+def wait_and_spend(path: Path, wait: float, result: multiprocessing.Queue[str]) -> None:
+    try:
+        with book.open_ledger(path, wait=wait) as ledger:
+            ledger.spend(spend("b" * 32))
+        result.put("spent")
+    except LedgerError as error:
+        result.put(str(error))
+
+
+@pytest.mark.parametrize(("wait", "ending"), [(30.0, "spent"), (0.2, "another process holds the ledger")])
+def test_a_second_process_waits_or_is_refused_cleanly(tmp_path: Path, wait: float, ending: str) -> None:
+    path = tmp_path / "ledger.sqlite"
+    book.start(path, TODAY)
+    loss = {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta}
+    with book.open_ledger(path) as ledger:
+        ledger.declare(Budget(on=TODAY, data_set="trips", unit="trip", neighbours="replace", **loss))
+    context = multiprocessing.get_context("spawn")
+    results: multiprocessing.Queue[str] = context.Queue()  # type: ignore[assignment]
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    other = context.Process(target=wait_and_spend, args=(path, wait, results))
+    other.start()
+    if wait < 1:
+        assert ending in results.get(timeout=30)
+    else:
+        other.join(3)
+        assert other.is_alive(), "it waits"
+    holder.execute("ROLLBACK")
+    if wait >= 1:
+        assert results.get(timeout=30) == ending
+    other.join()
+
+
+# --- what stops a release before noise -------------------------------------------------------------------------------
+
+
+def truncated(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def corrupted(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[100:] = bytes(255 - byte for byte in data[100:])
+    path.write_bytes(data)
+
+
+def changed(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TRIGGER entries_stay")
+        connection.execute('UPDATE entries SET body = replace(body, \'"epsilon":"4"\', \'"epsilon":"9"\')')
+    connection.close()
+
+
+def last_removed(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TRIGGER entries_last")
+        connection.execute("DELETE FROM entries WHERE number = (SELECT max(number) FROM entries)")
+    connection.close()
+
+
+def first_removed(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TRIGGER entries_last")
+        connection.execute("DELETE FROM entries WHERE number = 1")
+    connection.close()
+
+
+def of_a_newer_version(path: Path) -> None:
+    with book.open_ledger(path) as ledger:
+        rows = ledger._rows()
+        body = '{"version":2,"kind":"promise"}'
+        digest = book._chained(len(rows) + 1, rows[-1][2], body)
+        ledger._connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (len(rows) + 1, body, digest))
+
+
+FAULTS = {
+    "missing": (Path.unlink, "there is no ledger"),
+    "head missing": (lambda path: book._head_path(path).unlink(), "head is missing"),
+    "empty": (lambda path: path.write_bytes(b""), "is not a ledger"),
+    "another file": (lambda path: path.write_text("ledger\n" * 1000), "not a ledger"),
+    "truncated": (truncated, "damaged"),
+    "corrupt": (corrupted, "damaged|is not a ledger|cannot be used"),
+    "changed": (changed, "entry 2 of the ledger was changed"),
+    "last removed": (last_removed, "rolled back"),
+    "first removed": (first_removed, "entry 1 of the ledger is missing"),
+    "newer": (of_a_newer_version, "has version 2"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_ledger_that_cannot_be_trusted_stops_the_release_before_noise(
+    fault: str,
+    source: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = Plan.read(source / "plan.toml")
+    damage, words = FAULTS[fault]
+    damage(plan.ledger_path)
+    monkeypatch.setattr(tapveil.publication.veil, "draw", lambda *_: pytest.fail("noise was drawn"))
+    with pytest.raises(LedgerError, match=words):
+        tapveil.release(plan, source / "published")
+    assert not (source / "published").exists()
+    assert not list(source.glob(".published*"))
+
+
+def test_a_full_or_read_only_disk_of_the_ledger_stops_the_release(source: Path) -> None:  # noqa: F811
+    """A real file system of 64 kB in a mount namespace of its own: filled up, then read-only, then well again."""
+    release = f"{sys.executable} -m tapveil release plan.toml -o"
+    script = f"""
+        mount -t tmpfs -o size=64k tmpfs disk && {{
+            cp ledger.sqlite ledger.sqlite.head disk/
+            cat /dev/zero > disk/fill 2>/dev/null
+            {release} full; echo "code $?"
+            rm disk/fill; mount -o remount,ro disk
+            {release} fixed; echo "code $?"
+            mount -o remount,rw,size=1m disk; rm -rf .full.unfinished
+            {release} well > /dev/null; echo "code $?"; ls
+        }}"""
+    (source / "disk").mkdir()
+    (source / "plan.toml").write_text(PLAN + '[ledger]\npath = "disk/ledger.sqlite"\n')
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script],
+        cwd=source,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if "code" not in done.stdout:
+        pytest.skip(f"this machine does not let us mount a small disk: {done.stderr.strip()}")
+    shown = done.stdout.splitlines()
+    assert [line for line in shown if "code" in line] == ["code 5", "code 5", "code 0"], done.stdout + done.stderr
+    assert not {"full", "fixed"} & set(shown)
+    assert "well" in shown
+    full, fixed = [line for line in done.stderr.splitlines() if line.startswith("tapveil: ")]
+    assert "full" in full
+    assert "read-only" in fixed or "cannot be opened" in fixed
+
+
+def test_a_ledger_restored_with_its_head_is_known_by_what_was_published(source: Path) -> None:  # noqa: F811
+    plan = Plan.read(source / "plan.toml")
+    declare(plan, "8", "2e-6")
+    for name in ("ledger.sqlite", "ledger.sqlite.head"):
+        shutil.copy(source / name, source / f"old-{name}")
+    tapveil.release(plan, source / "published")
+    for name in ("ledger.sqlite", "ledger.sqlite.head"):
+        shutil.copy(source / f"old-{name}", source / name)
+    with pytest.raises(LedgerError, match="a published folder names entry 4"):
+        tapveil.release(plan, source / "again")
+    done = run("ledger", "verify", "published", cwd=source)
+    assert done.returncode == 1
+    assert "ledger-rolled-back" in done.stdout
+    assert run("ledger", "verify", cwd=source).returncode == 0, "alone, it cannot know"
+
+
+# --- spending --------------------------------------------------------------------------------------------------------
+
+
+def test_a_release_that_would_overspend_is_refused_and_leaves_nothing(source: Path) -> None:  # noqa: F811
+    plan = Plan.read(source / "plan.toml")
+    tapveil.release(plan, source / "published")
+    done = run("release", "plan.toml", "-o", "again", cwd=source)
+    assert done.returncode == 5
+    assert "refused: the budget of `trips` (unit trip) is epsilon 4" in done.stderr
+    assert not list(source.glob("*again*"))
+    shown = run("ledger", "--json", cwd=source)
+    report = json.loads(shown.stdout)
+    assert [entry["kind"] for entry in report["entries"]] == ["start", "budget", "release"]
+    manifest = json.loads((source / "published" / "privacy.json").read_text())
+    assert manifest["release_id"] == report["entries"][2]["id"]
+    assert manifest["ledger"]["number"] == 3
+    [budget] = report["budgets"]
+    assert 3.5 < float(budget["spent_epsilon"]) <= 4
+
+
+def test_other_days_do_not_add_up(source: Path) -> None:  # noqa: F811
+    for number, days in enumerate(("2016-08-08", "2016-08-09", "2016-08-08")):
+        text = PLAN.replace("[source.columns]", f"first_day = {days}\nlast_day = {days}\n[source.columns]")
+        plan = Plan.parse(text.replace("[privacy]", "[privacy]\n"), base=source)
+        if number == 1:  # a day that has no trips in the file
+            with pytest.raises(TripDataError, match="no trips on the days"):
+                tapveil.release(plan, source / f"out-{number}")
+        elif number == 0:
+            tapveil.release(plan, source / f"out-{number}")
+        else:
+            with pytest.raises(BudgetError):
+                tapveil.release(plan, source / f"out-{number}")
+
+
+def test_without_a_ledger_it_is_said_so(source: Path) -> None:  # noqa: F811
+    (source / "ledger.sqlite").unlink()
+    done = run("release", "plan.toml", "-o", "published", cwd=source)
+    assert done.returncode == 5
+    assert "tapveil ledger start PLAN --epsilon" in done.stderr
+    assert run("release", "plan.toml", "-o", "published", "--no-ledger", cwd=source).returncode == 0
+    assert "in no ledger" in run("verify", "published", cwd=source).stdout
+
+
+def test_from_start_to_verify_on_the_command_line(source: Path) -> None:  # noqa: F811
+    for name in ("ledger.sqlite", "ledger.sqlite.head"):
+        (source / name).unlink()
+    started = run("ledger", "start", "plan.toml", "--epsilon", "8", "--delta", "1/500000", cwd=source)
+    assert started.returncode == 0, started.stderr
+    assert run("ledger", "start", "plan.toml", "--epsilon", "8", "--delta", "0", cwd=source).returncode == 5
+    assert run("ledger", "budget", "plan.toml", "--epsilon", "much", "--delta", "0", cwd=source).returncode == 2
+    for name in ("one", "two"):
+        done = run("release", "plan.toml", "-o", name, cwd=source)
+        assert done.returncode == 0, done.stderr
+    assert "Ledger ledger.sqlite: epsilon = 8" in done.stdout
+    shown = run("ledger", cwd=source)
+    assert "release crash" in shown.stdout
+    assert "left: epsilon" in shown.stdout
+    whole = run("ledger", "verify", "one", "two", "--json", cwd=source)
+    assert (whole.returncode, json.loads(whole.stdout)["findings"]) == (0, [])
+
+
+# --- resuming --------------------------------------------------------------------------------------------------------
+
+
+def cut_short(source: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:  # noqa: F811
+    """A release that is paid for, with its first table sealed and its second not."""
+    plan = Plan.read(source / "plan.toml")
+    real, calls = tapveil.publication.veil.draw, []
+
+    def once(*args: object) -> object:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(tapveil.publication.veil, "draw", once)
+    with pytest.raises(KeyboardInterrupt):
+        tapveil.release(plan, source / "published")
+    monkeypatch.undo()
+    return plan
+
+
+def test_a_release_cut_short_must_be_finished_as_it_was_begun(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    plan = cut_short(source, monkeypatch)
+    assert (source / ".published.unfinished").stat().st_mode & 0o777 == 0o700
+    with pytest.raises(PlanError, match="Finish it with --resume"):
+        tapveil.release(plan, source / "published")
+    other = Plan.parse(PLAN.replace('title = "Crash"', 'title = "Other"'), base=source)
+    with pytest.raises(PlanError, match="finish it with the same ones"):
+        tapveil.release(other, source / "published", resume=True)
+    status = (source / "trips.csv").stat()
+    os.utime(source / "trips.csv", ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+    with pytest.raises(TripDataError, match="have changed since"):
+        tapveil.release(plan, source / "published", resume=True)
+    os.utime(source / "trips.csv", ns=(status.st_atime_ns, status.st_mtime_ns))
+    done = run("release", "plan.toml", "-o", "published", "--resume", cwd=source)
+    assert done.returncode == 0, done.stderr
+    assert run("verify", "published", cwd=source).returncode == 0
+    assert not list(source.glob(".published*"))
+
+
+def test_what_is_sealed_is_not_counted_again(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    plan = Plan.read(source / "plan.toml")
+    monkeypatch.setattr(tapveil.publication.bundle, "write", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        tapveil.release(plan, source / "published")
+    monkeypatch.undo()
+    monkeypatch.setattr(tapveil.publication, "count", lambda *_, **__: pytest.fail("counted again"))
+    tapveil.release(plan, source / "published", resume=True)
+
+
+def test_nothing_to_resume(source: Path) -> None:  # noqa: F811
+    done = run("release", "plan.toml", "-o", "published", "--resume", cwd=source)
+    assert done.returncode == 2
+    assert "there is no unfinished release" in done.stderr
+
+
+def test_only_one_process_works_on_an_unfinished_release(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    plan = cut_short(source, monkeypatch)
+    with tapveil.unfinished.find(source / "published"):
+        done = run("release", "plan.toml", "-o", "published", "--resume", cwd=source)
+    assert done.returncode == 4
+    assert "another process is at work" in done.stderr
+    assert tapveil.release(plan, source / "published", resume=True).path.exists()
+
+
+def test_the_day_of_an_entry_is_the_day_of_the_folder(source: Path) -> None:  # noqa: F811
+    plan = Plan.read(source / "plan.toml")
+    tapveil.release(plan, source / "published")
+    with book.open_ledger(plan.ledger_path) as ledger:
+        entry = ledger.entries[-1]
+    created = json.loads((source / "published" / "privacy.json").read_text())["created"]
+    assert entry.on == date.fromisoformat(created)

@@ -1,0 +1,726 @@
+"""Verification from the folder alone: sound folders pass, tampered ones never do, hostile ones do no harm."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import json
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+import tapveil
+from tapveil import signature
+from tapveil.demo import make_city
+from tapveil.errors import TripDataError
+from tapveil.plan import Plan
+from tapveil.verify import reading, totals
+from tapveil.verify.file import verify_file
+from tapveil.verify.folder import Checked, verify_folder
+from tests.conftest import opal_plan, write_csv
+from tests.end_to_end.test_release import run
+from tests.unit.test_signature import make_key, needs_openssh
+from tests.unit.test_units import listed_plan
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("verified") / "city"
+    make_city(folder, trips=60_000, file_format="parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def published(city: Path) -> Path:
+    return tapveil.release(Plan.read(city / "plan.toml"), city / "published", in_ledger=False).path
+
+
+@pytest.fixture
+def folder(published: Path, tmp_path: Path) -> Path:
+    """A copy to be tampered with."""
+    shutil.copytree(published, tmp_path / "folder")
+    return tmp_path / "folder"
+
+
+def codes(checked: Checked) -> set[str]:
+    return {finding.code for finding in checked.findings}
+
+
+def refresh(folder: Path) -> None:
+    """Make checksums and sizes fit again, as one who tampers and knows the format would."""
+    package = json.loads((folder / "datapackage.json").read_text())
+    for one in package["resources"]:
+        for described in (one, *one["alternates"]):
+            data = (folder / described["path"]).read_bytes()
+            described |= {"bytes": len(data), "hash": f"sha256:{hashlib.sha256(data).hexdigest()}"}
+    (folder / "datapackage.json").write_text(json.dumps(package, indent=2, ensure_ascii=False) + "\n")
+    resum(folder)
+
+
+def resum(folder: Path) -> None:
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    lines = (
+        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n"
+        for name in names
+        if "SHA256" not in name
+    )
+    (folder / "SHA256SUMS").write_text("".join(lines))
+
+
+def change_manifest(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    manifest = json.loads((folder / "privacy.json").read_text())
+    change(manifest)
+    (folder / "privacy.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    refresh(folder)
+
+
+def change_table(folder: Path, name: str, change: Callable[[list[dict[str, str]]], object]) -> None:
+    """CSV and Parquet alike, with checksums that fit."""
+    path = folder / "data" / f"{name}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    columns = list(rows[0])
+    change(rows)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]) if rows else columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    types = {column: pa.string() for column in columns if column != "count"}
+    table = pa_csv.read_csv(path, convert_options=pa_csv.ConvertOptions(column_types=types))
+    if "date" in table.column_names:
+        index = table.column_names.index("date")
+        table = table.set_column(index, "date", table.column("date").cast(pa.date32()))
+    pq.write_table(table, path.with_suffix(".parquet"))
+    refresh(folder)
+
+
+# --- sound folders ----------------------------------------------------------------------------------------------------
+
+
+PLANS = {
+    "paper": [],
+    "opal layout": [("# layout", "layout")],
+    "synthetic": [("# synthetic", "synthetic")],
+    "opal layout, synthetic": [("# layout", "layout"), ("# synthetic", "synthetic")],
+    "add-remove": [('neighbours = "replace"', 'neighbours = "add-remove"')],
+    **{
+        f"{mechanism}, {unit}": [
+            ('mechanism = "sbh"', f'mechanism = "{mechanism}"\nepsilon = 8\ndelta = "3/4000000"'),
+            ('delta = "1/8000000"\n', ""),
+            ("epsilon = 1\n", ""),
+            ("epsilon = 2\n", "weight = 2\n"),
+            *([] if unit == "trip" else [('unit = "trip"', f'unit = "{unit}"\nwithout_card = "refuse"\n{bound}')]),
+        ]
+        for mechanism in ("sbh", "laplace", "gaussian")
+        for unit, bound in {"trip": "", "card-day": "trips_per_day = 4", "card": "trips_per_card = 20"}.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_sound_folder_passes(name: str, city: Path, tmp_path: Path) -> None:
+    text = (city / "plan.toml").read_text()
+    for old, new in PLANS[name]:
+        assert old in text, old
+        text = text.replace(old, new)
+    release = tapveil.release(Plan.parse(text, base=city), tmp_path / "published", in_ledger=False)
+    checked = verify_folder(release.path)
+    assert not checked.findings
+    assert "recomputed from its own noise" in checked.summary
+
+
+def test_a_dictionary_passes(tmp_path: Path) -> None:
+    release = tapveil.release(listed_plan(tmp_path), tmp_path / "out", in_ledger=False)
+    assert not verify_folder(release.path).findings
+
+
+def test_the_command(folder: Path) -> None:
+    good = run("verify", folder, cwd=folder.parent)
+    assert good.returncode == 0
+    assert "keeps its word" in good.stdout
+    (folder / "data" / "on_time.csv").unlink()
+    bad = run("verify", folder, "--json", cwd=folder.parent)
+    assert bad.returncode == 1
+    found = json.loads(bad.stdout)["findings"]
+    assert {"code", "place", "sentence"} == set(found[0])
+    assert "file-missing" in {each["code"] for each in found}
+    assert run("verify", "nowhere", cwd=folder.parent).returncode == 2
+    assert run("verify", folder, "--epsilon", "1", cwd=folder.parent).returncode == 2
+
+
+# --- tampering --------------------------------------------------------------------------------------------------------
+
+
+def flip_a_byte(folder: Path) -> None:
+    path = folder / "data" / "on_location.parquet"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def swap_tables(folder: Path) -> None:
+    one, two = folder / "data" / "on_time.csv", folder / "data" / "off_time.csv"
+    first, second = one.read_bytes(), two.read_bytes()
+    one.write_bytes(second)
+    two.write_bytes(first)
+
+
+def smaller_epsilon(manifest: dict[str, Any]) -> None:
+    manifest["epsilon"] = 4
+    manifest["exact"]["epsilon"] = "4"
+
+
+def smaller_epsilon_everywhere(manifest: dict[str, Any]) -> None:
+    text = json.dumps(manifest)
+    for table in manifest["tables"]:
+        table["epsilon"] /= 2
+        table["exact"]["epsilon"] = str(table["epsilon"])
+    for loss in (manifest, *manifest["guarantees"]):
+        loss["epsilon"] /= 2
+        loss["exact"]["epsilon"] = str(loss["epsilon"])
+    assert json.dumps(manifest) != text
+
+
+def with_columns(**more: str) -> Callable[[list[dict[str, str]]], None]:
+    def change(rows: list[dict[str, str]]) -> None:
+        for number, row in enumerate(rows):
+            count = row.pop("count")
+            row |= {name: value.format(n=number) for name, value in more.items()} | {"count": count}
+
+    return change
+
+
+def set_count(value: str) -> Callable[[list[dict[str, str]]], None]:
+    return lambda rows: rows[7].update(count=value)
+
+
+TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a changed byte": (flip_a_byte, "checksum-differs"),
+    "a removed file": (lambda f: (f / "data" / "on_time.parquet").unlink(), "file-missing"),
+    "an added file": (lambda f: (f / "data" / "extra.csv").write_text("x"), "file-unlisted"),
+    "an added file, listed": (lambda f: ((f / "extra.csv").write_text("x"), refresh(f)), "file-unexpected"),
+    "swapped tables": (swap_tables, "file-swapped"),
+    "swapped tables, listed": (lambda f: (swap_tables(f), refresh(f)), "column-unexpected"),
+    "no checksums": (lambda f: (f / "SHA256SUMS").unlink(), "checksums-missing"),
+    "checksums in another order": (
+        lambda f: (f / "SHA256SUMS").write_text(
+            "".join(reversed((f / "SHA256SUMS").read_text().splitlines(keepends=True)))
+        ),
+        "checksums-damaged",
+    ),
+    "a smaller epsilon": (lambda f: change_manifest(f, smaller_epsilon), "epsilon-understated"),
+    "a smaller epsilon everywhere": (
+        lambda f: change_manifest(f, smaller_epsilon_everywhere),
+        "epsilon-understated",
+    ),
+    "a smaller delta": (
+        lambda f: change_manifest(f, lambda m: (m.update(delta=1e-9), m["exact"].update(delta="1e-9"))),
+        "epsilon-understated",
+    ),
+    "a smaller delta on the curve": (
+        lambda f: change_manifest(f, lambda m: m["curve"]["points"][2].update(delta=1e-12)),
+        "epsilon-understated",
+    ),
+    "a smaller epsilon for cards": (
+        lambda f: change_manifest(f, lambda m: m["whole_cards"]["cards"][1].update(epsilon=8)),
+        "epsilon-understated",
+    ),
+    "another scale": (
+        lambda f: change_manifest(f, lambda m: m["tables"][0].update(scale=1, scale_exact="1")),
+        "epsilon-understated",
+    ),
+    "a lower threshold": (
+        lambda f: change_manifest(f, lambda m: m["tables"][0].update(threshold=2, threshold_exact="2")),
+        "epsilon-understated",
+    ),
+    "a figure": (lambda f: change_manifest(f, lambda m: m["tables"][0].update(error_95=1)), "figure-differs"),
+    "a smallest count": (
+        lambda f: change_manifest(f, lambda m: m["tables"][0].update(smallest_published=5)),
+        "figure-differs",
+    ),
+    "bounds": (lambda f: change_manifest(f, lambda m: m["bounds"].update(cells_per_table=2)), "bounds"),
+    "no noise": (
+        lambda f: change_manifest(f, lambda m: m["tables"][0].update(scale_exact="1/100000")),
+        "mechanism-impossible",
+    ),
+    "an unknown version": (lambda f: change_manifest(f, lambda m: m.update(manifest_version=9)), "manifest-version"),
+    "a key beyond": (lambda f: change_manifest(f, lambda m: m.update(rows_read=12345)), "manifest-shape"),
+    "a count below the threshold": (lambda f: change_table(f, "on_time", set_count("33")), "count-below-smallest"),
+    "a count that is none": (lambda f: change_table(f, "on_time", set_count("0")), "count-unreadable"),
+    "a row twice": (lambda f: change_table(f, "on_time", lambda r: r.insert(7, dict(r[7]))), "duplicate-key"),
+    "rows in another order": (lambda f: change_table(f, "on_time", lambda r: r.reverse()), "not-sorted"),
+    "a time between bins": (
+        lambda f: change_table(f, "on_time", lambda r: r[7].update(tap_on_time="08:07")),
+        "value-impossible",
+    ),
+    "a day that is not covered": (
+        lambda f: change_table(f, "on_time", lambda r: r[0].update(date="2020-01-01")),
+        "value-impossible",
+    ),
+    "a column beyond": (lambda f: change_table(f, "on_time", with_columns(rider="{n}")), "column-unexpected"),
+    "a total that cannot be": (
+        lambda f: change_table(f, "on_location", lambda r: [row.update(count="90000") for row in r]),
+        "totals-differ",
+    ),
+    "Parquet that says something else": (
+        lambda f: (
+            pq.write_table(pq.read_table(f / "data" / "on_time.parquet").slice(1), f / "data" / "on_time.parquet"),
+            refresh(f),
+        ),
+        "parquet-differs",
+    ),
+    "a schema that says something else": (
+        lambda f: (
+            (f / "datapackage.json").write_text(
+                (f / "datapackage.json").read_text().replace('"minimum": 34', '"minimum": 1')
+            ),
+            resum(f),
+        ),
+        "schema-differs",
+    ),
+    "a path out of the folder": (
+        lambda f: (
+            (f / "datapackage.json").write_text(
+                (f / "datapackage.json").read_text().replace('"data/on_time.csv"', '"../../etc/passwd"')
+            ),
+            resum(f),
+        ),
+        "package-path",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERING)
+def test_tampering_is_found_by_its_own_code(name: str, folder: Path) -> None:
+    tamper, code = TAMPERING[name]
+    tamper(folder)
+    assert code in codes(verify_folder(folder)), codes(verify_folder(folder))
+
+
+@pytest.mark.parametrize(
+    ("values", "code"),
+    [
+        ("{n:032x}", "identifier-hash"),
+        ("308522{n:010}", "identifier-card"),
+        ("rider{n}@example.org", "identifier-email"),
+    ],
+)
+def test_values_that_tell_people_apart_are_found(values: str, code: str, folder: Path) -> None:
+    def change(rows: list[dict[str, str]]) -> None:
+        for number, row in enumerate(rows):
+            row["tap_on_location"] = values.format(n=number)
+
+    change_table(folder, "on_location", change)
+    assert code in codes(verify_folder(folder))
+
+
+@pytest.mark.parametrize("column", ["card_id", "birth_year", "gender", "passenger_name", "token", "name", "user_hash"])
+def test_columns_that_tell_people_apart_are_found_by_name(column: str, tmp_path: Path) -> None:
+    from tests.conftest import free_plan
+
+    write_csv(tmp_path / "trips.csv", [(f"{1950 + n % 40}",) for n in range(4000)], ["x"])
+    plan = free_plan(tmp_path, "trips.csv", {column: "x"}, {"a": [column]})
+    checked = verify_folder(tapveil.release(plan, tmp_path / "published", in_ledger=False).path)
+    assert {"identifier-name", "identifier-birth-year"} <= codes(checked)
+
+
+def test_a_thousand_tampered_folders_and_none_passes(published: Path, tmp_path: Path) -> None:
+    """Any byte of any file changed, removed or added; files cut, removed, swapped or added."""
+    chance = random.Random(4)
+    folder = tmp_path / "folder"
+    shutil.copytree(published, folder)
+    files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    untouched = {name: (folder / name).read_bytes() for name in files}
+    quick = quickly_checked(published)
+    for _ in range(1000):
+        name, other = chance.sample(files, 2)
+        data = untouched[name]
+        at = chance.randrange(len(data))
+        tampered = {
+            "change": lambda d=data, a=at: d[:a] + bytes([d[a] ^ chance.randrange(1, 256)]) + d[a + 1 :],
+            "remove": lambda d=data, a=at: d[:a] + d[a + 1 :],
+            "insert": lambda d=data, a=at: d[:a] + bytes([chance.randrange(256)]) + d[a:],
+            "cut": lambda d=data, a=at: d[:a],
+            "swap": lambda o=other: untouched[o],
+            "delete": lambda: None,
+            "add": lambda d=data: d,
+        }
+        way = chance.choice(list(tampered))
+        new = tampered[way]()
+        extra = folder / f"{name}.copy"
+        if way == "add":
+            extra.write_bytes(data)
+        elif new is None:
+            (folder / name).unlink()
+        else:
+            (folder / name).write_bytes(new)
+        assert quick(folder), (way, name, at)
+        (folder / name).write_bytes(data)
+        extra.unlink(missing_ok=True)
+    assert not verify_folder(folder).findings
+
+
+def quickly_checked(published: Path) -> Callable[[Path], bool]:
+    """Verification with its arithmetic remembered: a manifest is computed once, whatever else was tampered with."""
+    from tapveil.verify import manifest as manifests
+
+    real, sound = manifests.promise_findings, (published / "privacy.json").read_bytes()
+
+    def check(folder: Path) -> bool:
+        unchanged = (folder / "privacy.json").exists() and (folder / "privacy.json").read_bytes() == sound
+        manifests.promise_findings = (lambda *_: iter(())) if unchanged else real  # type: ignore[assignment]
+        try:
+            return bool(verify_folder(folder).findings)
+        finally:
+            manifests.promise_findings = real
+
+    return check
+
+
+def test_totals_of_sound_releases_agree_and_half_as_much_again_is_found(city: Path, tmp_path: Path) -> None:
+    """The bound is not idle: on a city of ordinary size a table that counts half as much again is found."""
+    make_city(tmp_path / "city", trips=400_000, file_format="parquet")
+    release = tapveil.release(Plan.read(tmp_path / "city" / "plan.toml"), tmp_path / "out", in_ledger=False)
+    assert not verify_folder(release.path).findings
+
+    def more(rows: list[dict[str, str]]) -> None:
+        for row in rows:
+            row["count"] = str(int(row["count"]) * 3 // 2)
+
+    change_table(release.path, "on_location", more)
+    assert codes(verify_folder(release.path)) == {"totals-differ"}
+
+
+# --- signatures -------------------------------------------------------------------------------------------------------
+
+
+@needs_openssh
+def test_a_signed_folder(city: Path, tmp_path: Path) -> None:
+    key = make_key(tmp_path)
+    signers = tmp_path / "signers"
+    signers.write_text("agency " + key.with_suffix(".pub").read_text())
+    release = tapveil.release(
+        Plan.read(city / "plan.toml"), tmp_path / "published", in_ledger=False, key=signature.read_key(key)
+    )
+    checked = verify_folder(release.path, signers=signers)
+    assert not checked.findings
+    assert "signed by agency" in checked.notes
+    assert any("SHA256:" in note for note in verify_folder(release.path).notes)
+    signers.write_text("agency " + make_key(tmp_path, "other").with_suffix(".pub").read_text())
+    assert codes(verify_folder(release.path, signers=signers)) == {"signature-invalid"}
+    change_table(release.path, "on_time", set_count("4000"))
+    assert codes(verify_folder(release.path)) == {"signature-invalid"}
+    (release.path / "SHA256SUMS.sig").unlink()
+    assert codes(verify_folder(release.path, signers=signers)) == {"signature-missing"}
+
+
+@needs_openssh
+def test_signing_on_the_command_line(city: Path, tmp_path: Path) -> None:
+    key = make_key(tmp_path)
+    (tmp_path / "signers").write_text("agency " + key.with_suffix(".pub").read_text())
+    done = run("release", city / "plan.toml", "--no-ledger", "--sign", key, "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert run("verify", "out", "--signers", "signers", cwd=tmp_path).returncode == 0
+    assert b"BEGIN OPENSSH" not in b"".join(
+        path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()
+    )
+    assert run("release", city / "plan.toml", "--no-ledger", "--sign", "no", "-o", "o", cwd=tmp_path).returncode == 2
+
+
+# --- hostile folders --------------------------------------------------------------------------------------------------
+
+
+def sparse(folder: Path) -> None:
+    with (folder / "data" / "on_time.csv").open("r+b") as file:
+        file.truncate(10 * 2**30)
+
+
+def bomb(folder: Path) -> None:
+    """A Parquet file of a few kB that unpacks to gigabytes."""
+    cells = pa.table({"mode": ["x" * 700_000_000], "date": ["2025-03-03"], "tap_on_time": ["08:00"], "count": [99]})
+    pq.write_table(cells, folder / "data" / "on_time.parquet", compression="gzip", use_dictionary=False)
+
+
+def billion_rows(folder: Path) -> None:
+    """Runs of one value take no room: a billion rows in a small file."""
+    path = folder / "data" / "on_time.parquet"
+    schema = pq.read_schema(path)
+    some = 2_000_000
+    columns = [pa.array(["bus"] * some), pa.array([20150] * some, pa.date32()), pa.array(["08:00"] * some)]
+    batch = pa.table([*columns, pa.array([99] * some)], schema=schema)
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for _ in range(40):
+            writer.write_table(batch)
+
+
+HOSTILE: dict[str, tuple[Callable[[Path], object], set[str]]] = {
+    "sparse": (sparse, {"too-large"}),
+    "bomb": (lambda f: (bomb(f), refresh(f)), {"too-large"}),
+    "a billion rows": (lambda f: (billion_rows(f), refresh(f)), {"parquet-differs"}),
+    "link out": (
+        lambda f: ((f / "data" / "on_time.csv").unlink(), (f / "data" / "on_time.csv").symlink_to("/etc/passwd")),
+        {"link", "file-missing"},
+    ),
+    "folder that is a link": (lambda f: (f / "more").symlink_to("/etc"), {"link"}),
+    "fifo": (lambda f: os.mkfifo(f / "pipe"), {"not-a-file"}),
+    "traversal in checksums": (
+        lambda f: (f / "SHA256SUMS").write_text("0" * 64 + "  ../../etc/passwd\n"),
+        {"checksums-damaged"},
+    ),
+    "invalid UTF-8 in checksums": (lambda f: (f / "SHA256SUMS").write_bytes(b"\xff" * 100), {"not-utf8"}),
+    "invalid UTF-8 in the manifest": (lambda f: (f / "privacy.json").write_bytes(b'{"a": "\xff"}'), {"not-utf8"}),
+    "invalid UTF-8 in a table": (
+        lambda f: (
+            (f / "data" / "on_time.csv").write_bytes(
+                (f / "data" / "on_time.csv").read_bytes().replace(b"bus", b"b\xffs", 1)
+            ),
+            refresh(f),
+        ),
+        {"not-utf8"},
+    ),
+    "deep JSON": (lambda f: (f / "privacy.json").write_text("[" * 200_000), {"not-json"}),
+    "a key twice": (lambda f: (f / "privacy.json").write_text('{"a": 1, "a": 2}'), {"not-json"}),
+    "a number without end": (lambda f: (f / "privacy.json").write_text('{"a": ' + "9" * 10_000 + "}"), {"not-json"}),
+    "a long manifest": (lambda f: (f / "privacy.json").write_text('"' + "x" * 5_000_000 + '"'), {"too-large"}),
+    "a scale of a million digits": (
+        lambda f: change_manifest(f, lambda m: m["tables"][0].update(scale_exact="1" * 4000 + "/3")),
+        {"mechanism-impossible"},
+    ),
+    "an exponent": (
+        lambda f: change_manifest(f, lambda m: m["tables"][0].update(scale_exact="1e999999999")),
+        {"manifest-shape"},
+    ),
+    "noise as wide as a city": (
+        lambda f: change_manifest(f, lambda m: m["tables"][0].update(scale_exact="19999")),
+        {"mechanism-impossible"},
+    ),
+    "many tables": (
+        lambda f: change_manifest(
+            f, lambda m: m.update(tables=[{**m["tables"][0], "name": f"t{n}"} for n in range(999)])
+        ),
+        {"manifest-shape"},
+    ),
+    "a table named out of the folder": (
+        lambda f: change_manifest(f, lambda m: m["tables"][0].update(name="../../etc/passwd")),
+        {"manifest-shape"},
+    ),
+    "one long line": (
+        lambda f: ((f / "data" / "on_time.csv").write_text("mode," * 10_000_000), refresh(f)),
+        {"not-csv"},
+    ),
+    "many files": (
+        lambda f: [(f / f"file-{n}").write_text("") for n in range(reading.MOST_FILES + 1)],
+        {"too-many-files"},
+    ),
+    "deep folders": (lambda f: (f / "a/b/c/d/e").mkdir(parents=True), {"too-deep"}),
+    "not a Parquet file": (
+        lambda f: ((f / "data" / "on_time.parquet").write_bytes(b"PAR1" * 100), refresh(f)),
+        {"not-parquet"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_folder_is_safe_to_open(name: str, folder: Path) -> None:
+    """In a process of its own, with a bound on its memory: a clear finding, soon, and no traceback."""
+    damage, expected = HOSTILE[name]
+    damage(folder)
+
+    def bounded() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (6 * 2**30, 6 * 2**30))
+
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "tapveil", "verify", str(folder), "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+        preexec_fn=bounded,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    found = {each["code"] for each in json.loads(done.stdout)["findings"]}
+    assert expected & found, found
+    assert time.perf_counter() - start < 90
+    assert "root:" not in done.stdout
+
+
+NAMES = {
+    "script": "<script>alert(1)</script>",
+    "formula": '=HYPERLINK("http://x","y")',
+    "plus": "+1+1",
+    "traversal": "../../x",
+    "long": "x" * 5000,
+    "right to left": "‮מחר‬ שלום",
+    "quotes": 'O\'Brien "The" Stop, No. 3; DROP TABLE x',
+    "line end": "Two\nLines",
+    "Chinese": "北京南站",
+    "markup": "[bold]Central[/bold] $(rm -rf) `x` %s {0}",
+}
+
+
+def test_strange_names_are_data_and_harmless(tmp_path: Path) -> None:
+    """They come out as they went in, in CSV and Parquet, and nowhere else: no file name, no message."""
+    rows = [name for name in NAMES.values() for _ in range(300)]
+    pq.write_table(
+        pa.table(
+            {
+                "mode": ["bus"] * len(rows),
+                "trip_date": ["2016-08-08"] * len(rows),
+                "tap_on_time": ["08:00"] * len(rows),
+                "tap_off_time": ["08:30"] * len(rows),
+                "tap_on_location": rows,
+                "tap_off_location": rows,
+            }
+        ),
+        tmp_path / "trips.parquet",
+    )
+    plan = opal_plan(tmp_path, "trips.parquet", **{"[coarsen.location.bus]": "[coarsen.location.tram]"})
+    release = tapveil.release(plan, tmp_path / "published", in_ledger=False)
+    assert not verify_folder(release.path).findings
+    with (release.path / "data" / "on_location.csv").open(encoding="utf-8", newline="") as file:
+        assert {row["tap_on_location"] for row in csv.DictReader(file)} == set(NAMES.values())
+    assert set(release.sheet("on_location").column("tap_on_location").to_pylist()) == set(NAMES.values())
+    done = run("verify", release.path, cwd=tmp_path)
+    for name in NAMES.values():
+        assert name not in done.stdout + done.stderr
+        for path in release.path.rglob("*"):
+            assert name not in path.name
+
+
+# --- the leak guard ---------------------------------------------------------------------------------------------------
+
+
+CARDS = {"numbers": "30852200{n:08}", "hashes": "{n:064x}", "short": "{n}"}
+
+
+@pytest.mark.parametrize("kind", CARDS)
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
+def test_a_column_mixed_up_with_the_cards_stops_the_release(kind: str, file_format: str, tmp_path: Path) -> None:
+    cards = [CARDS[kind].format(n=n % 40) for n in range(8000)]
+    columns = ["card_id", "trip_date", "mode", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location"]
+    rows = [(card, "2016-08-08", "train", "08:00", card, "08:30", "Central") for card in cards]
+    if file_format == "csv":
+        write_csv(tmp_path / "trips.csv", rows, columns)
+    else:
+        pq.write_table(pa.table(dict(zip(columns, zip(*rows, strict=True), strict=True))), tmp_path / "trips.parquet")
+    plan = opal_plan(tmp_path, f"trips.{file_format}", **{"# card =": "card ="})
+    with pytest.raises(TripDataError, match=r"data/on_location.parquet, column `tap_on_location`") as caught:
+        tapveil.release(plan, tmp_path / "published", in_ledger=False)
+    assert not (tmp_path / "published").exists()
+    assert not any(card in str(caught.value) for card in set(cards) if len(card) > 3)
+
+
+def test_stops_that_happen_to_be_cards_do_not_stop_it(tmp_path: Path) -> None:
+    """Small numbers of cards and stops coincide by chance."""
+    rows = [(str(n), "2016-08-08", "train", "08:00", ["17", "Central", "Quay"][n % 3], "", "") for n in range(3000)]
+    write_csv(tmp_path / "trips.csv", rows)
+    plan = opal_plan(tmp_path, **{"# card =": "card ="})
+    assert tapveil.release(plan, tmp_path / "published", in_ledger=False).path.exists()
+
+
+def test_a_card_within_a_name_is_found(tmp_path: Path) -> None:
+    card = "3085220000001234"
+    rows = [(card, "2016-08-08", "train", "08:00", f"Card {card} kiosk", "", "")] * 500
+    write_csv(tmp_path / "trips.csv", rows)
+    with pytest.raises(TripDataError, match="holds what are ids of cards"):
+        tapveil.release(opal_plan(tmp_path, **{"# card =": "card ="}), tmp_path / "published", in_ledger=False)
+
+
+# --- one file of someone else's -----------------------------------------------------------------------------------------
+
+
+def test_the_real_opal_file(shared_data: Path) -> None:
+    path = shared_data / "opal" / "loc_20160808-14.csv"
+    good = run("verify", path, "--epsilon", "1", "--delta", "1/8000000", cwd=shared_data)
+    assert good.returncode == 0, good.stdout
+    assert "8,605 cells" in good.stdout
+    bad = run("verify", path, "--epsilon", "0.5", "--delta", "1/8000000", "--json", cwd=shared_data)
+    assert bad.returncode == 1
+    assert [each["code"] for each in json.loads(bad.stdout)["findings"]] == ["count-below-smallest"]
+
+
+MESSY = """mode,date,tap,time,count
+bus,20160808,on,02:30,40
+bus,20160808,on,2:30,41
+bus,20160808,02:45,50
+bus,20160808,on,,50
+bus,20160808,on,03:00,50
+bus,20160808,on,03:00,51
+bus,20160808,on,25:00,51
+bus,20160808,sideways,04:00,51
+bus,20160808,off,-1,99
+<Error><Code>AccessDenied</Code>
+</Error>
+"""
+
+
+def test_messy_lines_are_named(tmp_path: Path) -> None:
+    (tmp_path / "time.csv").write_text(MESSY)
+    found = {each.code: each.place for each in verify_file(tmp_path / "time.csv", "1", "1/8000000").findings}
+    assert found == {
+        "time-spelling": "time.csv, line 3",
+        "duplicate-key": "time.csv, line 3, 7",
+        "field-missing": "time.csv, line 4, 5",
+        "value-impossible": "time.csv, line 8, 9",
+        "stray-line": "time.csv, line 11, 12",
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "not-opal-shape"),
+        (b"a,b\n1,2\n", "not-opal-shape"),
+        (b"mode,date,tap,loc,count\n", "no-rows"),
+        (b"mode,date,tap,loc,count\nbus,20160808,on,\xff,40\n", "not-utf8"),
+        (b"mode,date,tap,loc,count\n" + b"x" * 100_000, "stray-line"),
+    ],
+)
+def test_files_that_are_none(content: bytes, code: str, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes(content)
+    assert code in codes(verify_file(tmp_path / "x.csv", "1", "1/8000000"))
+
+
+def test_a_gzip_bomb_is_not_unpacked(tmp_path: Path) -> None:
+    header = b"mode,date,tap,loc,count\n"
+    with gzip.open(tmp_path / "x.csv.gz", "wb") as file:
+        file.write(header + b"bus,20160808,on,2000,40\n" * 20_000_000)
+    start = time.perf_counter()
+    assert codes(verify_file(tmp_path / "x.csv.gz", "1", "1/8000000")) == {"too-large"}
+    assert time.perf_counter() - start < 30
+
+
+def test_the_bound_on_totals_is_one() -> None:
+    """κ is greatest at the threshold: what a count of zero noise needs is the worst, and more room is never less."""
+    from tapveil.privacy.mechanisms import stated
+
+    for name, scale, threshold in (("sbh", 2, 34), ("laplace", 3, 40), ("gaussian", 3, 18)):
+        least = totals._Least(stated(name, tapveil.plan.Fraction(scale), tapveil.plan.Fraction(threshold)), 1e-9)
+        assert least.trips(1000) < 1000
+        assert least.trips(2000) - least.trips(1000) < 1000
+
+
+def test_nothing_is_read_outside_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" and watching else None)
+    watching = True
+    verify_folder(folder)
+    watching = False
+    known = (str(folder), "/proc", "/sys", sys.prefix, sys.base_prefix, str(Path(tapveil.__file__).parent))
+    assert [name for name in opened if name.startswith(str(folder))]
+    assert not [name for name in opened if not name.isdigit() and not name.startswith(known)]

@@ -1,0 +1,177 @@
+"""What several releases cost together: days and modes apart, in common, and in units of another size."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tapveil.errors import BudgetError
+from tapveil.ledger.account import Account, accounts, refuse_overdraft
+from tapveil.ledger.entry import Budget, Spend, SpentTable, Start
+from tapveil.plan import Unit
+from tapveil.privacy import accountant
+from tapveil.privacy.accountant import Exposure, Neighbours
+from tapveil.privacy.mechanisms import stated
+from tests.conftest import TODAY
+
+DELTA = Fraction(1, 10**6)
+MONDAY = date(2016, 8, 8)
+
+
+def day(number: int) -> date:
+    return MONDAY + timedelta(days=number)
+
+
+def spend(
+    days: tuple[int, int] | None = None,
+    modes: tuple[str, ...] | None = None,
+    scale: int = 2,
+    unit: Unit = "trip",
+    cells: int = 1,
+    number: int = 0,
+) -> Spend:
+    table = SpentTable(name="t", mechanism="laplace", scale=Fraction(scale), threshold=Fraction(20 * scale))
+    return Spend(
+        on=TODAY,
+        id=f"{number:032x}",
+        data_set="trips",
+        release="r",
+        plan_sha256="0" * 64,
+        unit=unit,
+        neighbours="replace",
+        cells=cells,
+        tables=(table,),
+        first_day=day(days[0]) if days else None,
+        last_day=day(days[1]) if days else None,
+        modes=modes,
+    )
+
+
+def budget(unit: Unit = "trip", neighbours: Neighbours = "replace", epsilon: int = 8) -> Budget:
+    return Budget(on=TODAY, data_set="trips", unit=unit, neighbours=neighbours, epsilon=Fraction(epsilon), delta=DELTA)
+
+
+def spent(*spends: Spend, unit: Unit = "trip", neighbours: Neighbours = "replace") -> float:
+    epsilon = Account(budget(unit, neighbours), spends).epsilon
+    assert epsilon is not None
+    return float(epsilon)
+
+
+def alone(*scales: int, cells: int = 1, neighbours: Neighbours = "replace") -> float:
+    """One release with these tables, by the accountant."""
+    tables = [stated("laplace", Fraction(scale), Fraction(20 * scale)).cells for scale in scales]
+    return accountant.epsilon(tables, float(DELTA), Exposure(neighbours, cells), precision=1e-6)
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_other_days_cost_the_larger_for_trips_and_the_composition_for_cards(neighbours: Neighbours) -> None:
+    weeks = spend((0, 6), scale=2), spend((7, 13), scale=4)
+    assert spent(*weeks, neighbours=neighbours) == pytest.approx(alone(2, neighbours=neighbours), rel=1e-4)
+    cards = tuple(each.model_copy(update={"unit": "card", "cells": 3}) for each in weeks)
+    together = alone(2, 4, cells=3, neighbours=neighbours)
+    assert spent(*cards, unit="card", neighbours=neighbours) == pytest.approx(together, rel=1e-4)
+    assert together > alone(2, cells=3, neighbours=neighbours) + 0.1
+
+
+def test_releases_that_have_a_day_in_common_compose() -> None:
+    both = spent(spend((0, 7)), spend((7, 13)))
+    assert both == pytest.approx(alone(2, 2), rel=1e-4)
+    assert spent(spend((0, 6)), spend(None)) == pytest.approx(both, rel=1e-4), "no limit is all days"
+
+
+def test_other_modes_of_the_same_day_add_up_for_card_days_only() -> None:
+    modes = spend((0, 6), ("bus",)), spend((0, 6), ("ferry", "train"))
+    assert spent(*modes) == pytest.approx(alone(2), rel=1e-4)
+    assert spent(*modes, spend((3, 3), ("bus", "tram"))) == pytest.approx(alone(2, 2), rel=1e-4)
+    days = tuple(each.model_copy(update={"unit": "card-day"}) for each in modes)
+    assert spent(*days, unit="card-day") == pytest.approx(alone(2, 2), rel=1e-4)
+
+
+def test_a_trip_may_be_exchanged_for_one_of_another_day() -> None:
+    """It leaves a cell here and enters one there: at unequal weeks that is neither week's own cost."""
+    weeks = Account(budget(), (spend((0, 6), scale=2), spend((7, 13), scale=5)))
+    changes = {(tuple(c.left.items()), tuple(c.entered.items())) for c in weeks._changes}
+    assert len(changes) == 4
+    across = accountant.Change(*({stated("laplace", Fraction(s), Fraction(20 * s)).cells: 1} for s in (2, 5)))
+    between = accountant.least_epsilon([across], float(DELTA), 1e-6)
+    assert alone(5) < between < alone(2)
+
+
+def test_what_protects_cards_protects_trips_and_not_the_other_way() -> None:
+    cards = spend((0, 6), unit="card", cells=3)
+    # the trips of a card that are kept may be exchanged: that is a replacement, whatever the budget is about
+    assert spent(cards, neighbours="add-remove") == pytest.approx(alone(2, cells=3), rel=1e-4)
+    assert spent(cards, spend((7, 9))) == pytest.approx(
+        accountant.least_epsilon(
+            [accountant.Change({one: 3}, {one: 4}) for one in [stated("laplace", Fraction(2), Fraction(40)).cells]],
+            float(DELTA),
+            1e-6,
+        ),
+        rel=1e-4,
+    )
+    for unit in ("card-day", "card"):
+        with pytest.raises(BudgetError, match="protects only a trip"):
+            Account(budget(unit, epsilon=1000), (spend(),)).refuse_overdraft()
+
+
+def test_every_budget_of_the_data_set_must_hold() -> None:
+    start = Start(on=TODAY, ledger="0" * 32)
+    with pytest.raises(BudgetError, match="no budget for unit trip"):
+        refuse_overdraft([start], spend())
+    with pytest.raises(BudgetError, match="no budget for unit card"):
+        refuse_overdraft([start, budget("trip")], spend(unit="card"))
+    entries = [start, budget("trip", epsilon=100), budget("card", epsilon=1)]
+    with pytest.raises(BudgetError, match="unit card"):
+        refuse_overdraft(entries, spend(unit="card", cells=5))
+    other = budget("card", epsilon=1).model_copy(update={"data_set": "others"})
+    refuse_overdraft([start, budget("trip", epsilon=100), other], spend())
+
+
+def test_a_later_budget_takes_the_place_of_an_earlier() -> None:
+    [account] = accounts([budget(epsilon=1), budget(epsilon=3), spend()])
+    assert account.budget.epsilon == 3
+
+
+COVERAGE = st.tuples(
+    st.none() | st.tuples(st.integers(0, 4), st.integers(0, 4)).map(lambda pair: (min(pair), max(pair))),
+    st.none() | st.sets(st.sampled_from(["bus", "ferry", "train"]), min_size=1).map(lambda names: tuple(sorted(names))),
+    st.sampled_from([2, 3]),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(COVERAGE, min_size=1, max_size=4), st.sampled_from(["replace", "add-remove"]))
+def test_places_are_found_as_by_looking_at_every_day_and_mode(
+    covered: list[tuple[tuple[int, int] | None, tuple[str, ...] | None, int]], neighbours: Neighbours
+) -> None:
+    spends = tuple(spend(days, modes, scale, number=n) for n, (days, modes, scale) in enumerate(covered))
+
+    def noise(number: int, mode: str) -> tuple[int, ...]:
+        return tuple(
+            scale
+            for days, modes, scale in covered
+            if (days is None or days[0] <= number <= days[1]) and (modes is None or mode in modes)
+        )
+
+    places = {tuple(sorted(noise(*place))) for place in product(range(-1, 6), ["bus", "ferry", "train", "tram"])}
+    table = {scale: stated("laplace", Fraction(scale), Fraction(20 * scale)).cells for scale in (2, 3)}
+
+    def side(scales: tuple[int, ...]) -> dict[accountant.ChangedCells, int]:
+        return {table[scale]: scales.count(scale) for scale in set(scales)}
+
+    if neighbours == "replace":
+        changes = [accountant.Change(side(one), side(two)) for one in places for two in places]
+    else:
+        changes = [
+            change for p in places for change in (accountant.Change(side(p), {}), accountant.Change({}, side(p)))
+        ]
+    expected = accountant.least_epsilon([c for c in changes if c.left or c.entered], float(DELTA), 1e-6)
+    assert spent(*spends, neighbours=neighbours) == pytest.approx(expected, rel=1e-4)
+    account = Account(budget("trip", neighbours), spends)
+    worst = max(place.epsilon or 0 for place in account.places)
+    assert worst <= (account.epsilon or 0) * Fraction(10001, 10000)
