@@ -641,7 +641,7 @@ def test_a_card_within_a_name_is_found(tmp_path: Path) -> None:
         tapveil.release(opal_plan(tmp_path, **{"# card =": "card ="}), tmp_path / "published", in_ledger=False)
 
 
-# --- one file of someone else's -----------------------------------------------------------------------------------------
+# --- one file of someone else's ------------------------------------------------------------------------------
 
 
 def test_the_real_opal_file(shared_data: Path) -> None:
