@@ -11,7 +11,10 @@ from types import FrameType
 INTERRUPTED = 130
 UNEXPECTED = 4
 
-_INTERRUPTED_WORDS = "interrupted (a published folder is either whole or not there)"
+_INTERRUPTED_WORDS = (
+    "interrupted (a published folder is either whole or not there; a release that was cut short, and may be paid for, "
+    "is finished by the same command with --resume)"
+)
 
 _signalled = False
 _loading = False

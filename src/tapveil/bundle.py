@@ -65,8 +65,9 @@ def bundles_in(folder: Path) -> Iterator[Bundle]:
     """The published folders that lie in a folder; what only looks like one is passed over."""
     for path in sorted(folder.iterdir()):
         manifest = path / "privacy.json"
-        if not path.name.startswith(".") and manifest.is_file() and manifest.stat().st_size <= LARGEST_MANIFEST:
-            yield Bundle(path)
+        with suppress(OSError):  # a folder of someone else's
+            if not path.name.startswith(".") and manifest.is_file() and manifest.stat().st_size <= LARGEST_MANIFEST:
+                yield Bundle(path)
 
 
 def check_destination(path: Path) -> None:
@@ -87,11 +88,13 @@ def write(
     manifest: dict[str, Any],
     *,
     guard: Callable[[Path], None],
+    bind: Callable[[bytes], None],
     key: SigningKey | None = None,
 ) -> Bundle:
     """Put the folder together in a workspace on the same disk, make it durable, then let it appear by one rename.
 
-    `guard` looks at it before it is sealed by its checksums, and raises if anything in it must not leave.
+    `guard` looks at it before it is sealed by its checksums, and raises if anything in it must not leave; `bind` gets
+    the checksums before it appears, and raises if it must not.
     """
     created = date.fromisoformat(manifest["created"])
     laid_out = sheets(plan, tables)
@@ -112,6 +115,7 @@ def write(
         _hide_the_hour(workspace, created)
         disk.sync_all([*_files(workspace), *(each for each in workspace.rglob("*") if each.is_dir()), workspace])
         check_destination(path)
+        bind((workspace / CHECKSUMS).read_bytes())
         workspace.rename(path)
     # The folder is there: from here on nothing may look like a failure, or it would be released again.
     with suppress(OSError):

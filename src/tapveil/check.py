@@ -243,7 +243,8 @@ def in_words(plan: Plan) -> Iterator[str]:
     for mode, lookup in plan.coarsen.location.items():
         whose = "Every stop" if mode == EVERY_MODE else f"A stop of mode {mode}"
         yield f"{whose} is published as its {lookup.to}, from {lookup.lookup}."
-    yield f"Only these columns are read: {', '.join(dict.fromkeys(plan.file_columns.values()))}."
+    columns = ", ".join(dict.fromkeys(plan.named_columns.values()))
+    yield f"Only these columns are read: {columns}."
     if plan.privacy.by_card:
         yield from _bounds_in_words(plan)
     summed = "the total given, accounted for exactly" if plan.total_is_given else "the sum over the tables"

@@ -28,15 +28,16 @@ from tapveil import demo as demo_city
 from tapveil import plan as planning
 from tapveil import screen, signature, statement
 from tapveil._version import __version__
+from tapveil.bundle import Bundle
 from tapveil.counting.duckdb import DEFAULT_MEMORY
-from tapveil.errors import PlanError
+from tapveil.errors import LedgerError, PlanError
 from tapveil.ledger.account import report as ledger_report
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.book import start as start_ledger
 from tapveil.ledger.entry import Budget
 from tapveil.plan import Plan
 from tapveil.progress import for_console
-from tapveil.publication import heads_of
+from tapveil.publication import folder_of
 from tapveil.publication import release as release_folder
 from tapveil.verify.file import verify_file
 from tapveil.verify.finding import Finding
@@ -186,7 +187,9 @@ def release(
     )
     with _already_published(published.path):
         screen.show_release(out, plan, published)
-        if not no_ledger:
+        if no_ledger:
+            out.print("It is written down in no ledger: nothing will count it when these trips are published again.")
+        else:
             screen.show_what_is_left(out, plan)
         out.print(f"Rows that cannot be read were left out; only you can see how many: tapveil check {plan_file}")
 
@@ -272,9 +275,15 @@ def ledger_verify(
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
 ) -> None:
     """Is the ledger whole: no entry changed, none removed, none that a published folder names missing."""
-    with open_ledger(ledger_file) as book:
-        findings = list(book.findings([head for folder in folders or () for head in heads_of(folder)]))
-    _report(findings, f"{ledger_file} is whole", as_json)
+    try:
+        with open_ledger(ledger_file) as book:
+            findings = list(book.findings([folder_of(Bundle(folder)) for folder in folders or ()]))
+    except LedgerError as error:
+        if not ledger_file.exists():
+            raise
+        findings = [Finding("file-damaged", ledger_file.name, str(error))]
+    known = f", and knows {len(folders)} published folders" if folders else ""
+    _report(findings, f"{ledger_file} is whole{known}", as_json)
 
 
 def _budget(plan: Plan, epsilon: str, delta: str) -> Budget:
@@ -297,7 +306,7 @@ def _budget(plan: Plan, epsilon: str, delta: str) -> Budget:
 def _declare(plan: Plan, budget: Budget) -> None:
     with open_ledger(plan.ledger_path) as book:
         book.declare(budget)
-    err.print(f"Wrote {plan.ledger_path}: {screen.budget_in_words(budget)}. Keep it, and its backups, for ever.")
+    err.print(f"In {plan.ledger_path}: {screen.budget_in_words(budget)}. Keep the ledger, and its backups, for ever.")
 
 
 @app.command()
@@ -323,6 +332,8 @@ def verify(
         checked = verify_folder(path, signers=signers, progress=progress)
         _report(checked.findings, f"{path} keeps its word: {checked.summary}", as_json, checked.notes)
         return
+    if not path.exists():
+        raise PlanError(f"there is no {path}")
     if signers or not epsilon or not delta:
         raise PlanError(f"{path} is not a folder; for one CSV file give --epsilon and --delta, and no --signers")
     single = verify_file(path, epsilon, delta, progress=progress)
@@ -332,7 +343,8 @@ def verify(
 def _report(findings: Sequence[Finding], all_well: str, as_json: bool, notes: Sequence[str] = ()) -> None:
     """All findings, or that there are none; exit 1 if there are."""
     if as_json:
-        typer.echo(json.dumps({"findings": [asdict(each) for each in findings], "notes": list(notes)}, indent=2))
+        result = {"findings": [asdict(each) for each in findings], "notes": list(notes)}
+        typer.echo(json.dumps(result | ({} if findings else {"summary": all_well}), indent=2, ensure_ascii=False))
     else:
         screen.show_findings(out, findings, all_well, notes)
     if findings:

@@ -18,14 +18,16 @@ import pyarrow.parquet as pq
 
 from tapveil.errors import TripDataError
 from tapveil.layout import OPAL_COLUMNS
-from tapveil.plan import CARD, COUNT, Plan
+from tapveil.plan import COUNT, Plan
+from tapveil.verify.identifiers import ColumnLook
 
 CardsAmong = Callable[[list[str]], set[str]]
 """Which of some texts are the ids of cards."""
 
 SHORT = 6
 """Shorter numbers, and words, may be card ids by chance: they count only where most of a column are."""
-_TOKEN = re.compile(r"\w+")
+_TOKENS = (re.compile(r"[^\W_]+"), re.compile(r"\w+"), re.compile(r"\w+(?:[-./:]\w+)+"), re.compile(r"\S+"))
+"""What may be an id within a longer name: letters and digits, perhaps with marks between them."""
 _DIGIT = re.compile(r"\d")
 
 Place = tuple[str, str]
@@ -33,23 +35,31 @@ Place = tuple[str, str]
 
 
 def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
-    """TripDataError if a file holds a column that is not the plan's, or the id of a card; it never says which one."""
+    """TripDataError if a table holds a column that is not the plan's, or what tells people apart; never which value."""
     for file, column in _columns(folder):
         if column not in _published_columns(plan):
             raise TripDataError(f"{file} has the column `{column}`, which the plan does not publish. {_STOPPED}")
     texts = dict(_texts(folder))
-    wanted = {text for found in texts.values() for value in found for text in _words(value)}
-    cards = cards_among(sorted(wanted))
+    cards = cards_among(sorted({text for found in texts.values() for value in found for text in _words(value)}))
     for (file, column), values in texts.items():
         if _holds_cards(values, cards):
+            found = "holds what are ids of cards in the trips"
+        else:
+            look = ColumnLook(column)
+            look.add(pa.chunked_array([pa.array(sorted(values), pa.string())]))
+            found = next((each.sentence for each in look.findings(file) if each.code in _ALIKE), "")
+        if found:
             raise TripDataError(
-                f"{file}, column `{column}`: holds what are ids of cards in the trips. If columns were mixed up, "
-                f"correct [source.columns]; if numbers of stops and cards merely look alike, rename the stops with a "
-                f"lookup, or leave `{CARD}` out where the plan does not need it. {_STOPPED}"
+                f"{file}, column `{column}`: {found}. If columns were mixed up, correct [source.columns]; if stops "
+                f"merely have such numbers, give them other names with a lookup. {_STOPPED}"
             )
 
 
-_STOPPED = "Nothing was published; what was spent stays spent"
+_ALIKE = ("identifier-hash", "identifier-card", "identifier-email")
+_STOPPED = (
+    "Nothing was published, what was spent stays spent, and --resume would end here again: remove the unfinished "
+    "release"
+)
 
 
 def _published_columns(plan: Plan) -> set[str]:
@@ -69,24 +79,26 @@ def _columns(folder: Path) -> Iterator[Place]:
 
 
 def _texts(folder: Path) -> Iterator[tuple[Place, set[str]]]:
-    """The distinct texts of each column, and of the files that are read as text."""
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if path.suffix == ".parquet":
-            found: dict[str, set[str]] = defaultdict(set)
-            for batch in pq.ParquetFile(path).iter_batches():
-                for column, values in zip(batch.schema.names, batch.columns, strict=True):
-                    if pa.types.is_string(values.type):
-                        found[column].update(pc.unique(values).to_pylist())
-            yield from (((name, column), values) for column, values in found.items())
-        elif path.suffix in (".json", ".md"):
-            yield (name, "text"), set(path.read_text(encoding="utf-8").split())
+    """The distinct texts of each column that is copied from the trips: not of days and times, which are understood.
+
+    What else is in a folder follows from the plan.
+    """
+    for path in sorted(folder.rglob("*.parquet")):
+        found: dict[str, set[str]] = defaultdict(set)
+        for batch in pq.ParquetFile(path).iter_batches():
+            for column, values in zip(batch.schema.names, batch.columns, strict=True):
+                if pa.types.is_string(values.type) and column not in _UNDERSTOOD:
+                    found[column].update(pc.unique(values).to_pylist())
+        yield from (((path.relative_to(folder).as_posix(), column), values) for column, values in found.items())
+
+
+_UNDERSTOOD = {"date", "time", "tap_on_time", "tap_off_time", "tap"}
 
 
 def _words(value: str) -> Iterator[str]:
     """A text, and the words in it that could be ids by themselves."""
     yield value.strip()
-    yield from (word for word in _TOKEN.findall(value) if _is_telling(word))
+    yield from (word for pattern in _TOKENS for word in pattern.findall(value) if _is_telling(word))
 
 
 def _is_telling(word: str) -> bool:
@@ -96,4 +108,4 @@ def _is_telling(word: str) -> bool:
 def _holds_cards(values: set[str], cards: set[str]) -> bool:
     if any(_is_telling(word) and word in cards for value in values for word in _words(value)):
         return True
-    return 2 * sum(value.strip() in cards for value in values) > len(values) > 1
+    return 2 * sum(value.strip() in cards for value in values) > len(values)

@@ -47,6 +47,7 @@ COUNT = "count"
 CARD = "card"
 EVERY_MODE = "*"
 MINUTES_PER_DAY = 1440
+EARLIEST_YEAR, LATEST_YEAR = 1900, 2200
 
 
 def read_exact(value: object) -> Fraction:
@@ -153,6 +154,11 @@ class Source(_Frozen):
         if not 0 <= value <= 1:
             raise ValueError('must be a share between 0 and 1, such as 0.01 or "1 %"')
         return value
+
+    @property
+    def card(self) -> str | None:
+        """Their column of cards, if the plan names one."""
+        return self.columns[CARD].column if CARD in self.columns else None
 
     def kind(self, name: str) -> Kind:
         """What sort of values a column holds."""
@@ -373,6 +379,11 @@ class Plan(_Frozen):
         return {ours: theirs for ours, theirs in origins.items() if theirs is not None}
 
     @property
+    def named_columns(self) -> dict[str, str]:
+        """The columns that the files must have: those that are read, and the card, which the leak guard looks for."""
+        return {**self.file_columns, **({CARD: self.source.card} if self.source.card else {})}
+
+    @property
     def ledger_path(self) -> Path:
         """The file of the ledger."""
         return self.base / self.ledger.path
@@ -404,6 +415,8 @@ def _misfits(plan: Plan) -> Iterator[str]:
             yield f"{place}: `{COUNT}` is the name of the published counts: give your column another name of ours"
         elif plan.source.kind(column) == "card":
             yield f"{place}: `{column}` tells people apart and can never be published"
+        elif (theirs := plan.source.columns[column].column) and theirs == plan.source.card:
+            yield f"{place}: `{column}` is the column of the cards, `{theirs}`: it can never be published"
     for table in plan.table:
         yield from _table_misfits(plan, table)
     known = all(column in plan.source.columns for column in plan.used_columns)
@@ -442,12 +455,16 @@ def _coverage_misfits(plan: Plan) -> Iterator[str]:
         given, other = ("first_day", "last_day") if source.last_day is None else ("last_day", "first_day")
         yield f"[source] {given}: needs {other} as well"
     elif source.first_day and source.last_day:
+        if source.first_day.year < EARLIEST_YEAR or source.last_day.year > LATEST_YEAR:
+            yield f"[source] first_day: days must be between {EARLIEST_YEAR} and {LATEST_YEAR}"
         if source.first_day > source.last_day:
             yield "[source] last_day: must not be before first_day"
         if "date" not in source.columns or source.kind("date") != "date" or source.dates == "labels":
             yield '[source] first_day: needs a column `date` under [source.columns], and dates = "calendar"'
-    if source.modes and "mode" not in source.columns:
-        yield "[source] modes: needs a column `mode` under [source.columns]"
+        elif source.columns["date"].column is None:
+            yield "[source] first_day: needs a `date` that comes from the files, not one value for every row"
+    if source.modes and ("mode" not in source.columns or source.columns["mode"].column is None):
+        yield "[source] modes: needs a column `mode` that comes from the files"
     yield from _repeated("mode in [source] modes", source.modes or ())
 
 

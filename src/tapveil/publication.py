@@ -20,9 +20,9 @@ from tapveil.counting.exact import Counted, Refusals
 from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.errors import BudgetError, LedgerError, PlanError, TripDataError
 from tapveil.guard import refuse_leaks
-from tapveil.ledger.book import Head, Ledger, open_ledger
-from tapveil.ledger.entry import Spend, spend_of
-from tapveil.plan import CARD, Plan
+from tapveil.ledger.book import Folder, Head, Ledger, open_ledger
+from tapveil.ledger.entry import Published, Spend, spend_of
+from tapveil.plan import Plan
 from tapveil.progress import Reporter, Silent
 from tapveil.signature import SigningKey
 from tapveil.trips import READABLE
@@ -49,6 +49,8 @@ def release(
     today = datetime.now(UTC).date().isoformat()
     with open_ledger(plan.ledger_path) if in_ledger else nullcontext() as ledger:
         job = _Job(plan, Path(out), ledger, key, memory, scratch, progress or Silent())
+        if not resume:
+            bundle.check_destination(job.out)
         if ledger:
             refuse_rolled_back(ledger, job.out.resolve().parent)
         return job.resume() if resume else job.run(today)
@@ -68,10 +70,10 @@ class _Job:
 
     def run(self, today: str) -> Bundle:
         """Begin a release, and finish it."""
-        bundle.check_destination(self.out)
         unfinished.refuse_another(self.out)
         dictionaries, stated = read_dictionaries(self.plan), _stated(self.plan, today)
-        journal = Journal(secrets.token_hex(16), today, _digest(stated), trips.fingerprint(self.plan))
+        paid_from = self.ledger.id if self.ledger else None
+        journal = Journal(secrets.token_hex(16), today, _digest(stated), paid_from, trips.fingerprint(self.plan))
         if self.ledger:
             self.ledger.refuse_overdraft(_spend(self.plan, journal))
         counted = self._count()
@@ -86,6 +88,8 @@ class _Job:
                 return Bundle(self.out)
             dictionaries, stated = read_dictionaries(self.plan), _stated(self.plan, work.journal.created)
             _refuse_another_release(self.plan, stated, work.journal)
+            if work.journal.ledger != (self.ledger.id if self.ledger else None):
+                raise LedgerError("the unfinished release is to be paid from another ledger, or from none")
             counted = None if all(map(work.is_sealed, self.plan.table)) else self._count()
             return self._finish(work, stated, dictionaries, counted)
 
@@ -106,7 +110,10 @@ class _Job:
         with self.progress.stage("Writing the folder"):
             tables = [work.unseal(self.plan, table) for table in self.plan.table]
             guard = partial(refuse_leaks, plan=self.plan, cards_among=self._cards_among)
-            published = bundle.write(self.out, work.folder, self.plan, tables, manifest, guard=guard, key=self.key)
+            bind = partial(self._bind, work.journal)
+            published = bundle.write(
+                self.out, work.folder, self.plan, tables, manifest, guard=guard, key=self.key, bind=bind
+            )
         work.discard()
         return published
 
@@ -118,12 +125,18 @@ class _Job:
             work.discard()
             raise
 
+    def _bind(self, journal: Journal, checksums: bytes) -> None:
+        if self.ledger:
+            digest = hashlib.sha256(checksums).hexdigest()
+            self.ledger.bind(Published(on=_day(journal), id=journal.id, checksums_sha256=digest))
+
     def _cards_among(self, texts: list[str]) -> set[str]:
         """Which of some texts are cards; where the plan names no column of cards, none can be told."""
-        theirs = self.plan.source.columns[CARD].column if CARD in self.plan.source.columns else None
-        if theirs is None:
+        if self.plan.source.card is None:
             return set()
-        return engine.cards_among(texts, theirs, trips.find(self.plan), memory=self.memory, scratch=self.scratch)
+        return engine.cards_among(
+            texts, self.plan.source.card, trips.find(self.plan), memory=self.memory, scratch=self.scratch
+        )
 
 
 # --- which release it is --------------------------------------------------------------------------------------------
@@ -138,15 +151,22 @@ def _digest(data: dict[str, Any]) -> str:
 
 
 def _spend(plan: Plan, journal: Journal) -> Spend:
-    return spend_of(plan, journal.id, date.fromisoformat(journal.created))
+    return spend_of(plan, journal.id, _day(journal))
+
+
+def _day(journal: Journal) -> date:
+    return date.fromisoformat(journal.created)
 
 
 def _is_published(out: Path, journal: Journal) -> bool:
     """Whether all was done but the cleaning up; another folder in its place is refused."""
     if not (out.exists() or out.is_symlink()):
         return False
-    if (out / "privacy.json").is_file() and Bundle(out).privacy.get("release_id") == journal.id:
-        return True
+    try:
+        if Bundle(out).privacy["release_id"] == journal.id:
+            return True
+    except (OSError, ValueError, TypeError, KeyError):
+        pass  # it is something else
     bundle.check_destination(out)
     return False
 
@@ -160,24 +180,28 @@ def _refuse_another_release(plan: Plan, stated: dict[str, Any], journal: Journal
         )
     if trips.fingerprint(plan) != journal.trips_sha256:
         raise TripDataError(
-            "the trip files have changed since the unfinished release was begun: its tables would not fit together. "
-            "Put the files back as they were"
+            "the trip files are not those that the unfinished release was begun with, by their names, sizes or times "
+            "of change: its tables might not fit together. Put the same files back, with their times (`cp -p`)"
         )
 
 
 def refuse_rolled_back(ledger: Ledger, folder: Path) -> None:
-    """Every folder published from a ledger has its head: the ledger must hold those of the folders that lie here."""
-    heads = [head for each in bundle.bundles_in(folder) for head in heads_of(each.path)]
-    for finding in ledger.findings(heads):
-        raise LedgerError(f"{finding.sentence}. Nothing was published")
+    """Every folder published from a ledger names its entry: the ledger must hold those of the folders that lie here."""
+    own = [each for each in map(folder_of, bundle.bundles_in(folder)) if each.head and each.head.ledger == ledger.id]
+    for finding in ledger.findings(own):
+        if finding.code != "folder-differs":  # what became of a folder after it was published is not the ledger's fault
+            raise LedgerError(f"{finding.sentence}. Nothing was spent")
 
 
-def heads_of(folder: Path) -> list[Head]:
-    """Which entry of which ledger a published folder names; none where it names none."""
+def folder_of(published: Bundle) -> Folder:
+    """What a published folder says of where it is written down; what is none says nothing."""
     try:
-        return [Head(**Bundle(folder).privacy["ledger"])]
+        manifest = published.privacy
+        head = Head(**manifest["ledger"]) if manifest["ledger"] else None
+        checksums = hashlib.sha256((published.path / bundle.CHECKSUMS).read_bytes()).hexdigest()
+        return Folder(published.path.name, head, str(manifest["release_id"]), checksums)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return []
+        return Folder(published.path.name, None, "", "")
 
 
 def public_files(plan: Plan) -> dict[str, str]:
@@ -202,10 +226,11 @@ def count(plan: Plan, *, memory: str, scratch: Path | None, progress: Reporter) 
 
 def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
     """Stop, before anything is spent or written, if too many rows could not be read."""
-    if refusals.rows == 0:
+    if refusals.refused == refusals.rows and (refusals.elsewhere or not refusals.rows):
         where = " on the days and of the modes that the plan covers" if refusals.elsewhere else ""
         raise TripDataError(f"the files have a header but no trips{where}")
-    if refusals.refused > plan.source.max_refused * refusals.rows:
+    # Of a row without a day nobody knows whether the plan covers it: it is one among all.
+    if refusals.refused > plan.source.max_refused * (refusals.rows + refusals.elsewhere):
         by_frequency = sorted(refusals.by_reason, key=lambda reason: -refusals.by_reason[reason])
         share = f"{float(100 * plan.source.max_refused):g} %"
         raise TripDataError(

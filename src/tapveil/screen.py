@@ -16,7 +16,7 @@ from tapveil.bundle import Bundle
 from tapveil.check import DENSITY_AT, INTERNAL, Outlook, in_words
 from tapveil.ledger.account import Account, accounts
 from tapveil.ledger.book import open_ledger
-from tapveil.ledger.entry import Budget, Entry, Spend
+from tapveil.ledger.entry import Budget, Entry, Published, Spend
 from tapveil.plan import Plan
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.rational import decimal_text
@@ -174,8 +174,10 @@ def show_what_is_left(console: Console, plan: Plan) -> None:
     with open_ledger(plan.ledger_path) as book:
         for account in accounts(book.entries):
             if account.budget.data_set == plan.ledger.data_set:
-                spent = _rounded(account.epsilon)
-                console.print(f"Ledger {plan.ledger_path}: {budget_in_words(account.budget)}; {spent} of it is spent.")
+                console.print(
+                    f"Ledger {plan.ledger_path}: {budget_in_words(account.budget)}; by exact accounting "
+                    f"{_rounded(account.epsilon)} at this delta is spent where most is."
+                )
 
 
 def budget_in_words(budget: Budget) -> str:
@@ -185,21 +187,26 @@ def budget_in_words(budget: Budget) -> str:
 
 
 def _rounded(epsilon: Fraction | None) -> str:
-    return "more than any epsilon" if epsilon is None else f"epsilon {decimal_text(epsilon, 5, ROUND_CEILING)}"
+    return "no bound on epsilon" if epsilon is None else f"epsilon {decimal_text(epsilon, 5, ROUND_CEILING)}"
 
 
 def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     """Entries, and for each budget what is spent on which days and modes, and what is left."""
-    grid = _Grid("entry", "on", "what", "data set", "unit", "covers")
+    grid = _Grid("entry", "on", "what", "data set", "unit", "covers", "folder")
+    appeared = {entry.id for entry in entries if isinstance(entry, Published)}
     for number, entry in enumerate(entries, start=1):
         if isinstance(entry, Spend):
             covers = _days(entry.first_day, entry.last_day) + ", " + ", ".join(entry.modes or ("all modes",))
-            grid.add(str(number), str(entry.on), f"release {entry.release}", entry.data_set, entry.unit, covers)
+            name = f"release {entry.release} {entry.id[:8]}"
+            folder = "published" if entry.id in appeared else "not finished"
+            grid.add(str(number), str(entry.on), name, entry.data_set, entry.unit, covers, folder)
         elif isinstance(entry, Budget):
             limit = loss_in_words(entry.loss)
-            grid.add(str(number), str(entry.on), f"budget {limit}", entry.data_set, entry.unit, "")
+            grid.add(str(number), str(entry.on), f"budget {limit}", entry.data_set, entry.unit, "", "")
+        elif isinstance(entry, Published):
+            grid.add(str(number), str(entry.on), f"published {entry.id[:8]}", "", "", "", "")
         else:
-            grid.add(str(number), str(entry.on), "start", "", "", "")
+            grid.add(str(number), str(entry.on), "start", "", "", "", "")
     grid.show(console, left=True)
     for account in accounts(entries):
         _show_account(console, account)
@@ -208,7 +215,9 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
 def _show_account(console: Console, account: Account) -> None:
     console.print(f"\nBudget: {budget_in_words(account.budget)}.")
     left = decimal_text(account.left, 5, ROUND_FLOOR)
-    console.print(f"Spent in the worst place: {_rounded(account.epsilon)}; left: epsilon {left}.")
+    console.print(
+        f"By exact accounting at this delta: {_rounded(account.epsilon)} is spent where most is; left: epsilon {left}."
+    )
     if account.places:
         grid = _Grid("days", "modes", "releases", "epsilon spent")
         for place in account.places:

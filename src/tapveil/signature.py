@@ -11,11 +11,9 @@ import base64
 import binascii
 import hashlib
 import re
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -129,49 +127,83 @@ def read_signature(armored: str, message: bytes) -> Signature:
 def signer(signature: Signature, allowed_signers: Path, at: datetime | None = None) -> str:
     """The name under which a file of allowed signers knows a key; SignatureError if it does not."""
     try:
-        lines = allowed_signers.read_text(encoding="utf-8").splitlines()
+        lines = allowed_signers.read_bytes().decode("utf-8").split("\n")
     except (OSError, UnicodeDecodeError):
         raise PlanError(f"the file of allowed signers {allowed_signers} cannot be read") from None
-    for line in lines:
-        if (name := _name_in(line, signature.public, at or datetime.now(UTC))) is not None:
-            return name
+    found = [line for line in map(_allowed, lines) if line]
+    if not found:
+        raise PlanError(f"{allowed_signers} has no line `NAME ssh-ed25519 KEY`: it is not a file of allowed signers")
+    for line in found:
+        if line.public == signature.public and _options_allow(line.options, at or datetime.now(UTC)):
+            return line.names
     raise SignatureError(f"its key {signature.fingerprint} is not among the allowed signers")
 
 
-def _name_in(line: str, public: bytes, at: datetime) -> str | None:
-    """The name in one line of allowed signers, if the line is about this key, this purpose and this time.
+@dataclass(frozen=True)
+class _Allowed:
+    """One line of allowed signers: NAME[,NAME] [option[="…"],…] ssh-ed25519 KEY [comment]"""
 
-    NAME[,NAME] [namespaces="…",valid-after="…",valid-before="…"] ssh-ed25519 KEY [comment]
-    """
-    found = re.match(r"""("[^"]*"|\S+)\s+(?:((?:[^\s"]|"[^"]*")+)\s+)?ssh-ed25519\s+(\S+)""", line.strip())
-    if line.lstrip().startswith("#") or not found:
+    names: str
+    options: str
+    public: bytes
+
+
+_ALLOWED = re.compile(
+    r"""
+    [ \t]* ( [^\s"\#!,*?]+ (?:,[^\s"!,*?]+)* )            # names
+    [ \t]+ (?: ( \S (?: [^\s"] | "[^"]*" )* ) [ \t]+ )?    # options
+    ssh-ed25519 [ \t]+ ( [A-Za-z0-9+/=]+ )                 # the key
+    (?: [ \t] .* )?                                       # a comment
+    """,
+    re.VERBOSE,
+)
+_OPTION = re.compile(r'([a-z-]+)(?:="([^"]*)")?(?:,(?=.)|$)')
+
+
+def _allowed(line: str) -> _Allowed | None:
+    """A line, if it is one that is understood whole; names are names here, not patterns."""
+    found = _ALLOWED.fullmatch(line)
+    if not found:
         return None
-    names, options, key = found[1].strip('"'), found[2] or "", found[3]
     try:
-        known = _ed25519(base64.b64decode(key, validate=True), 32)
+        return _Allowed(found[1], found[2] or "", _ed25519(base64.b64decode(found[3], validate=True), 32))
     except (binascii.Error, SignatureError):
         return None
-    return names if known == public and _options_allow(options, at) else None
 
 
 def _options_allow(options: str, at: datetime) -> bool:
-    splitter = shlex.shlex(options, posix=True)
-    splitter.whitespace, splitter.whitespace_split = ",", True
-    for option in splitter:
-        name, _, value = option.partition("=")
-        match name.lower():
-            case "namespaces":
-                if not any(fnmatchcase(NAMESPACE, pattern) for pattern in value.split(",")):
-                    return False
-            case "valid-after" if _moment(value) > at:
+    """Whether a key may be used for this purpose at this time. An option that is not known is not one that allows."""
+    given: dict[str, str] = {}
+    position = 0
+    while position < len(options):
+        option = _OPTION.match(options, position)
+        if not option or option[2] is None or option[1] in given:
+            return False
+        given[option[1]] = option[2]
+        position = option.end()
+    if not set(given) <= {"namespaces", "valid-after", "valid-before"}:
+        return False
+    return (
+        _matches(NAMESPACE, given.get("namespaces", "*"))
+        and ("valid-after" not in given or _moment(given["valid-after"]) <= at)
+        and ("valid-before" not in given or at < _moment(given["valid-before"]))
+    )
+
+
+def _matches(text: str, patterns: str) -> bool:
+    """A list of patterns as OpenSSH has them: * and ?, and ! for what must not match.
+
+    >>> _matches("tapveil", "file,tap*"), _matches("tapveil", "*,!tapveil"), _matches("tapveil", "[t]apveil")
+    (True, False, False)
+    """
+    found = False
+    for pattern in patterns.split(","):
+        wanted = re.escape(pattern.removeprefix("!")).replace(r"\*", ".*").replace(r"\?", ".")
+        if re.fullmatch(wanted, text):
+            if pattern.startswith("!"):
                 return False
-            case "valid-before" if _moment(value) <= at:
-                return False
-            case "valid-after" | "valid-before":
-                pass
-            case _:  # a certificate authority, or something newer: not what is trusted here
-                return False
-    return True
+            found = True
+    return found
 
 
 def _moment(text: str) -> datetime:

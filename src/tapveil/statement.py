@@ -32,6 +32,9 @@ UNIT_NAMES: dict[Unit, str] = {
 NOUNS: dict[Unit, str] = {"trip": "trips", "card-day": "cards", "card": "cards"}
 """What a count counts, in a word."""
 
+COMPOSITION = "exact over all tables, wherever the changed cells lie"
+WHOLE_CARDS = "all trips of any one card added or left out, each of them in other cells than the rest"
+
 COUNTED: dict[Unit, str] = {
     "trip": "trips",
     "card-day": "cards, each once per cell and day",
@@ -104,7 +107,7 @@ def cost(plan: Plan) -> dict[str, Any]:
         "neighbours": plan.privacy.neighbours,
         "mechanism": plan.privacy.mechanism,
         **_loss(plan.loss),
-        "composition": "exact over all tables, wherever the changed cells lie",
+        "composition": COMPOSITION,
         "guarantees": [_guarantee(plan, "replace"), _guarantee(plan, "add-remove")],
         "curve": {"neighbours": plan.privacy.neighbours, "points": _curve(plan)},
         **({} if plan.privacy.by_card else {"whole_cards": _whole_cards(plan)}),
@@ -138,7 +141,7 @@ def _curve(plan: Plan) -> list[dict[str, Any]]:
 
 def _whole_cards(plan: Plan) -> dict[str, Any]:
     return {
-        "meaning": "all trips of any one card added or left out, each of them in other cells than the rest",
+        "meaning": WHOLE_CARDS,
         "caution": "more where several of them fall into the same cell",
         "cards": [_whole_card(plan, trips) for trips in EXAMPLE_CARDS],
     }
@@ -238,7 +241,7 @@ def rounded_up(x: Fraction) -> str:
     if 0 < x < Fraction(1, 1000):  # 1e-6 rather than 0.000001
         digits, power = f"{Decimal(decimal_text(x, 3, ROUND_CEILING)):.2e}".split("e")
         return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
-    return decimal_text(x, 3, ROUND_CEILING)
+    return decimal_text(x, max(3, len(str(ceil(x)))), ROUND_CEILING)
 
 
 def promise(plan: Plan) -> str:
@@ -342,9 +345,9 @@ def _how_to_check(signed: bool) -> Iterator[str]:
     yield "`tapveil verify` checks all of it from this folder alone, and computes the promise below anew."
     if signed:
         yield (
-            "`SHA256SUMS.sig` is the publisher's signature: with the publisher's public key in a file "
-            "`allowed_signers`, `ssh-keygen -Y verify -f allowed_signers -I NAME -n tapveil -s SHA256SUMS.sig "
-            "< SHA256SUMS` checks it."
+            "`SHA256SUMS.sig` is the publisher's signature: with a line `NAME ssh-ed25519 ...` (the publisher's public "
+            "key) in a file `allowed_signers` outside this folder, `ssh-keygen -Y verify -f ../allowed_signers -I NAME "
+            "-n tapveil -s SHA256SUMS.sig < SHA256SUMS` checks it."
         )
 
 

@@ -121,7 +121,7 @@ def _each_once(paths: list[Path]) -> list[Path]:
 
 def _require(plan: Plan, shape: Shape, path: Path) -> None:
     """Every column the plan names, once. A header may turn out to be a trip, so it is never quoted."""
-    names, needed = shape[1], plan.file_columns
+    names, needed = shape[1], plan.named_columns
     missing = {ours: theirs for ours, theirs in needed.items() if theirs not in names}
     if missing:
         raise TripDataError(_missing_columns(plan, missing, shape, path))

@@ -39,6 +39,8 @@ class Journal:
     created: str
     statement_sha256: str
     """Of all that the folder will state of itself: plan, public files, version of the program."""
+    ledger: str | None
+    """The ledger that it is paid from; None where it is written down nowhere."""
     trips_sha256: str
     """Of the names, sizes and times of the trip files: all tables must come from the same trips."""
 
@@ -108,7 +110,8 @@ def refuse_another(destination: Path) -> None:
 @contextmanager
 def begin(destination: Path, journal: Journal) -> Iterator[Unfinished]:
     """A new unfinished release: it appears with its journal, or not at all."""
-    aside = destination.parent / f".{destination.name}.{secrets.token_hex(8)}.aside"
+    place = place_for(destination)
+    aside = place.with_name(f"{place.name}.{secrets.token_hex(8)}{GONE}")  # swept up if it never gets its name
     try:
         disk.private_folder(aside)
         text = json.dumps({"version": JOURNAL_VERSION, **asdict(journal)}, indent=2)

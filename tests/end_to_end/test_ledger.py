@@ -23,7 +23,7 @@ from tapveil.plan import Plan
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.loss import Loss, certified
 from tapveil.privacy.mechanisms import stated
-from tests.conftest import TODAY, declare
+from tests.conftest import TODAY, declare, write_csv
 from tests.end_to_end.test_crashes import PLAN, source  # noqa: F401 (a fixture)
 from tests.end_to_end.test_release import run
 
@@ -45,7 +45,9 @@ def spend(identity: str) -> Spend:
         tables=(table,),
         first_day=None,
         last_day=None,
+        days_by=None,
         modes=None,
+        modes_by=None,
     )
 
 
@@ -254,7 +256,7 @@ def test_a_ledger_restored_with_its_head_is_known_by_what_was_published(source: 
     tapveil.release(plan, source / "published")
     for name in ("ledger.sqlite", "ledger.sqlite.head"):
         shutil.copy(source / f"old-{name}", source / name)
-    with pytest.raises(LedgerError, match="a published folder names entry 4"):
+    with pytest.raises(LedgerError, match="published names entry 4"):
         tapveil.release(plan, source / "again")
     done = run("ledger", "verify", "published", cwd=source)
     assert done.returncode == 1
@@ -274,7 +276,7 @@ def test_a_release_that_would_overspend_is_refused_and_leaves_nothing(source: Pa
     assert not list(source.glob("*again*"))
     shown = run("ledger", "--json", cwd=source)
     report = json.loads(shown.stdout)
-    assert [entry["kind"] for entry in report["entries"]] == ["start", "budget", "release"]
+    assert [entry["kind"] for entry in report["entries"]] == ["start", "budget", "release", "published"]
     manifest = json.loads((source / "published" / "privacy.json").read_text())
     assert manifest["release_id"] == report["entries"][2]["id"]
     assert manifest["ledger"]["number"] == 3
@@ -354,7 +356,7 @@ def test_a_release_cut_short_must_be_finished_as_it_was_begun(source: Path, monk
         tapveil.release(other, source / "published", resume=True)
     status = (source / "trips.csv").stat()
     os.utime(source / "trips.csv", ns=(status.st_atime_ns, status.st_mtime_ns + 1))
-    with pytest.raises(TripDataError, match="have changed since"):
+    with pytest.raises(TripDataError, match="are not those that the unfinished"):
         tapveil.release(plan, source / "published", resume=True)
     os.utime(source / "trips.csv", ns=(status.st_atime_ns, status.st_mtime_ns))
     done = run("release", "plan.toml", "-o", "published", "--resume", cwd=source)
@@ -395,3 +397,141 @@ def test_the_day_of_an_entry_is_the_day_of_the_folder(source: Path) -> None:  # 
         entry = ledger.entries[-1]
     created = json.loads((source / "published" / "privacy.json").read_text())["created"]
     assert entry.on == date.fromisoformat(created)
+
+
+# --- what an attacker, or a hurry, would try ----------------------------------------------------------------
+
+
+def test_what_is_paid_for_once_appears_once(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """A copy of the unfinished release would draw the tables that are missing anew: two folders for one spend."""
+    plan = cut_short(source, monkeypatch)
+    shutil.copytree(source / ".published.unfinished", source / ".second.unfinished")
+    tapveil.release(plan, source / "published", resume=True)
+    with pytest.raises(LedgerError, match="appears once"):
+        tapveil.release(plan, source / "second", resume=True)
+    assert not (source / "second").exists()
+    done = run("ledger", "verify", "published", cwd=source)
+    assert "knows 1 published folders" in done.stdout
+
+
+def test_an_unfinished_release_is_paid_from_its_own_ledger(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    cut_short(source, monkeypatch)
+    done = run("release", "plan.toml", "-o", "published", "--resume", "--no-ledger", cwd=source)
+    assert done.returncode == 5
+    assert "another ledger, or from none" in done.stderr
+
+
+def test_ledger_verify_knows_its_own_folders_only(source: Path) -> None:  # noqa: F811
+    plan = Plan.read(source / "plan.toml")
+    tapveil.release(plan, source / "published")
+    tapveil.release(plan, source / "unpaid", in_ledger=False)
+    for name, code in {"unpaid": "folder-not-in-ledger", "nowhere": "folder-not-in-ledger"}.items():
+        done = run("ledger", "verify", name, cwd=source)
+        assert (done.returncode, code in done.stdout) == (1, True), done.stdout
+    (source / "published" / "SHA256SUMS").write_text("")
+    assert "folder-differs" in run("ledger", "verify", "published", cwd=source).stdout
+    (source / "ledger.sqlite").write_text("garbage")
+    assert run("ledger", "verify", cwd=source).returncode == 1
+
+
+def test_a_budget_that_can_never_hold_is_not_declared(source: Path) -> None:  # noqa: F811
+    plan = Plan.read(source / "plan.toml")
+    tapveil.release(plan, source / "published")
+    card = PLAN.replace('unit = "trip"', 'unit = "card"\ntrips_per_card = 2\nwithout_card = "refuse"')
+    (source / "card.toml").write_text(card)
+    done = run("ledger", "budget", "card.toml", "--epsilon", "20", "--delta", "1e-4", cwd=source)
+    assert done.returncode == 5
+    assert "The release crash of" in done.stderr
+    too_much = run("ledger", "budget", "plan.toml", "--epsilon", "1e400", "--delta", "0", cwd=source)
+    assert too_much.returncode == 2
+
+
+def test_a_ledger_that_was_never_finished_can_be_started(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    (tmp_path / "ledger.sqlite.head").write_text(f"1 {'0' * 64}\n")
+    book.start(path, TODAY)
+    path.unlink()
+    (tmp_path / "ledger.sqlite.head").write_text(f"7 {'0' * 64}\n")
+    with pytest.raises(LedgerError, match="had 7 entries and is gone"):
+        book.start(path, TODAY)
+
+
+def test_ordinary_surroundings_do_not_matter(source: Path) -> None:  # noqa: F811
+    done = run("release", "plan.toml", "-o", "no/such/folder", cwd=source)
+    assert done.returncode == 2
+    assert "there is no folder" in done.stderr
+    (source / "other").mkdir()
+    (source / "other" / "privacy.json").write_text("[]")
+    (source / "loop").symlink_to("loop")
+    assert run("release", "plan.toml", "-o", "published", cwd=source).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('tap_on_location = "tap_on_location"', 'tap_on_location = "card_id"', "is the column of the cards"),
+        ("[source.columns]", "first_day = 2016-08-08\n[source.columns]", "needs last_day"),
+        (
+            "[source.columns]",
+            "first_day = 2016-08-08\nlast_day = 9999-12-31\n[source.columns]",
+            "between 1900 and 2200",
+        ),
+        ("[source.columns]", "first_day = 2016-08-09\nlast_day = 2016-08-08\n[source.columns]", "before first_day"),
+        (
+            'mode = "mode"',
+            'mode = { value = "bus" }',
+            None,
+        ),
+    ],
+)
+def test_plans_that_cannot_be_meant(old: str, new: str, words: str | None, tmp_path: Path) -> None:
+    text = PLAN.replace(old, new)
+    if words is None:
+        Plan.parse(text)
+        text, words = text.replace("[source.columns]", 'modes = ["bus"]\n[source.columns]'), "comes from the files"
+    with pytest.raises(PlanError, match=words):
+        Plan.parse(text, base=tmp_path)
+
+
+def test_a_card_column_that_is_not_there_is_an_error(source: Path) -> None:  # noqa: F811
+    plan = Plan.parse(PLAN.replace('card = "card_id"', 'card = "cardnumber"'), base=source)
+    with pytest.raises(TripDataError, match="no column `cardnumber`"):
+        tapveil.release(plan, source / "published")
+
+
+def test_rows_without_a_day_do_not_stop_a_week(source: Path) -> None:  # noqa: F811
+    """Of many weeks in one folder one is released: what is broken in the others is a share of all."""
+    rows = [("c", f"2016-08-{day:02d}", "bus", "08:00", "stop", "", "") for day in range(8, 22) for _ in range(500)]
+    rows += [("c", "sometime", "bus", "08:00", "stop", "", "")] * 40
+    write_csv(source / "trips.csv", rows)
+    week = 'first_day = 2016-08-08\nlast_day = 2016-08-08\nmodes = ["bus"]\n[source.columns]'
+    plan = Plan.parse(PLAN.replace("[source.columns]", week), base=source)
+    release = tapveil.release(plan, source / "published")
+    [total] = [sum(release.sheet("on_time").column("count").to_pylist())]
+    assert abs(total - 500) < 60
+    assert set(map(str, release.sheet("on_time").column("date").to_pylist())) == {"2016-08-08"}
+    assert "2016-08-08 to 2016-08-08" in (release.path / "README.md").read_text()
+
+
+def test_a_growing_ledger_is_not_taken_for_one_rolled_back(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    book.start(path, TODAY)
+    context = multiprocessing.get_context("spawn")
+    writer = context.Process(target=declare_often, args=(path, 60))
+    writer.start()
+    looks = 0
+    while writer.is_alive():
+        with book.open_ledger(path) as ledger:
+            assert not list(ledger.findings())
+        looks += 1
+    assert looks > 10
+    assert writer.exitcode == 0
+
+
+def declare_often(path: Path, times: int) -> None:
+    budget = Budget(
+        on=TODAY, data_set="trips", unit="trip", neighbours="replace", epsilon=Fraction(2), delta=Fraction(0)
+    )
+    for _ in range(times):
+        with book.open_ledger(path) as ledger:
+            ledger.declare(budget)

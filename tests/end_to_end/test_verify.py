@@ -87,8 +87,10 @@ def change_manifest(folder: Path, change: Callable[[dict[str, Any]], object]) ->
     refresh(folder)
 
 
-def change_table(folder: Path, name: str, change: Callable[[list[dict[str, str]]], object]) -> None:
-    """CSV and Parquet alike, with checksums that fit."""
+def change_table(
+    folder: Path, name: str, change: Callable[[list[dict[str, str]]], object], *, text: bool = False
+) -> None:
+    """CSV and Parquet alike, with checksums that fit; `text` keeps days as texts."""
     path = folder / "data" / f"{name}.csv"
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -100,7 +102,7 @@ def change_table(folder: Path, name: str, change: Callable[[list[dict[str, str]]
         writer.writerows(rows)
     types = {column: pa.string() for column in columns if column != "count"}
     table = pa_csv.read_csv(path, convert_options=pa_csv.ConvertOptions(column_types=types))
-    if "date" in table.column_names:
+    if "date" in table.column_names and not text:
         index = table.column_names.index("date")
         table = table.set_column(index, "date", table.column("date").cast(pa.date32()))
     pq.write_table(table, path.with_suffix(".parquet"))
@@ -281,6 +283,82 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
             refresh(f),
         ),
         "parquet-differs",
+    ),
+    "a table's epsilon in numbers only": (
+        lambda f: change_manifest(f, lambda m: m["tables"][0].update(epsilon=0.0001)),
+        "figure-differs",
+    ),
+    "a table without its exact form": (
+        lambda f: change_manifest(f, lambda m: (m["tables"][0].pop("exact"), m["tables"][0].update(epsilon=0.0001))),
+        "figure-differs",
+    ),
+    "another meaning": (
+        lambda f: change_manifest(f, lambda m: m["guarantees"][0].update(meaning="everything that anyone ever did")),
+        "words-differ",
+    ),
+    "no word about cards": (lambda f: change_manifest(f, lambda m: m.pop("whole_cards")), "words-differ"),
+    "a curve without points": (lambda f: change_manifest(f, lambda m: m["curve"].update(points=[])), "manifest-shape"),
+    "a delta of one": (
+        lambda f: change_manifest(
+            f, lambda m: (m.update(epsilon=1e-9, delta=1), m.update(exact={"epsilon": "1e-9", "delta": "1"}))
+        ),
+        "figure-differs",
+    ),
+    "another epsilon in the README": (
+        lambda f: (
+            (f / "README.md").write_text((f / "README.md").read_text().replace("epsilon = 8", "epsilon = 0.001")),
+            resum(f),
+        ),
+        "words-differ",
+    ),
+    "cards as days": (
+        lambda f: change_table(
+            f, "on_time", lambda r: [row.update(date=f"{n:016}") for n, row in enumerate(r)], text=True
+        ),
+        "column-type",
+    ),
+    "a day with something behind": (
+        lambda f: change_table(f, "on_time", lambda r: r[0].update(date="2025-03-043085000"), text=True),
+        "value-impossible",
+    ),
+    "counts that wrap around": (
+        lambda f: change_table(f, "on_location", lambda r: [row.update(count="922337203685477581") for row in r]),
+        "count-unreadable",
+    ),
+    "data in the metadata of Parquet": (
+        lambda f: (
+            pq.write_table(
+                pq.read_table(f / "data" / "on_time.parquet").replace_schema_metadata({"cards": "3085"}),
+                f / "data" / "on_time.parquet",
+            ),
+            refresh(f),
+        ),
+        "hidden-data",
+    ),
+    "data in the data package": (
+        lambda f: (
+            (f / "datapackage.json").write_text(
+                (f / "datapackage.json").read_text().replace('"resources"', '"cards": "3085", "resources"', 1)
+            ),
+            resum(f),
+        ),
+        "hidden-data",
+    ),
+    "data in the ends of lines": (
+        lambda f: (
+            (f / "data" / "on_time.csv").write_bytes(
+                (f / "data" / "on_time.csv").read_bytes().replace(b"\n", b"\r\n", 3)
+            ),
+            refresh(f),
+        ),
+        "hidden-data",
+    ),
+    "data in empty lines": (
+        lambda f: (
+            (f / "data" / "on_time.csv").write_bytes((f / "data" / "on_time.csv").read_bytes() + b"\n\n\n"),
+            refresh(f),
+        ),
+        "not-csv",
     ),
     "a schema that says something else": (
         lambda f: (
@@ -633,12 +711,36 @@ def test_stops_that_happen_to_be_cards_do_not_stop_it(tmp_path: Path) -> None:
     assert tapveil.release(plan, tmp_path / "published", in_ledger=False).path.exists()
 
 
-def test_a_card_within_a_name_is_found(tmp_path: Path) -> None:
-    card = "3085220000001234"
+@pytest.mark.parametrize("card", ["3085220000001234", "3085-2200-1234", "a1b2c3d4"])
+def test_a_card_within_a_name_is_found(card: str, tmp_path: Path) -> None:
     rows = [(card, "2016-08-08", "train", "08:00", f"Card {card} kiosk", "", "")] * 500
     write_csv(tmp_path / "trips.csv", rows)
     with pytest.raises(TripDataError, match="holds what are ids of cards"):
         tapveil.release(opal_plan(tmp_path, **{"# card =": "card ="}), tmp_path / "published", in_ledger=False)
+
+
+def test_cards_in_place_of_stops_are_found_by_their_looks(tmp_path: Path) -> None:
+    """Both columns mixed up: the trips then know no such card."""
+    rows = [("Central", "2016-08-08", "train", "08:00", f"30852200{n % 5:08}", "", "") for n in range(1000)]
+    write_csv(tmp_path / "trips.csv", rows)
+    with pytest.raises(TripDataError, match="numbers as long as those of cards"):
+        tapveil.release(opal_plan(tmp_path, **{"# card =": "card ="}), tmp_path / "published", in_ledger=False)
+
+
+def test_what_follows_from_the_plan_is_not_taken_for_a_card(tmp_path: Path) -> None:
+    """The preset's own delta, 1/8000000, and the days of the Opal layout, 20160808, may be card numbers, too."""
+    cards = ["8000000", "20160808", "34176353"]
+    rows = [(cards[n % 3], "2016-08-08", "train", "08:00", "Central", "", "") for n in range(1000)]
+    write_csv(tmp_path / "trips.csv", rows)
+    plan = opal_plan(tmp_path, **{"# card =": "card =", "# layout": "layout"})
+    assert tapveil.release(plan, tmp_path / "published", in_ledger=False).path.exists()
+
+
+def test_nothing_in_a_finding_speaks_to_the_terminal(folder: Path) -> None:
+    change_manifest(folder, lambda m: m.update({"\x1b]0;owned\x07\x1b[2Jkeeps its word": 1}))
+    done = run("verify", folder, cwd=folder.parent)
+    assert done.returncode == 1
+    assert "\x1b" not in done.stdout
 
 
 # --- one file of someone else's ------------------------------------------------------------------------------

@@ -56,27 +56,35 @@ class Account:
         """BudgetError if the releases together may show more than the budget allows."""
         self.refuse_smaller_units()
         if not all(change.keeps(self.budget.loss) for change in self._changes):
-            spent = self.epsilon
-            words = "no epsilon is enough" if spent is None else f"epsilon {decimal_text(spent, 6)}"
             raise BudgetError(
-                f"refused: the budget of `{self.budget.data_set}` (unit {self.budget.unit}) is epsilon "
-                f"{decimal_text(self.budget.epsilon, 6)}, delta {decimal_text(self.budget.delta, 4)}; with this "
-                f"release it would be {words} at this delta. Nothing was spent. See: tapveil ledger"
+                f"refused: {in_words(self.budget)}; with this release it would be {self._spent_in_words()}. Nothing "
+                "was spent. Releases add up where they cover the same days and modes, and a plan without first_day and "
+                "last_day covers all: `tapveil ledger` shows what is spent where"
             )
+
+    def _spent_in_words(self) -> str:
+        if self.epsilon is None:
+            return "more than any epsilon at this delta"
+        return f"epsilon {decimal_text(self.epsilon, 6, ROUND_CEILING)} at this delta"
 
     def refuse_smaller_units(self) -> None:
         """A release that protects trips says nothing about a card, however small its ε."""
-        for spend in self.spends:
-            if SIZE[spend.unit] < SIZE[self.budget.unit]:
-                raise BudgetError(
-                    f"refused: `{self.budget.data_set}` has a budget for unit {self.budget.unit}, and a release that "
-                    f"protects only a {spend.unit} may show any amount of it. Nothing was spent"
-                )
+        for spend in self.smaller:
+            raise BudgetError(
+                f"refused: {in_words(self.budget)}. The release {spend.release} of {spend.on} protects only a "
+                f"{spend.unit}, and may show any amount of a {self.budget.unit}: no such budget can hold it. To "
+                "publish both, the data set needs a budget for the smaller unit alone. Nothing was written"
+            )
+
+    @property
+    def smaller(self) -> list[Spend]:
+        """Releases that protect less than the budget is about."""
+        return [spend for spend in self.spends if SIZE[spend.unit] < SIZE[self.budget.unit]]
 
     @cached_property
     def epsilon(self) -> Fraction | None:
-        """What is spent in the worst case, at the budget's δ."""
-        return self._least(self._changes)
+        """What is spent in the worst case, at the budget's δ; None where there is no bound."""
+        return None if self.smaller else self._least(self._changes)
 
     @property
     def left(self) -> Fraction:
@@ -102,7 +110,8 @@ class Account:
                 modes = None if modes is None or before.modes is None else (*before.modes, *modes)
                 joined[-1] = Place(first, last, modes, releases, before.epsilon)
             else:
-                joined.append(Place(first, last, modes, releases, self._least(list(self._at(covering)))))
+                spent = None if self.smaller else self._least(list(self._at(covering)))
+                joined.append(Place(first, last, modes, releases, spent))
         return joined
 
     def _at(self, covering: Covering) -> Iterator[Change]:
@@ -124,8 +133,10 @@ class Account:
     def _change(self, left: Covering, entered: Covering) -> Change:
         """What a unit that leaves one place and enters another changes.
 
-        A release that protects a larger unit sees some of that unit's trips exchanged, wherever the change is.
+        A release that protects a larger unit sees the kept trips of that unit exchanged for others, wherever the change
+        is; and of two such units, if what leaves is of one and what enters is of another.
         """
+        units = 2 if left and entered and self.budget.neighbours == "replace" else 1
         changed = (Counter[Mechanism](), Counter[Mechanism]())
         for position in left | entered:
             spend = self.spends[position]
@@ -133,7 +144,7 @@ class Account:
             for side, covering in zip(changed, (left, entered), strict=True):
                 if larger or position in covering:
                     for mechanism in spend.mechanisms:
-                        side[mechanism] += spend.cells
+                        side[mechanism] += spend.cells * (units if larger else 1)
         return Change(*changed)
 
     def _distinct_places(self) -> list[Covering]:
@@ -150,30 +161,43 @@ class Account:
     def _grid(self) -> Iterator[tuple[tuple[date | None, date | None], str | None, Covering]]:
         """The days between which coverage changes, times the modes that are named, and all others."""
         by_mode = self.budget.unit == "trip"
-        names = sorted({mode for spend in self.spends for mode in spend.modes or ()}) if by_mode else []
+        names = sorted({mode for spend in self.spends for mode in self._modes(spend) or ()}) if by_mode else []
         for days in self._spans():
             active = [index for index, spend in enumerate(self.spends) if self._covers_days(spend, days)]
             for mode in [*names, ANY_OTHER]:
                 covering = (
                     index
                     for index in active
-                    if not by_mode or self.spends[index].modes is None or mode in (self.spends[index].modes or ())
+                    if not by_mode or (modes := self._modes(self.spends[index])) is None or mode in modes
                 )
                 yield days, mode, frozenset(covering)
 
     def _spans(self) -> list[tuple[date | None, date | None]]:
         if self.budget.unit == "card":
             return [(None, None)]
-        starts = {spend.first_day for spend in self.spends if spend.first_day}
-        starts |= {spend.last_day + ONE_DAY for spend in self.spends if spend.last_day}
+        limits = [days for spend in self.spends if (days := self._days(spend))]
+        starts = {first for first, _ in limits} | {last + ONE_DAY for _, last in limits}
         cuts: list[date | None] = [None, *sorted(starts), None]
         return [(cuts[i], (end - ONE_DAY) if (end := cuts[i + 1]) else None) for i in range(len(cuts) - 1)]
 
     def _covers_days(self, spend: Spend, days: tuple[date | None, date | None]) -> bool:
-        if self.budget.unit == "card" or spend.first_day is None or spend.last_day is None:
+        limits = self._days(spend)
+        if self.budget.unit == "card" or limits is None:
             return True
         first, last = days
-        return first is not None and last is not None and spend.first_day <= first and last <= spend.last_day
+        return first is not None and last is not None and limits[0] <= first and last <= limits[1]
+
+    # A day is one day, and a mode one mode, only where they are read in the same way: from the same column, in the same
+    # time zone. What is read in another way than in the first release with a limit counts as everywhere.
+
+    def _days(self, spend: Spend) -> tuple[date, date] | None:
+        by = next((each.days_by for each in self.spends if each.days_by), None)
+        limited = spend.first_day and spend.last_day and spend.days_by == by
+        return (spend.first_day, spend.last_day) if limited and spend.first_day and spend.last_day else None
+
+    def _modes(self, spend: Spend) -> tuple[str, ...] | None:
+        by = next((each.modes_by for each in self.spends if each.modes_by), None)
+        return spend.modes if spend.modes_by == by else None
 
 
 def accounts(entries: Iterable[Entry]) -> list[Account]:
@@ -194,6 +218,8 @@ def accounts(entries: Iterable[Entry]) -> list[Account]:
 def refuse_overdraft(entries: Sequence[Entry], spend: Spend) -> None:
     """BudgetError unless every budget of the data set has room for one more release."""
     concerned = [account for account in accounts([*entries, spend]) if account.budget.data_set == spend.data_set]
+    for account in concerned:
+        account.refuse_smaller_units()
     if not any(account.budget.unit == spend.unit for account in concerned):
         raise BudgetError(
             f"refused: the ledger has no budget for unit {spend.unit} of the data set `{spend.data_set}`. "
@@ -201,6 +227,19 @@ def refuse_overdraft(entries: Sequence[Entry], spend: Spend) -> None:
         )
     for account in concerned:
         account.refuse_overdraft()
+
+
+def refuse_impossible(entries: Sequence[Entry], budget: Budget) -> None:
+    """BudgetError for a budget that what is already on record can never keep."""
+    for account in accounts([*entries, budget]):
+        if account.budget == budget:
+            account.refuse_smaller_units()
+
+
+def in_words(budget: Budget) -> str:
+    """A budget, for a message."""
+    limit = f"epsilon {decimal_text(budget.epsilon, 6)}, delta {decimal_text(budget.delta, 4)}"
+    return f"the budget of `{budget.data_set}` (unit {budget.unit}) is {limit}"
 
 
 def report(entries: Sequence[Entry]) -> dict[str, object]:

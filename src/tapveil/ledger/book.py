@@ -20,7 +20,7 @@ from urllib.parse import quote
 from tapveil import disk
 from tapveil.errors import LedgerError
 from tapveil.ledger import account
-from tapveil.ledger.entry import Budget, Entry, Spend, Start, read
+from tapveil.ledger.entry import Budget, Entry, Published, Spend, Start, read
 from tapveil.verify.finding import Finding
 
 APPLICATION = 0x74617076  # "tapv"
@@ -49,6 +49,16 @@ class Head:
     hash: str
 
 
+@dataclass(frozen=True)
+class Folder:
+    """What a published folder says of where it is written down."""
+
+    name: str
+    head: Head | None
+    release_id: str
+    checksums_sha256: str
+
+
 class Ledger:
     """A ledger that exists. Make one with `start`, open one with `open_ledger`."""
 
@@ -59,18 +69,26 @@ class Ledger:
     @property
     def entries(self) -> list[Entry]:
         """All entries, oldest first; LedgerError unless chain and head are whole."""
-        rows = self._rows()
-        for finding in _chain_findings(rows, _read_head(self.path)):
-            raise LedgerError(f"{self.path.name}: {finding.sentence}. Nothing was published")
+        head, rows = _read_head(self.path), self._rows()  # in this order: the ledger may grow in between
+        for finding in _chain_findings(rows, head):
+            raise LedgerError(f"{self.path.name}: {finding.sentence}")
         entries = [read(number, body) for number, body, _ in rows]
         if not entries or not isinstance(entries[0], Start):
             raise LedgerError(f"{self.path.name} does not begin as a ledger does: it is damaged")
         return entries
 
+    @property
+    def id(self) -> str:
+        """Which ledger this is."""
+        first = self.entries[0]
+        return first.ledger if isinstance(first, Start) else ""
+
     def declare(self, budget: Budget) -> None:
         """From now on, this budget holds for its population."""
         with self._writing():
-            self._append(self.entries, budget)
+            entries = self.entries
+            account.refuse_impossible(entries, budget)
+            self._append(entries, budget)
         self._note_head()
 
     def refuse_overdraft(self, spend: Spend) -> None:
@@ -91,13 +109,26 @@ class Ledger:
             elif entries[number - 1] != spend:
                 raise LedgerError(f"entry {number} of {self.path.name} is of this release, but not of this plan")
         self._note_head()
-        first = entries[0]
-        return Head(first.ledger if isinstance(first, Start) else "", number, self._rows()[number - 1][2])
+        return Head(self.id, number, self._rows()[number - 1][2])
 
-    def findings(self, published: Iterable[Head] = ()) -> Iterator[Finding]:
+    def bind(self, published: Published) -> None:
+        """A paid release appears as one folder and no other; LedgerError if it has appeared as another already."""
+        with self._writing():
+            entries = self.entries
+            before = [entry for entry in entries if isinstance(entry, Published) and entry.id == published.id]
+            if not before:
+                self._append(entries, published)
+            elif before[0].checksums_sha256 != published.checksums_sha256:
+                raise LedgerError(
+                    f"this release was published already, with other numbers or another signature ({self.path.name}): "
+                    "what is paid for once appears once. Remove the unfinished one"
+                )
+        self._note_head()
+
+    def findings(self, folders: Iterable[Folder] = ()) -> Iterator[Finding]:
         """All that is wrong with the ledger, also in the light of what published folders say of it."""
-        rows = self._rows()
-        yield from _chain_findings(rows, _read_head(self.path))
+        noted, rows = _read_head(self.path), self._rows()
+        yield from _chain_findings(rows, noted)
         yield from self._schema_findings()
         try:
             entries = [read(number, body) for number, body, _ in rows]
@@ -107,9 +138,14 @@ class Ledger:
         identity = entries[0].ledger if entries and isinstance(entries[0], Start) else None
         if identity is None:
             yield Finding("start-missing", self.path.name, "the first entry does not say which ledger this is")
-        for head in published:
-            if head.ledger == identity and not _holds(rows, head):
-                yield Finding("ledger-rolled-back", self.path.name, _gone(head, "a published folder names"))
+        bound = {entry.id: entry.checksums_sha256 for entry in entries if isinstance(entry, Published)}
+        for folder in folders:
+            if folder.head is None or folder.head.ledger != identity:
+                yield Finding("folder-not-in-ledger", folder.name, "was not published from this ledger")
+            elif not _holds(rows, folder.head):
+                yield Finding("ledger-rolled-back", self.path.name, _gone(folder.head, f"{folder.name} names"))
+            elif bound.get(folder.release_id) != folder.checksums_sha256:
+                yield Finding("folder-differs", folder.name, "is not the folder that was published for its entry")
 
     def _schema_findings(self) -> Iterator[Finding]:
         problems = [row[0] for row in self._connection.execute("PRAGMA integrity_check")]
@@ -167,8 +203,11 @@ class Ledger:
 
 def start(path: Path, today: date) -> None:
     """A new ledger; it must not exist yet. It appears whole, after its head."""
-    if path.exists() or _head_path(path).exists():
+    if path.exists():
         raise LedgerError(f"{path} already exists: a ledger is started once. To set a budget: tapveil ledger budget")
+    head = _read_head(path)
+    if head and head[0] > 1:
+        raise LedgerError(f"{path} had {head[0]} entries and is gone: restore it from its backup")
     body = Start(on=today, ledger=secrets.token_hex(16)).text()
     digest = _chained(1, NOTHING_BEFORE, body)
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.aside")
@@ -225,7 +264,7 @@ def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise LedgerError(f"{path.name}: {_in_words(error)}. Nothing was published") from None
+        raise LedgerError(f"{path.name}: {_in_words(error)}") from None
 
 
 def _in_words(error: sqlite3.Error) -> str:
@@ -271,13 +310,12 @@ def _chain_findings(rows: Sequence[tuple[int, str, str]], head: tuple[int, str] 
     if head is None:
         yield Finding("head-missing", "head", "the file with the ledger's head is missing or damaged; restore it")
     elif not any((number, digest) == head for number, _, digest in rows):
-        yield Finding("ledger-rolled-back", "head", _gone(Head("", *head), "its head names"))
+        yield Finding("ledger-rolled-back", "head", _gone(Head("", *head), "the head beside the ledger names"))
 
 
 def _gone(head: Head, who: str) -> str:
-    return (
-        f"{who} entry {head.number}, which the ledger does not hold: it was rolled back or replaced; restore the newest"
-    )
+    gone = f"{who} entry {head.number}, which the ledger does not hold"
+    return f"{gone}: the ledger was rolled back or replaced; restore the newest"
 
 
 def _holds(rows: Sequence[tuple[int, str, str]], head: Head) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from datetime import date
+from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 import pydantic
@@ -43,6 +44,15 @@ class Start(_Entry):
     ledger: Id
 
 
+LARGEST_BUDGET = 100_000
+
+
+def _sensible(epsilon: Fraction) -> Fraction:
+    if epsilon > LARGEST_BUDGET:
+        raise ValueError(f"must be at most {LARGEST_BUDGET}: above it nothing is protected")
+    return epsilon
+
+
 class Budget(_Entry):
     """How much may be spent on a population: the units of a data set. A later one for the same takes its place."""
 
@@ -50,7 +60,7 @@ class Budget(_Entry):
     data_set: Name
     unit: Unit
     neighbours: Neighbours
-    epsilon: Epsilon
+    epsilon: Annotated[Epsilon, AfterValidator(_sensible)]
     delta: Delta
 
     @property
@@ -93,14 +103,26 @@ class Spend(_Entry):
     tables: Annotated[tuple[SpentTable, ...], Field(min_length=1)]
     first_day: date | None
     last_day: date | None
+    days_by: str | None
+    """How the day of a row is read: releases of other days are apart only if they mean the same by a day."""
     modes: Annotated[tuple[str, ...] | None, AfterValidator(_in_order)]
+    modes_by: str | None
+    """How the mode of a row is read."""
 
     @property
     def mechanisms(self) -> list[Mechanism]:
         return [table.stated for table in self.tables]
 
 
-Entry = Start | Budget | Spend
+class Published(_Entry):
+    """A paid release is about to appear as this folder, known by its checksums: it may appear as no other."""
+
+    kind: Literal["published"] = "published"
+    id: Id
+    checksums_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+Entry = Start | Budget | Spend | Published
 _ENTRY: pydantic.TypeAdapter[Entry] = pydantic.TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
 
 
@@ -139,5 +161,12 @@ def spend_of(plan: Plan, identity: str, today: date) -> Spend:
         ),
         first_day=plan.source.first_day,
         last_day=plan.source.last_day,
+        days_by=_reading(plan, "date") if plan.source.first_day else None,
         modes=plan.source.modes,
+        modes_by=_reading(plan, "mode") if plan.source.modes else None,
     )
+
+
+def _reading(plan: Plan, name: str) -> str:
+    zone = plan.source.timezone if plan.source.kind(name) == "date" else None
+    return f"column {plan.source.columns[name].column}" + (f" in {zone}" if zone else "")

@@ -19,9 +19,8 @@ from tapveil.errors import PlanError
 from tapveil.plan import COUNT, read_exact
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.progress import Reporter, Silent
-from tapveil.verify.finding import Finding
+from tapveil.verify.finding import Finding, shown
 from tapveil.verify.folder import Checked
-from tapveil.verify.reading import shown
 
 LONGEST_LINE = 10_000
 LARGEST = 2**29

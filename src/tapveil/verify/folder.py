@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +16,9 @@ from tapveil.signature import SignatureError, read_signature, signer
 from tapveil.statement import loss_in_words
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading
-from tapveil.verify.finding import Finding
+from tapveil.verify.finding import Finding, shown
 from tapveil.verify.manifest import Manifest
-from tapveil.verify.reading import UnreadableError, shown
+from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import SheetCheck, synthetic_findings
 from tapveil.verify.totals import totals_findings
 
@@ -68,7 +69,11 @@ class _Check:
         manifest = self._manifest(files)
         if manifest is None:
             return
-        self._add(_unexpected(files, manifest))
+        unexpected = list(_unexpected(files, manifest))
+        self._add(unexpected)
+        if any(each.code == "table-missing" for each in unexpected):
+            return  # no release: nothing is computed for it
+        self._add(self._texts(files, manifest))
         with self.progress.stage("Computing the promise"):
             made, impossible = manifests.mechanisms(manifest)
             self._add(impossible)
@@ -134,6 +139,17 @@ class _Check:
             self.checked.notes.append("in no ledger: nothing tells what else was published of these trips")
         return manifest
 
+    def _texts(self, files: dict[str, int], manifest: Manifest) -> Iterator[Finding]:
+        """What the texts of a folder say of ε must be what the manifest says."""
+        known = manifests.stated_epsilons(manifest)
+        for name in {"README.md", "datapackage.json"} & set(files):
+            said = {each.rstrip(".") for each in re.findall(r"epsilon ?=? ?([0-9][0-9.eE+-]*)", self._text(name))}
+            if not said <= known:
+                yield Finding("words-differ", name, "names another epsilon than the manifest")
+
+    def _text(self, name: str) -> str:
+        return reading.text_of(self.folder, name)
+
     def _tables(self, files: dict[str, int], manifest: Manifest) -> list[SheetCheck]:
         sheets = [SheetCheck(self.folder, name, columns, manifest) for name, columns in manifest.sheets.items()]
         for sheet in sheets:
@@ -174,6 +190,8 @@ def _package_findings(
     package: dict[str, Any], files: dict[str, int], manifest: Manifest, folder: Path
 ) -> Iterator[Finding]:
     place = "datapackage.json"
+    if set(package) - _PACKAGE_KEYS:
+        yield Finding("hidden-data", place, "has keys that no release has")
     resources = package.get("resources")
     if package.get("name") != manifest.release or not isinstance(resources, list) or len(resources) > 1000:
         yield Finding("package-shape", place, "is not the Data Package of this release")
@@ -196,6 +214,8 @@ def _resource_findings(
     resource: dict[str, Any], path: str, files: dict[str, int], manifest: Manifest, folder: Path
 ) -> Iterator[Finding]:
     place = f"datapackage.json, {path}"
+    if set(resource) - _RESOURCE_KEYS:
+        yield Finding("hidden-data", place, "has keys that no release has")
     columns = manifest.sheets.get(Path(path).stem)
     schema = resource.get("schema")
     fields = schema.get("fields") if isinstance(schema, dict) else None
@@ -232,6 +252,12 @@ def _resource_findings(
             yield Finding("package-file", place, "a file is not as large as described, or not the one described")
         elif described.get("hash") != f"sha256:{reading.sha256(folder, name)}":
             yield Finding("package-file", place, "a file has another checksum than described")
+
+
+_PACKAGE_KEYS = {"$schema", "name", "title", "description", "created", "resources", "contributors", "licenses"}
+_RESOURCE_KEYS = {
+    *("name", "type", "title", "path", "format", "mediatype", "bytes", "hash", "encoding", "schema", "alternates")
+}
 
 
 def _smallest_of(manifest: Manifest, sheet: str) -> Iterator[int]:

@@ -45,12 +45,12 @@ class ColumnLook:
         if len(self._values) < MOST_KEPT:
             self._values.update(pc.unique(values).to_pylist()[:MOST_KEPT])
 
-    def findings(self, file: str, kind: str) -> Iterator[Finding]:
+    def findings(self, file: str) -> Iterator[Finding]:
         """Why the column should not be there; never a value of it."""
         place = f"{file}, column {self.column}"
         if _NAMES.search(self.column):
             yield Finding("identifier-name", place, "its name is that of a column that tells people apart")
-        if kind != "label" or not self._values:
+        if not self._values:
             return
         for code, (pattern, words) in _LOOKS.items():
             alike = sum(bool(pattern.fullmatch(value)) for value in self._values)

@@ -20,7 +20,16 @@ from tapveil.plan import COUNT, OPAL_SHAPES, Exact, Name, Unit
 from tapveil.privacy.accountant import Exposure, Neighbours
 from tapveil.privacy.loss import Loss, accounted_delta, certified, compose
 from tapveil.privacy.mechanisms import Mechanism, stated
-from tapveil.statement import ERROR_CONFIDENCE, MANIFEST_VERSION, number
+from tapveil.statement import (
+    COMPOSITION,
+    COUNTED,
+    ERROR_CONFIDENCE,
+    MANIFEST_VERSION,
+    WHOLE_CARDS,
+    change,
+    number,
+    rounded_up,
+)
 from tapveil.verify.finding import Finding
 
 PLACE = "privacy.json"
@@ -73,7 +82,7 @@ class _Point(_Part):
 
 class _Curve(_Part):
     neighbours: Neighbours
-    points: list[_Point]
+    points: Annotated[list[_Point], Field(min_length=1, max_length=20)]
 
 
 class _Card(_Part):
@@ -230,6 +239,7 @@ def promise_findings(manifest: Manifest, made: Mapping[str, Mechanism]) -> Itera
             yield _understated(f"table {table.name}", "its scale and threshold do not keep its epsilon and delta")
         yield from _figure_findings(table, made[table.name])
     yield from _total_findings(manifest)
+    yield from _word_findings(manifest)
 
 
 def _understated(where: str, sentence: str) -> Finding:
@@ -247,7 +257,7 @@ def _bounds_findings(manifest: Manifest) -> Iterator[Finding]:
 def _curve_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Finding]:
     if manifest.curve.neighbours != manifest.neighbours:
         yield Finding("figure-differs", f"{PLACE}, curve", "is for other neighbours than the promise")
-    for point in manifest.curve.points[:20]:
+    for point in manifest.curve.points:
         loss = Loss(Fraction(point.epsilon), Fraction(point.delta))
         if not certified(every, loss, manifest.exposure):
             found = accounted_delta(every, loss.epsilon, manifest.exposure)
@@ -273,6 +283,23 @@ def _figure_findings(table: TableClaim, mechanism: Mechanism) -> Iterator[Findin
             yield Finding("figure-differs", f"{PLACE}, table {table.name}, {name}", sentence)
 
 
+def _word_findings(manifest: Manifest) -> Iterator[Finding]:
+    """What is promised in words must be what is promised in numbers."""
+    meanings = [each.meaning for each in manifest.guarantees]
+    expected = [change(manifest.unit, each.neighbours) for each in manifest.guarantees]
+    if (manifest.counted, manifest.composition, meanings) != (COUNTED[manifest.unit], COMPOSITION, expected):
+        yield Finding("words-differ", PLACE, "says in words something else than in numbers")
+    cards = manifest.whole_cards
+    if (cards is None) != (manifest.unit != "trip") or (cards and cards.meaning != WHOLE_CARDS):
+        yield Finding("words-differ", f"{PLACE}, whole_cards", "is not what it should be for this unit")
+
+
+def stated_epsilons(manifest: Manifest) -> set[str]:
+    """Every ε that words about this release may name."""
+    losses = [manifest.exact, *(each.exact for each in manifest.guarantees)]
+    return {rounded_up(each.epsilon) for each in losses}
+
+
 def _total_findings(manifest: Manifest) -> Iterator[Finding]:
     """The several places that state the same thing must agree."""
     losses: list[_Stated] = [manifest, *manifest.guarantees]
@@ -283,5 +310,15 @@ def _total_findings(manifest: Manifest) -> Iterator[Finding]:
         yield Finding("figure-differs", PLACE, "the guarantee for the plan's neighbours is not the total")
     own = [table.exact for table in manifest.tables]
     each_own = [Loss(exact.epsilon, exact.delta) for exact in own if exact]
+    for table in manifest.tables:
+        agrees = (table.epsilon, table.delta) == (None, None)
+        if table.exact:
+            exact = (table.exact.epsilon, table.exact.delta)
+            agrees = (table.epsilon, table.delta) == tuple(number(each, ROUND_CEILING) for each in exact)
+        if not agrees or (table.weight is None) == (table.exact is None):
+            sentence = "an epsilon or delta is not what its exact form says"
+            yield Finding("figure-differs", f"{PLACE}, table {table.name}", sentence)
+    if not all(0 <= each.exact.delta < 1 for each in losses):
+        yield Finding("figure-differs", PLACE, "a delta is not between 0 and 1: nothing would be promised")
     if any(own) and (len(each_own) < len(own) or compose(each_own) != manifest.exact.loss):
         yield Finding("figure-differs", PLACE, "the tables' epsilons and deltas do not add up to the total")

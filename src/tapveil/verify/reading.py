@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tapveil.verify.finding import Finding
+from tapveil.verify.finding import Finding, shown
 
 MOST_FILES = 2_000
 LARGEST_FILE = 8 * 2**30
@@ -52,22 +52,20 @@ def files_in(folder: Path) -> tuple[dict[str, int], list[Finding]]:
     return files, findings
 
 
-def shown(name: str) -> str:
-    """A name for a message: no control characters, no end of lines, not without end.
-
-    >>> shown("a\\nb"), shown("x" * 300)[-6:]
-    ("'a\\\\nb'", 'xxxxx…')
-    """
-    text = name if name.isprintable() else ascii(name)
-    return text if len(text) <= 120 else text[:119] + "…"
-
-
 def open_inside(folder: Path, name: str) -> int:
-    """A descriptor of a regular file of the folder; never through a link, never something that blocks."""
+    """A descriptor of a regular file of the folder; never through a link at any step, never something that blocks."""
+    *inner, last = name.split("/")
+    opened: list[int] = []
     try:
-        descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        opened.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY))
+        for step in inner:
+            opened.append(os.open(step, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=opened[-1]))
+        descriptor = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=opened[-1])
     except OSError as error:
         raise UnreadableError("file-unreadable", shown(name), f"cannot be read: {error.strerror}") from None
+    finally:
+        for each in opened:
+            os.close(each)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise UnreadableError("not-a-file", shown(name), "is not a regular file")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from itertools import zip_longest
 from pathlib import Path
 
@@ -26,7 +28,9 @@ BLOCK = 8 * 2**20
 """A line longer than this is none of a table."""
 LARGEST_PIECE = 512 * 2**20
 """A row group of Parquet that says it needs more than this is not unpacked."""
-_COUNT_PATTERN = r"^[1-9][0-9]{0,17}$"
+_COUNT_PATTERN = r"^[1-9][0-9]{0,11}$"
+"""Below 10^12: no city has more trips, and sums of so many stay exact."""
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8}")
 
 Mask = npt.NDArray[np.bool_]
 
@@ -65,6 +69,8 @@ class SheetCheck:
 
     def run(self) -> None:
         """Check the CSV file, and that the Parquet file says the same."""
+        if _has_carriage_returns(self.folder, self.csv):
+            self._find("hidden-data", None, "its lines do not end as they were written: the ends could tell something")
         looks = {column: ColumnLook(column) for column in self.keys}
         last: pa.Table | None = None
         pairs = zip_longest(
@@ -83,9 +89,7 @@ class SheetCheck:
                 self.rows += len(piece)
         except UnreadableError as error:
             self.findings.append(error.finding)
-        self.findings += [
-            found for look in looks.values() for found in look.findings(self.csv, self._kind(look.column))
-        ]
+        self.findings += [found for look in looks.values() for found in look.findings(self.csv)]
 
     def _find(self, code: str, wrong: Mask | None, sentence: str) -> None:
         """One finding of a kind is enough, with the line of the first."""
@@ -156,9 +160,11 @@ class SheetCheck:
         covers = self.manifest.covers
         if self._kind(column) == "time":
             yield self._is_bin, f"is not the start of a bin of {self.manifest.time_minutes} minutes"
-        if column == "date" and covers.first_day and covers.last_day:
-            first, last = (day.isoformat().replace("-", "") for day in (covers.first_day, covers.last_day))
-            yield (lambda text: first <= text.replace("-", "") <= last), "is not a day that the release covers"
+        if column == "date" and (first := covers.first_day) and (last := covers.last_day):
+            yield (
+                (lambda text: _is_day(text) and first <= date.fromisoformat(text) <= last),
+                "is not a day that is covered",
+            )
         if column == "mode" and covers.modes:
             yield covers.modes.__contains__, "is not a mode that the release covers"
         yield (lambda text: text != ""), "is empty"
@@ -188,6 +194,13 @@ class SheetCheck:
         self._wrong("not-sorted", np.concatenate([shift, behind]), "rows are not in the order of their keys")
 
 
+def _is_day(text: str) -> bool:
+    try:
+        return bool(_DAY.fullmatch(text) and date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
 def _mask(values: pa.Array) -> Mask:
     filled = pc.fill_null(values, False)
     return np.asarray(filled.to_numpy(zero_copy_only=False) if isinstance(filled, pa.Array) else filled.to_numpy())
@@ -208,6 +221,17 @@ def _pieces(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting).combine_chunks()
 
 
+def _has_carriage_returns(folder: Path, name: str) -> bool:
+    """Whether a line ends in CR LF: which ones do, and which do not, could be a message."""
+    last = b""
+    with os.fdopen(open_inside(folder, name), "rb") as file:
+        while block := file.read(BLOCK):
+            if b"\r\n" in last + block:
+                return True
+            last = block[-1:]
+    return False
+
+
 def csv_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator[pa.Table]:
     """The rows of a CSV file, every value as text."""
     try:
@@ -215,7 +239,7 @@ def csv_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator[pa.
             reader = pa_csv.open_csv(
                 file,
                 read_options=pa_csv.ReadOptions(block_size=BLOCK, use_threads=False),
-                parse_options=pa_csv.ParseOptions(newlines_in_values=True),
+                parse_options=pa_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
                 convert_options=pa_csv.ConvertOptions(
                     column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False, null_values=[]
                 ),
@@ -234,6 +258,8 @@ def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator
     try:
         with os.fdopen(open_inside(folder, name), "rb") as file:
             parquet = pq.ParquetFile(file)
+            if set(parquet.metadata.metadata or {}) - {b"ARROW:schema"} or parquet.schema_arrow.metadata:
+                raise UnreadableError("hidden-data", name, "holds more than its table: data about data that none wrote")
             _require_columns(name, parquet.schema_arrow.names, columns)
             _refuse_strange_types(name, parquet)
             for number in range(parquet.metadata.num_row_groups):
