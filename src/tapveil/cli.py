@@ -282,7 +282,7 @@ def ledger_verify(
         if not ledger_file.exists():
             raise
         findings = [Finding("file-damaged", ledger_file.name, str(error))]
-    known = f", and knows {len(folders)} published folders" if folders else ""
+    known = ", and holds the release of " + ", ".join(map(str, folders)) if folders else ""
     _report(findings, f"{ledger_file} is whole{known}", as_json)
 
 
