@@ -225,7 +225,13 @@ def test_a_full_disk_leaves_no_folder_and_is_finished_when_there_is_room(tmp_pat
     )
     if "code" not in done.stdout:
         pytest.skip(f"this machine does not let us mount a small disk: {done.stderr.strip()}")
-    expected = ["code 4", "code 0", "published", "code 0", "city/ledger.sqlite is whole."]
+    expected = [
+        "code 4",
+        "code 0",
+        "published",
+        "code 0",
+        "city/ledger.sqlite is whole, and holds the release of disk/published.",
+    ]
     assert done.stdout.splitlines() == expected, done.stdout + done.stderr
     assert "the disk is full" in done.stderr
     assert "--resume" in done.stderr

@@ -48,6 +48,7 @@ def spend(identity: str) -> Spend:
         days_by=None,
         modes=None,
         modes_by=None,
+        cards_by=None,
     )
 
 

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,7 @@ from tapveil.demo import make_city
 from tapveil.plan import Plan
 from tapveil.progress import Silent
 from tapveil.publication import count
-from tests.conftest import free_plan, opal_plan, write_csv
+from tests.conftest import free_plan, opal_plan, start_ledger, write_csv
 from tests.property.test_counting import cells
 
 TABLES = ["on_time", "on_location", "off_time", "off_location", "on_time_location", "off_time_location"]
@@ -326,11 +327,13 @@ def test_counting_spills_within_its_memory(tmp_path: Path) -> None:
 
 def test_the_python_of_the_readme_runs(city: Path, tmp_path: Path) -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    code = readme.split("```python\n")[1].split("```")[0].replace("build/demo/", f"{city}/")
+    demo = shutil.copytree(city, tmp_path / "demo", ignore=shutil.ignore_patterns("published", "ledger*"))
+    start_ledger(Plan.read(demo / "plan.toml"))
+    code = readme.split("```python\n")[1].split("```")[0].replace("build/demo/", f"{demo}/")
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Loss(epsilon=Fraction(8, 1), delta=Fraction(3, 4000000))\non_time 98%")
-    assert (tmp_path / "published" / "privacy.json").exists()
+    assert (demo / "again" / "privacy.json").exists()
 
 
 def test_a_screen_that_fails_is_not_a_release_that_failed(tmp_path: Path) -> None:

@@ -49,9 +49,10 @@ def spend(
         tables=(table,),
         first_day=day(days[0]) if days else None,
         last_day=day(days[1]) if days else None,
-        days_by=days_by if days else None,
+        days_by=days_by if days or unit == "card-day" else None,
         modes=modes,
         modes_by="column mode" if modes else None,
+        cards_by=None if unit == "trip" else "column card",
     )
 
 
@@ -75,7 +76,7 @@ def alone(*scales: int, cells: int = 1, neighbours: Neighbours = "replace") -> f
 def test_other_days_cost_the_larger_for_trips_and_the_composition_for_cards(neighbours: Neighbours) -> None:
     weeks = spend((0, 6), scale=2), spend((7, 13), scale=4)
     assert spent(*weeks, neighbours=neighbours) == pytest.approx(alone(2, neighbours=neighbours), rel=1e-4)
-    cards = tuple(each.model_copy(update={"unit": "card", "cells": 3}) for each in weeks)
+    cards = tuple(each.model_copy(update={"unit": "card", "cells": 3, "cards_by": "column card"}) for each in weeks)
     together = alone(2, 4, cells=3, neighbours=neighbours)
     assert spent(*cards, unit="card", neighbours=neighbours) == pytest.approx(together, rel=1e-4)
     assert together > alone(2, cells=3, neighbours=neighbours) + 0.1
@@ -91,7 +92,7 @@ def test_other_modes_of_the_same_day_add_up_for_card_days_only() -> None:
     modes = spend((0, 6), ("bus",)), spend((0, 6), ("ferry", "train"))
     assert spent(*modes) == pytest.approx(alone(2), rel=1e-4)
     assert spent(*modes, spend((3, 3), ("bus", "tram"))) == pytest.approx(alone(2, 2), rel=1e-4)
-    days = tuple(each.model_copy(update={"unit": "card-day"}) for each in modes)
+    days = tuple(each.model_copy(update={"unit": "card-day", "cards_by": "column card"}) for each in modes)
     assert spent(*days, unit="card-day") == pytest.approx(alone(2, 2), rel=1e-4)
 
 
@@ -112,6 +113,18 @@ def test_days_that_are_read_in_another_way_are_all_days() -> None:
     assert spent(starts, spend((1, 1), days_by="column start")) == pytest.approx(alone(2), rel=1e-4)
     fixed = [spend(modes=(mode,)).model_copy(update={"modes_by": f"column {mode}"}) for mode in ("bus", "train")]
     assert spent(*fixed) == pytest.approx(alone(2, 2), rel=1e-4)
+
+
+def test_cards_and_their_days_must_be_the_same_in_all_releases() -> None:
+    """A card by its number and by its chip are two: one of these may be many of those."""
+    number, chip = (spend(unit="card").model_copy(update={"cards_by": f"column {name}"}) for name in ("no", "chip"))
+    one, other = spend(unit="card-day", days_by="column start"), spend(unit="card-day", days_by="column end")
+    for unit, spends in {"card": (number, chip), "card-day": (one, other)}.items():
+        account = Account(budget(unit, epsilon=1000), spends)
+        assert account.epsilon is None
+        with pytest.raises(BudgetError, match="another column or time zone"):
+            account.refuse_overdraft()
+    assert Account(budget("card", epsilon=1000), (number, number)).epsilon is not None
 
 
 def test_what_protects_cards_protects_trips_and_not_the_other_way() -> None:

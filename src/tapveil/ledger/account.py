@@ -75,16 +75,40 @@ class Account:
                 f"{spend.unit}, and may show any amount of a {self.budget.unit}: no such budget can hold it. To "
                 "publish both, the data set needs a budget for the smaller unit alone. Nothing was written"
             )
+        for spend in self.strange:
+            raise BudgetError(
+                f"refused: {in_words(self.budget)}. The release {spend.release} of {spend.on} tells cards or their "
+                "days apart by another column or time zone than the first one did: its units are not the units of this "
+                "budget, and one of these may be many of those. Nothing was written"
+            )
 
     @property
     def smaller(self) -> list[Spend]:
         """Releases that protect less than the budget is about."""
         return [spend for spend in self.spends if SIZE[spend.unit] < SIZE[self.budget.unit]]
 
+    @property
+    def strange(self) -> list[Spend]:
+        """Releases whose units are other units: a card by another column, a card's day by another day."""
+        if self.budget.unit == "trip":
+            return []
+        cards = next((spend.cards_by for spend in self.spends), None)
+        days = next((spend.days_by for spend in self.spends if spend.unit == "card-day"), None)
+        return [
+            spend
+            for spend in self.spends
+            if spend.cards_by != cards or (spend.unit == "card-day" and spend.days_by != days)
+        ]
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether some release gives no bound for this budget's unit."""
+        return bool(self.smaller or self.strange)
+
     @cached_property
     def epsilon(self) -> Fraction | None:
         """What is spent in the worst case, at the budget's δ; None where there is no bound."""
-        return None if self.smaller else self._least(self._changes)
+        return None if self.unbounded else self._least(self._changes)
 
     @property
     def left(self) -> Fraction:
@@ -110,7 +134,7 @@ class Account:
                 modes = None if modes is None or before.modes is None else (*before.modes, *modes)
                 joined[-1] = Place(first, last, modes, releases, before.epsilon)
             else:
-                spent = None if self.smaller else self._least(list(self._at(covering)))
+                spent = None if self.unbounded else self._least(list(self._at(covering)))
                 joined.append(Place(first, last, modes, releases, spent))
         return joined
 

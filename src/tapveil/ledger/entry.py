@@ -105,6 +105,8 @@ class Spend(_Entry):
     last_day: date | None
     days_by: str | None
     """How the day of a row is read: releases of other days are apart only if they mean the same by a day."""
+    cards_by: str | None
+    """How the card of a row is read, where the unit is a card or its day."""
     modes: Annotated[tuple[str, ...] | None, AfterValidator(_in_order)]
     modes_by: str | None
     """How the mode of a row is read."""
@@ -161,7 +163,8 @@ def spend_of(plan: Plan, identity: str, today: date) -> Spend:
         ),
         first_day=plan.source.first_day,
         last_day=plan.source.last_day,
-        days_by=_reading(plan, "date") if plan.source.first_day else None,
+        days_by=_reading(plan, "date") if plan.source.first_day or plan.privacy.unit == "card-day" else None,
+        cards_by=_reading(plan, "card") if plan.privacy.by_card else None,
         modes=plan.source.modes,
         modes_by=_reading(plan, "mode") if plan.source.modes else None,
     )

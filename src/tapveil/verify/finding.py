@@ -21,7 +21,7 @@ class Finding:
 
 
 def shown(text: str) -> str:
-    """A text for a message: no control characters, no end of lines, not without end.
+    r"""A text for a message: no control characters, no end of lines, not without end.
 
     >>> shown("a\nb"), shown("x" * 1000)[-6:]
     ("'a\\nb'", 'xxxxx…')
