@@ -31,6 +31,7 @@ from tapveil._version import __version__
 from tapveil.bundle import Bundle
 from tapveil.counting.duckdb import DEFAULT_MEMORY
 from tapveil.errors import LedgerError, PlanError
+from tapveil.ledger.account import over_budget
 from tapveil.ledger.account import report as ledger_report
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.book import start as start_ledger
@@ -142,6 +143,7 @@ def check(
     checking.read_public_files(plan)
     if not as_json:
         screen.show_cost(out, plan)
+        screen.show_room(out, plan, plan_file)
     outlook = None
     if not plan_only:
         outlook = checking.outlook(plan, memory=memory, scratch=scratch, progress=for_console(err))
@@ -306,6 +308,8 @@ def _budget(plan: Plan, epsilon: str, delta: str) -> Budget:
 def _declare(plan: Plan, budget: Budget) -> None:
     with open_ledger(plan.ledger_path) as book:
         book.declare(budget)
+        if (spent := over_budget(book.entries, budget)) is not None:
+            err.print(f"Note: {screen.rounded(spent)} at this delta is spent already: nothing more fits.")
     err.print(f"In {plan.ledger_path}: {screen.budget_in_words(budget)}. Keep the ledger, and its backups, for ever.")
 
 
@@ -356,7 +360,7 @@ def _ask_passphrase() -> str:
 
 
 def _read_plan(path: Path) -> Plan:
-    with for_console(err).stage("Searching for the least noise"):
+    with for_console(err).stage("Reading the plan, finding its noise"):
         return Plan.read(path)
 
 

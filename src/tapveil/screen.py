@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -14,9 +15,10 @@ from tapveil.audit import DEFAULT_TRIALS, MISTAKEN
 from tapveil.audit import Finding as AuditFinding
 from tapveil.bundle import Bundle
 from tapveil.check import DENSITY_AT, INTERNAL, Outlook, in_words
+from tapveil.errors import LedgerError
 from tapveil.ledger.account import Account, accounts
 from tapveil.ledger.book import open_ledger
-from tapveil.ledger.entry import Budget, Entry, Published, Spend
+from tapveil.ledger.entry import Budget, Entry, Published, Spend, spend_of
 from tapveil.plan import Plan
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.rational import decimal_text
@@ -176,8 +178,21 @@ def show_what_is_left(console: Console, plan: Plan) -> None:
             if account.budget.data_set == plan.ledger.data_set:
                 console.print(
                     f"Ledger {plan.ledger_path}: {budget_in_words(account.budget)}; by exact accounting "
-                    f"{_rounded(account.epsilon)} at this delta is spent where most is."
+                    f"{rounded(account.epsilon)} at this delta is spent where most is."
                 )
+
+
+def show_room(console: Console, plan: Plan, plan_file: Path) -> None:
+    """Whether the ledger has room for a release of this plan."""
+    if not plan.ledger_path.exists():
+        console.print(f"\nThere is no ledger yet: tapveil ledger start {plan_file} --epsilon ... --delta ...")
+        return
+    try:
+        with open_ledger(plan.ledger_path) as book:
+            book.refuse_overdraft(spend_of(plan, "0" * 32, date.today()))  # never written
+            console.print(f"\nThe ledger {plan.ledger_path} has room for it.")
+    except LedgerError as error:
+        console.print(f"\nThe ledger {plan.ledger_path} would say: {error}.")
 
 
 def budget_in_words(budget: Budget) -> str:
@@ -186,7 +201,8 @@ def budget_in_words(budget: Budget) -> str:
     return f"{loss_in_words(budget.loss)} in all for `{budget.data_set}`, {who}"
 
 
-def _rounded(epsilon: Fraction | None) -> str:
+def rounded(epsilon: Fraction | None) -> str:
+    """An ε that was accounted for, from above."""
     return "no bound on epsilon" if epsilon is None else f"epsilon {decimal_text(epsilon, 5, ROUND_CEILING)}"
 
 
@@ -216,7 +232,7 @@ def _show_account(console: Console, account: Account) -> None:
     console.print(f"\nBudget: {budget_in_words(account.budget)}.")
     left = decimal_text(account.left, 5, ROUND_FLOOR)
     console.print(
-        f"By exact accounting at this delta: {_rounded(account.epsilon)} is spent where most is; left: epsilon {left}."
+        f"By exact accounting at this delta: {rounded(account.epsilon)} is spent where most is; left: epsilon {left}."
     )
     if account.places:
         grid = _Grid("days", "modes", "releases", "epsilon spent")

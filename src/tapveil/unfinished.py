@@ -118,6 +118,7 @@ def begin(destination: Path, journal: Journal) -> Iterator[Unfinished]:
         disk.write_text_whole(aside / "journal.json", text + "\n")
         disk.rename(aside, place_for(destination))
     except OSError as error:
+        refuse_another(destination)  # one that began a moment ago
         raise EngineError(
             f"nothing can be written beside {destination} ({error.strerror}). Nothing was spent"
         ) from None
@@ -132,7 +133,11 @@ def find(destination: Path) -> Iterator[Unfinished]:
     """The unfinished release of a destination; PlanError if there is none."""
     place = place_for(destination)
     if not place.is_dir():
-        raise PlanError(f"there is no unfinished release to {destination}: run without --resume")
+        if (destination / "privacy.json").exists():
+            raise PlanError(f"{destination} is published already: there is nothing to resume")
+        raise PlanError(
+            f"there is no unfinished release to {destination}: without --resume a new one begins, and spends"
+        )
     with _alone(place):
         try:
             data: dict[str, Any] = json.loads((place / "journal.json").read_text(encoding="utf-8"))

@@ -260,6 +260,12 @@ def refuse_impossible(entries: Sequence[Entry], budget: Budget) -> None:
             account.refuse_smaller_units()
 
 
+def over_budget(entries: Sequence[Entry], budget: Budget) -> Fraction | None:
+    """What is spent already, if that is all of a budget or more."""
+    spent = next(account.epsilon for account in accounts(entries) if account.budget == budget)
+    return spent if spent is not None and spent >= budget.epsilon else None
+
+
 def in_words(budget: Budget) -> str:
     """A budget, for a message."""
     limit = f"epsilon {decimal_text(budget.epsilon, 6)}, delta {decimal_text(budget.delta, 4)}"
