@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
 from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
@@ -25,6 +26,15 @@ def shared_data() -> Path:
     if not SHARED_DATA.exists():
         pytest.skip("the real data is not beside this checkout (../shared/data)")
     return SHARED_DATA
+
+
+def with_mounts(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script that may mount small disks, in a mount namespace of its own; it prints `code …` once it has."""
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    if "code" not in done.stdout:
+        pytest.skip(f"this machine does not let us mount a small disk: {done.stderr.strip()}")
+    return done
 
 
 def write_csv(path: Path, rows: Iterable[Sequence[object]], header: Sequence[str] = OPAL_COLUMNS) -> Path:

@@ -20,7 +20,7 @@ import pytest
 
 from tapveil.demo import make_city
 from tapveil.plan import Plan
-from tests.conftest import BUS, OPAL_COLUMNS, STOPS, TRAIN, opal_text, start_ledger, write_csv
+from tests.conftest import BUS, OPAL_COLUMNS, STOPS, TRAIN, opal_text, start_ledger, with_mounts, write_csv
 from tests.end_to_end.test_release import run
 
 SECRETS = ("308500001", "308500002", "Central", "07:31")
@@ -215,16 +215,7 @@ def test_a_full_disk_leaves_no_folder_and_is_finished_when_there_is_room(tmp_pat
             {sys.executable} -m tapveil verify disk/published >/dev/null; echo "code $?"
             {sys.executable} -m tapveil ledger verify disk/published --ledger city/ledger.sqlite
         }}"""
-    done = subprocess.run(
-        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    if "code" not in done.stdout:
-        pytest.skip(f"this machine does not let us mount a small disk: {done.stderr.strip()}")
+    done = with_mounts(script, tmp_path)
     expected = [
         "code 4",
         "code 0",

@@ -7,8 +7,8 @@ import multiprocessing
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
+from collections.abc import Callable
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +23,7 @@ from tapveil.plan import Plan
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.loss import Loss, certified
 from tapveil.privacy.mechanisms import stated
-from tests.conftest import TODAY, declare, write_csv
+from tests.conftest import TODAY, declare, with_mounts, write_csv
 from tests.end_to_end.test_crashes import PLAN, source  # noqa: F401 (a fixture)
 from tests.end_to_end.test_release import run
 
@@ -230,16 +230,7 @@ def test_a_full_or_read_only_disk_of_the_ledger_stops_the_release(source: Path) 
         }}"""
     (source / "disk").mkdir()
     (source / "plan.toml").write_text(PLAN + '[ledger]\npath = "disk/ledger.sqlite"\n')
-    done = subprocess.run(
-        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script],
-        cwd=source,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    if "code" not in done.stdout:
-        pytest.skip(f"this machine does not let us mount a small disk: {done.stderr.strip()}")
+    done = with_mounts(script, source)
     shown = done.stdout.splitlines()
     assert [line for line in shown if "code" in line] == ["code 5", "code 5", "code 0"], done.stdout + done.stderr
     assert not {"full", "fixed"} & set(shown)
@@ -536,3 +527,38 @@ def declare_often(path: Path, times: int) -> None:
     for _ in range(times):
         with book.open_ledger(path) as ledger:
             ledger.declare(budget)
+
+
+@pytest.mark.parametrize(
+    ("damage", "code"),
+    [
+        (changed, "entry-changed"),
+        (last_removed, "ledger-rolled-back"),
+        (first_removed, "entry-missing"),
+        (of_a_newer_version, "entry-unreadable"),
+        (lambda path: book._head_path(path).unlink(), "head-missing"),
+        (corrupted, "file-damaged"),
+    ],
+)
+def test_each_damage_has_its_own_code(damage: Callable[[Path], None], code: str, source: Path) -> None:  # noqa: F811
+    damage(source / "ledger.sqlite")
+    done = run("ledger", "verify", "--json", cwd=source)
+    assert done.returncode == 1
+    assert code in {each["code"] for each in json.loads(done.stdout)["findings"]}, done.stdout
+
+
+def test_a_ledger_without_its_rules_is_found(source: Path) -> None:  # noqa: F811
+    with sqlite3.connect(source / "ledger.sqlite") as connection:
+        connection.execute("DROP TRIGGER entries_stay")
+    connection.close()
+    assert "rules-changed" in run("ledger", "verify", cwd=source).stdout
+
+
+@pytest.mark.parametrize(
+    "sql", ["UPDATE entries SET body = '{}'", "DELETE FROM entries", "INSERT INTO entries VALUES (9, '', '')"]
+)
+def test_entries_are_only_ever_added(sql: str, source: Path) -> None:  # noqa: F811
+    connection = sqlite3.connect(source / "ledger.sqlite")
+    with pytest.raises(sqlite3.IntegrityError):
+        connection.execute(sql)
+    connection.close()
