@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 from tapveil.errors import TripDataError
 from tapveil.layout import OPAL_COLUMNS
 from tapveil.plan import COUNT, Plan
-from tapveil.verify.identifiers import ColumnLook
+from tapveil.verify.identifiers import MOST, SOME, ColumnLook
 
-CardsAmong = Callable[[list[str]], set[str]]
+CardsAmong = Callable[[list[str]], Set[str]]
 """Which of some texts are the ids of cards."""
 
 SHORT = 6
@@ -34,28 +34,47 @@ Place = tuple[str, str]
 """A file of the folder, and a column of it."""
 
 
+def refuse_mixed_up(labels: Mapping[str, Iterable[str]], cards: Set[str]) -> None:
+    """TripDataError before anything is spent if most labels of a column tell people apart: no single trip decides it."""
+    for column, values in labels.items():
+        found = _what_it_holds(column, set(values), cards, most=True)
+        if found:
+            raise TripDataError(f"column `{column}`: {found}. {_ADVICE}. Nothing was spent")
+
+
 def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
     """TripDataError if a table holds a column that is not the plan's, or what tells people apart; never which value."""
     for file, column in _columns(folder):
         if column not in _published_columns(plan):
             raise TripDataError(f"{file} has the column `{column}`, which the plan does not publish. {_STOPPED}")
     texts = dict(_texts(folder))
-    cards = cards_among(sorted({text for found in texts.values() for value in found for text in _words(value)}))
+    cards = cards_among(words(value for values in texts.values() for value in values))
     for (file, column), values in texts.items():
-        if _holds_cards(values, cards):
-            found = "holds what are ids of cards in the trips"
-        else:
-            look = ColumnLook(column)
-            look.add(pa.chunked_array([pa.array(sorted(values), pa.string())]))
-            found = next((each.sentence for each in look.findings(file) if each.code in _ALIKE), "")
+        found = _what_it_holds(column, values, cards, most=False)
         if found:
-            raise TripDataError(
-                f"{file}, column `{column}`: {found}. If columns were mixed up, correct [source.columns]; if stops "
-                f"merely have such numbers, give them other names with a lookup. {_STOPPED}"
-            )
+            raise TripDataError(f"{file}, column `{column}`: {found}. {_ADVICE}. {_STOPPED}")
+
+
+def words(values: Iterable[str]) -> list[str]:
+    """All texts that could be the ids of cards."""
+    return sorted({word for value in values for word in _words(value)})
+
+
+def _what_it_holds(column: str, values: set[str], cards: Set[str], *, most: bool) -> str:
+    """Why a column must not leave, or nothing."""
+    if _holds_cards(values, cards, most=most):
+        return "holds what are ids of cards in the trips"
+    look = ColumnLook(column)
+    look.add(pa.chunked_array([pa.array(sorted(values), pa.string())]))
+    found = look.findings("", MOST if most else SOME)
+    return next((each.sentence for each in found if each.code in _ALIKE), "")
 
 
 _ALIKE = ("identifier-hash", "identifier-card", "identifier-email")
+_ADVICE = (
+    "If columns were mixed up, correct [source.columns]; if stops merely have such numbers, give them other names with "
+    "a lookup"
+)
 _STOPPED = (
     "Nothing was published, what was spent stays spent, and --resume would end here again: remove the unfinished "
     "release"
@@ -105,7 +124,7 @@ def _is_telling(word: str) -> bool:
     return len(word) >= SHORT and bool(_DIGIT.search(word))
 
 
-def _holds_cards(values: set[str], cards: set[str]) -> bool:
-    if any(_is_telling(word) and word in cards for value in values for word in _words(value)):
+def _holds_cards(values: set[str], cards: Set[str], *, most: bool) -> bool:
+    if not most and any(_is_telling(word) and word in cards for value in values for word in _words(value)):
         return True
     return 2 * sum(value.strip() in cards for value in values) > len(values)

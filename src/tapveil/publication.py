@@ -19,7 +19,7 @@ from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, Refusals
 from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.errors import BudgetError, LedgerError, PlanError, TripDataError
-from tapveil.guard import refuse_leaks
+from tapveil.guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
 from tapveil.ledger.book import Folder, Head, Ledger, open_ledger
 from tapveil.ledger.entry import Published, Spend, spend_of
 from tapveil.plan import Plan
@@ -77,8 +77,11 @@ class _Job:
         if self.ledger:
             self.ledger.refuse_overdraft(_spend(self.plan, journal))
         counted = self._count()
+        labels = counted.texts(self.plan)
+        cards = self._cards_among(words(text for texts in labels.values() for text in texts))
+        refuse_mixed_up(labels, cards)
         with unfinished.begin(self.out, journal) as work:
-            return self._finish(work, stated, dictionaries, counted)
+            return self._finish(work, stated, dictionaries, counted, cards.intersection)
 
     def resume(self) -> Bundle:
         """Finish a release that was cut short: what is paid for is not paid again, what is sealed not drawn again."""
@@ -91,7 +94,7 @@ class _Job:
             if work.journal.ledger != (self.ledger.id if self.ledger else None):
                 raise LedgerError("the unfinished release is to be paid from another ledger, or from none")
             counted = None if all(map(work.is_sealed, self.plan.table)) else self._count()
-            return self._finish(work, stated, dictionaries, counted)
+            return self._finish(work, stated, dictionaries, counted, self._cards_among)
 
     def _count(self) -> Counted:
         counted = count(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
@@ -99,7 +102,12 @@ class _Job:
         return counted
 
     def _finish(
-        self, work: Unfinished, stated: dict[str, Any], dictionaries: Dictionaries, counted: Counted | None
+        self,
+        work: Unfinished,
+        stated: dict[str, Any],
+        dictionaries: Dictionaries,
+        counted: Counted | None,
+        cards_among: CardsAmong,
     ) -> Bundle:
         """Spend, then draw, then write. Nothing that a user could have got wrong is first looked at here."""
         manifest = stated | {"release_id": work.journal.id, "ledger": self._pay(work)}
@@ -109,7 +117,7 @@ class _Job:
                     work.seal(veil.draw(counted.tables[name], self.plan, table, dictionaries[name], os.urandom))
         with self.progress.stage("Writing the folder"):
             tables = [work.unseal(self.plan, table) for table in self.plan.table]
-            guard = partial(refuse_leaks, plan=self.plan, cards_among=self._cards_among)
+            guard = partial(refuse_leaks, plan=self.plan, cards_among=cards_among)
             bind = partial(self._bind, work.journal)
             published = bundle.write(
                 self.out, work.folder, self.plan, tables, manifest, guard=guard, key=self.key, bind=bind

@@ -26,11 +26,13 @@ import tapveil
 from tapveil import signature
 from tapveil.demo import make_city
 from tapveil.errors import TripDataError
+from tapveil.ledger.book import open_ledger
+from tapveil.ledger.entry import Spend
 from tapveil.plan import Plan
 from tapveil.verify import reading, totals
 from tapveil.verify.file import verify_file
 from tapveil.verify.folder import Checked, verify_folder
-from tests.conftest import opal_plan, write_csv
+from tests.conftest import opal_plan, start_ledger, write_csv
 from tests.end_to_end.test_release import run
 from tests.unit.test_signature import make_key, needs_openssh
 from tests.unit.test_units import listed_plan
@@ -697,9 +699,12 @@ def test_a_column_mixed_up_with_the_cards_stops_the_release(kind: str, file_form
     else:
         pq.write_table(pa.table(dict(zip(columns, zip(*rows, strict=True), strict=True))), tmp_path / "trips.parquet")
     plan = opal_plan(tmp_path, f"trips.{file_format}", **{"# card =": "card ="})
-    with pytest.raises(TripDataError, match=r"data/on_location.parquet, column `tap_on_location`") as caught:
-        tapveil.release(plan, tmp_path / "published", in_ledger=False)
-    assert not (tmp_path / "published").exists()
+    start_ledger(plan)
+    with pytest.raises(TripDataError, match=r"^column `tap_on_location`: holds what are ids of cards") as caught:
+        tapveil.release(plan, tmp_path / "published")
+    assert not list(tmp_path.glob("*published*"))
+    with open_ledger(plan.ledger_path) as ledger:
+        assert not [entry for entry in ledger.entries if isinstance(entry, Spend)], "it is found before it is paid for"
     assert not any(card in str(caught.value) for card in set(cards) if len(card) > 3)
 
 
@@ -715,7 +720,7 @@ def test_stops_that_happen_to_be_cards_do_not_stop_it(tmp_path: Path) -> None:
 def test_a_card_within_a_name_is_found(card: str, tmp_path: Path) -> None:
     rows = [(card, "2016-08-08", "train", "08:00", f"Card {card} kiosk", "", "")] * 500
     write_csv(tmp_path / "trips.csv", rows)
-    with pytest.raises(TripDataError, match="holds what are ids of cards"):
+    with pytest.raises(TripDataError, match=r"data/on_location.parquet, column `tap_on_location`: holds what are ids"):
         tapveil.release(opal_plan(tmp_path, **{"# card =": "card ="}), tmp_path / "published", in_ledger=False)
 
 

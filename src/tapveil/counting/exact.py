@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapveil.counting.packing import Packing, Words
+from tapveil.plan import Plan
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -78,3 +79,12 @@ class Counted:
 
     def __repr__(self) -> str:
         return "Counted(secret)"
+
+    def texts(self, plan: Plan) -> dict[str, set[str]]:
+        """All labels of the columns that are copied from the trips, published or not. Secret."""
+        found: dict[str, set[str]] = {}
+        for table in self.tables.values():
+            for column, labels in table.labels.items():
+                if plan.source.kind(column) in ("label", "location"):
+                    found.setdefault(column, set()).update(labels)
+        return found

@@ -23,6 +23,7 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _YEAR = re.compile(r"(19[0-9]{2}|20[0-9]{2})(?:\.0)?")
 OLDEST = 1900
 FEW_YEARS = 8
+SOME, MOST = 0.1, 0.5
 MOST_KEPT = 20_000
 """So many different values of a column are looked at: enough to know what it is."""
 
@@ -45,8 +46,8 @@ class ColumnLook:
         if len(self._values) < MOST_KEPT:
             self._values.update(pc.unique(values).to_pylist()[:MOST_KEPT])
 
-    def findings(self, file: str) -> Iterator[Finding]:
-        """Why the column should not be there; never a value of it."""
+    def findings(self, file: str, share: float = SOME) -> Iterator[Finding]:
+        """Why the column should not be there, if more than a share of its values say so; never a value of it."""
         place = f"{file}, column {self.column}"
         if _NAMES.search(self.column):
             yield Finding("identifier-name", place, "its name is that of a column that tells people apart")
@@ -54,7 +55,7 @@ class ColumnLook:
             return
         for code, (pattern, words) in _LOOKS.items():
             alike = sum(bool(pattern.fullmatch(value)) for value in self._values)
-            if 10 * alike > len(self._values):
+            if alike > share * len(self._values):
                 yield Finding(code, place, f"its values look like {words}")
         latest = datetime.now(UTC).year
         years = {int(found[1]) for value in self._values if (found := _YEAR.fullmatch(value))}
