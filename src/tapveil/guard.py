@@ -35,7 +35,7 @@ Place = tuple[str, str]
 
 
 def refuse_mixed_up(labels: Mapping[str, Iterable[str]], cards: Set[str]) -> None:
-    """TripDataError before anything is spent if most labels of a column tell people apart: no single trip decides it."""
+    """TripDataError, before a spend, if most labels of a column tell people apart: no single trip decides it."""
     for column, values in labels.items():
         found = _what_it_holds(column, set(values), cards, most=True)
         if found:
