@@ -98,17 +98,25 @@ class Release(_Frozen):
     synthetic: bool = False
 
 
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
 class SourceColumn(_Frozen):
     """Where one of our columns comes from: a column of the files, or one value for every row."""
 
     column: Text | None = None
     value: Text | None = None
     kind: Kind | None = None
+    missing: Annotated[tuple[Text, ...], BeforeValidator(_as_list)] = ()
+    """Texts that mean that there is none: `0` as an exit time, `NA`."""
 
     @pydantic.model_validator(mode="after")
     def _one_origin(self) -> Self:
         if (self.column is None) == (self.value is None):
             raise ValueError('give either `column = "…"` or `value = "…"`')
+        if self.value is not None and self.missing:
+            raise ValueError("`missing` is for a column of the files, not for one value")
         return self
 
 
@@ -120,10 +128,6 @@ def _known_zone(value: str) -> str:
     if value not in zoneinfo.available_timezones():
         raise ValueError(f"`{value}` is not a time zone{did_you_mean(value, zoneinfo.available_timezones())}")
     return value
-
-
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
 
 
 def _separates(value: str) -> str:
@@ -159,6 +163,10 @@ class Source(_Frozen):
     def card(self) -> str | None:
         """Their column of cards, if the plan names one."""
         return self.columns[CARD].column if CARD in self.columns else None
+
+    def missing(self, name: str) -> frozenset[str]:
+        """What else than nothing means that a column has no value."""
+        return frozenset(text.strip() for text in self.columns[name].missing)
 
     def kind(self, name: str) -> Kind:
         """What sort of values a column holds."""

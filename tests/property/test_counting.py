@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tapveil.counting.exact import Counted, ExactTable
+from tapveil.errors import PlanError
 from tapveil.plan import Plan
 from tapveil.progress import Silent
 from tapveil.publication import count
@@ -303,3 +305,52 @@ def test_thirty_columns_may_refuse_a_row(tmp_path: Path) -> None:
         "t0 cannot be read": 2,
         "another column is missing or cannot be read": 2,
     }
+
+
+MISSING = """
+[release]
+name = "missing"
+title = "Missing"
+partition = []
+[source]
+path = "trips.{ending}"
+[source.columns]
+card = {{ column = "card", missing = ["NA"] }}
+tap_off_time = {{ column = "exit", missing = ["0", "NA"] }}
+tap_off_location = {{ column = "stop", missing = "Unfinished" }}
+[privacy]
+unit = "{unit}"
+neighbours = "replace"
+mechanism = "sbh"
+{bounds}
+[[table]]
+name = "off"
+columns = ["tap_off_time", "tap_off_location"]
+epsilon = 1
+delta = "1/8000000"
+"""
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("unit", ["trip", "card"])
+def test_texts_that_mean_missing(ending: str, unit: str, tmp_path: Path) -> None:
+    """Named per column: 0 is no exit time, and still a stop; a typed column knows it as well as a text."""
+    stops = ["Unfinished", "0", "Central", " Unfinished "]
+    rows = pa.table({"card": ["a", "b", "NA", "d"], "exit": [0, 0, 1465, 451], "stop": stops})
+    if ending == "csv":
+        pa_csv.write_csv(rows, tmp_path / "trips.csv")
+    else:
+        pq.write_table(rows, tmp_path / "trips.parquet")
+    bounds = 'trips_per_card = 2\nwithout_card = "refuse"' if unit == "card" else ""
+    counted = exact(Plan.parse(MISSING.format(ending=ending, unit=unit, bounds=bounds), base=tmp_path))
+    expected = {("-1", "UNKNOWN"): 1, ("-1", "0"): 1, ("00:15", "Central"): 1, ("07:30", "UNKNOWN"): 1}
+    if unit == "card":
+        del expected["00:15", "Central"]
+        assert counted.refusals.by_reason == {"card is missing": 1}
+    assert cells(counted.tables["off"]) == expected
+
+
+def test_missing_is_for_columns_of_the_files() -> None:
+    text = MISSING.format(ending="csv", unit="trip", bounds="")
+    with pytest.raises(PlanError, match="not for one value"):
+        Plan.parse(text.replace('column = "stop"', 'value = "x"'))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 from zoneinfo import ZoneInfo
 
@@ -37,19 +37,21 @@ class Column:
     """Modes whose spellings mean something else: stops that are looked up in another list."""
     fixed_labels: tuple[str, ...] = ()
     """Labels that the plan alone decides, in the order of their codes."""
+    spelled: bool = False
+    """Whether every value is understood by its spelling, also where its type would do: some texts mean missing."""
     covers: Callable[[str], bool] | None = None
     """Which labels the plan covers; rows elsewhere are left out. None where it covers all."""
 
     @property
     def arithmetic(self) -> bool:
         """Whether the engine computes the code from a typed value, without spellings."""
-        return self.kind == "time" and self.raw not in ("text", "number")
+        return self.kind == "time" and self.raw not in ("text", "number") and not self.spelled
 
     @property
     def refuses(self) -> bool:
         """Whether a row can be refused for its value here: only a place or a label is taken as it comes."""
         typed_time = self.kind == "time" and self.raw in ("text", "number", "integer")
-        return self.missing is None or typed_time or self.kind == "card" or self.covers is not None
+        return self.missing is None or typed_time or self.kind == "card" or self.spelled or self.covers is not None
 
     @property
     def variants(self) -> list[Understand]:
@@ -122,6 +124,18 @@ def columns(plan: Plan, files: TripFiles, areas: Areas) -> list[Column]:
 
 
 def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
+    column, missing = _plain_column(plan, files, areas, name), plan.source.missing(name)
+    if not missing:
+        return column
+    for_mode = tuple((mode, _unless_missing(understand, missing)) for mode, understand in column.for_mode)
+    return replace(column, understand=_unless_missing(column.understand, missing), for_mode=for_mode, spelled=True)
+
+
+def _unless_missing(understand: Understand, missing: frozenset[str]) -> Understand:
+    return lambda text: "" if text.strip() in missing else understand(text)
+
+
+def _plain_column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
     theirs, kind = plan.source.columns[name].column, plan.source.kind(name)
     raw: RawType = files.type_of(theirs) if theirs else "text"
     zone = ZoneInfo(plan.source.timezone) if plan.source.timezone else None

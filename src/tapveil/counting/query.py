@@ -64,7 +64,7 @@ def _group_sql(plan: Plan, group: FileGroup, number: int, columns: Sequence[Colu
         if column.arithmetic and column.refuses
     ]
     if plan.privacy.by_card:
-        selected.append(f"{_card_sql(group, plan.file_columns[CARD])} AS {CARD_TEXT}")
+        selected.append(f"{_card_sql(group, plan.file_columns[CARD], plan.source.missing(CARD))} AS {CARD_TEXT}")
     return f"SELECT {', '.join(selected)} FROM {_scan_sql(group, number)}"
 
 
@@ -137,7 +137,7 @@ UNSURE_CARD = "\x00"
 LARGEST_EXACT_FLOAT = 2**53
 
 
-def _card_sql(group: FileGroup, theirs: str) -> str:
+def _card_sql(group: FileGroup, theirs: str, missing: frozenset[str] = frozenset()) -> str:
     """A card without blanks; one that passed through a float (`7.0`) is the same card; nothing is no card.
 
     Beyond 2^53 a float holds several whole numbers at once: such cards cannot be told apart.
@@ -149,7 +149,8 @@ def _card_sql(group: FileGroup, theirs: str) -> str:
         a_float = f"typeof({stored}) IN ('FLOAT', 'DOUBLE')"
         beyond = f"abs(TRY_CAST({stored} AS DOUBLE)) > {LARGEST_EXACT_FLOAT}"
         whole = f"CASE WHEN {a_float} AND {beyond} THEN {literal(UNSURE_CARD)} ELSE {whole} END"
-    return f"NULLIF({whole}, '')"
+    none = ", ".join(literal(text) for text in sorted({"", *missing}))
+    return f"CASE WHEN {whole} NOT IN ({none}) THEN {whole} END"
 
 
 def cards_among_sql(files: TripFiles, theirs: str) -> str:
