@@ -112,20 +112,25 @@ def begin(destination: Path, journal: Journal) -> Iterator[Unfinished]:
     """A new unfinished release: it appears with its journal, or not at all."""
     place = place_for(destination)
     aside = place.with_name(f"{place.name}.{secrets.token_hex(8)}{GONE}")  # swept up if it never gets its name
+    work, begun = Unfinished(place, journal), False
     try:
         disk.private_folder(aside)
         text = json.dumps({"version": JOURNAL_VERSION, **asdict(journal)}, indent=2)
         disk.write_text_whole(aside / "journal.json", text + "\n")
-        disk.rename(aside, place_for(destination))
+        aside.rename(place)
+        begun = True
+        disk.sync(place.parent)
     except OSError as error:
+        if begun:
+            work.discard()
         refuse_another(destination)  # one that began a moment ago
         raise EngineError(
             f"nothing can be written beside {destination} ({error.strerror}). Nothing was spent"
         ) from None
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-    with _alone(place_for(destination)):
-        yield Unfinished(place_for(destination), journal)
+    with _alone(place):
+        yield work
 
 
 @contextmanager
