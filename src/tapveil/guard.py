@@ -47,7 +47,7 @@ def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
     for file, column in _columns(folder):
         if column not in _published_columns(plan):
             raise TripDataError(f"{file} has the column `{column}`, which the plan does not publish. {_STOPPED}")
-    texts = dict(_texts(folder))
+    texts = dict(_texts(folder, _copied_columns(plan)))
     cards = cards_among(words(value for values in texts.values() for value in values))
     for (file, column), values in texts.items():
         found = _what_it_holds(column, values, cards, most=False)
@@ -87,6 +87,12 @@ def _published_columns(plan: Plan) -> set[str]:
     return {column for table in plan.table for column in plan.key_columns(table)} | {COUNT}
 
 
+def _copied_columns(plan: Plan) -> set[str]:
+    if plan.release.layout == "opal":
+        return {"mode", "loc", *(["date"] if plan.copies("date") else [])}
+    return {column for column in _published_columns(plan) - {COUNT} if plan.copies(column)}
+
+
 def _columns(folder: Path) -> Iterator[Place]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -97,21 +103,15 @@ def _columns(folder: Path) -> Iterator[Place]:
                 yield from ((name, column) for column in next(csv.reader(file), []))
 
 
-def _texts(folder: Path) -> Iterator[tuple[Place, set[str]]]:
-    """The distinct texts of each column that is copied from the trips: not of days and times, which are understood.
-
-    What else is in a folder follows from the plan.
-    """
+def _texts(folder: Path, copied: Set[str]) -> Iterator[tuple[Place, set[str]]]:
+    """The distinct texts of each column that is copied from the trips; all else in a folder follows from the plan."""
     for path in sorted(folder.rglob("*.parquet")):
         found: dict[str, set[str]] = defaultdict(set)
         for batch in pq.ParquetFile(path).iter_batches():
             for column, values in zip(batch.schema.names, batch.columns, strict=True):
-                if pa.types.is_string(values.type) and column not in _UNDERSTOOD:
+                if column in copied:
                     found[column].update(pc.unique(values).to_pylist())
         yield from (((path.relative_to(folder).as_posix(), column), values) for column, values in found.items())
-
-
-_UNDERSTOOD = {"date", "time", "tap_on_time", "tap_off_time", "tap"}
 
 
 def _words(value: str) -> Iterator[str]:

@@ -379,6 +379,11 @@ class Plan(_Frozen):
         """What sorts of columns the tables have."""
         return {self.source.kind(column) for table in self.table for column in self.key_columns(table)}
 
+    def copies(self, column: str) -> bool:
+        """Whether a column is published in the words of the trips; a time, and a calendar day, is written anew."""
+        kind = self.source.kind(column)
+        return kind in ("label", "location") or (kind == "date" and self.source.dates == "labels")
+
     @property
     def file_columns(self) -> dict[str, str]:
         """The columns that are read from the files: ours, theirs."""

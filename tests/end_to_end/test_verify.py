@@ -732,6 +732,14 @@ def test_cards_in_place_of_stops_are_found_by_their_looks(tmp_path: Path) -> Non
         tapveil.release(opal_plan(tmp_path, **{"# card =": "card ="}), tmp_path / "published", in_ledger=False)
 
 
+def test_days_that_are_labels_are_looked_at_too(tmp_path: Path) -> None:
+    rows = [("x", f"30852200{n % 3:08}", "train", "08:00", "Central", "", "") for n in range(1000)]
+    write_csv(tmp_path / "trips.csv", rows)
+    plan = opal_plan(tmp_path, **{"# dates =": "dates ="})
+    with pytest.raises(TripDataError, match="column `date`: its values look like numbers as long as those of cards"):
+        tapveil.release(plan, tmp_path / "published", in_ledger=False)
+
+
 def test_what_follows_from_the_plan_is_not_taken_for_a_card(tmp_path: Path) -> None:
     """The preset's own delta, 1/8000000, and the days of the Opal layout, 20160808, may be card numbers, too."""
     cards = ["8000000", "20160808", "34176353"]

@@ -85,6 +85,6 @@ class Counted:
         found: dict[str, set[str]] = {}
         for table in self.tables.values():
             for column, labels in table.labels.items():
-                if plan.source.kind(column) in ("label", "location"):
+                if plan.copies(column):
                     found.setdefault(column, set()).update(labels)
         return found

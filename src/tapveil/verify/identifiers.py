@@ -21,7 +21,6 @@ _HASH = re.compile(r"(?=.*[0-9])(?=.*[a-fA-F])[0-9a-fA-F]{16,}|[0-9a-fA-F]{8}(?:
 _CARD = re.compile(r"[0-9]{4}(?:[ -]?[0-9]{4}){2}(?:[ -]?[0-9]{1,7})|[0-9]{12,19}")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _YEAR = re.compile(r"(19[0-9]{2}|20[0-9]{2})(?:\.0)?")
-OLDEST = 1900
 FEW_YEARS = 8
 SOME, MOST = 0.1, 0.5
 MOST_KEPT = 20_000
