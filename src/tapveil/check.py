@@ -25,7 +25,7 @@ from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
 from tapveil.publication import count, refuse_too_many
 from tapveil.statement import COUNTED, NOUNS, UNIT_NAMES, change, loss_in_words
-from tapveil.trips import UNKNOWN
+from tapveil.values import UNKNOWN
 
 INTERNAL = "internal: not private"
 NEARLY_EMPTY = 0.10
@@ -240,9 +240,9 @@ def in_words(plan: Plan) -> Iterator[str]:
     yield f"Publish {tables} of {what}" + (f", split by {parts}." if parts else ".")
     if "time" in plan.published_kinds:
         yield f"Times are rounded down to {plan.coarsen.time_minutes} minutes."
-    for mode, lookup in plan.coarsen.location.items():
+    for mode, area in plan.coarsen.location.items():
         whose = "Every stop" if mode == EVERY_MODE else f"A stop of mode {mode}"
-        yield f"{whose} is published as its {lookup.to}, from {lookup.lookup}."
+        yield f"{whose} is published as its {area.in_words}."
     columns = ", ".join(dict.fromkeys(plan.named_columns.values()))
     yield f"Only these columns are read: {columns}."
     if plan.privacy.by_card:

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tapveil.errors import TripDataError, did_you_mean
-from tapveil.plan import EVERY_MODE, MINUTES_PER_DAY, Lookup, Plan
-from tapveil.trips import MISSING_TIME, UNKNOWN
+from tapveil.geometry import Polygons, h3_cell
+from tapveil.gtfs import Stop, read_feed
+from tapveil.notation import MINUTES_PER_DAY, clock_text
+from tapveil.plan import EVERY_MODE, Area, Plan
+from tapveil.values import MISSING_TIME, UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -22,24 +25,34 @@ class TimeBins:
     >>> bins = TimeBins(15)
     >>> bins.code(451), bins.labels[bins.code(451)], bins.labels[bins.code(1465)], bins.labels[bins.code(-1)]
     (31, '07:30', '00:15', '-1')
+    >>> bins = TimeBins(15, 240)
+    >>> [bins.labels[bins.code(minute)] for minute in (75, 1515, 240, 1680)]
+    ['25:15', '25:15', '04:00', '04:00']
     """
 
     minutes: int
+    starts: int = 0
+    """The first minute: those before it are of the night after."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> TimeBins:
+        continued = plan.coarsen.after_midnight == "continued"
+        return cls(plan.coarsen.time_minutes, plan.source.day_starts if continued else 0)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """`-1`, then the start of each bin as HH:MM: in the order of the codes, and of the alphabet."""
-        starts = range(0, MINUTES_PER_DAY, self.minutes)
-        return (str(MISSING_TIME), *(f"{start // 60:02d}:{start % 60:02d}" for start in starts))
+        starts = range(self.starts, self.starts + MINUTES_PER_DAY, self.minutes)
+        return (str(MISSING_TIME), *map(clock_text, starts))
 
     def code(self, minute: int) -> int:
-        """The bin of a minute; after midnight starts the day again."""
-        return 0 if minute == MISSING_TIME else 1 + minute % MINUTES_PER_DAY // self.minutes
+        """The bin of a minute; after a whole day, it is the first again."""
+        return 0 if minute == MISSING_TIME else 1 + (minute - self.starts) % MINUTES_PER_DAY // self.minutes
 
 
 @dataclass(frozen=True)
 class Areas:
-    """Which area a stop is published under: itself, unless its mode has a lookup."""
+    """Which area a stop is published under: itself, unless its mode has another way."""
 
     lookups: Mapping[str, Mapping[str, str]]
 
@@ -56,17 +69,56 @@ class Areas:
         return lookup.get(stop, UNKNOWN)
 
 
+@dataclass(frozen=True)
+class Stops:
+    """The stops of the timetable: by what the trips name them, and by their own ids."""
+
+    by_name: Mapping[str, Stop]
+    by_id: Mapping[str, Stop]
+
+    def described(self, stop: Stop, what: str) -> str:
+        """What the timetable says of a stop; nothing where it says nothing."""
+        station = self.by_id[stop.station]
+        said = {"stop_name": stop.name, "station": station.id, "station_name": station.name, "zone_id": stop.zone}
+        return said[what]
+
+
+def read_stops(plan: Plan) -> Stops:
+    """The stops of the plan's timetable; none where it has none."""
+    if plan.gtfs is None:
+        return Stops({}, {})
+    by_id, by_name = read_feed(plan.base / plan.gtfs.path).stops, dict[str, Stop]()
+    for stop in by_id.values():
+        name = {"stop_id": stop.id, "stop_code": stop.code, "stop_name": stop.name}[plan.gtfs.match]
+        if name:
+            by_name.setdefault(name, stop)
+    return Stops(by_name, by_id)
+
+
 def read_areas(plan: Plan) -> Areas:
-    """The lookups of a plan, read and checked."""
-    return Areas(
-        {mode: _read_lookup(plan.base / lookup.lookup, lookup) for mode, lookup in plan.coarsen.location.items()}
-    )
+    """The areas of all stops that the plan's lists know, read and checked."""
+    stops = read_stops(plan)
+    return Areas({mode: _areas(plan, area, stops) for mode, area in plan.coarsen.location.items()})
 
 
-def _read_lookup(path: Path, lookup: Lookup) -> dict[str, str]:
+def _areas(plan: Plan, area: Area, stops: Stops) -> Mapping[str, str]:
+    """The area of each stop, in one of the four ways."""
+    if area.lookup is not None:
+        return _read_lookup(plan.base / area.lookup, area)
+    if area.gtfs is not None:
+        return {name: label for name, stop in stops.by_name.items() if (label := stops.described(stop, area.gtfs))}
+    places = {name: place for name, stop in stops.by_name.items() if (place := stop.place)}
+    if area.polygons is not None:
+        found = Polygons.read(plan.base / area.polygons, area.name or "").areas(list(places.values()))
+    else:
+        found = [h3_cell(*place, area.h3 or 0) for place in places.values()]
+    return {name: label for name, label in zip(places, found, strict=True) if label}
+
+
+def _read_lookup(path: Path, lookup: Area) -> dict[str, str]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file, delimiter=lookup.delimiter, skipinitialspace=True)
+            rows = csv.DictReader(file, delimiter=lookup.delimiter or ",", skipinitialspace=True)
             rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
             _require_columns(path, lookup, rows.fieldnames)
             return _areas_by_stop(path, lookup, rows)
@@ -82,8 +134,8 @@ def _read_lookup(path: Path, lookup: Lookup) -> dict[str, str]:
         raise TripDataError(f"the lookup {lookup.lookup} is not a CSV file in UTF-8") from None
 
 
-def _require_columns(path: Path, lookup: Lookup, columns: Sequence[str]) -> None:
-    for wanted in (lookup.from_, lookup.to):
+def _require_columns(path: Path, lookup: Area, columns: Sequence[str]) -> None:
+    for wanted in (str(lookup.from_), str(lookup.to)):
         if wanted not in columns:
             raise TripDataError(f"the lookup {path.name} has no column `{wanted}`{did_you_mean(wanted, columns)}")
         if columns.count(wanted) > 1:
@@ -92,11 +144,11 @@ def _require_columns(path: Path, lookup: Lookup, columns: Sequence[str]) -> None
             )
 
 
-def _areas_by_stop(path: Path, lookup: Lookup, rows: csv.DictReader[str]) -> dict[str, str]:
+def _areas_by_stop(path: Path, lookup: Area, rows: csv.DictReader[str]) -> dict[str, str]:
     areas: dict[str, str] = {}
     for row in rows:
-        stop, area = (row[lookup.from_] or "").strip(), (row[lookup.to] or "").strip() or UNKNOWN
-        if areas.setdefault(stop, area) != area:
+        stop, area = ((row[str(column)] or "").strip() for column in (lookup.from_, lookup.to))
+        if areas.setdefault(stop, area or UNKNOWN) != (area or UNKNOWN):
             raise TripDataError(
                 f"{path.name}, line {rows.line_num}: stop `{stop}` has two values of `{lookup.to}`; keep one"
             )

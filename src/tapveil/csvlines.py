@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,10 @@ Positions = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
 
 
+Encoding = Literal["utf-8", "windows-1252"]
+_WINDOWS_1252 = [bytes([byte]).decode("cp1252", errors="ignore").encode() or b"\xff" for byte in range(256)]
+
+
 def is_gzip(path: Path) -> bool:
     """Whether a CSV file is to be read as gzip: by its name."""
     return path.suffix.lower() == ".gz"
@@ -49,8 +53,9 @@ def open_bytes(path: Path) -> IO[bytes]:
 class _SoundLines(io.RawIOBase):
     """The lines of a file that can be parsed each by itself, without the header; the others are counted."""
 
-    def __init__(self, file: IO[bytes], delimiter: str) -> None:
+    def __init__(self, file: IO[bytes], delimiter: str, encoding: Encoding) -> None:
         self._file = file
+        self._encoding = encoding
         self._delimiter = ord(delimiter)
         self._rest = b""
         self._header_seen = False
@@ -70,7 +75,7 @@ class _SoundLines(io.RawIOBase):
 
     def _whole_lines(self) -> bytes:
         """The next block, up to its last line end; what follows waits."""
-        data = self._file.read(BLOCK)
+        data = self._as_utf8(self._file.read(BLOCK))
         self._ended = not data
         data = self._rest + data
         if self._ended:
@@ -86,6 +91,12 @@ class _SoundLines(io.RawIOBase):
             self._header_seen = True
             data = data[data.index(b"\n") + 1 :]
         return data
+
+    def _as_utf8(self, data: bytes) -> bytes:
+        """Windows-1252 has a byte for a letter, and a few that are none: those become bytes that are not UTF-8."""
+        if self._encoding == "utf-8" or data.isascii():
+            return data
+        return b"".join(_WINDOWS_1252[byte] for byte in data)
 
     def _sound(self, data: bytes) -> bytes:
         if not data:
@@ -207,6 +218,7 @@ class CsvReading:
     """How many columns the files have."""
     used: Sequence[int]
     """Which of them are read; batches name them `field_…`."""
+    encoding: Encoding = "utf-8"
     refused: Counter[str] = field(default_factory=Counter)
     failure: BaseException | None = None
     """What went wrong, for the caller: an engine between us would bury it."""
@@ -229,7 +241,7 @@ class CsvReading:
                 raise self.failure from None
 
     def _file_batches(self, path: Path, file: IO[bytes]) -> Iterator[pa.RecordBatch]:
-        lines, rows = _SoundLines(file, self.delimiter), Counter[str]()
+        lines, rows = _SoundLines(file, self.delimiter, self.encoding), Counter[str]()
 
         def set_aside(row: Any) -> str:
             rows["malformed"] += 1

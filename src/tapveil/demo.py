@@ -20,7 +20,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tapveil.errors import PlanError
-from tapveil.plan import MINUTES_PER_DAY, preset_text
+from tapveil.notation import MINUTES_PER_DAY
+from tapveil.plan import preset_text
 from tapveil.progress import Reporter, Silent
 
 DEFAULT_TRIPS = 1_000_000

@@ -16,7 +16,7 @@ import pyarrow as pa
 from tapveil.coarsen import TimeBins
 from tapveil.errors import TripDataError, did_you_mean
 from tapveil.plan import Plan, Table
-from tapveil.trips import READABLE, UNKNOWN, read_date, read_time
+from tapveil.values import READABLE, UNKNOWN, read_date, read_time
 
 LONG_LIST = 1_000_000
 """From so many cells on, only those empty cells are visited that are published: the same law, less work."""
@@ -76,8 +76,8 @@ def _spelling(plan: Plan, key: str) -> Spelling:
     """How a value of the list is spelt in what is published."""
     kind = plan.source.kind(key)
     if kind == "time":
-        bins = TimeBins(plan.coarsen.time_minutes)
+        bins = TimeBins.of(plan)
         return lambda text: None if (minute := read_time(text)) is None else bins.labels[bins.code(minute)]
-    if kind == "date" and plan.source.dates == "calendar":
+    if kind == "date" and plan.source.calendar:
         return lambda text: read_date(text) or None
     return lambda text: text or UNKNOWN

@@ -32,7 +32,7 @@ def sheets(plan: Plan, tables: Sequence[PublishedTable]) -> list[Sheet]:
     smallest = {name: mechanism.smallest_published for name, mechanism in plan.mechanisms.items()}
     if plan.release.layout == "opal":
         return _opal_sheets(tables, smallest)
-    calendar = plan.source.dates == "calendar"
+    calendar = plan.source.calendar
     return [_table_sheet(table, calendar, smallest[table.name]) for table in tables]
 
 

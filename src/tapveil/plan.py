@@ -9,10 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-import zoneinfo
-from collections.abc import Iterator, Mapping
-from datetime import date
-from decimal import Decimal, InvalidOperation
+from collections.abc import Mapping
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from importlib import resources
@@ -20,72 +18,28 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import pydantic
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import AfterValidator, Field
 
 from tapveil import planfile
 from tapveil.errors import PlanError, did_you_mean
+from tapveil.notation import MINUTES_PER_DAY, Exact, Frozen, Name, Text
 from tapveil.privacy.accountant import Exposure, Neighbours
 from tapveil.privacy.calibration import calibrate
-from tapveil.privacy.loss import Loss, certified, compose, in_other_notion
+from tapveil.privacy.loss import Loss, compose, in_other_notion
 from tapveil.privacy.mechanisms import Mechanism
+from tapveil.source import CARD, TAP, Delimiter, Kind, Source
 
-Kind = Literal["time", "date", "location", "label", "card"]
-
-KINDS: dict[str, Kind] = {
-    "card": "card",
-    "mode": "label",
-    "date": "date",
-    "tap_on_time": "time",
-    "tap_on_location": "location",
-    "tap_off_time": "time",
-    "tap_off_location": "location",
-}
-"""The columns tapveil knows by name; any other column is a label unless the plan says its kind."""
+End = Literal["on", "off"]
 
 PRESETS = ("opal",)
 COUNT = "count"
-CARD = "card"
 EVERY_MODE = "*"
-MINUTES_PER_DAY = 1440
+TIMETABLE = "gtfs"
+"""Instead of the name of a list of cells: those of the timetable."""
 EARLIEST_YEAR, LATEST_YEAR = 1900, 2200
 
 
-def read_exact(value: object) -> Fraction:
-    """A number or a fraction, exactly as written.
-
-    >>> read_exact("1/8000000"), read_exact(Decimal("0.1")), read_exact("1 %")
-    (Fraction(1, 8000000), Fraction(1, 10), Fraction(1, 100))
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal | Fraction):
-        raise ValueError('expected a number, or a fraction such as "1/8000000"')
-    try:
-        if isinstance(value, str) and value.rstrip().endswith("%"):
-            return read_exact(value.rstrip().removesuffix("%").rstrip()) / 100
-        written = repr(value) if isinstance(value, float) else value  # repr has the digits it was written with
-        if isinstance(written, str) and "/" not in written:
-            written = Decimal(written.strip())
-        if isinstance(written, Decimal) and abs(written.adjusted()) > 1000:
-            raise ValueError
-        return Fraction(written)
-    except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
-        raise ValueError(f'`{value}` is not a number, nor a fraction such as "1/8000000"') from None
-
-
-Exact = Annotated[
-    Fraction,
-    BeforeValidator(read_exact),
-    PlainSerializer(str),
-    pydantic.InstanceOf[Fraction],
-]
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=64)]
-Text = Annotated[str, Field(min_length=1, max_length=500)]
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
-
-
-class Release(_Frozen):
+class Release(Frozen):
     """What the published folder is called, and how it is laid out."""
 
     name: Name
@@ -98,95 +52,70 @@ class Release(_Frozen):
     synthetic: bool = False
 
 
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-class SourceColumn(_Frozen):
-    """Where one of our columns comes from: a column of the files, or one value for every row."""
-
-    column: Text | None = None
-    value: Text | None = None
-    kind: Kind | None = None
-    missing: Annotated[tuple[Text, ...], BeforeValidator(_as_list)] = ()
-    """Texts that mean that there is none: `0` as an exit time, `NA`."""
-
-    @pydantic.model_validator(mode="after")
-    def _one_origin(self) -> Self:
-        if (self.column is None) == (self.value is None):
-            raise ValueError('give either `column = "…"` or `value = "…"`')
-        if self.value is not None and self.missing:
-            raise ValueError("`missing` is for a column of the files, not for one value")
-        return self
-
-
-def _source_column(value: object) -> object:
-    return {"column": value} if isinstance(value, str) else value
-
-
-def _known_zone(value: str) -> str:
-    if value not in zoneinfo.available_timezones():
-        raise ValueError(f"`{value}` is not a time zone{did_you_mean(value, zoneinfo.available_timezones())}")
-    return value
-
-
-def _separates(value: str) -> str:
-    if len(value) != 1 or not value.isascii() or value.isalnum() or value in "\"'\r\n\\":
-        raise ValueError('must be one character, such as ",", ";" or "\\t"')
-    return value
-
-
-Delimiter = Annotated[str, AfterValidator(_separates)]
-
-
-class Source(_Frozen):
-    """Where trips are, and which of their columns are read."""
-
-    path: Annotated[tuple[Text, ...], BeforeValidator(_as_list), Field(min_length=1)]
-    columns: dict[Name, Annotated[SourceColumn, BeforeValidator(_source_column)]]
-    delimiter: Delimiter = ","
-    dates: Literal["calendar", "labels"] = "calendar"
-    timezone: Annotated[str, AfterValidator(_known_zone)] | None = None
-    max_refused: Exact = Fraction(1, 100)
-    first_day: date | None = None
-    last_day: date | None = None
-    modes: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
-
-    @pydantic.field_validator("max_refused")
-    @classmethod
-    def _a_share(cls, value: Fraction) -> Fraction:
-        if not 0 <= value <= 1:
-            raise ValueError('must be a share between 0 and 1, such as 0.01 or "1 %"')
-        return value
-
-    @property
-    def card(self) -> str | None:
-        """Their column of cards, if the plan names one."""
-        return self.columns[CARD].column if CARD in self.columns else None
-
-    def missing(self, name: str) -> frozenset[str]:
-        """What else than nothing means that a column has no value."""
-        return frozenset(text.strip() for text in self.columns[name].missing)
-
-    def kind(self, name: str) -> Kind:
-        """What sort of values a column holds."""
-        return self.columns[name].kind or KINDS.get(name, "label")
-
-
-class LedgerPlace(_Frozen):
+class LedgerPlace(Frozen):
     """Where it is written down what was spent, and of which data set."""
 
     path: Text = "ledger.sqlite"
     data_set: Name = "trips"
 
 
-class Lookup(_Frozen):
-    """A file that says which area each stop lies in."""
+class Gtfs(Frozen):
+    """The timetable beside the trips: names and places of stops, and when something could be boarded where."""
 
-    lookup: Text
-    from_: Annotated[Text, Field(alias="from")]
-    to: Text
-    delimiter: Delimiter = ","
+    path: Text
+    match: Literal["stop_id", "stop_code", "stop_name"] = "stop_id"
+    """What the trips name a stop by."""
+    minutes_before: Annotated[int, Field(ge=0, le=720, strict=True)] = 15
+    minutes_after: Annotated[int, Field(ge=0, le=720, strict=True)] = 30
+    """How much earlier or later than scheduled a tap is still expected."""
+    modes: dict[Annotated[str, Field(pattern=r"^[0-9]{1,4}$")], Text] = Field(default={})
+    """What the trips call a route_type."""
+
+
+class Area(Frozen):
+    """What a stop is published as: by a list, by the timetable, by the polygon that it lies in, or by its H3 cell."""
+
+    lookup: Text | None = None
+    from_: Annotated[Text | None, Field(alias="from")] = None
+    to: Text | None = None
+    delimiter: Delimiter | None = None
+    gtfs: Literal["stop_name", "station", "station_name", "zone_id"] | None = None
+    polygons: Text | None = None
+    name: Text | None = None
+    h3: Annotated[int, Field(ge=0, le=15, strict=True)] | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _one_way(self) -> Self:
+        ways = {"lookup": self.lookup, "gtfs": self.gtfs, "polygons": self.polygons, "h3": self.h3}
+        given = [way for way, value in ways.items() if value is not None]
+        if len(given) != 1:
+            raise ValueError("give one of `lookup`, `gtfs`, `polygons` and `h3`")
+        if (given == ["lookup"]) != (self.from_ is not None and self.to is not None):
+            raise ValueError("`lookup` needs `from` and `to`, the others have no use for them")
+        if (given == ["polygons"]) != (self.name is not None):
+            raise ValueError("`polygons` needs `name`, the property that names an area, the others have no use for it")
+        if self.delimiter is not None and given != ["lookup"]:
+            raise ValueError("`delimiter` is for a `lookup`")
+        return self
+
+    @property
+    def needs_coordinates(self) -> bool:
+        """Whether it takes the place of a stop to know its area."""
+        return self.polygons is not None or self.h3 is not None
+
+    @property
+    def in_words(self) -> str:
+        """What a stop becomes: its …"""
+        if self.lookup:
+            return f"{self.to}, from {self.lookup}"
+        if self.polygons:
+            return f"{self.name}, from {self.polygons}"
+        return f"H3 cell of resolution {self.h3}" if self.h3 is not None else f"{self.gtfs}, from the timetable"
+
+    @property
+    def label(self) -> str:
+        """What the published names are."""
+        return self.to or self.name or self.gtfs or f"H3 cell of resolution {self.h3}"
 
 
 def _divides_a_day(minutes: int) -> int:
@@ -195,11 +124,13 @@ def _divides_a_day(minutes: int) -> int:
     return minutes
 
 
-class Coarsen(_Frozen):
+class Coarsen(Frozen):
     """The detail given up before counting."""
 
     time_minutes: Annotated[int, AfterValidator(_divides_a_day)] = 15
-    location: dict[str, Lookup] = {}
+    after_midnight: Literal["wrapped", "continued"] = "wrapped"
+    """Whether the hours before a day starts are 00:15, or go on as 24:15."""
+    location: dict[str, Area] = Field(default={})
 
 
 Unit = Literal["trip", "card-day", "card"]
@@ -231,7 +162,7 @@ Delta = Annotated[Exact, AfterValidator(_delta_can_be_meant)]
 Weight = Annotated[Exact, AfterValidator(_above_zero)]
 
 
-class Privacy(_Frozen):
+class Privacy(Frozen):
     """The promise. None of it has a default: it is chosen, not inherited."""
 
     unit: Unit
@@ -256,7 +187,7 @@ class Privacy(_Frozen):
         return most or 1
 
 
-class Table(_Frozen):
+class Table(Frozen):
     """One table of counts, and the share of the budget it gets."""
 
     name: Name
@@ -267,12 +198,13 @@ class Table(_Frozen):
     cells: Text | None = None
 
 
-class Plan(_Frozen):
+class Plan(Frozen):
     """A whole plan. Make one with `Plan.read`, `Plan.parse` or `Plan.preset`."""
 
     release: Release
     source: Source
     coarsen: Coarsen = Coarsen()
+    gtfs: Gtfs | None = None
     ledger: LedgerPlace = LedgerPlace()
     privacy: Privacy
     table: Annotated[tuple[Table, ...], Field(min_length=1)]
@@ -281,7 +213,9 @@ class Plan(_Frozen):
 
     @pydantic.model_validator(mode="after")
     def _parts_fit(self) -> Self:
-        problems = list(_misfits(self))
+        from tapveil.misfits import misfits  # which knows all the parts of a plan
+
+        problems = list(misfits(self))
         if problems:
             raise ValueError("\n".join(problems))
         return self
@@ -336,9 +270,10 @@ class Plan(_Frozen):
             delta = privacy.delta or Fraction(0)
             shared = calibrate(privacy.mechanism, weights, privacy.epsilon, delta, self.exposure, cut)
             return {table.name: mechanism for table, mechanism in zip(self.table, shared, strict=True)}
-        return {table.name: self._own_mechanism(table) for table in self.table}
+        return {table.name: self.own_mechanism(table) for table in self.table}
 
-    def _own_mechanism(self, table: Table) -> Mechanism:
+    def own_mechanism(self, table: Table) -> Mechanism:
+        """The mechanism of a table that has an (ε, δ) of its own."""
         epsilon, delta = table.epsilon or Fraction(0), table.delta or Fraction(0)
         one = (Fraction(1),)
         return calibrate(self.privacy.mechanism, one, epsilon, delta, self.exposure, self.privacy.cut or 1)[0]
@@ -372,7 +307,26 @@ class Plan(_Frozen):
         tables = (column for table in self.table for column in table.columns)
         by_day = ["date"] if self.privacy.trips_per_day or self.source.first_day else []
         some_modes = ["mode"] if self.source.modes else []
-        return tuple(dict.fromkeys([*self.release.partition, *tables, *by_mode, *by_day, *some_modes]))
+        used = dict.fromkeys([*self.release.partition, *tables, *by_mode, *by_day, *some_modes])
+        times = self.source.deciding if "date" in used and self.source.day_follows_time else ()
+        order = ("tap_on_time",) if "both" in self.sides else ()  # a tap that has none cannot be put in order
+        return tuple(dict.fromkeys([*used, *times, *order]))
+
+    def ends(self, table: Table) -> End | Literal["both"]:
+        """Which end of a trip a table is about; one that is about neither counts trips where they begin."""
+        keys = self.key_columns(table)
+        on, off = (any(key.startswith(end) for key in keys) for end in ("tap_on_", "tap_off_"))
+        return "both" if on and off else "off" if off else "on"
+
+    @property
+    def sides(self) -> dict[End | Literal["both"], tuple[Table, ...]]:
+        """Where a row is one tap: the tables that count taps on, taps off, and the trips that they make up."""
+        if not self.source.taps:
+            return {}
+        found: dict[End | Literal["both"], list[Table]] = {}
+        for table in self.table:
+            found.setdefault(self.ends(table), []).append(table)
+        return {end: tuple(tables) for end, tables in found.items()}
 
     @property
     def published_kinds(self) -> set[Kind]:
@@ -382,14 +336,25 @@ class Plan(_Frozen):
     def copies(self, column: str) -> bool:
         """Whether a column is published in the words of the trips; a time, and a calendar day, is written anew."""
         kind = self.source.kind(column)
-        return kind in ("label", "location") or (kind == "date" and self.source.dates == "labels")
+        return kind in ("label", "location") or (kind == "date" and not self.source.calendar)
 
     @property
     def file_columns(self) -> dict[str, str]:
         """The columns that are read from the files: ours, theirs."""
-        read = (*self.used_columns, *([CARD] if self.privacy.by_card else []))
+        for_days = ["date"] if self.source.timezone and "date" in self.source.columns else []
+        card = [CARD] if self.privacy.by_card else []
+        read = dict.fromkeys([*self.used_columns, *card, *for_days, *self._tap_columns])
         origins = {ours: self.source.columns[ours].column for ours in read}
         return {ours: theirs for ours, theirs in origins.items() if theirs is not None}
+
+    @property
+    def _tap_columns(self) -> list[str]:
+        """What it takes to tell taps on from taps off, and which of them belong together."""
+        taps = self.source.taps
+        if taps is None:
+            return []
+        together = [name for name in ("date", taps.same) if name in self.source.columns]
+        return [TAP, *(together if "both" in self.sides else [])]
 
     @property
     def named_columns(self) -> dict[str, str]:
@@ -415,161 +380,6 @@ def preset_text(name: str) -> str:
     return (resources.files("tapveil.presets") / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def _misfits(plan: Plan) -> Iterator[str]:
-    """What is wrong between the parts of a plan, each of which is right by itself."""
-    yield from _repeated("table name", (table.name for table in plan.table))
-    yield from _repeated("set of columns in a table", (", ".join(sorted(table.columns)) for table in plan.table))
-    yield from _repeated("partition column", plan.release.partition)
-    for place, column in _named_columns(plan):
-        if column not in plan.source.columns:
-            hint = did_you_mean(column, plan.source.columns)
-            yield f"{place}: unknown column `{column}`{hint or ' (it is not under [source.columns])'}"
-        elif column == COUNT:
-            yield f"{place}: `{COUNT}` is the name of the published counts: give your column another name of ours"
-        elif plan.source.kind(column) == "card":
-            yield f"{place}: `{column}` tells people apart and can never be published"
-        elif (theirs := plan.source.columns[column].column) and theirs == plan.source.card:
-            yield f"{place}: `{column}` is the column of the cards, `{theirs}`: it can never be published"
-    for table in plan.table:
-        yield from _table_misfits(plan, table)
-    known = all(column in plan.source.columns for column in plan.used_columns)
-    if known and not any(plan.source.columns[column].column for column in plan.used_columns):
-        yield "[source.columns]: every column has a fixed value: at least one must come from the files"
-    if "mode" in plan.source.columns and plan.source.kind("mode") != "label":
-        yield "[source.columns] mode: must be a label, not another kind"
-    yield from _coverage_misfits(plan)
-    problems = [*_unit_misfits(plan), *_budget_misfits(plan)]
-    yield from problems or _mechanism_misfits(plan)
-    if "mode" not in plan.source.columns and any(mode != EVERY_MODE for mode in plan.coarsen.location):
-        yield f'[coarsen.location]: there is no `mode` column; use [coarsen.location."{EVERY_MODE}"] for every row'
-    if plan.release.layout == "opal":
-        yield from _opal_misfits(plan)
-
-
-def _named_columns(plan: Plan) -> Iterator[tuple[str, str]]:
-    for column in plan.release.partition:
-        yield "[release] partition", column
-    for table in plan.table:
-        for column in table.columns:
-            yield f"[[table]] {table.name}", column
-
-
-def _table_misfits(plan: Plan, table: Table) -> Iterator[str]:
-    place = f"[[table]] {table.name}"
-    yield from _repeated(f"column of {table.name}", table.columns)
-    for column in set(table.columns) & set(plan.release.partition):
-        yield f"{place}: `{column}` is already a partition column: leave it out of the table"
-
-
-def _coverage_misfits(plan: Plan) -> Iterator[str]:
-    """Whether the days and modes that a release is limited to can be told apart."""
-    source = plan.source
-    if (source.first_day is None) != (source.last_day is None):
-        given, other = ("first_day", "last_day") if source.last_day is None else ("last_day", "first_day")
-        yield f"[source] {given}: needs {other} as well"
-    elif source.first_day and source.last_day:
-        if source.first_day.year < EARLIEST_YEAR or source.last_day.year > LATEST_YEAR:
-            yield f"[source] first_day: days must be between {EARLIEST_YEAR} and {LATEST_YEAR}"
-        if source.first_day > source.last_day:
-            yield "[source] last_day: must not be before first_day"
-        if "date" not in source.columns or source.kind("date") != "date" or source.dates == "labels":
-            yield '[source] first_day: needs a column `date` under [source.columns], and dates = "calendar"'
-        elif source.columns["date"].column is None:
-            yield "[source] first_day: needs a `date` that comes from the files, not one value for every row"
-    if source.modes and ("mode" not in source.columns or source.columns["mode"].column is None):
-        yield "[source] modes: needs a column `mode` that comes from the files"
-    yield from _repeated("mode in [source] modes", source.modes or ())
-
-
-def _unit_misfits(plan: Plan) -> Iterator[str]:
-    """Whether the unit of protection can be told apart, and how many trips it has."""
-    privacy = plan.privacy
-    if not privacy.by_card:
-        for_cards = {
-            "trips_per_day": privacy.trips_per_day,
-            "trips_per_card": privacy.trips_per_card,
-            "without_card": privacy.without_card,
-        }
-        for key in (key for key, value in for_cards.items() if value is not None):
-            yield f'[privacy] {key}: is for unit = "card-day" or "card"; a trip is one by itself'
-        return
-    if CARD not in plan.source.columns or plan.source.columns[CARD].column is None:
-        yield f'[privacy] unit: "{privacy.unit}" needs a column `{CARD}` under [source.columns]'
-    elif plan.source.kind(CARD) != "card":
-        yield f"[source.columns] {CARD}: must be a card, not another kind"
-    if privacy.without_card is None:
-        yield '[privacy] unit: say under without_card what becomes of rows without a card: "refuse" or "own-unit"'
-    if privacy.trips_per_day and "date" not in plan.source.columns:
-        yield "[privacy] trips_per_day: needs a column `date` under [source.columns]"
-    elif privacy.trips_per_day and plan.source.kind("date") != "date":
-        yield "[source.columns] date: must be a date, not another kind"
-    if privacy.trips_per_day and plan.source.dates == "labels":
-        yield '[privacy] trips_per_day: needs dates = "calendar": by their labels, one day could be several'
-    if privacy.unit == "card" and privacy.trips_per_card is None:
-        yield '[privacy] unit: "card" needs trips_per_card, the most trips of one card that are counted'
-    if privacy.unit == "card-day" and privacy.trips_per_day is None:
-        yield '[privacy] unit: "card-day" needs trips_per_day, the most trips of one card and day that are counted'
-    if privacy.unit == "card-day" and privacy.trips_per_card is not None:
-        # The trips kept of one day would depend on those of other days, and a changed day would show in all of them.
-        yield '[privacy] trips_per_card: does not go with unit = "card-day", whose days must not depend on each other'
-
-
-def _budget_misfits(plan: Plan) -> Iterator[str]:
-    """Whether there is one total with weights, or an (ε, δ) for every table; and δ where it is needed."""
-    privacy, pure = plan.privacy, plan.privacy.mechanism == "dictionary"
-    if privacy.cut is not None and not pure:
-        yield '[privacy] cut: is for mechanism = "dictionary"; the others have a threshold that follows from delta'
-    if plan.total_is_given:
-        yield from _delta_misfits(
-            "[privacy] epsilon" if privacy.delta is None else "[privacy] delta", privacy.delta, pure
-        )
-    elif privacy.delta is not None:
-        yield "[privacy] delta: a total needs epsilon as well"
-    for table in plan.table:
-        place = f"[[table]] {table.name}"
-        if (table.cells is not None) != pure:
-            wanted = "needs `cells`, a file that lists every possible cell" if pure else "has no use for `cells`"
-            yield f'{place}: mechanism = "{privacy.mechanism}" {wanted}'
-        if plan.total_is_given:
-            if table.epsilon is not None or table.delta is not None:
-                yield f"{place}: [privacy] gives a total: give this table a weight instead of epsilon and delta"
-        elif table.weight is not None:
-            yield f"{place}: a weight shares a total: give epsilon and delta under [privacy], or none of the weights"
-        elif table.epsilon is None:
-            yield f"{place}: epsilon is missing (or give a total under [privacy] and a weight to each table)"
-        else:
-            yield from _delta_misfits(place, table.delta, pure)
-    if sum(table.delta or 0 for table in plan.table) >= 1:
-        yield "[[table]]: the deltas add up to 1 or more: nothing would be promised"
-
-
-def _delta_misfits(place: str, delta: Fraction | None, pure: bool) -> Iterator[str]:
-    if pure and delta:
-        yield f'{place}: `delta`: mechanism = "dictionary" has none: leave it out'
-    if not pure and delta is None:
-        yield f"{place}: delta is missing"
-    elif not pure and delta == 0:
-        yield f"{place}: `delta`: must be above 0: the threshold would be infinite"
-
-
-def _mechanism_misfits(plan: Plan) -> Iterator[str]:
-    """Whether there is noise for the budget, and whether its integers keep the promise."""
-    for table in () if plan.total_is_given else plan.table:
-        try:
-            plan._own_mechanism(table)
-        except ValueError as error:
-            yield f"[[table]] {table.name}: {error}"
-            return
-    try:
-        mechanisms = list(plan.mechanisms.values())
-    except ValueError as error:
-        yield f"[privacy] epsilon: {error}"
-        return
-    if not certified(mechanisms, plan.loss, plan.exposure):
-        place = "[privacy]" if plan.total_is_given else "[[table]]"
-        yield f"{place}: the noise is too coarse for these parameters: use a smaller epsilon or a larger delta"
-
-
 OPAL_SHAPES: dict[tuple[str, ...], tuple[str, str]] = {
     ("tap_on_time",): ("time", "on"),
     ("tap_off_time",): ("time", "off"),
@@ -579,19 +389,3 @@ OPAL_SHAPES: dict[tuple[str, ...], tuple[str, str]] = {
     ("tap_off_time", "tap_off_location"): ("time-loc", "off"),
 }
 """Which file of the published Opal data a table goes to, and its `tap`."""
-
-
-def _opal_misfits(plan: Plan) -> Iterator[str]:
-    if plan.release.partition != ("mode", "date"):
-        yield '[release] layout: "opal" needs partition = ["mode", "date"]'
-    for table in plan.table:
-        if table.columns not in OPAL_SHAPES:
-            yield f'[[table]] {table.name}: layout "opal" has no file for the columns {", ".join(table.columns)}'
-
-
-def _repeated(what: str, names: Iterator[str] | tuple[str, ...]) -> Iterator[str]:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            yield f"{what} `{name}` is used twice"
-        seen.add(name)

@@ -17,16 +17,17 @@ from tapveil import bundle, coarsen, statement, trips, unfinished, veil
 from tapveil.bundle import Bundle
 from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, Refusals
+from tapveil.csvlines import NOT_UTF8
 from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.errors import BudgetError, LedgerError, PlanError, TripDataError
 from tapveil.guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
 from tapveil.ledger.book import Folder, Head, Ledger, open_ledger
 from tapveil.ledger.entry import Published, Spend, spend_of
-from tapveil.plan import Plan
+from tapveil.plan import TIMETABLE, Plan
 from tapveil.progress import Reporter, Silent
 from tapveil.signature import SigningKey
-from tapveil.trips import READABLE
 from tapveil.unfinished import Journal, Unfinished
+from tapveil.values import READABLE
 
 
 def release(
@@ -214,15 +215,29 @@ def folder_of(published: Bundle) -> Folder:
 
 def public_files(plan: Plan) -> dict[str, str]:
     """SHA-256 of each public list that the plan names: what is published depends on what they say."""
+    areas = plan.coarsen.location.items()
     files = {
-        **{f"lookup of {mode}": lookup.lookup for mode, lookup in plan.coarsen.location.items()},
-        **{f"cells of {table.name}": table.cells for table in plan.table if table.cells},
+        **{f"lookup of {mode}": area.lookup for mode, area in areas if area.lookup},
+        **{f"polygons of {mode}": area.polygons for mode, area in areas if area.polygons},
+        **{f"cells of {table.name}": table.cells for table in plan.table if table.cells and table.cells != TIMETABLE},
+        **({"gtfs": plan.gtfs.path} if plan.gtfs else {}),
     }
     coarsen.read_areas(plan)  # says what is wrong with a lookup better than its bytes do
     try:
-        return {role: hashlib.sha256((plan.base / name).read_bytes()).hexdigest() for role, name in files.items()}
+        return {role: _sha256(plan.base / name) for role, name in files.items()}
     except OSError as error:
         raise TripDataError(f"{error.filename} cannot be read: {error.strerror}") from None
+
+
+def _sha256(path: Path) -> str:
+    """Of a file; of a folder, of its files in the order of their names."""
+    parts = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
+    digest = hashlib.sha256()
+    for part in parts:
+        if path.is_dir():
+            digest.update(f"{part.name}\0{part.stat().st_size}\0".encode())
+        digest.update(part.read_bytes())
+    return digest.hexdigest()
 
 
 def count(plan: Plan, *, memory: str, scratch: Path | None, progress: Reporter) -> Counted:
@@ -248,6 +263,8 @@ def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
 
 
 def _what_can_be_read(reason: str, plan: Plan) -> str:
+    if reason == NOT_UTF8:
+        return ' If they were written on Windows: [source] encoding = "windows-1252".'
     if reason == "card is missing":
         return ' To keep them, each as a card of its own: without_card = "own-unit"; else raise max_refused.'
     column = reason.split(" ")[0]

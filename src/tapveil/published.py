@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from tapveil.plan import Kind, Plan, Table
+from tapveil.plan import Plan, Table
+from tapveil.source import Kind
 
 
 @dataclass(frozen=True)

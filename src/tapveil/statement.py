@@ -81,7 +81,7 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str]) -> dict
         "partition": list(plan.release.partition),
         "layout": plan.release.layout,
         "time_minutes": plan.coarsen.time_minutes,
-        "areas": {mode: lookup.to for mode, lookup in plan.coarsen.location.items()},
+        "areas": {mode: area.label for mode, area in plan.coarsen.location.items()},
         "plan_sha256": plan.digest,
         "public_files_sha256": dict(public_files),
         "software": {"name": "tapveil", "version": __version__},
@@ -315,9 +315,9 @@ def _what_it_is(plan: Plan) -> Iterator[str]:
         ]
     if "time" in plan.published_kinds:
         yield f"Times are the starts of {plan.coarsen.time_minutes}-minute bins; `-1` means there was no tap."
-    for mode, lookup in plan.coarsen.location.items() if "location" in plan.published_kinds else ():
+    for mode, area in plan.coarsen.location.items() if "location" in plan.published_kinds else ():
         whose = "Stops" if mode == EVERY_MODE else f"Stops of mode `{mode}`"
-        yield f"{whose} are given by their `{lookup.to}`."
+        yield f"{whose} are given by their `{area.label}`."
     if "location" in plan.published_kinds:
         yield "`UNKNOWN` means there was no tap, or the stop is not known."
 

@@ -1,7 +1,6 @@
-"""Where trips come from: the files, their columns, and what a value in them means.
+"""Where trips come from: the files, and what columns they have. None of their rows is read here.
 
-Only the columns that the plan names are ever read, so identifiers and the rest never enter. Nothing here looks at
-more than one value at a time: what one trip means never depends on another trip.
+Only the columns that the plan names are ever read, so identifiers and the rest never enter.
 """
 
 from __future__ import annotations
@@ -10,32 +9,29 @@ import csv
 import glob
 import gzip
 import hashlib
-import re
 import zlib
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import date, datetime
 from pathlib import Path
 from typing import Literal
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tapveil.csvlines import LONGEST_LINE, is_gzip, open_bytes
+from tapveil.csvlines import LONGEST_LINE, Encoding, is_gzip, open_bytes
 from tapveil.errors import PlanError, TripDataError, did_you_mean
-from tapveil.plan import MINUTES_PER_DAY, Plan
+from tapveil.plan import Plan
+from tapveil.source import Source
 
 Format = Literal["csv", "parquet"]
 RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant"]
 """What a file says a column holds; an instant is a timestamp with a time zone, anything unlisted is read as text."""
 
-Shape = tuple[Format, tuple[str, ...], tuple[RawType, ...], str]
-"""Format, names and types of the columns, and the types as the file itself calls them."""
+Shape = tuple[Format, tuple[str, ...], tuple[RawType, ...], str, str]
+"""Format, names and types of the columns, what separates them, and the types as the file itself calls them."""
 
-MISSING_TIME = -1
-LATEST_MINUTE = 2 * MINUTES_PER_DAY
-UNKNOWN = "UNKNOWN"
+DELIMITERS = ",;\t|"
 
 
 @dataclass(frozen=True)
@@ -45,6 +41,7 @@ class FileGroup:
     format: Format
     names: tuple[str, ...]
     types: tuple[RawType, ...]
+    delimiter: str
     paths: tuple[Path, ...]
 
     def type_of(self, column: str) -> RawType:
@@ -56,7 +53,7 @@ class TripFiles:
     """All the files of a plan, looked at but not read."""
 
     groups: tuple[FileGroup, ...]
-    delimiter: str
+    encoding: Encoding = "utf-8"
 
     def type_of(self, column: str) -> RawType:
         """The type of a column; text where files differ, since every type can be written as text."""
@@ -64,24 +61,15 @@ class TripFiles:
         return types.pop() if len(types) == 1 else "text"
 
 
-READABLE: dict[str, str] = {
-    "time": "17:05, 17:05:30, a timestamp such as 2016-12-31 17:05:30, or minutes after midnight such as 1025; "
-    "empty or -1 for none; an offset such as +10:00 needs [source] timezone",
-    "date": "2016-12-31, 20161231, or a timestamp such as 2016-12-31 17:05:30; any other text needs "
-    '[source] dates = "labels"',
-}
-"""What can be read, by kind: for the message when too much cannot."""
-
-
 def find(plan: Plan) -> TripFiles:
     """The trip files of a plan, each with the columns it must have."""
     shapes: dict[Shape, list[Path]] = defaultdict(list)
     for path in _paths(plan):
-        shape = _inspect(path, plan.source.delimiter)
+        shape = inspect(path, plan.source, plan.named_columns.values())
         _require(plan, shape, path)
         shapes[shape].append(path)
-    groups = tuple(FileGroup(*shape[:3], tuple(paths)) for shape, paths in shapes.items())
-    files = TripFiles(groups, plan.source.delimiter)
+    groups = tuple(FileGroup(*shape[:4], tuple(paths)) for shape, paths in shapes.items())
+    files = TripFiles(groups, plan.source.encoding)
     _refuse_wrong_types(plan, files)
     return files
 
@@ -135,10 +123,10 @@ def _require(plan: Plan, shape: Shape, path: Path) -> None:
 
 
 def _missing_columns(plan: Plan, missing: dict[str, str], shape: Shape, path: Path) -> str:
-    names, delimiter = shape[1], plan.source.delimiter
+    names, delimiter = shape[1], shape[3]
     listed = ", ".join(f"`{theirs}` ([source.columns] {ours})" for ours, theirs in missing.items())
     message = f"{path.name} has no column {listed}"
-    other = next((mark for mark in ";\t|," if mark != delimiter and len(names) == 1 and mark in names[0]), None)
+    other = next((mark for mark in DELIMITERS if mark != delimiter and len(names) == 1 and mark in names[0]), None)
     if shape[0] == "csv" and other:
         return (
             f"{message}; its columns seem to be separated by another character: set delimiter = {other!r} in [source]"
@@ -168,7 +156,8 @@ def _looks_like_a_name(text: str) -> bool:
 # --- looking at one file ------------------------------------------------------------------------------------------
 
 
-def _inspect(path: Path, delimiter: str) -> Shape:
+def inspect(path: Path, source: Source, wanted: Collection[str]) -> Shape:
+    """What a file is: its format, and the names and types of its columns; no row of it."""
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -176,9 +165,14 @@ def _inspect(path: Path, delimiter: str) -> Shape:
             raise TripDataError(f"{path.name} is empty")
         if path.suffix.lower() in {".parquet", ".pq"} or start == b"PAR1":
             schema = _parquet_schema(path)
-            return "parquet", tuple(schema.names), tuple(_raw_type(each.type) for each in schema), str(schema.types)
-        names = _csv_header(path, start, delimiter)
-        return "csv", names, tuple("text" for _ in names), ""
+            return "parquet", tuple(schema.names), tuple(_raw_type(each.type) for each in schema), "", str(schema.types)
+        line = _first_line(path, start)
+        text = line.decode("cp1252" if source.encoding == "windows-1252" else "utf-8-sig", errors="replace")
+        delimiter = source.delimiter or _delimiter(text, wanted)
+        names = _names(text, delimiter)
+        if not names:
+            raise TripDataError(f"the first line of {path.name} is empty; it must name the columns")
+        return "csv", names, tuple("text" for _ in names), delimiter, ""
     except PermissionError:
         raise TripDataError(f"no permission to read {path.name}") from None
 
@@ -208,9 +202,23 @@ def _raw_type(arrow: pa.DataType) -> RawType:
     return "text"
 
 
-def _csv_header(path: Path, start: bytes, delimiter: str) -> tuple[str, ...]:
+def _delimiter(header: str, wanted: Collection[str]) -> str:
+    """What separates the columns: that by which most of the wanted ones are found, or else most columns."""
+
+    def found(delimiter: str) -> tuple[int, int]:
+        names = _names(header, delimiter)
+        return len(set(names) & set(wanted)), len(names)
+
+    return max(DELIMITERS, key=found)
+
+
+def _names(header: str, delimiter: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in next(csv.reader([header], delimiter=delimiter), []))
+
+
+def _first_line(path: Path, start: bytes) -> bytes:
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise TripDataError(f"{path.name} is UTF-16; save it as UTF-8")
+        raise TripDataError(f"{path.name} is UTF-16; save it as UTF-8 (in Excel: `CSV UTF-8`)")
     if start == b"PK\x03\x04":
         raise TripDataError(f"{path.name} is a zip archive (an Excel workbook?); export the trips as CSV")
     if is_gzip(path) and start[:2] != b"\x1f\x8b":
@@ -227,78 +235,6 @@ def _csv_header(path: Path, start: bytes, delimiter: str) -> tuple[str, ...]:
         raise TripDataError(f"the lines of {path.name} do not end in line feeds (an old Mac file?); convert them")
     if line.count(b'"') % 2:
         raise TripDataError(f"the first line of {path.name} has a quote that is not closed")
-    header = next(csv.reader([line.decode("utf-8-sig", errors="replace")], delimiter=delimiter), [])
-    if not header:
-        raise TripDataError(f"the first line of {path.name} is empty; it must name the columns")
-    return tuple(name.strip() for name in header)
-
-
-# --- what a text means --------------------------------------------------------------------------------------------
-
-_MINUTES = re.compile(r"(0|[1-9][0-9]{0,3})(?:\.0+)?")  # 0731 is more likely a clock than 731 minutes: refused
-_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?")
-_DATE = re.compile(r"([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2})(?:\.0+)?")
-_TIMESTAMP = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[ T][0-9]{1,2}:?[0-9]{2}.*")
-
-
-def read_time(text: str, zone: ZoneInfo | None = None) -> int | None:
-    """Minutes after midnight, `MISSING_TIME` where there is none, None where it cannot be read.
-
-    >>> read_time("07:31"), read_time("7:05:59"), read_time("24:20"), read_time("451"), read_time("1465")
-    (451, 425, 1460, 451, 1465)
-    >>> read_time("2016-08-08 07:31:00"), read_time(""), read_time("-1"), read_time("0731")
-    (451, -1, -1, None)
-    """
-    text = text.strip()
-    if text in ("", "-1", "-1.0"):
-        return MISSING_TIME
-    if match := _MINUTES.fullmatch(text):
-        return _within_two_days(int(match[1]))
-    if match := _CLOCK.fullmatch(text):
-        hours, minutes, seconds = int(match[1]), int(match[2]), int(match[3] or 0)
-        return _within_two_days(60 * hours + minutes) if minutes < 60 and seconds < 60 else None
-    moment = _read_moment(text, zone) if _TIMESTAMP.fullmatch(text) else None
-    return 60 * moment.hour + moment.minute if moment else None
-
-
-def _within_two_days(minutes: int) -> int | None:
-    return minutes if minutes < LATEST_MINUTE else None
-
-
-def _read_moment(text: str, zone: ZoneInfo | None) -> datetime | None:
-    """A timestamp in local time; one with an offset needs the plan's time zone."""
-    try:
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is None:
-            return moment
-        return moment.astimezone(zone) if zone else None
-    except (ValueError, OverflowError):
-        return None
-
-
-def read_date(text: str, zone: ZoneInfo | None = None) -> str | None:
-    """A calendar date as ISO text, "" where there is none, None where it cannot be read.
-
-    >>> read_date("20160808"), read_date("2016-08-08"), read_date("2016-08-08 07:31:00"), read_date("08/08/2016")
-    ('2016-08-08', '2016-08-08', '2016-08-08', None)
-    """
-    text = text.strip()
-    if not text:
-        return ""
-    if match := _DATE.fullmatch(text):
-        try:
-            return date.fromisoformat(match[1]).isoformat()
-        except ValueError:
-            return None
-    moment = _read_moment(text, zone) if _TIMESTAMP.fullmatch(text) else None
-    return moment.date().isoformat() if moment else None
-
-
-def read_location(text: str) -> str:
-    """A stop as it is named, without blanks around it; "" where there is none.
-
-    >>> read_location(" Žižkov, No. 3 "), read_location("-1")
-    ('Žižkov, No. 3', '')
-    """
-    text = text.strip()
-    return "" if text in ("-1", "-1.0") else text
+    if b"\0" in line:
+        raise TripDataError(f"{path.name} is not text (or UTF-16 without its mark); save it as UTF-8")
+    return line

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tapveil import Plan, PlanError
-from tapveil.plan import preset_text, read_exact
+from tapveil.notation import read_exact
+from tapveil.plan import preset_text
 from tests.conftest import opal_text
 
 

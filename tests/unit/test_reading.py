@@ -16,7 +16,8 @@ from tapveil.coarsen import Areas, TimeBins, read_areas
 from tapveil.counting.packing import Packing
 from tapveil.csvlines import MALFORMED, NOT_UTF8, CsvReading
 from tapveil.errors import TripDataError
-from tapveil.trips import find, read_date, read_time
+from tapveil.trips import find
+from tapveil.values import read_date, read_time
 from tests.conftest import BUS, OPAL_COLUMNS, TRAIN, opal_plan, write_csv
 
 

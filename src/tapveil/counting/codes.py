@@ -11,13 +11,23 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
-from zoneinfo import ZoneInfo
 
 from tapveil.coarsen import Areas, TimeBins
 from tapveil.counting.exact import ELSEWHERE
 from tapveil.counting.packing import WORD
-from tapveil.plan import CARD, EVERY_MODE, Kind, Plan
-from tapveil.trips import UNKNOWN, RawType, TripFiles, read_date, read_location, read_time
+from tapveil.plan import EVERY_MODE, Plan
+from tapveil.source import CARD, Kind
+from tapveil.trips import RawType, TripFiles
+from tapveil.values import (
+    BESIDE,
+    UNKNOWN,
+    Days,
+    is_written_with_a_date,
+    read_date,
+    read_location,
+    read_second,
+    read_time,
+)
 
 Understand = Callable[[str], str | None]
 """The label of a spelling: "" where it means missing, None where it cannot be read."""
@@ -39,19 +49,24 @@ class Column:
     """Labels that the plan alone decides, in the order of their codes."""
     spelled: bool = False
     """Whether every value is understood by its spelling, also where its type would do: some texts mean missing."""
+    beside: tuple[str, ...] = ()
+    """What else it takes to understand a value: the first of these columns that the row has, after its number."""
+    zone: str | None = None
+    """The time zone whose skipped hours refuse a typed timestamp."""
     covers: Callable[[str], bool] | None = None
     """Which labels the plan covers; rows elsewhere are left out. None where it covers all."""
 
     @property
     def arithmetic(self) -> bool:
         """Whether the engine computes the code from a typed value, without spellings."""
-        return self.kind == "time" and self.raw not in ("text", "number") and not self.spelled
+        return self.kind == "time" and self.raw not in ("text", "number") and not self.spelled and not self.beside
 
     @property
     def refuses(self) -> bool:
         """Whether a row can be refused for its value here: only a place or a label is taken as it comes."""
-        typed_time = self.kind == "time" and self.raw in ("text", "number", "integer")
-        return self.missing is None or typed_time or self.kind == "card" or self.spelled or self.covers is not None
+        typed_time = self.kind == "time" and (self.raw in ("text", "number", "integer") or self.zone is not None)
+        looked_at = self.spelled or bool(self.beside) or self.covers is not None
+        return self.missing is None or typed_time or self.kind == "card" or looked_at
 
     @property
     def variants(self) -> list[Understand]:
@@ -132,25 +147,33 @@ def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
 
 
 def _unless_missing(understand: Understand, missing: frozenset[str]) -> Understand:
-    return lambda text: "" if text.strip() in missing else understand(text)
+    return lambda text: "" if text.partition(BESIDE)[0].strip() in missing else understand(text)
 
 
 def _plain_column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
     theirs, kind = plan.source.columns[name].column, plan.source.kind(name)
     raw: RawType = files.type_of(theirs) if theirs else "text"
-    zone = ZoneInfo(plan.source.timezone) if plan.source.timezone else None
     if kind == "time":
-        bins = TimeBins(plan.coarsen.time_minutes)
-        return Column(name, raw, kind, bins.labels[0], _reads_time(bins, zone), fixed_labels=bins.labels)
+        bins, read = TimeBins.of(plan), _reads_time(plan, name)
+        beside, zone = _day_beside(plan, raw), plan.source.timezone if raw == "timestamp" else None
+        return Column(name, raw, kind, bins.labels[0], read, fixed_labels=bins.labels, beside=beside, zone=zone)
     if kind == "date":
-        read = str.strip if plan.source.dates == "labels" else _reads_date(zone)
-        return Column(name, raw, kind, None, read, covers=_covered_days(plan) if name == "date" else None)
+        read = _reads_date(plan, name) if plan.source.calendar else str.strip
+        beside = plan.source.deciding if name == "date" and plan.source.day_follows_time else ()
+        covers = _covered_days(plan) if name == "date" else None
+        return Column(name, raw, kind, None, read, covers=covers, beside=beside)
     if kind == "location":
         looked_up = tuple((mode, _reads_area(areas, mode)) for mode in areas.lookups if mode != EVERY_MODE)
         return Column(name, raw, kind, UNKNOWN, _reads_area(areas, EVERY_MODE), looked_up)
     modes = plan.source.modes if name == "mode" else None
     covers = modes.__contains__ if modes else None
     return Column(name, raw, kind, None if name == "mode" else UNKNOWN, str.strip, covers=covers)
+
+
+def _day_beside(plan: Plan, raw: RawType) -> tuple[str, ...]:
+    """A clock time needs its day where daylight saving may have skipped it; a timestamp has its own."""
+    needed = plan.source.timezone and "date" in plan.source.columns and plan.source.calendar
+    return ("date",) if needed and raw not in ("timestamp", "instant") else ()
 
 
 def _covered_days(plan: Plan) -> Callable[[str], bool] | None:
@@ -170,18 +193,51 @@ def card_column(plan: Plan, files: TripFiles) -> Column | None:
     return Column(CARD, raw, "card", without, str.strip)
 
 
-def _reads_time(bins: TimeBins, zone: ZoneInfo | None) -> Understand:
+def _reads_time(plan: Plan, name: str) -> Understand:
+    bins, days, written = TimeBins.of(plan), Days.of(plan.source), plan.source.columns[name].format
     labels = bins.labels
+    day_written = plan.source.columns["date"].format if "date" in plan.source.columns else None
 
     def understand(text: str) -> str | None:
-        minute = read_time(text, zone)
-        return None if minute is None else labels[bins.code(minute)]
+        value, _, day = text.partition(BESIDE)
+        minute = read_time(value, days.zone, written)
+        if minute is None:
+            return None
+        if day and not is_written_with_a_date(value, written):
+            on = read_date(day[1:], days.zone, day_written)
+            if on and days.is_skipped(on, minute):
+                return None
+        return labels[bins.code(minute)]
 
     return understand
 
 
-def _reads_date(zone: ZoneInfo | None) -> Understand:
-    return lambda text: read_date(text, zone)
+def reads_second(plan: Plan) -> Callable[[str], int | None]:
+    """When a tap was, from the spelling of its time and, beside it, its day."""
+    columns, days = plan.source.columns, Days.of(plan.source)
+    written, day_written = columns["tap_on_time"].format, columns["date"].format if "date" in columns else None
+    none = plan.source.missing("tap_on_time")
+
+    def second(text: str) -> int | None:
+        value, _, day = text.partition(BESIDE)
+        return None if value.strip() in none else read_second(value, day[1:], days, written, day_written)
+
+    return second
+
+
+def _reads_date(plan: Plan, name: str) -> Understand:
+    days, written = Days.of(plan.source), plan.source.columns[name].format
+    times_written = [plan.source.columns[time].format for time in plan.source.deciding]
+
+    def understand(text: str) -> str | None:
+        value, beside, time = text.partition(BESIDE)
+        day = read_date(value, days.zone, written)
+        if not day or not beside:
+            return day
+        minute = read_time(time[1:], days.zone, times_written[int(time[0])])
+        return day if minute is None else days.day_of(day, minute)
+
+    return understand
 
 
 def _reads_area(areas: Areas, mode: str) -> Understand:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tapveil.coarsen import Areas
-from tapveil.counting import codes, query
+from tapveil.counting import codes, pairing, query
 from tapveil.counting.codes import Code, Column, Reasons
 from tapveil.counting.exact import ELSEWHERE, Counted, ExactTable, Refusals
 from tapveil.counting.packing import Packing
@@ -23,7 +23,8 @@ from tapveil.csvlines import CsvReading
 from tapveil.errors import EngineError, PlanError, TripDataError
 from tapveil.plan import Plan, Table
 from tapveil.progress import Reporter
-from tapveil.trips import TripFiles
+from tapveil.source import TAP
+from tapveil.trips import FileGroup, TripFiles
 
 DEFAULT_MEMORY = "1GB"
 LEAST_MEMORY = 200 * 10**6
@@ -41,27 +42,62 @@ def count(
     progress: Reporter,
 ) -> Counted:
     """The exact tables of a plan, materialised, and what was refused."""
+    parts = []
+    for part in _by_end(plan):
+        with _connection(memory, scratch) as connection:
+            parts.append(_Counting(connection, part, files, areas, progress).run())
+    return parts[0] if len(parts) == 1 else _together(plan, parts)
+
+
+def _by_end(plan: Plan) -> list[Plan]:
+    """Where a row is one tap, the tables of each end of a trip are counted from the taps of that end."""
+    return [plan.model_copy(update={"table": tables}) for tables in plan.sides.values()] or [plan]
+
+
+def _together(plan: Plan, parts: Sequence[Counted]) -> Counted:
+    """All tables, in the order of the plan; taps that were refused count once, however many ends they were read for."""
+    tables = {name: table for part in parts for name, table in part.tables.items()}
+    both = [part for end, part in zip(plan.sides, parts, strict=True) if end == "both"]
+    refusals = [part.refusals for part in both or parts]
+    lines = refusals[0].lines
+    by_reason = sum((Counter(each.by_reason) - Counter(lines) for each in refusals), start=Counter[str](lines))
+    rows = sum(each.rows - sum(lines.values()) for each in refusals) + sum(lines.values())
+    whole = Refusals(rows, by_reason, sum(each.elsewhere for each in refusals), lines)
+    return Counted({name: tables[name] for name in plan.tables}, whole, sum(part.left_out for part in parts))
+
+
+def other_taps(plan: Plan, files: TripFiles, *, memory: str = DEFAULT_MEMORY, scratch: Path | None = None) -> int:
+    """How many rows are neither taps on nor taps off: one pass over that column alone. Secret."""
+    theirs = plan.file_columns[TAP]
     with _connection(memory, scratch) as connection:
-        return _Counting(connection, plan, files, areas, progress).run()
+        readings = _register(connection, files, lambda group: [group.names.index(theirs)])
+        with _unreadable_files(readings):
+            return int(connection.execute(query.other_taps_sql(plan, files)).fetchall()[0][0] or 0)
+
+
+def _register(
+    connection: duckdb.DuckDBPyConnection, files: TripFiles, used: Callable[[FileGroup], list[int]]
+) -> list[CsvReading]:
+    """One reading of the CSV files of each group, under the name by which the SQL knows it."""
+    readings = []
+    for number, group in enumerate(files.groups):
+        if group.format == "csv":
+            reading = CsvReading(group.paths, group.delimiter, len(group.names), used(group), files.encoding)
+            connection.register(query.csv_view(number), reading.reader())
+            readings.append(reading)
+    return readings
 
 
 def cards_among(
     texts: Sequence[str], theirs: str, files: TripFiles, *, memory: str = DEFAULT_MEMORY, scratch: Path | None = None
 ) -> set[str]:
     """Which of some texts are card ids in the trips: memory for the texts, not for the cards."""
-    groups = [(number, group) for number, group in enumerate(files.groups) if theirs in group.names]
-    if not groups or not texts:
+    if not texts:
         return set()
-    readings = {
-        number: CsvReading(group.paths, files.delimiter, len(group.names), [group.names.index(theirs)])
-        for number, group in groups
-        if group.format == "csv"
-    }
     with _connection(memory, scratch) as connection:
         connection.register("texts", pa.table({"text": pa.array(texts, pa.string())}))
-        for number, reading in readings.items():
-            connection.register(query.csv_view(number), reading.reader())
-        with _unreadable_files(list(readings.values())):
+        readings = _register(connection, files, lambda group: [group.names.index(theirs)])
+        with _unreadable_files(readings):
             return {card for (card,) in connection.execute(query.cards_among_sql(files, theirs)).fetchall()}
 
 
@@ -187,11 +223,16 @@ class _Counting:
         trips: str,
     ) -> Counted:
         """Cards or their days instead of trips: bounded first, then counted once per cell."""
+        paired = "both" in self.plan.sides
         with self.progress.stage("Reading trips", self._done):
-            lines = self._pass("rows", trips, query.rows_sql(columns, sets, card, reasons))
+            if paired:
+                lines = self._pair(columns, coded, sets, card, reasons, trips)
+            else:
+                lines = self._pass("rows", trips, query.rows_sql(columns, sets, card, reasons))
         self._refuse_strays(query.row_strays_sql(sets))
         accepted = self._number(f"SELECT count(*) FROM rows WHERE {sets[0].is_cell}")
-        refusals = self._refusals(reasons, query.row_refusals_sql(sets[0]), accepted, lines)
+        sound = self._number(pairing.sound_taps_sql()) if paired else accepted
+        refusals = self._refusals(reasons, query.row_refusals_sql(sets[0]), sound, lines)
         kept = 0
         with self.progress.stage("Counting cards"):
             for table in self.plan.table:
@@ -207,6 +248,25 @@ class _Counting:
                     self._execute(query.add_units_sql(table.name, query.units_sql(self.plan, packing, source)))
         tables = {table.name: self._table(table, coded, sets, query.all_units_sql) for table in self.plan.table}
         return Counted(tables, refusals, accepted - kept)
+
+    def _pair(
+        self,
+        columns: Sequence[Column],
+        coded: Sequence[Code],
+        sets: Sequence[query.CellSet],
+        card: Column,
+        reasons: Reasons,
+        trips: str,
+    ) -> Counter[str]:
+        """The trips that taps make up, as rows; how many lines of CSV were left out, by reason."""
+        self._pass("spelt_moments", trips, pairing.moments_sql())
+        spelt: list[str] = self.connection.table("spelt_moments").to_arrow_table().column("spelling").to_pylist()
+        second = codes.reads_second(self.plan)
+        moments = {"spelling": pa.array(spelt, pa.string()), "second": pa.array(map(second, spelt), pa.int64())}
+        self.connection.register(pairing.MOMENTS, pa.table(moments))
+        lines = self._pass("taps", trips, pairing.taps_sql(columns, card, reasons))
+        self._execute(f"CREATE TEMP TABLE rows AS {pairing.rows_of_taps_sql(self.plan, coded, sets)}")
+        return lines
 
     def _source(
         self, table: Table, coded: Sequence[Code], sets: Sequence[query.CellSet]
@@ -282,18 +342,11 @@ class _Counting:
         for key, n in self._execute(sql).fetchall():
             by_reason[reasons.of(key)] += n
         elsewhere = by_reason.pop(ELSEWHERE, 0)
-        return Refusals(accepted + by_reason.total(), by_reason, elsewhere)
+        return Refusals(accepted + by_reason.total(), by_reason, elsewhere, {r: n for r, n in lines.items() if n})
 
     def _pass(self, name: str, trips: str, sql: str) -> Counter[str]:
         """One pass over all files into a table; how many lines of CSV were left out, by reason."""
-        readings = [
-            CsvReading(group.paths, self.files.delimiter, len(group.names), query.used_fields(self.plan, group))
-            for group in self.files.groups
-            if group.format == "csv"
-        ]
-        numbers = [number for number, group in enumerate(self.files.groups) if group.format == "csv"]
-        for number, reading in zip(numbers, readings, strict=True):
-            self.connection.register(query.csv_view(number), reading.reader())
+        readings = _register(self.connection, self.files, lambda group: query.used_fields(self.plan, group))
         with _unreadable_files(readings):
             self._execute(f"CREATE TEMP TABLE {name} AS WITH trips AS NOT MATERIALIZED ({trips}) {sql}")
         return sum((reading.refused for reading in readings), start=Counter[str]())

@@ -7,7 +7,7 @@ through a mechanism, and the holder's own reports, which are never published. A 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +59,9 @@ class Refusals:
 
     elsewhere: int = 0
     """How many more rows were of days or modes that the plan does not cover."""
+
+    lines: Mapping[str, int] = field(default_factory=dict)
+    """Of those refused, the lines that are no rows at all."""
 
     def __repr__(self) -> str:
         return "Refusals(secret)"

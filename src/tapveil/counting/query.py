@@ -23,10 +23,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tapveil.coarsen import TimeBins
 from tapveil.counting.codes import Column, Reasons
 from tapveil.counting.packing import Packing
-from tapveil.plan import CARD, MINUTES_PER_DAY, Plan
-from tapveil.trips import LATEST_MINUTE, MISSING_TIME, FileGroup, TripFiles
+from tapveil.notation import MINUTES_PER_DAY
+from tapveil.plan import Plan
+from tapveil.source import CARD, TAP
+from tapveil.trips import FileGroup, TripFiles
+from tapveil.values import BESIDE, LATEST_MINUTE, MISSING_TIME
 
 
 def quoted(name: str) -> str:
@@ -48,10 +52,15 @@ def literal(text: str) -> str:
 
 CARD_TEXT = quoted("#card")
 """The card as text, NULL where there is none. No column of the plan has a # in its name."""
+IS_ON, MOMENT, TOGETHER = quoted("#on"), quoted("#moment"), quoted("#together")
+"""Of a tap: whether it is on; when it was, as text; and what the taps of a trip have in common besides the card."""
 
 
 def trips_sql(plan: Plan, files: TripFiles, columns: Sequence[Column], reasons: Reasons) -> str:
-    """All rows of all files, the used columns only, each as its spelling or, for typed times, as its code."""
+    """All rows of all files, the used columns only, each as its spelling or, for typed times, as its code.
+
+    Where a row is one tap, the rows that the plan's tables count: taps on, taps off, or both.
+    """
     groups = enumerate(files.groups)
     return " UNION ALL ".join(_group_sql(plan, group, number, columns, reasons) for number, group in groups)
 
@@ -59,13 +68,51 @@ def trips_sql(plan: Plan, files: TripFiles, columns: Sequence[Column], reasons: 
 def _group_sql(plan: Plan, group: FileGroup, number: int, columns: Sequence[Column], reasons: Reasons) -> str:
     selected = [f"{_value_sql(plan, group, column)} AS {quoted(column.name)}" for column in columns]
     selected += [
-        f"{_time_refusal_sql(_raw_value(plan, group, column), reasons.unreadable(column))} AS {_refusal(column)}"
+        f"{_time_refusal_sql(_raw_value(plan, group, column.name), column, reasons)} AS {_refusal(column)}"
         for column in columns
         if column.arithmetic and column.refuses
     ]
     if plan.privacy.by_card:
         selected.append(f"{_card_sql(group, plan.file_columns[CARD], plan.source.missing(CARD))} AS {CARD_TEXT}")
-    return f"SELECT {', '.join(selected)} FROM {_scan_sql(group, number)}"
+    if "both" in plan.sides:
+        selected += _of_a_tap_sql(plan, group)
+    return f"SELECT {', '.join(selected)} FROM {_scan_sql(group, number)}{_which_taps_sql(plan, group)}"
+
+
+def _of_a_tap_sql(plan: Plan, group: FileGroup) -> list[str]:
+    """What it takes to find the taps that belong together."""
+    taps = plan.source.taps
+    same = taps.same if taps else "card"
+    together = "''" if same == "card" else f"trim(coalesce({_spelling_sql(plan, group, same)}, ''), {literal(BLANKS)})"
+    day = [_spelling_sql(plan, group, "date")] if "date" in plan.source.columns else ["''"]
+    moment = ", ".join([_spelling_sql(plan, group, "tap_on_time"), literal(BESIDE), "'0'", *day])
+    is_on = _tap_is_sql(plan, group, taps.on if taps else ())
+    return [f"{is_on} AS {IS_ON}", f"{together} AS {TOGETHER}", f"concat({moment}) AS {MOMENT}"]
+
+
+def _which_taps_sql(plan: Plan, group: FileGroup) -> str:
+    taps = plan.source.taps
+    if taps is None:
+        return ""
+    wanted = {"on": taps.on, "off": taps.off, "both": (*taps.on, *taps.off)}
+    return f" WHERE {_tap_is_sql(plan, group, [text for end in plan.sides for text in wanted[end]])}"
+
+
+def _tap_is_sql(plan: Plan, group: FileGroup, values: Iterable[str]) -> str:
+    listed = ", ".join(literal(text.strip()) for text in values)
+    tap = f"trim(coalesce({_spelling_sql(plan, group, TAP)}, ''), {literal(BLANKS)})"
+    return f"{tap} IN ({listed})" if listed else "false"
+
+
+def other_taps_sql(plan: Plan, files: TripFiles) -> str:
+    """How many rows are neither taps on nor taps off."""
+    taps = plan.source.taps
+    known = (*taps.on, *taps.off) if taps else ()
+    counts = " UNION ALL ".join(
+        f"SELECT count(*) AS n FROM {_scan_sql(group, number)} WHERE NOT ({_tap_is_sql(plan, group, known)})"
+        for number, group in enumerate(files.groups)
+    )
+    return f"SELECT sum(n) FROM ({counts})"
 
 
 def _refusal(column: Column) -> str:
@@ -108,26 +155,46 @@ def _stored(group: FileGroup, theirs: str) -> str:
     return quoted(theirs) if group.format == "parquet" else f"field_{group.names.index(theirs)}"
 
 
-def _raw_value(plan: Plan, group: FileGroup, column: Column) -> str:
+def _raw_value(plan: Plan, group: FileGroup, name: str) -> str:
     """A column as the file has it; instants as the clock at the place shows them."""
-    value = _stored_value(plan, group, column.name)
-    index = group.names.index(plan.file_columns[column.name])
-    if group.types[index] == "instant" and column.kind in ("time", "date"):
+    value = _stored_value(plan, group, name)
+    if group.type_of(plan.file_columns[name]) == "instant" and plan.source.kind(name) in ("time", "date"):
         return f"TRY(timezone({literal(plan.source.timezone or '')}, {value}))"
     return value
 
 
 def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
-    if column.name not in plan.file_columns:
-        return literal(plan.source.columns[column.name].value or "")
-    value = _raw_value(plan, group, column)
+    """A value as its spelling, with what stands beside it where that is needed; a typed time as its code."""
+    if column.beside:
+        beside = _first_sql(plan, group, column.beside)
+        return f"concat({_spelling_sql(plan, group, column.name)}, {literal(BESIDE)}, {beside})"
     if column.arithmetic:
-        return _time_code_sql(value, column.raw, plan.coarsen.time_minutes)
-    if column.kind == "date" and column.raw in ("date", "timestamp", "instant") and plan.source.dates == "calendar":
-        return f"CAST({value} AS DATE)"
-    if column.kind in ("time", "date"):
-        return _as_text(value, group.type_of(plan.file_columns[column.name]))
-    return _text_sql(plan, group, column.name)
+        return _time_code_sql(_raw_value(plan, group, column.name), column.raw, TimeBins.of(plan))
+    typed = column.raw in ("date", "timestamp", "instant")
+    if column.kind == "date" and typed and plan.source.calendar:
+        return f"CAST({_raw_value(plan, group, column.name)} AS DATE)"
+    return _spelling_sql(plan, group, column.name)
+
+
+def _spelling_sql(plan: Plan, group: FileGroup, name: str) -> str:
+    """A value as text."""
+    if name not in plan.file_columns:
+        return literal(plan.source.columns[name].value or "")
+    if plan.source.kind(name) in ("time", "date"):
+        return _as_text(_raw_value(plan, group, name), group.type_of(plan.file_columns[name]))
+    return _text_sql(plan, group, name)
+
+
+def _first_sql(plan: Plan, group: FileGroup, names: Sequence[str]) -> str:
+    """The first of some columns that has a value, after its number: which one it is decides how it is read."""
+    *others, last = range(len(names))
+    found = f"concat('{last}', {_spelling_sql(plan, group, names[last])})"
+    for index in reversed(others):
+        text = _spelling_sql(plan, group, names[index])
+        none = ", ".join(literal(word) for word in sorted({"", "-1", "-1.0", *plan.source.missing(names[index])}))
+        there = f"trim(coalesce({text}, ''), {literal(BLANKS)}) NOT IN ({none})"
+        found = f"CASE WHEN {there} THEN concat('{index}', {text}) ELSE {found} END"
+    return found
 
 
 BLANKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
@@ -175,20 +242,24 @@ def _as_text(value: str, raw: str) -> str:
     return f"CAST({value} AS VARCHAR)"
 
 
-def _time_code_sql(value: str, raw: str, bin_minutes: int) -> str:
+def _time_code_sql(value: str, raw: str, bins: TimeBins) -> str:
     """The same code that `TimeBins` gives, from a typed value; 0 where there is none."""
-    bins = MINUTES_PER_DAY // bin_minutes
+    late = MINUTES_PER_DAY - bins.starts
     if raw == "integer":
+        bin_ = f"({value} % {MINUTES_PER_DAY} + {late}) % {MINUTES_PER_DAY} // {bins.minutes}"
         readable = f"{value} BETWEEN 0 AND {LATEST_MINUTE - 1}"
-        return f"CASE WHEN {readable} THEN 1 + ({value} // {bin_minutes}) % {bins} ELSE 0 END"
-    microsecond = f"epoch_us(TRY_CAST({value} AS TIME))"
-    return f"COALESCE(1 + ({microsecond} // {bin_minutes * 60_000_000}) % {bins}, 0)"
+        return f"CASE WHEN {readable} THEN 1 + {bin_} ELSE 0 END"
+    minute = f"epoch_us(TRY_CAST({value} AS TIME)) // 60_000_000"
+    return f"COALESCE(1 + (({minute} + {late}) % {MINUTES_PER_DAY}) // {bins.minutes}, 0)"
 
 
-def _time_refusal_sql(value: str, refusal: int) -> str:
-    """A number that is neither a minute nor the mark of a missing one refuses its row."""
+def _time_refusal_sql(value: str, column: Column, reasons: Reasons) -> str:
+    """A number that is neither a minute nor the mark of a missing one refuses its row, and so does a skipped hour."""
     known = f"{value} IS NULL OR {value} BETWEEN {MISSING_TIME} AND {LATEST_MINUTE - 1}"
-    return f"CASE WHEN {known} THEN 0 ELSE CAST({refusal} AS BIGINT) END"
+    if column.raw != "integer":
+        moment, zone = f"TRY_CAST({value} AS TIMESTAMP)", literal(column.zone or "UTC")
+        known = f"TRY(timezone({zone}, timezone({zone}, {moment}))) IS NOT DISTINCT FROM {moment}"
+    return f"CASE WHEN {known} THEN 0 ELSE CAST({reasons.unreadable(column)} AS BIGINT) END"
 
 
 # --- coding -------------------------------------------------------------------------------------------------------
@@ -216,7 +287,7 @@ def code_table(column: Column) -> str:
     return quoted(f"code_{column.name}")
 
 
-def _code_sql(column: Column) -> str:
+def code_sql(column: Column) -> str:
     if column.arithmetic:
         return f"trips.{quoted(column.name)}"
     table = code_table(column)
@@ -267,8 +338,8 @@ def maximal_sets(key_columns: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]
 
 def _keys_sql(columns: Sequence[Column], sets: Sequence[CellSet], more_refusals: str = "") -> str:
     """The key of a row in every set: its codes in their places, plus its reasons to be refused."""
-    codes = {column.name: _code_sql(column) for column in columns}
-    refusals = "".join(f" + {_refusal_sql(column)}" for column in columns if column.refuses) + more_refusals
+    codes = {column.name: code_sql(column) for column in columns}
+    refusals = refusals_of_row_sql(columns) + more_refusals
     return ", ".join(
         f"{packed}{refusals if number == 0 else ''} AS {word}"
         for cell_set in sets
@@ -276,40 +347,56 @@ def _keys_sql(columns: Sequence[Column], sets: Sequence[CellSet], more_refusals:
     )
 
 
+def refusals_of_row_sql(columns: Sequence[Column]) -> str:
+    """What a row's values add to its key to refuse it."""
+    return "".join(f" + {_refusal_sql(column)}" for column in columns if column.refuses)
+
+
+def joins_sql(columns: Sequence[Column]) -> str:
+    """The codes of all spellings, beside the row."""
+    return " ".join(_join_sql(column) for column in columns if not column.arithmetic)
+
+
 def counted_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:
     """The count of every cell of every maximal set, and of every reason to refuse."""
     keys = _keys_sql(columns, sets)
     words = ", ".join(word for cell_set in sets for word in cell_set.words)
     groups = ", ".join(f"({', '.join(cell_set.words)})" for cell_set in sets)
-    joins = " ".join(_join_sql(column) for column in columns if not column.arithmetic)
-    return f"SELECT {words}, count(*) AS n FROM (SELECT {keys} FROM trips {joins}) GROUP BY GROUPING SETS ({groups})"
+    rows = f"SELECT {keys} FROM trips {joins_sql(columns)}"
+    return f"SELECT {words}, count(*) AS n FROM ({rows}) GROUP BY GROUPING SETS ({groups})"
 
 
 def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, reasons: Reasons) -> str:
-    """Every row: its card, its day, its keys, and its lot.
+    """Every row: its card, its day, its keys, and its lot."""
+    keys = _keys_sql(columns, sets, card_refusal_sql(card, reasons))
+    day = next((code_sql(column) for column in columns if column.name == "date"), "0")
+    return (
+        f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {lot_sql(columns)} AS lot, {keys} "
+        f"FROM trips {joins_sql(columns)}"
+    )
 
-    The lot is drawn from the card and from what the row's own values mean, so that which of a card's trips are kept
+
+def lot_sql(columns: Sequence[Column]) -> str:
+    """The lot of a row, which decides whether it is kept where its card has too many.
+
+    It is drawn from the card and from what the row's own values mean, so that which of a card's trips are kept
     follows from that card's rows alone. Codes would not do: they move when any other row brings a new label. Nor would
     spellings: a column of a file has another type, and other spellings, once a single row of it is missing.
     """
-    keys = _keys_sql(columns, sets, _no_card_sql(card, reasons))
     # Each with its length before it: values run together would let two different rows have the same lot.
     texts = [f"coalesce(trips.{CARD_TEXT}, '')", *(_meaning_sql(column) for column in columns)]
     values = ", ".join(f"length({text}), ':', {text}" for text in texts)
-    day = next((_code_sql(column) for column in columns if column.name == "date"), "0")
-    lot = f"md5_number(concat({values}))"
-    joins = " ".join(_join_sql(column) for column in columns if not column.arithmetic)
-    return f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {lot} AS lot, {keys} FROM trips {joins}"
+    return f"md5_number(concat({values}))"
 
 
 def _meaning_sql(column: Column) -> str:
     """What a row's value was understood as. Codes of labels that the plan alone decides do not move."""
     if column.fixed_labels:
-        return f"CAST(coalesce({_code_sql(column)}, -1) AS VARCHAR)"
+        return f"CAST(coalesce({code_sql(column)}, -1) AS VARCHAR)"
     return f"coalesce({code_table(column)}.meaning, '')"
 
 
-def _no_card_sql(card: Column, reasons: Reasons) -> str:
+def card_refusal_sql(card: Column, reasons: Reasons) -> str:
     """Refusals for the card: there is none, or it was a number that a float cannot hold."""
     missing = (
         f"CASE WHEN trips.{CARD_TEXT} IS NULL THEN {reasons.missing(card)} ELSE 0 END" if card.missing is None else "0"

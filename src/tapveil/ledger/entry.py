@@ -16,7 +16,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tapveil._version import __version__
 from tapveil.errors import LedgerError
-from tapveil.plan import Delta, Epsilon, Exact, Name, Plan, Unit
+from tapveil.notation import Exact, Name
+from tapveil.plan import Delta, Epsilon, Plan, Unit
 from tapveil.privacy.accountant import Neighbours
 from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import Mechanism, stated

@@ -16,7 +16,8 @@ from datetime import date
 from pathlib import Path
 
 from tapveil.errors import PlanError
-from tapveil.plan import COUNT, read_exact
+from tapveil.notation import read_exact
+from tapveil.plan import COUNT
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.progress import Reporter, Silent
 from tapveil.verify.finding import Finding, shown

@@ -16,7 +16,8 @@ import pydantic
 from pydantic import BaseModel, ConfigDict, Field
 
 from tapveil.layout import OPAL_COLUMNS
-from tapveil.plan import COUNT, OPAL_SHAPES, Exact, Name, Unit
+from tapveil.notation import Exact, Name
+from tapveil.plan import COUNT, OPAL_SHAPES, Unit
 from tapveil.privacy.accountant import Exposure, Neighbours
 from tapveil.privacy.loss import Loss, accounted_delta, certified, compose
 from tapveil.privacy.mechanisms import Mechanism, stated

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from tapveil.plan import COUNT, MINUTES_PER_DAY, OPAL_SHAPES
+from tapveil.notation import MINUTES_PER_DAY
+from tapveil.plan import COUNT, OPAL_SHAPES
 from tapveil.verify.finding import Finding
 from tapveil.verify.identifiers import ColumnLook
 from tapveil.verify.manifest import Manifest

@@ -18,7 +18,7 @@ from math import ceil, log
 
 import numpy as np
 
-from tapveil.plan import MINUTES_PER_DAY
+from tapveil.notation import MINUTES_PER_DAY
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.verify.finding import Finding
 from tapveil.verify.manifest import Manifest

@@ -1,0 +1,78 @@
+"""How values are written in a plan: exact numbers, names, clock times."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Annotated
+
+import pydantic
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+
+MINUTES_PER_DAY = 1440
+
+
+def read_exact(value: object) -> Fraction:
+    """A number or a fraction, exactly as written.
+
+    >>> read_exact("1/8000000"), read_exact(Decimal("0.1")), read_exact("1 %")
+    (Fraction(1, 8000000), Fraction(1, 10), Fraction(1, 100))
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal | Fraction):
+        raise ValueError('expected a number, or a fraction such as "1/8000000"')
+    try:
+        if isinstance(value, str) and value.rstrip().endswith("%"):
+            return read_exact(value.rstrip().removesuffix("%").rstrip()) / 100
+        written = repr(value) if isinstance(value, float) else value  # repr has the digits it was written with
+        if isinstance(written, str) and "/" not in written:
+            written = Decimal(written.strip())
+        if isinstance(written, Decimal) and abs(written.adjusted()) > 1000:
+            raise ValueError
+        return Fraction(written)
+    except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
+        raise ValueError(f'`{value}` is not a number, nor a fraction such as "1/8000000"') from None
+
+
+Exact = Annotated[
+    Fraction,
+    BeforeValidator(read_exact),
+    PlainSerializer(str),
+    pydantic.InstanceOf[Fraction],
+]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=64)]
+Text = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class Frozen(BaseModel):
+    """A part of a plan: no key that is not known, and no change once it is read."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_list)]
+"""One text, or a list of them."""
+
+
+def _read_clock(value: object) -> object:
+    clock = re.fullmatch(r"([01][0-9]|2[0-3]):([0-5][0-9])", value) if isinstance(value, str) else None
+    if clock is None:
+        raise ValueError('must be a clock time in quotes, such as "04:00"')
+    return 60 * int(clock[1]) + int(clock[2])
+
+
+def clock_text(minute: int) -> str:
+    """HH:MM; beyond midnight the hours go on.
+
+    >>> clock_text(451), clock_text(1515)
+    ('07:31', '25:15')
+    """
+    return f"{minute // 60:02d}:{minute % 60:02d}"
+
+
+Clock = Annotated[int, BeforeValidator(_read_clock), PlainSerializer(clock_text)]
+"""Minutes after midnight, written HH:MM."""

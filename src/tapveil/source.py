@@ -1,0 +1,181 @@
+"""The [source] part of a plan: where the trips are, how their files are written, and what their columns hold."""
+
+from __future__ import annotations
+
+import zoneinfo
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
+
+import pydantic
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from tapveil.errors import did_you_mean
+from tapveil.notation import Clock, Exact, Frozen, Name, Text, Texts
+
+Kind = Literal["time", "date", "location", "label", "card"]
+
+CARD = "card"
+TAP = "tap"
+VEHICLE = "vehicle"
+
+KINDS: dict[str, Kind] = {
+    CARD: "card",
+    "mode": "label",
+    "date": "date",
+    "tap_on_time": "time",
+    "tap_on_location": "location",
+    "tap_off_time": "time",
+    "tap_off_location": "location",
+}
+"""The columns tapveil knows by name; any other column is a label unless the plan says its kind."""
+
+ENDS = {"tap_time": ("tap_on_time", "tap_off_time"), "tap_location": ("tap_on_location", "tap_off_location")}
+"""Where a row is one tap: its columns, and what they are called at each end of a trip."""
+
+
+class SourceColumn(Frozen):
+    """Where one of our columns comes from: a column of the files, or one value for every row."""
+
+    column: Text | None = None
+    value: Text | None = None
+    kind: Kind | None = None
+    missing: Texts = ()
+    """Texts that mean that there is none: `0` as an exit time, `NA`."""
+    format: Text | None = None
+    """How a time or a date is written, as in strptime; None for the ways that need no explanation."""
+
+    @pydantic.model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if (self.column is None) == (self.value is None):
+            raise ValueError('give either `column = "…"` or `value = "…"`')
+        if self.value is not None and (self.missing or self.format):
+            raise ValueError("`missing` and `format` are for a column of the files, not for one value")
+        return self
+
+    @pydantic.field_validator("format")
+    @classmethod
+    def _can_be_read(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        try:
+            sample = datetime(2016, 12, 31, 17, 5)
+            datetime.strptime(sample.strftime(value), value)
+        except ValueError:
+            raise ValueError(f'`{value}` is not a format such as "%d/%m/%Y %H:%M"') from None
+        if not any(directive in value for directive in ("%d", "%j", "%H", "%I")):
+            raise ValueError('must have a day or an hour in it, such as "%d/%m/%Y" or "%H.%M"')
+        return value
+
+
+def _source_column(value: object) -> object:
+    return {"column": value} if isinstance(value, str) else value
+
+
+def _known_zone(value: str) -> str:
+    if value not in zoneinfo.available_timezones():
+        raise ValueError(f"`{value}` is not a time zone{did_you_mean(value, zoneinfo.available_timezones())}")
+    return value
+
+
+def _separates(value: str) -> str:
+    if len(value) != 1 or not value.isascii() or value.isalnum() or value in "\"'\r\n\\":
+        raise ValueError('must be one character, such as ",", ";" or "\\t"')
+    return value
+
+
+Delimiter = Annotated[str, AfterValidator(_separates)]
+Minutes = Annotated[int, Field(ge=1, le=1440, strict=True)]
+
+
+class Taps(Frozen):
+    """Which rows are taps on, which taps off, and which of them belong together; other rows are left out."""
+
+    on: Texts
+    off: Texts = ()
+    within_minutes: Minutes = 180
+    """A tap off later than this is not of the same trip."""
+    same: Literal["mode", "vehicle", "card"] = "mode"
+    """What the two taps of a trip have in common, besides the card."""
+
+    @pydantic.model_validator(mode="after")
+    def _told_apart(self) -> Self:
+        if not self.on and not self.off:
+            raise ValueError("name the values that mean on, or off")
+        if {text.strip() for text in self.on} & {text.strip() for text in self.off}:
+            raise ValueError("a value cannot mean both on and off")
+        return self
+
+
+class Source(Frozen):
+    """Where trips are, and which of their columns are read."""
+
+    path: Annotated[Texts, Field(min_length=1)]
+    columns: dict[Name, Annotated[SourceColumn, BeforeValidator(_source_column)]]
+    shape: Literal["trips", "taps"] = "trips"
+    taps: Taps | None = None
+    encoding: Literal["utf-8", "windows-1252"] = "utf-8"
+    delimiter: Delimiter | None = None
+    dates: Literal["calendar", "service", "labels"] = "calendar"
+    day_starts: Clock = 0
+    timezone: Annotated[str, AfterValidator(_known_zone)] | None = None
+    max_refused: Exact = Fraction(1, 100)
+    first_day: date | None = None
+    last_day: date | None = None
+    modes: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _both_ends(cls, data: Any) -> Any:
+        """Where a row is one tap, its time and place are those of either end of a trip."""
+        columns = data.get("columns") if isinstance(data, dict) and data.get("shape") == "taps" else None
+        if not isinstance(columns, dict):
+            return data
+        ends = {end: columns[ours] for ours, both in ENDS.items() if ours in columns for end in both}
+        if set(ends) & set(columns):
+            raise ValueError('shape = "taps" has `tap_time` and `tap_location`, not one column for each end')
+        others = {ours: theirs for ours, theirs in columns.items() if ours not in ENDS}
+        return {**data, "columns": {**others, **ends}}
+
+    @pydantic.model_validator(mode="after")
+    def _taps_are_explained(self) -> Self:
+        if (self.shape == "taps") != (self.taps is not None):
+            raise ValueError('shape = "taps" and a section [source.taps] with on = […], off = […] go together')
+        if self.taps and (TAP not in self.columns or self.columns[TAP].column is None):
+            raise ValueError(f'shape = "taps" needs under [source.columns] `{TAP}`, the column that says on or off')
+        return self
+
+    @pydantic.field_validator("max_refused")
+    @classmethod
+    def _a_share(cls, value: Fraction) -> Fraction:
+        if not 0 <= value <= 1:
+            raise ValueError('must be a share between 0 and 1, such as 0.01 or "1 %"')
+        return value
+
+    @property
+    def card(self) -> str | None:
+        """Their column of cards, if the plan names one."""
+        return self.columns[CARD].column if CARD in self.columns else None
+
+    @property
+    def calendar(self) -> bool:
+        """Whether dates are dates, and not any texts."""
+        return self.dates != "labels"
+
+    @property
+    def day_follows_time(self) -> bool:
+        """Whether it takes the time of a trip to know its day: before 04:00 it is still the day before."""
+        return self.day_starts > 0 and self.dates == "calendar" and "date" in self.columns and bool(self.deciding)
+
+    @property
+    def deciding(self) -> tuple[str, ...]:
+        """The times that decide the day of a trip: the first that there is."""
+        return tuple(name for name in ("tap_on_time", "tap_off_time") if name in self.columns)
+
+    def missing(self, name: str) -> frozenset[str]:
+        """What else than nothing means that a column has no value."""
+        return frozenset(text.strip() for text in self.columns[name].missing)
+
+    def kind(self, name: str) -> Kind:
+        """What sort of values a column holds."""
+        return self.columns[name].kind or KINDS.get(name, "label")
