@@ -110,7 +110,7 @@ def place(text: str) -> str:
 
 
 def count_trips(telling: Telling, rows: Iterable[Row]) -> tuple[Tables, int]:
-    """The tables on (time × place), off (time × place) and od (place × place), by mode and day; and what was refused."""
+    """The tables on and off (time × place) and od (place × place), by mode and day; and how many were refused."""
     tables: Tables = {"on": Counter(), "off": Counter(), "od": Counter()}
     refused = 0
     for written, mode, on, start, off, end in rows:

@@ -87,6 +87,7 @@ def write(
     tables: Sequence[PublishedTable],
     manifest: dict[str, Any],
     *,
+    places: dict[str, Any] | None = None,
     guard: Callable[[Path], None],
     bind: Callable[[bytes], None],
     key: SigningKey | None = None,
@@ -107,7 +108,10 @@ def write(
                 _write_synthetic(workspace / "synthetic", sheet)
         _write_json(workspace / "privacy.json", manifest)
         _write_json(workspace / "datapackage.json", _datapackage(workspace, plan, laid_out, created))
-        (workspace / "README.md").write_text(statement.readme(plan, created, signed=key is not None), encoding="utf-8")
+        if places is not None:
+            _write_json(workspace / statement.PLACES, places)
+        readme = statement.readme(plan, created, signed=key is not None, places=places is not None)
+        (workspace / "README.md").write_text(readme, encoding="utf-8")
         guard(workspace)
         _write_checksums(workspace)
         if key:
@@ -216,7 +220,8 @@ def _datapackage(folder: Path, plan: Plan, laid_out: Sequence[Sheet], created: d
 
 def _resource(plan: Plan, folder: Path, csv: Path, sheet: Sheet) -> dict[str, Any]:
     synthetic = csv.parent.name == "synthetic"
-    fields = [statement.field(field) for field in sheet.fields]
+    continued = plan.coarsen.after_midnight == "continued"
+    fields = [statement.field(field, continued=continued) for field in sheet.fields]
     schema: dict[str, Any] = {"fields": fields, "missingValues": []}
     if not synthetic:
         fields.append(statement.count_field(plan, sheet.smallest))

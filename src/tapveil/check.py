@@ -6,8 +6,8 @@ must not be published.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,22 +15,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tapveil.coarsen import read_areas
+from tapveil.coarsen import read_areas, read_places
 from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.dictionary import read_dictionaries
-from tapveil.errors import TripDataError, did_you_mean
+from tapveil.errors import TripDataError
 from tapveil.plan import EVERY_MODE, Plan, Table
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
 from tapveil.publication import count, refuse_too_many
+from tapveil.remarks import Look, percent, remarks
 from tapveil.statement import COUNTED, NOUNS, UNIT_NAMES, change, loss_in_words
-from tapveil.values import UNKNOWN
 
 INTERNAL = "internal: not private"
 NEARLY_EMPTY = 0.10
-MANY_UNKNOWN = 0.20
-MANY_LEFT_OUT = 0.20
 LARGE_EPSILON = 10
 LARGE_DELTA = Fraction(1, 100_000)
 DENSITY_AT = (2, 5, 10, 20, 50)
@@ -72,6 +70,8 @@ class Outlook:
     tables: tuple[TableOutlook, ...]
     notes: tuple[str, ...] = ()
     """What a holder would want to look into."""
+    refused_at: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
+    """Where the first refused rows of each reason stand: file and line."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -79,6 +79,7 @@ class Outlook:
             "counted": self.counted,
             "rows_read": self.rows,
             "rows_refused": self.refused,
+            "rows_refused_at": self.refused_at,
             "rows_elsewhere": self.elsewhere,
             "trips_beyond_bounds": self.left_out,
             "stops_the_release": self.stops,
@@ -95,18 +96,13 @@ def outlook(
     progress: Reporter | None = None,
 ) -> Outlook:
     """Look at the trips: count them, draw nothing, publish nothing."""
-    dictionaries = read_dictionaries(plan)
-    counted = count(plan, memory=memory, scratch=scratch, progress=progress or Silent())
+    dictionaries, progress = read_dictionaries(plan), progress or Silent()
+    counted = count(plan, memory=memory, scratch=scratch, progress=progress, locate=True)
     tables = tuple(
         _table_outlook(plan, table, counted.tables[table.name], dictionaries[table.name]) for table in plan.table
     )
     refusals = counted.refusals
-    notes = (
-        *_unmatched_modes(plan, counted),
-        *_unknown_places(plan, counted),
-        *_unlisted(plan, counted, dictionaries),
-        *_many_left_out(counted),
-    )
+    notes = tuple(remarks(plan, counted, dictionaries, Look(plan, memory, scratch, progress)))
     stops = _why_stopped(counted, plan)
     return Outlook(
         COUNTED[plan.privacy.unit],
@@ -117,6 +113,7 @@ def outlook(
         stops,
         tables,
         notes,
+        {reason: list(where) for reason, where in refusals.located.items()},
     )
 
 
@@ -126,55 +123,6 @@ def _why_stopped(counted: Counted, plan: Plan) -> str | None:
     except TripDataError as error:
         return str(error)
     return None
-
-
-def _unmatched_modes(plan: Plan, counted: Counted) -> Iterator[str]:
-    """Lookups for modes that no trip has: most likely a misspelling, and stops published as they are."""
-    found = {label for table in counted.tables.values() for label in table.labels.get("mode", ())}
-    for mode in plan.coarsen.location:
-        if mode != EVERY_MODE and found and mode not in found:
-            yield f"no trip has mode `{mode}`, so [coarsen.location.{mode}] does nothing{did_you_mean(mode, found)}"
-
-
-def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
-    """Places that are UNKNOWN for many trips: no tap there, or a lookup that does not know them."""
-    for column in plan.used_columns:
-        table = next((table for table in counted.tables.values() if column in table.packing.columns), None)
-        if table is None or plan.source.kind(column) != "location" or not len(table.counts):
-            continue
-        unknown = table.packing.unpack(table.words)[column] == table.labels[column].index(UNKNOWN)
-        share = float(table.counts[unknown].sum() / table.counts.sum())
-        if share > MANY_UNKNOWN:
-            reason = "no tap, or stops that the lookup does not know"
-            yield f"{column} is {UNKNOWN} for {_percent(share)} of {NOUNS[plan.privacy.unit]}: {reason}"
-
-
-def _many_left_out(counted: Counted) -> Iterator[str]:
-    """Bounds that drop much of the data: a wrong column of cards, or bounds below what people do."""
-    accepted = counted.refusals.rows - counted.refusals.refused
-    if counted.left_out > MANY_LEFT_OUT * accepted:
-        share = _percent(counted.left_out / accepted)
-        yield (
-            f"{share} of trips are left out because their card has more than the plan counts: "
-            "is `card` the right column, and are trips_per_day and trips_per_card what people do"
-        )
-
-
-def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | None]) -> Iterator[str]:
-    """With a dictionary: what it leaves out, and how much of what is printed would be noise alone."""
-    for name, dictionary in dictionaries.items():
-        if dictionary is None:
-            continue
-        exact, mechanism = counted.tables[name], plan.mechanisms[name]
-        places, cells = exact.places_in(dictionary)
-        outside = int(exact.counts.sum() - exact.counts[cells].sum())
-        empty = len(dictionary) - len(places)
-        noise = empty * float(mechanism.publish_probability(0))
-        yield (
-            f"{name}: of {len(dictionary):,} listed cells {empty:,} are empty, and about {noise:,.0f} of those would "
-            f"be printed with a number that is noise alone; {outside:,} {NOUNS[plan.privacy.unit]} are in cells that "
-            "are not listed, and are left out"
-        )
 
 
 def _table_outlook(plan: Plan, table: Table, exact: ExactTable, dictionary: pa.Table | None) -> TableOutlook:
@@ -218,17 +166,14 @@ def _advice(plan: Plan, table: Table, share: float) -> str | None:
         *(["larger areas"] if "location" in kinds else []),
         *(["fewer or broader labels"] if kinds & {"label", "date"} else []),
     ]
-    published = f"{_percent(share)} of {NOUNS[plan.privacy.unit]}"
+    published = f"{percent(share)} of {NOUNS[plan.privacy.unit]}"
     return f"{' × '.join(table.columns)} would publish {published}: use {' or '.join(ways)}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else "less than 1 %"
 
 
 def read_public_files(plan: Plan) -> None:
     """The lookups and lists that a plan names, read and checked: they are part of the plan, not of the trips."""
     read_areas(plan)
+    read_places(plan)
     read_dictionaries(plan)
 
 

@@ -6,12 +6,13 @@ Both are fixed by the plan alone, so giving up detail costs no privacy and promi
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tapveil.errors import TripDataError, did_you_mean
-from tapveil.geometry import Polygons, h3_cell
+from tapveil.geometry import Place, Polygons, collection, h3_cell, h3_place, points
 from tapveil.gtfs import Stop, read_feed
 from tapveil.notation import MINUTES_PER_DAY, clock_text
 from tapveil.plan import EVERY_MODE, Area, Plan
@@ -89,10 +90,15 @@ def read_stops(plan: Plan) -> Stops:
         return Stops({}, {})
     by_id, by_name = read_feed(plan.base / plan.gtfs.path).stops, dict[str, Stop]()
     for stop in by_id.values():
-        name = {"stop_id": stop.id, "stop_code": stop.code, "stop_name": stop.name}[plan.gtfs.match]
-        if name:
+        if name := stop_name(plan, stop):
             by_name.setdefault(name, stop)
     return Stops(by_name, by_id)
+
+
+def stop_name(plan: Plan, stop: Stop) -> str:
+    """What the trips name a stop of the timetable by; nothing where it has no such name."""
+    match = plan.gtfs.match if plan.gtfs else "stop_id"
+    return {"stop_id": stop.id, "stop_code": stop.code, "stop_name": stop.name}[match]
 
 
 def read_areas(plan: Plan) -> Areas:
@@ -109,10 +115,49 @@ def _areas(plan: Plan, area: Area, stops: Stops) -> Mapping[str, str]:
         return {name: label for name, stop in stops.by_name.items() if (label := stops.described(stop, area.gtfs))}
     places = {name: place for name, stop in stops.by_name.items() if (place := stop.place)}
     if area.polygons is not None:
-        found = Polygons.read(plan.base / area.polygons, area.name or "").areas(list(places.values()))
+        found = _polygons(plan, area).areas(list(places.values()))
     else:
         found = [h3_cell(*place, area.h3 or 0) for place in places.values()]
     return {name: label for name, label in zip(places, found, strict=True) if label}
+
+
+def _polygons(plan: Plan, area: Area) -> Polygons:
+    return Polygons.read(plan.base / str(area.polygons), area.name or "")
+
+
+def read_places(plan: Plan) -> dict[str, Any] | None:
+    """Where the published places lie, as GeoJSON, so that a map can be drawn; None where that is not known.
+
+    All places that the public lists know, not those of the trips: which of them occur is for the mechanism to say.
+    """
+    if plan.gtfs is None or "location" not in plan.published_kinds:
+        return None
+    stops, areas = read_stops(plan), read_areas(plan)
+    modes = [*plan.coarsen.location, *([] if EVERY_MODE in plan.coarsen.location else [EVERY_MODE])]
+    return collection(place for mode in modes for place in _places(plan, mode, stops, areas))
+
+
+def _places(plan: Plan, mode: str, stops: Stops, areas: Areas) -> Iterator[Place]:
+    area = plan.coarsen.location.get(mode)
+    if area and area.polygons:
+        found = _polygons(plan, area).places
+    elif area and area.h3 is not None:
+        found = [h3_place(cell) for cell in sorted(set(areas.lookups[mode].values()))]
+    else:
+        found = list(_stop_places(mode, stops, areas))
+    yield from (replace(place, mode=mode) for place in found)
+
+
+def _stop_places(mode: str, stops: Stops, areas: Areas) -> Iterator[Place]:
+    """An area that is nowhere drawn is the points of its stops; a stop that keeps its id brings its name."""
+    members: dict[str, list[Stop]] = {}
+    for name, stop in stops.by_name.items():
+        members.setdefault(areas.area(mode, name), []).append(stop)
+    for label, stops_of in members.items():
+        where = [stop.place for stop in stops_of if stop.place]
+        if where and label != UNKNOWN:
+            title = stops_of[0].name if len(stops_of) == 1 and stops_of[0].name != label else ""
+            yield replace(points(label, where), title=title)
 
 
 def _read_lookup(path: Path, lookup: Area) -> dict[str, str]:

@@ -28,6 +28,8 @@ from tapveil.errors import TapveilError, TripDataError
 MALFORMED = "line does not have the fields of the header"
 NOT_UTF8 = "line is not UTF-8"
 BLOCK = 4 << 20
+FEW = 5
+"""So many refused lines are located, of each reason."""
 LONGEST_LINE = 1 << 20
 BYTE_ORDER_MARK = "\ufeff".encode()
 """Put before what is parsed: the parser takes one off, and it must not be that of a trip."""
@@ -53,15 +55,18 @@ def open_bytes(path: Path) -> IO[bytes]:
 class _SoundLines(io.RawIOBase):
     """The lines of a file that can be parsed each by itself, without the header; the others are counted."""
 
-    def __init__(self, file: IO[bytes], delimiter: str, encoding: Encoding) -> None:
+    def __init__(self, file: IO[bytes], delimiter: str, encoding: Encoding, *, numbered: bool = False) -> None:
         self._file = file
         self._encoding = encoding
         self._delimiter = ord(delimiter)
         self._rest = b""
         self._header_seen = False
         self._ended = False
+        self._numbered, self._line = numbered, 2
         self.passed = 0
         self.refused: Counter[str] = Counter()
+        self.located: dict[str, list[int]] = {MALFORMED: [], NOT_UTF8: []}
+        """The first lines that were refused, by number."""
 
     def readable(self) -> bool:
         return True
@@ -109,6 +114,12 @@ class _SoundLines(io.RawIOBase):
         self.refused[NOT_UTF8] += int(broken.sum())
         sound = ~(malformed | broken)
         self.passed += int((sound & ~empty).sum())
+        first, self._line = self._line, self._line + len(ends)
+        for reason, flags in ((MALFORMED, malformed), (NOT_UTF8, broken)):
+            self.located[reason] += (first + np.flatnonzero(flags)[:FEW]).tolist()
+        if self._numbered:
+            mark, lines = bytes([self._delimiter]), _split(data, ends)
+            return b"".join(b"%d%c%s" % (first + n, mark, lines[n]) for n in np.flatnonzero(sound & ~empty))
         if sound.all():
             return data
         lines = data.splitlines(keepends=True) if b"\r" not in data else _split(data, ends)
@@ -219,20 +230,28 @@ class CsvReading:
     used: Sequence[int]
     """Which of them are read; batches name them `field_…`."""
     encoding: Encoding = "utf-8"
+    numbered: bool = False
+    """Whether batches also say where a row stands: `field_file`, the number of its path, and `field_line`."""
+    located: dict[str, list[tuple[Path, int]]] = field(default_factory=dict)
+    """Where the first refused lines stand."""
     refused: Counter[str] = field(default_factory=Counter)
     failure: BaseException | None = None
     """What went wrong, for the caller: an engine between us would bury it."""
 
     def reader(self) -> pa.RecordBatchReader:
         """All trips of all files, once."""
-        schema = pa.schema([(f"field_{index}", pa.string()) for index in self.used])
+        fields = [(f"field_{index}", pa.string()) for index in self.used]
+        place = [("field_line", pa.int64()), ("field_file", pa.int64())] if self.numbered else []
+        schema = pa.schema([*fields, *place])
         return pa.RecordBatchReader.from_batches(schema, self._batches())
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        for path in self.paths:
+        for number, path in enumerate(self.paths):
             try:
                 with open_bytes(path) as file:
-                    yield from self._file_batches(path, file)
+                    for batch in self._file_batches(path, file):
+                        where = pa.array(np.full(batch.num_rows, number, dtype=np.int64))
+                        yield batch.append_column("field_file", where) if self.numbered else batch
             except (TapveilError, KeyboardInterrupt) as error:
                 self.failure = error
                 raise
@@ -241,10 +260,12 @@ class CsvReading:
                 raise self.failure from None
 
     def _file_batches(self, path: Path, file: IO[bytes]) -> Iterator[pa.RecordBatch]:
-        lines, rows = _SoundLines(file, self.delimiter, self.encoding), Counter[str]()
+        lines, rows = _SoundLines(file, self.delimiter, self.encoding, numbered=self.numbered), Counter[str]()
 
         def set_aside(row: Any) -> str:
             rows["malformed"] += 1
+            if self.numbered and rows["malformed"] <= FEW:
+                lines.located[MALFORMED].append(int(row.text.partition(self.delimiter)[0]))
             return "skip"
 
         for batch in self._parse(lines, set_aside):
@@ -256,10 +277,15 @@ class CsvReading:
                 "every trip must be on one line"
             )
         self.refused += lines.refused + Counter({MALFORMED: rows["malformed"]})
+        for reason, numbers in lines.located.items():
+            known = self.located.setdefault(reason, [])
+            known += [(path, number) for number in sorted(numbers)[: FEW - len(known)]]
 
     def _parse(self, lines: _SoundLines, set_aside: Any) -> Iterator[pa.RecordBatch]:
         names = [f"field_{index}" for index in range(self.width)]
-        used = [names[index] for index in self.used]
+        types = {names[index]: pa.string() for index in self.used}
+        if self.numbered:
+            names, types = ["field_line", *names], {**types, "field_line": pa.int64()}
         first = lines.read()
         while first and not lines.passed:
             first = lines.read()
@@ -269,7 +295,7 @@ class CsvReading:
             pa.PythonFile(_Rejoined(BYTE_ORDER_MARK + first, lines), mode="r"),
             read_options=pa_csv.ReadOptions(column_names=names, block_size=2 * BLOCK),
             parse_options=pa_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=set_aside),
-            convert_options=pa_csv.ConvertOptions(include_columns=used, column_types=dict.fromkeys(used, pa.string())),
+            convert_options=pa_csv.ConvertOptions(include_columns=list(types), column_types=types),
         )
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tapveil.coarsen import TimeBins
+from tapveil.coarsen import TimeBins, read_areas
 from tapveil.errors import TripDataError, did_you_mean
-from tapveil.plan import Plan, Table
+from tapveil.plan import TIMETABLE, Plan, Table
+from tapveil.timetable import Timetable
 from tapveil.values import READABLE, UNKNOWN, read_date, read_time
 
 LONG_LIST = 1_000_000
@@ -31,7 +32,16 @@ def read_dictionaries(plan: Plan) -> Dictionaries:
 
     A column of text for each key of the table; a row for each cell, sorted, none twice.
     """
-    return {table.name: _read(plan, table, table.cells) if table.cells else None for table in plan.table}
+    listed = {table.name: table.cells for table in plan.table if table.cells}
+    timetable = Timetable(plan, read_areas(plan)) if TIMETABLE in listed.values() else None
+    found: dict[str, pa.Table | None] = dict.fromkeys(plan.tables)
+    for name, cells in listed.items():
+        table = plan.tables[name]
+        read = timetable.cells(table) if timetable and cells == TIMETABLE else _read(plan, table, cells)
+        if not len(read):
+            raise TripDataError(f"[[table]] {name}: the timetable has no cells on the days that the plan covers")
+        found[name] = read
+    return found
 
 
 def _read(plan: Plan, table: Table, name: str) -> pa.Table:

@@ -43,6 +43,10 @@ class Place:
 
     name: str
     geometry: Geometry
+    mode: str = "*"
+    """The mode whose places are so called; `*` for every mode that has no other."""
+    title: str = ""
+    """What people call it, where its name is only an id."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,15 +138,27 @@ def point(name: str, latitude: float, longitude: float) -> Place:
     return Place(name, {"type": "Point", "coordinates": [longitude, latitude]})
 
 
+def points(name: str, places: Iterable[tuple[float, float]]) -> Place:
+    """A place that is several points, or one: the stops of a station, or of a zone.
+
+    >>> points("Central", [(-33.883, 151.206), (-33.883, 151.206), (-33.9, 151.2)]).geometry
+    {'type': 'MultiPoint', 'coordinates': [[151.2, -33.9], [151.206, -33.883]]}
+    """
+    distinct = [point(name, *place) for place in sorted(set(places))]
+    if len(distinct) == 1:
+        return distinct[0]
+    return Place(name, {"type": "MultiPoint", "coordinates": [each.geometry["coordinates"] for each in distinct]})
+
+
 def collection(places: Iterable[Place]) -> dict[str, Any]:
     """The places as a GeoJSON FeatureCollection: the same bytes for the same places."""
     features = [
         {
             "type": "Feature",
-            "properties": {"name": place.name},
+            "properties": {"name": place.name, "mode": place.mode} | ({"title": place.title} if place.title else {}),
             "geometry": {**place.geometry, "coordinates": _rounded(place.geometry["coordinates"])},
         }
-        for place in sorted(places, key=lambda place: place.name)
+        for place in sorted(places, key=lambda place: (place.name, place.mode))
     ]
     return {"type": "FeatureCollection", "features": features}
 

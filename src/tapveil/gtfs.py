@@ -97,6 +97,11 @@ class Feed:
     timezone: str | None
     _files: _Files = field(repr=False)
 
+    @property
+    def has_lines(self) -> bool:
+        """Whether there is more than a list of stops."""
+        return {"routes.txt", "trips.txt", "stop_times.txt"} <= set(self._files.members)
+
     def lines(self) -> list[Line]:
         """Every route, in the order of routes.txt."""
         return _lines(self._timetable, tuple(self.stops))
@@ -610,10 +615,10 @@ def _read(files: _Files, name: str, needed: Sequence[str], extra: Sequence[str] 
     if read is None:
         with files.open(name) as file:
             read = _read_slowly(file, list(used.values()), called)
-    columns = {column: _texts(read.column(place)) for place, column in enumerate(used)}
-    empty = _Texts(("",), np.zeros(read.num_rows, dtype=np.int32))
+    columns = {column: _texts(texts) for column, texts in zip(used, read, strict=True)}
+    empty = _Texts(("",), np.zeros(len(read[0]), dtype=np.int32))
     columns |= {column: empty for column in extra if column not in columns}
-    return _without_empty_rows(_Table(files, name, columns, np.arange(read.num_rows)))
+    return _without_empty_rows(_Table(files, name, columns, np.arange(len(read[0]))))
 
 
 def _read_if_there(files: _Files, name: str, needed: Sequence[str]) -> _Table:
@@ -650,8 +655,8 @@ def _records(file: IO[bytes], called: str) -> Iterator[tuple[int, list[str]]]:
         ) from None
 
 
-def _read_fast(file: IO[bytes], width: int, used: Sequence[int]) -> pa.Table | None:
-    """The rows after the header, by Arrow; None where it stumbles, or where a quote follows a blank."""
+def _read_fast(file: IO[bytes], width: int, used: Sequence[int]) -> list[pa.DictionaryArray] | None:
+    """The columns after the header, by Arrow; None where it stumbles, or where a quote follows a blank."""
     names = [str(place) for place in range(width)]
     coded = pa.dictionary(pa.int32(), pa.string())
     try:
@@ -668,12 +673,13 @@ def _read_fast(file: IO[bytes], width: int, used: Sequence[int]) -> pa.Table | N
         ).read_all()
     except pa.ArrowInvalid:
         return None
-    quoted = (text.lstrip()[:1] == '"' for column in read.columns for text in _joined(column).dictionary.to_pylist())
-    return None if any(quoted) else read
+    columns = [column.combine_chunks() for column in read.columns]
+    quoted = (text.lstrip()[:1] == '"' for column in columns for text in column.dictionary.to_pylist())
+    return None if any(quoted) else columns
 
 
-def _read_slowly(file: IO[bytes], used: Sequence[int], called: str) -> pa.Table:
-    """The rows after the header, by Python, which is slower but says what is wrong, and where."""
+def _read_slowly(file: IO[bytes], used: Sequence[int], called: str) -> list[pa.DictionaryArray]:
+    """The columns after the header, by Python, which is slower but says what is wrong, and where."""
     records = _records(file, called)
     _, header = next(records)
     columns: list[list[str]] = [[] for _ in used]
@@ -685,20 +691,15 @@ def _read_slowly(file: IO[bytes], used: Sequence[int], called: str) -> pa.Table:
             )
         for place, column in zip(used, columns, strict=True):
             column.append(fields[place])
-    return pa.table([pa.array(column, pa.string()).dictionary_encode() for column in columns], [str(at) for at in used])
+    return [pa.array(column, pa.string()).dictionary_encode() for column in columns]
 
 
-def _joined(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    return column.unify_dictionaries().combine_chunks()
-
-
-def _texts(column: pa.ChunkedArray) -> _Texts:
+def _texts(column: pa.DictionaryArray) -> _Texts:
     """A column without blanks around its texts, which may make two of them one."""
-    joined = _joined(column)
-    stripped = [text.strip() for text in joined.dictionary.to_pylist()]
+    stripped = [text.strip() for text in column.dictionary.to_pylist()]
     distinct = {text: code for code, text in enumerate(dict.fromkeys(stripped))}
     renumbered = np.array([distinct[text] for text in stripped], dtype=np.int32)
-    return _Texts(tuple(distinct), renumbered[joined.indices.to_numpy()])
+    return _Texts(tuple(distinct), renumbered[column.indices.to_numpy()])
 
 
 def _without_empty_rows(table: _Table) -> _Table:

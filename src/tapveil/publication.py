@@ -120,8 +120,9 @@ class _Job:
             tables = [work.unseal(self.plan, table) for table in self.plan.table]
             guard = partial(refuse_leaks, plan=self.plan, cards_among=cards_among)
             bind = partial(self._bind, work.journal)
+            places = coarsen.read_places(self.plan)
             published = bundle.write(
-                self.out, work.folder, self.plan, tables, manifest, guard=guard, key=self.key, bind=bind
+                self.out, work.folder, self.plan, tables, manifest, places=places, guard=guard, key=self.key, bind=bind
             )
         work.discard()
         return published
@@ -152,7 +153,8 @@ class _Job:
 
 
 def _stated(plan: Plan, created: str) -> dict[str, Any]:
-    return statement.manifest(plan, date.fromisoformat(created), public_files(plan))
+    places = coarsen.read_places(plan) is not None
+    return statement.manifest(plan, date.fromisoformat(created), public_files(plan), places=places)
 
 
 def _digest(data: dict[str, Any]) -> str:
@@ -240,11 +242,11 @@ def _sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def count(plan: Plan, *, memory: str, scratch: Path | None, progress: Reporter) -> Counted:
-    """The exact counts of a plan, and what was refused. Secret."""
+def count(plan: Plan, *, memory: str, scratch: Path | None, progress: Reporter, locate: bool = False) -> Counted:
+    """The exact counts of a plan, and what was refused; with `locate`, also where it stands. Secret."""
     files = trips.find(plan)
     areas = coarsen.read_areas(plan)
-    return engine.count(plan, files, areas, memory=memory, scratch=scratch, progress=progress)
+    return engine.count(plan, files, areas, memory=memory, scratch=scratch, progress=progress, locate=locate)
 
 
 def refuse_too_many(refusals: Refusals, plan: Plan) -> None:

@@ -10,6 +10,7 @@ from math import ceil, isinf
 from typing import Any
 
 from tapveil._version import __version__
+from tapveil.notation import MINUTES_PER_DAY, clock_text
 from tapveil.plan import EVERY_MODE, OPAL_SHAPES, Plan, Table, Unit
 from tapveil.privacy.accountant import Exposure, Neighbours, epsilon
 from tapveil.privacy.loss import Loss, accounted_delta
@@ -17,6 +18,8 @@ from tapveil.privacy.rational import decimal_text, exp_above, float_below
 from tapveil.published import Field
 
 MANIFEST_VERSION = 1
+PLACES = "areas.geojson"
+"""The file that says where the published places lie."""
 EXAMPLE_COUNTS = (1, 2, 5, 10, 20, 50)
 ERROR_CONFIDENCE = Fraction(95, 100)
 EXAMPLE_CARDS = (2, 10, 28, 40)
@@ -67,7 +70,7 @@ def _loss(loss: Loss) -> dict[str, Any]:
     }
 
 
-def manifest(plan: Plan, created: date, public_files: Mapping[str, str]) -> dict[str, Any]:
+def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, places: bool = False) -> dict[str, Any]:
     """`privacy.json`: the promise and every parameter it rests on. Which release it is comes in when it is paid for."""
     return {
         "manifest_version": MANIFEST_VERSION,
@@ -80,11 +83,23 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str]) -> dict
         "covers": _coverage(plan),
         "partition": list(plan.release.partition),
         "layout": plan.release.layout,
+        "rows": plan.source.shape,
         "time_minutes": plan.coarsen.time_minutes,
+        "day": _day(plan),
         "areas": {mode: area.label for mode, area in plan.coarsen.location.items()},
         "plan_sha256": plan.digest,
         "public_files_sha256": dict(public_files),
+        "places": PLACES if places else None,
         "software": {"name": "tapveil", "version": __version__},
+    }
+
+
+def _day(plan: Plan) -> dict[str, Any]:
+    """When a day starts, by whose clock, and how its hours after midnight are written."""
+    return {
+        "starts": clock_text(plan.source.day_starts),
+        "after_midnight": plan.coarsen.after_midnight,
+        "timezone": plan.source.timezone,
     }
 
 
@@ -193,7 +208,7 @@ def _table(plan: Plan, table: Table) -> dict[str, Any]:
     }
 
 
-def field(published: Field) -> dict[str, Any]:
+def field(published: Field, *, continued: bool = False) -> dict[str, Any]:
     """A key column in the data dictionary."""
     described: dict[str, Any] = {
         "name": published.name,
@@ -203,7 +218,8 @@ def field(published: Field) -> dict[str, Any]:
     if published.kind == "date":
         described |= {"type": "date", "format": "default"}
     if published.kind == "time":
-        described["constraints"] = {"pattern": r"-1|([01]\d|2[0-3]):[0-5]\d", "required": True}
+        hours = r"[0-4]\d" if continued else r"([01]\d|2[0-3])"
+        described["constraints"] = {"pattern": rf"-1|{hours}:[0-5]\d", "required": True}
     else:
         described["constraints"] = {"required": True}
     return described
@@ -271,12 +287,12 @@ def _factor(epsilon: Fraction) -> str:
     return f"{power} (about {ceil(bound):,})" if bound >= 100 else f"{power} (about {ceil(100 * bound) / 100:g})"
 
 
-def readme(plan: Plan, created: date, *, signed: bool) -> str:
+def readme(plan: Plan, created: date, *, signed: bool, places: bool = False) -> str:
     """README.md of the folder: for a person who opens it."""
-    return "\n\n".join(_readme_parts(plan, created, signed)) + "\n"
+    return "\n\n".join(_readme_parts(plan, created, signed, places)) + "\n"
 
 
-def _readme_parts(plan: Plan, created: date, signed: bool) -> Iterator[str]:
+def _readme_parts(plan: Plan, created: date, signed: bool, places: bool) -> Iterator[str]:
     release = plan.release
     yield f"# {release.title}"
     if release.description:
@@ -286,7 +302,7 @@ def _readme_parts(plan: Plan, created: date, signed: bool) -> Iterator[str]:
     yield f"{publisher}Made on {created.isoformat()} with tapveil {__version__}.{licence}"
     yield "## What it is"
     yield " ".join(_what_it_is(plan))
-    yield " ".join(_what_is_where(plan))
+    yield " ".join(_what_is_where(plan, places))
     yield " ".join(_how_to_check(signed))
     yield "## How to read a number"
     yield "Each count is the true count plus random noise. Small counts are left out altogether:"
@@ -315,11 +331,30 @@ def _what_it_is(plan: Plan) -> Iterator[str]:
         ]
     if "time" in plan.published_kinds:
         yield f"Times are the starts of {plan.coarsen.time_minutes}-minute bins; `-1` means there was no tap."
+    if plan.source.day_starts:
+        yield from _days_in_words(plan)
+    if plan.source.timezone and "time" in plan.published_kinds:
+        yield (
+            f"Times are those of the clock in {plan.source.timezone}: where daylight saving repeats an hour, both are "
+            "in the same bins."
+        )
+    if plan.source.taps:
+        yield "Every tap on is counted in the tables of tap-ons, every tap off in those of tap-offs."
     for mode, area in plan.coarsen.location.items() if "location" in plan.published_kinds else ():
         whose = "Stops" if mode == EVERY_MODE else f"Stops of mode `{mode}`"
         yield f"{whose} are given by their `{area.label}`."
     if "location" in plan.published_kinds:
         yield "`UNKNOWN` means there was no tap, or the stop is not known."
+
+
+def _days_in_words(plan: Plan) -> Iterator[str]:
+    starts, late = clock_text(plan.source.day_starts), plan.source.day_starts - plan.coarsen.time_minutes
+    if "date" in plan.used_columns:
+        yield f"A day runs from {starts} to {starts} of the next morning."
+    if plan.coarsen.after_midnight == "continued":
+        yield f"Its hours after midnight go on, to {clock_text(MINUTES_PER_DAY + late)}."
+    else:
+        yield f"So times before {starts} are those of the morning after."
 
 
 def _coverage_in_words(plan: Plan) -> str:
@@ -331,12 +366,14 @@ def _coverage_in_words(plan: Plan) -> str:
     return " ".join(parts)
 
 
-def _what_is_where(plan: Plan) -> Iterator[str]:
+def _what_is_where(plan: Plan, places: bool) -> Iterator[str]:
     opal = sorted({OPAL_SHAPES[table.columns][0] for table in plan.table}) if plan.release.layout == "opal" else []
     files = " and ".join(f"`{name}`" for name in opal) or "one file per table"
     yield f"`data/` holds {files}, as CSV and Parquet;"
     if plan.release.synthetic:
         yield "`synthetic/` the same as rows, as many for each cell as its count says (not trips that took place);"
+    if places:
+        yield f"`{PLACES}` says where all places lie that could be named, whether they are or not;"
     yield "`datapackage.json` describes every column; `privacy.json` states the privacy parameters;"
     yield "`SHA256SUMS` lets you check that the files are whole (`sha256sum -c SHA256SUMS`)."
 

@@ -172,7 +172,8 @@ def test_messy_taps(telling: Telling, unit: str, data: st.DataObject) -> None:
         most = "trips_per_day" if unit == "card-day" else "trips_per_card"
         lines = [
             f'[source.taps]\non = "Enter"\noff = "Exit"\nwithin_minutes = {within}',
-            f'[privacy]\nunit = "{unit}"\nneighbours = "replace"\nmechanism = "sbh"\n{most} = 50\nwithout_card = "refuse"',
+            f'[privacy]\nunit = "{unit}"\nneighbours = "replace"\nmechanism = "sbh"',
+            f'{most} = 50\nwithout_card = "refuse"',
         ]
         source = f'{source}\nshape = "taps"'
         columns = {each: each for each in TAP_COLUMNS}

@@ -453,7 +453,7 @@ def test_a_collection_is_sorted_and_rounded_and_says_the_names_only() -> None:
     assert json.dumps(found) == json.dumps(collection(reversed(places)))
     assert found["features"][0] == {
         "type": "Feature",
-        "properties": {"name": "a"},
+        "properties": {"name": "a", "mode": "*"},
         "geometry": polygon(square(0, 0)),
     }
     assert json.dumps(found["features"][1]["geometry"]["coordinates"]) == "[151.206123, 0.0]"

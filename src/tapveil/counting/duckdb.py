@@ -7,7 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
@@ -19,7 +19,7 @@ from tapveil.counting import codes, pairing, query
 from tapveil.counting.codes import Code, Column, Reasons
 from tapveil.counting.exact import ELSEWHERE, Counted, ExactTable, Refusals
 from tapveil.counting.packing import Packing
-from tapveil.csvlines import CsvReading
+from tapveil.csvlines import FEW, CsvReading
 from tapveil.errors import EngineError, PlanError, TripDataError
 from tapveil.plan import Plan, Table
 from tapveil.progress import Reporter
@@ -40,12 +40,13 @@ def count(
     memory: str = DEFAULT_MEMORY,
     scratch: Path | None = None,
     progress: Reporter,
+    locate: bool = False,
 ) -> Counted:
-    """The exact tables of a plan, materialised, and what was refused."""
+    """The exact tables of a plan, materialised, and what was refused; with `locate`, also where it stands."""
     parts = []
     for part in _by_end(plan):
         with _connection(memory, scratch) as connection:
-            parts.append(_Counting(connection, part, files, areas, progress).run())
+            parts.append(_Counting(connection, part, files, areas, progress, locate).run())
     return parts[0] if len(parts) == 1 else _together(plan, parts)
 
 
@@ -62,7 +63,8 @@ def _together(plan: Plan, parts: Sequence[Counted]) -> Counted:
     lines = refusals[0].lines
     by_reason = sum((Counter(each.by_reason) - Counter(lines) for each in refusals), start=Counter[str](lines))
     rows = sum(each.rows - sum(lines.values()) for each in refusals) + sum(lines.values())
-    whole = Refusals(rows, by_reason, sum(each.elsewhere for each in refusals), lines)
+    located = {reason: where for each in reversed(refusals) for reason, where in each.located.items()}
+    whole = Refusals(rows, by_reason, sum(each.elsewhere for each in refusals), lines, located)
     return Counted({name: tables[name] for name in plan.tables}, whole, sum(part.left_out for part in parts))
 
 
@@ -75,14 +77,28 @@ def other_taps(plan: Plan, files: TripFiles, *, memory: str = DEFAULT_MEMORY, sc
             return int(connection.execute(query.other_taps_sql(plan, files)).fetchall()[0][0] or 0)
 
 
+def copies(plan: Plan, files: TripFiles, *, memory: str = DEFAULT_MEMORY, scratch: Path | None = None) -> int:
+    """How many rows say the same as another, card and all: perhaps an export that was made twice. Secret."""
+    named = set(plan.named_columns.values())
+    with _connection(memory, scratch) as connection:
+        readings = _register(connection, files, lambda group: sorted(group.names.index(each) for each in named))
+        with _unreadable_files(readings):
+            return int(connection.execute(query.copies_sql(plan, files)).fetchall()[0][0])
+
+
 def _register(
-    connection: duckdb.DuckDBPyConnection, files: TripFiles, used: Callable[[FileGroup], list[int]]
+    connection: duckdb.DuckDBPyConnection,
+    files: TripFiles,
+    used: Callable[[FileGroup], list[int]],
+    *,
+    numbered: bool = False,
 ) -> list[CsvReading]:
     """One reading of the CSV files of each group, under the name by which the SQL knows it."""
     readings = []
     for number, group in enumerate(files.groups):
         if group.format == "csv":
-            reading = CsvReading(group.paths, group.delimiter, len(group.names), used(group), files.encoding)
+            shape = (group.paths, group.delimiter, len(group.names), used(group))
+            reading = CsvReading(*shape, encoding=files.encoding, numbered=numbered)
             connection.register(query.csv_view(number), reading.reader())
             readings.append(reading)
     return readings
@@ -194,6 +210,7 @@ class _Counting:
     files: TripFiles
     areas: Areas
     progress: Reporter
+    locate: bool = False
 
     def run(self) -> Counted:
         columns = codes.columns(self.plan, self.files, self.areas)
@@ -211,7 +228,8 @@ class _Counting:
         with self.progress.stage("Adding up tables"):
             tables = {table.name: self._table(table, coded, sets, query.table_sql) for table in self.plan.table}
         accepted = self._number(f"SELECT coalesce(sum(n), 0) FROM counted WHERE {sets[0].is_cell}")
-        return Counted(tables, self._refusals(reasons, query.refusals_sql(sets[0]), accepted, lines))
+        refusals = self._refusals(reasons, query.refusals_sql(sets[0]), accepted, lines)
+        return Counted(tables, self._located(refusals, columns, card, reasons))
 
     def _count_units(
         self,
@@ -247,7 +265,7 @@ class _Counting:
                     packing, source = self._source(table, coded, sets)
                     self._execute(query.add_units_sql(table.name, query.units_sql(self.plan, packing, source)))
         tables = {table.name: self._table(table, coded, sets, query.all_units_sql) for table in self.plan.table}
-        return Counted(tables, refusals, accepted - kept)
+        return Counted(tables, self._located(refusals, columns, card, reasons), accepted - kept)
 
     def _pair(
         self,
@@ -343,6 +361,27 @@ class _Counting:
             by_reason[reasons.of(key)] += n
         elsewhere = by_reason.pop(ELSEWHERE, 0)
         return Refusals(accepted + by_reason.total(), by_reason, elsewhere, {r: n for r, n in lines.items() if n})
+
+    def _located(
+        self, refusals: Refusals, columns: Sequence[Column], card: Column | None, reasons: Reasons
+    ) -> Refusals:
+        """Where the first refused rows stand, if that was asked for: one more pass."""
+        if not self.locate or not refusals.refused:
+            return refusals
+        trips = query.trips_sql(self.plan, self.files, columns, reasons, numbered=True)
+        used = lambda group: query.used_fields(self.plan, group)  # noqa: E731
+        readings = _register(self.connection, self.files, used, numbered=True)
+        sql = query.refused_rows_sql(columns, card, reasons, FEW)
+        with self.progress.stage("Finding refused rows", self._done), _unreadable_files(readings):
+            found = self._execute(f"WITH trips AS NOT MATERIALIZED ({trips}) {sql}").fetchall()
+        located: dict[str, list[tuple[str, int]]] = {}
+        for key, (group, file, line) in sorted(found, key=lambda row: row[1]):
+            path = self.files.groups[group].paths[file]
+            located.setdefault(reasons.of(key), []).append((path.name, line))
+        for reading in readings:
+            for reason, places in reading.located.items():
+                located.setdefault(reason, []).extend((path.name, line) for path, line in places)
+        return replace(refusals, located={reason: where[:FEW] for reason, where in located.items() if where})
 
     def _pass(self, name: str, trips: str, sql: str) -> Counter[str]:
         """One pass over all files into a table; how many lines of CSV were left out, by reason."""

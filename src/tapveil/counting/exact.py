@@ -6,7 +6,7 @@ through a mechanism, and the holder's own reports, which are never published. A 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -62,6 +62,9 @@ class Refusals:
 
     lines: Mapping[str, int] = field(default_factory=dict)
     """Of those refused, the lines that are no rows at all."""
+
+    located: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
+    """Where the first of each reason stand: a file, and a line or, in Parquet, a row. Only if asked for."""
 
     def __repr__(self) -> str:
         return "Refusals(secret)"

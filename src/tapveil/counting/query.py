@@ -56,16 +56,24 @@ IS_ON, MOMENT, TOGETHER = quoted("#on"), quoted("#moment"), quoted("#together")
 """Of a tap: whether it is on; when it was, as text; and what the taps of a trip have in common besides the card."""
 
 
-def trips_sql(plan: Plan, files: TripFiles, columns: Sequence[Column], reasons: Reasons) -> str:
+LINE = quoted("#line")
+"""Where a row stands, for the holder: its number in its file, after the number of the group and of the file."""
+
+
+def trips_sql(
+    plan: Plan, files: TripFiles, columns: Sequence[Column], reasons: Reasons, *, numbered: bool = False
+) -> str:
     """All rows of all files, the used columns only, each as its spelling or, for typed times, as its code.
 
     Where a row is one tap, the rows that the plan's tables count: taps on, taps off, or both.
     """
     groups = enumerate(files.groups)
-    return " UNION ALL ".join(_group_sql(plan, group, number, columns, reasons) for number, group in groups)
+    return " UNION ALL ".join(_group_sql(plan, group, number, columns, reasons, numbered) for number, group in groups)
 
 
-def _group_sql(plan: Plan, group: FileGroup, number: int, columns: Sequence[Column], reasons: Reasons) -> str:
+def _group_sql(
+    plan: Plan, group: FileGroup, number: int, columns: Sequence[Column], reasons: Reasons, numbered: bool
+) -> str:
     selected = [f"{_value_sql(plan, group, column)} AS {quoted(column.name)}" for column in columns]
     selected += [
         f"{_time_refusal_sql(_raw_value(plan, group, column.name), column, reasons)} AS {_refusal(column)}"
@@ -76,6 +84,11 @@ def _group_sql(plan: Plan, group: FileGroup, number: int, columns: Sequence[Colu
         selected.append(f"{_card_sql(group, plan.file_columns[CARD], plan.source.missing(CARD))} AS {CARD_TEXT}")
     if "both" in plan.sides:
         selected += _of_a_tap_sql(plan, group)
+    if numbered:
+        file, line = (
+            ("file_index", "file_row_number + 1") if group.format == "parquet" else ("field_file", "field_line")
+        )
+        selected.append(f"[{number}, {file}, {line}]::BIGINT[] AS {LINE}")
     return f"SELECT {', '.join(selected)} FROM {_scan_sql(group, number)}{_which_taps_sql(plan, group)}"
 
 
@@ -125,6 +138,30 @@ def _scan_sql(group: FileGroup, number: int) -> str:
         return csv_view(number)
     paths = ", ".join(literal(_not_a_pattern(str(path))) for path in group.paths)
     return f"read_parquet([{paths}], binary_as_string = true, hive_partitioning = false, union_by_name = false)"
+
+
+def refused_rows_sql(columns: Sequence[Column], card: Column | None, reasons: Reasons, few: int) -> str:
+    """Where the first rows of each refusal stand."""
+    refusal = f"0{refusals_of_row_sql(columns)}{card_refusal_sql(card, reasons) if card else ''}"
+    return (
+        f"SELECT refusal, place FROM (SELECT {refusal} AS refusal, {LINE} AS place FROM trips {joins_sql(columns)}) "
+        f"WHERE refusal < 0 QUALIFY row_number() OVER (PARTITION BY refusal ORDER BY place) <= {few}"
+    )
+
+
+def copies_sql(plan: Plan, files: TripFiles) -> str:
+    """How many rows say the same as another in every column that the plan names, the card among them."""
+    rows = " UNION ALL ".join(
+        "SELECT md5_number(concat_ws(chr(31), "
+        + ", ".join(f"coalesce({_as_text(_stored(group, each), group.type_of(each))}, '')" for each in _named(plan))
+        + f")) AS row FROM {_scan_sql(group, number)}"
+        for number, group in enumerate(files.groups)
+    )
+    return f"SELECT coalesce(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM ({rows}) GROUP BY row)"
+
+
+def _named(plan: Plan) -> list[str]:
+    return sorted(set(plan.named_columns.values()))
 
 
 def _not_a_pattern(path: str) -> str:

@@ -13,11 +13,12 @@ from tapveil.errors import PlanError
 from tapveil.plan import OPAL_SHAPES
 from tapveil.progress import Reporter, Silent
 from tapveil.signature import SignatureError, read_signature, signer
-from tapveil.statement import loss_in_words
+from tapveil.statement import PLACES, loss_in_words
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading
 from tapveil.verify.finding import Finding, shown
 from tapveil.verify.manifest import Manifest
+from tapveil.verify.places import places_findings
 from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import SheetCheck, synthetic_findings
 from tapveil.verify.totals import totals_findings
@@ -74,6 +75,8 @@ class _Check:
         if any(each.code == "table-missing" for each in unexpected):
             return  # no release: nothing is computed for it
         self._add(self._texts(files, manifest))
+        if manifest.places in files:
+            self._add(places_findings(self.folder, PLACES))
         with self.progress.stage("Computing the promise"):
             made, impossible = manifests.mechanisms(manifest)
             self._add(impossible)
@@ -180,6 +183,7 @@ def _unexpected(files: dict[str, int], manifest: Manifest) -> Iterator[Finding]:
     needed = {f"data/{sheet}.{kind}" for sheet in manifest.sheets for kind in ("csv", "parquet")} | {*DESCRIPTIONS}
     synthetic = {f"synthetic/{sheet}.{kind}" for sheet in manifest.sheets for kind in ("csv", "parquet")}
     some_synthetic = {name for name in files if name.startswith("synthetic/")}
+    needed |= {manifest.places} if manifest.places else set()
     for name in sorted(set(files) - needed - synthetic - {CHECKSUMS, SIGNATURE}):
         yield Finding("file-unexpected", shown(name), "is not a file of a release")
     for name in sorted((needed | (synthetic if some_synthetic else set())) - set(files)):

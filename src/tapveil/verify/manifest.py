@@ -16,7 +16,7 @@ import pydantic
 from pydantic import BaseModel, ConfigDict, Field
 
 from tapveil.layout import OPAL_COLUMNS
-from tapveil.notation import Exact, Name
+from tapveil.notation import Clock, Exact, Name
 from tapveil.plan import COUNT, OPAL_SHAPES, Unit
 from tapveil.privacy.accountant import Exposure, Neighbours
 from tapveil.privacy.loss import Loss, accounted_delta, certified, compose
@@ -136,6 +136,17 @@ class _Covers(_Part):
     modes: tuple[str, ...] | None
 
 
+class _Day(_Part):
+    starts: Clock
+    after_midnight: Literal["wrapped", "continued"]
+    timezone: Annotated[str, Field(max_length=64)] | None
+
+    @property
+    def first_minute(self) -> int:
+        """The first bin of a day starts here; hours before it are written as those after 24:00."""
+        return self.starts if self.after_midnight == "continued" else 0
+
+
 class _Software(_Part):
     name: Literal["tapveil"]
     version: str
@@ -163,10 +174,13 @@ class Manifest(_Stated):
     covers: _Covers
     partition: Annotated[tuple[str, ...], Field(max_length=20)]
     layout: Literal["tables", "opal"]
+    rows: Literal["trips", "taps"]
     time_minutes: Annotated[int, Field(ge=1, le=1440)]
+    day: _Day
     areas: dict[str, str]
     plan_sha256: Digest
     public_files_sha256: dict[str, Digest]
+    places: Literal["areas.geojson"] | None
     software: _Software
 
     @property

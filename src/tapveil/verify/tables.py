@@ -176,8 +176,8 @@ class SheetCheck:
         hours, colon, minutes = text[:2], text[2:3], text[3:]
         if len(text) != 5 or colon != ":" or not (hours + minutes).isascii() or not (hours + minutes).isdigit():
             return False
-        minute = 60 * int(hours) + int(minutes)
-        return int(minutes) < 60 and minute < MINUTES_PER_DAY and minute % self.manifest.time_minutes == 0
+        minute = 60 * int(hours) + int(minutes) - self.manifest.day.first_minute
+        return int(minutes) < 60 and 0 <= minute < MINUTES_PER_DAY and minute % self.manifest.time_minutes == 0
 
     def _check_order(self, rows: pa.Table, before: int) -> None:
         """Each row after the one before it: by the first key that differs, in the order of the bytes."""

@@ -42,6 +42,8 @@ def totals_findings(
         cells = _cells(manifest, table.columns) or 0
         spread = _Most(made[table.name], cells, beta)
         for other in manifest.tables:
+            if manifest.rows == "taps" and _end(other.columns) != _end(table.columns):
+                continue  # not every tap on has a tap off
             for part in sorted(parts):
                 most = spread.trips(totals[table.name], part) if table.name in totals else spread.trips(Totals(), part)
                 fewest = least[other.name].trips(totals[other.name].sums.get(part, 0)) if other.name in totals else 0
@@ -56,6 +58,10 @@ def _cells(manifest: Manifest, columns: tuple[str, ...]) -> int | None:
     """How many cells a part of a table has, where that is known: the bins of a day, and none."""
     times = {"tap_on_time", "tap_off_time"}
     return MINUTES_PER_DAY // manifest.time_minutes + 1 if len(columns) == 1 and columns[0] in times else None
+
+
+def _end(columns: tuple[str, ...]) -> set[str]:
+    return {end for end in ("tap_on_", "tap_off_") if any(column.startswith(end) for column in columns)}
 
 
 class _Law:

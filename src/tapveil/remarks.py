@@ -1,0 +1,182 @@
+"""Remarks: what a holder would want to look into before publishing. Internal: computed from exact counts.
+
+Each is a sentence that says what was found and what to do, and begins in lower case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from tapveil import trips
+from tapveil.coarsen import Areas, read_areas, read_stops
+from tapveil.counting import duckdb as engine
+from tapveil.counting.exact import Counted
+from tapveil.coupling import from_timetable, from_trips
+from tapveil.errors import did_you_mean
+from tapveil.gtfs import read_feed
+from tapveil.plan import EVERY_MODE, Plan, Table
+from tapveil.progress import Reporter
+from tapveil.publication import count
+from tapveil.statement import NOUNS
+from tapveil.values import UNKNOWN
+
+MANY_UNKNOWN = 0.20
+MANY_LEFT_OUT = 0.20
+MOST_COUPLED = 10
+
+
+def remarks(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | None], look: Look) -> Iterator[str]:
+    """All of them, the likeliest mistakes first."""
+    yield from _unmatched_modes(plan, counted)
+    yield from _unknown_places(plan, counted)
+    yield from _unlisted(plan, counted, dictionaries)
+    yield from _many_left_out(counted)
+    yield from look.other_rows()
+    yield from look.copies()
+    yield from look.stops_not_in_the_timetable(counted)
+    yield from look.coupled()
+
+
+def _unmatched_modes(plan: Plan, counted: Counted) -> Iterator[str]:
+    """Lookups for modes that no trip has: most likely a misspelling, and stops published as they are."""
+    found = {label for table in counted.tables.values() for label in table.labels.get("mode", ())}
+    for mode in plan.coarsen.location:
+        if mode != EVERY_MODE and found and mode not in found:
+            yield f"no trip has mode `{mode}`, so [coarsen.location.{mode}] does nothing{did_you_mean(mode, found)}"
+
+
+def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
+    """Places that are UNKNOWN for many trips: no tap there, or a lookup that does not know them."""
+    for column in plan.used_columns:
+        table = next((table for table in counted.tables.values() if column in table.packing.columns), None)
+        if table is None or plan.source.kind(column) != "location" or not len(table.counts):
+            continue
+        unknown = table.packing.unpack(table.words)[column] == table.labels[column].index(UNKNOWN)
+        share = float(table.counts[unknown].sum() / table.counts.sum())
+        if share > MANY_UNKNOWN:
+            reason = "no tap, or stops that the lookup does not know"
+            yield f"{column} is {UNKNOWN} for {percent(share)} of {NOUNS[plan.privacy.unit]}: {reason}"
+
+
+def _many_left_out(counted: Counted) -> Iterator[str]:
+    """Bounds that drop much of the data: a wrong column of cards, or bounds below what people do."""
+    accepted = counted.refusals.rows - counted.refusals.refused
+    if counted.left_out > MANY_LEFT_OUT * accepted:
+        share = percent(counted.left_out / accepted)
+        yield (
+            f"{share} of trips are left out because their card has more than the plan counts: "
+            "is `card` the right column, and are trips_per_day and trips_per_card what people do"
+        )
+
+
+def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | None]) -> Iterator[str]:
+    """With a dictionary: what it leaves out, and how much of what is printed would be noise alone."""
+    for name, dictionary in dictionaries.items():
+        if dictionary is None:
+            continue
+        exact, mechanism = counted.tables[name], plan.mechanisms[name]
+        places, cells = exact.places_in(dictionary)
+        outside = int(exact.counts.sum() - exact.counts[cells].sum())
+        empty = len(dictionary) - len(places)
+        noise = empty * float(mechanism.publish_probability(0))
+        yield (
+            f"{name}: of {len(dictionary):,} listed cells {empty:,} are empty, and about {noise:,.0f} of those would "
+            f"be printed with a number that is noise alone; {outside:,} {NOUNS[plan.privacy.unit]} are in cells that "
+            "are not listed, and are left out"
+        )
+
+
+def percent(share: float) -> str:
+    """A share for a person: never a rounded 0."""
+    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else "less than 1 %"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What takes another look at the trips, or at the timetable beside them."""
+
+    plan: Plan
+    memory: str
+    scratch: Path | None
+    progress: Reporter
+
+    def other_rows(self) -> Iterator[str]:
+        """Taps that are neither on nor off: left out, and perhaps a word that the plan does not know."""
+        if self.plan.source.taps:
+            files = trips.find(self.plan)
+            others = engine.other_taps(self.plan, files, memory=self.memory, scratch=self.scratch)
+            if others:
+                yield f"{others:,} rows are neither taps on nor taps off by [source.taps], and are left out"
+
+    def copies(self) -> Iterator[str]:
+        """Rows that are the same, card and all: one person cannot do the same twice at once."""
+        if self.plan.source.card is None:
+            return
+        with self.progress.stage("Looking for copies"):
+            files = trips.find(self.plan)
+            found = engine.copies(self.plan, files, memory=self.memory, scratch=self.scratch)
+        if found:
+            yield (
+                f"{found:,} rows are copies of another row, card and all, and count again (was something exported "
+                "twice?): a trip that is there twice is protected half as well"
+            )
+
+    def stops_not_in_the_timetable(self, counted: Counted) -> Iterator[str]:
+        """Stops of the trips that the timetable beside them does not have."""
+        if self.plan.gtfs is None:
+            return
+        known = self._known_labels
+        for column in self.plan.used_columns:
+            table = next((each for each in counted.tables.values() if column in each.packing.columns), None)
+            if table is None or self.plan.source.kind(column) != "location" or not len(table.counts):
+                continue
+            unknown = [index for index, label in enumerate(table.labels[column]) if label not in known]
+            outside = np.isin(table.packing.unpack(table.words)[column], unknown)
+            share = float(table.counts[outside].sum() / table.counts.sum())
+            if outside.any():
+                yield (
+                    f"{column}: {len(unknown):,} of {len(table.labels[column]):,} stops, with {percent(share)} of "
+                    f"{NOUNS[self.plan.privacy.unit]}, are not in the timetable (is it the right feed, and [gtfs] match "
+                    "what the trips name stops by?)"
+                )
+
+    def coupled(self) -> Iterator[str]:
+        """Places between which there is only one way to go: by the timetable, or else by the trips."""
+        both = {"tap_on_location", "tap_off_location"} <= set(self.plan.used_columns)
+        if not both:
+            return
+        if self.plan.gtfs is not None:
+            feed = read_feed(self.plan.base / self.plan.gtfs.path)
+            found = from_timetable(self.plan, self._areas, feed) if feed.has_lines else []
+        else:
+            found = from_trips(self._pairs()) if not self.plan.source.taps else []
+        yield from (each.sentence for each in found[:MOST_COUPLED])
+        if len(found) > MOST_COUPLED:
+            yield f"{len(found) - MOST_COUPLED} more sets of coupled places are not shown"
+
+    @cached_property
+    def _areas(self) -> Areas:
+        return read_areas(self.plan)
+
+    @cached_property
+    def _known_labels(self) -> set[str]:
+        stops, modes = read_stops(self.plan).by_name, [*self._areas.lookups, EVERY_MODE]
+        return {self._areas.area(mode, stop) for mode in modes for stop in stops} | {UNKNOWN}
+
+    def _pairs(self) -> dict[tuple[str, str, str], int]:
+        """How many trips of each mode go from each place to each."""
+        mode = ("mode",) if "mode" in self.plan.source.columns else ()
+        table = Table(name="pairs", columns=("tap_on_location", "tap_off_location"))
+        release = self.plan.release.model_copy(update={"partition": mode})
+        between = self.plan.model_copy(update={"table": (table,), "release": release})
+        exact = count(between, memory=self.memory, scratch=self.scratch, progress=self.progress).tables["pairs"]
+        codes = exact.packing.unpack(exact.words)
+        columns = [[exact.labels[name][code] for code in codes[name]] for name in exact.packing.columns]
+        keys = zip(*columns, strict=True) if mode else ((("", *key)) for key in zip(*columns, strict=True))
+        return {(key[0], key[1], key[2]): int(trips) for key, trips in zip(keys, exact.counts, strict=True)}
