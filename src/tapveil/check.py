@@ -150,6 +150,24 @@ def _table_outlook(plan: Plan, table: Table, exact: ExactTable, dictionary: pa.T
     )
 
 
+def shares_by_width(plan: Plan, counted: Counted, name: str, widths: Sequence[int]) -> dict[int, float]:
+    """The share of the trips that a table would publish with wider time bins, multiples of the plan's. Internal."""
+    exact, mechanism = counted.tables[name], plan.mechanisms[name]
+    trips = int(exact.counts.sum())
+    codes = exact.packing.unpack(exact.words)
+    timed = [column for column in exact.packing.columns if plan.source.kind(column) == "time"]
+    shares = {}
+    for width in widths:
+        wider = width // plan.coarsen.time_minutes
+        columns = [(codes[each] + wider - 1) // wider if each in timed else codes[each] for each in codes]
+        cells = pa.table({f"c{number}": column for number, column in enumerate(columns)} | {"n": exact.counts})
+        counts = cells.group_by([f"c{number}" for number in range(len(columns))]).aggregate([("n", "sum")])["n_sum"]
+        sizes, times = np.unique(counts.to_numpy(), return_counts=True)
+        expected = float((_publish_probabilities(mechanism, sizes) * sizes * times).sum())
+        shares[width] = expected / trips if trips else 0.0
+    return shares
+
+
 def _publish_probabilities(mechanism: Mechanism, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """P(published) for each count; far above the threshold it is 1 to more digits than matter for a forecast."""
     certain = float(mechanism.threshold + 30 * mechanism.scale)

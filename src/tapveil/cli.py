@@ -25,6 +25,7 @@ from rich.console import Console
 from tapveil import audit as auditing
 from tapveil import check as checking
 from tapveil import demo as demo_city
+from tapveil import draft as drafting
 from tapveil import plan as planning
 from tapveil import screen, signature, statement
 from tapveil._version import __version__
@@ -120,14 +121,32 @@ def plan(
     if output is None:
         typer.echo(text, nl=False)
         return
-    try:
-        with output.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise PlanError(f"{output} already exists; choose another name") from None
-    except OSError as error:
-        raise PlanError(f"{output} cannot be written: {error.strerror}") from None
+    drafting.write(output, text)
     err.print(f"Wrote {output}. Change its [source] part to fit your files, then: tapveil check {output}")
+
+
+@app.command()
+def init(
+    trips: Annotated[str, typer.Argument(metavar="TRIPS", help="A file of trips or taps, a folder, or a pattern.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The plan to write; it must not exist yet.")] = Path(
+        "plan.toml"
+    ),
+    gtfs: Annotated[
+        Path | None,
+        typer.Option(help="The timetable: a zip file or a folder. Default: one beside the trips.", show_default=False),
+    ] = None,
+    memory: Memory = DEFAULT_MEMORY,
+    scratch: Scratch = None,
+) -> None:
+    """Look at an export, write a commented plan for it. Asks nothing, shows no value of a trip."""
+    if output.exists():
+        raise PlanError(f"{output} already exists; choose another name")
+    if not output.resolve().parent.is_dir():
+        raise PlanError(f"there is no folder {output.parent} to put {output.name} in")
+    drafted = drafting.draft(trips, output, gtfs=gtfs, memory=memory, scratch=scratch, progress=for_console(err))
+    drafting.write(output, drafted.text)
+    screen.show_draft(out, drafted.found, drafted.remarks)
+    out.print(f"\nWrote {output}. Read it through, then: tapveil check {output}")
 
 
 @app.command()

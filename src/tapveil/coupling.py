@@ -21,7 +21,7 @@ MOST_PLACES = 10
 """An isolated line with more places than this hides well enough where someone went."""
 FEW_PLACES = 3
 RARE, FEW_LEAVE = 0.01, 0.05
-"""A rarer pair of places is taken for a mistake in the data, not for a way; so are so few trips that leave an island."""
+"""A rarer pair of places is taken for a mistake in the data, not for a way; so are so few trips that leave."""
 SHOWN = 4
 
 

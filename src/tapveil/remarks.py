@@ -142,8 +142,8 @@ class Look:
             if outside.any():
                 yield (
                     f"{column}: {len(unknown):,} of {len(table.labels[column]):,} stops, with {percent(share)} of "
-                    f"{NOUNS[self.plan.privacy.unit]}, are not in the timetable (is it the right feed, and [gtfs] match "
-                    "what the trips name stops by?)"
+                    f"{NOUNS[self.plan.privacy.unit]}, are not in the timetable (is it the right feed, and is [gtfs] "
+                    "match what the trips name stops by?)"
                 )
 
     def coupled(self) -> Iterator[str]:

@@ -22,6 +22,7 @@ from tapveil.ledger.entry import Budget, Entry, Published, Spend, spend_of
 from tapveil.plan import Plan
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.rational import decimal_text
+from tapveil.recognition import Recognised
 from tapveil.statement import (
     ERROR_CONFIDENCE,
     EXAMPLE_COUNTS,
@@ -122,6 +123,25 @@ def _show_whole_cards(console: Console, cards: list[dict[str, Any]]) -> None:
         grid.add(str(card["trips"]), f"{card['epsilon']:.2f}", f"{card['delta']:.3g}", f"e^{card['epsilon']:.2f} x")
     grid.show(console)
     console.print('Trips of one card in the same cell show more. To protect cards, use unit = "card-day" or "card".')
+
+
+def show_draft(console: Console, found: Recognised, remarks: Sequence[str]) -> None:
+    """What was recognised in an export, and how sure that is. No value of it."""
+    if found.like:
+        console.print(f"It looks like {found.like}.")
+    grid = _Grid("ours", "your column", "how sure", "why")
+    for ours, guess in found.columns.items():
+        notes = [guess.why]
+        notes += [f"written {guess.format}"] if guess.format else []
+        notes += [f"none is {' or '.join(guess.missing)}"] if guess.missing else []
+        grid.add(ours, guess.column, guess.sureness, "; ".join(notes))
+    grid.show(console, left=True)
+    if found.is_taps:
+        console.print(
+            f"A row is one tap: on is {' or '.join(found.on)}; off is {' or '.join(found.off) or 'not there'}."
+        )
+    for remark in (*found.remarks, *remarks):
+        console.print(f"\n{remark[0].upper()}{remark[1:]}")
 
 
 def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:

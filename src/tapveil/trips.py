@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +22,6 @@ import pyarrow.parquet as pq
 from tapveil.csvlines import LONGEST_LINE, Encoding, is_gzip, open_bytes
 from tapveil.errors import PlanError, TripDataError, did_you_mean
 from tapveil.plan import Plan
-from tapveil.source import Source
 
 Format = Literal["csv", "parquet"]
 RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant"]
@@ -156,7 +155,17 @@ def _looks_like_a_name(text: str) -> bool:
 # --- looking at one file ------------------------------------------------------------------------------------------
 
 
-def inspect(path: Path, source: Source, wanted: Collection[str]) -> Shape:
+class Written(Protocol):
+    """How CSV files are written."""
+
+    @property
+    def encoding(self) -> Encoding: ...
+
+    @property
+    def delimiter(self) -> str | None: ...
+
+
+def inspect(path: Path, source: Written, wanted: Collection[str]) -> Shape:
     """What a file is: its format, and the names and types of its columns; no row of it."""
     try:
         with path.open("rb") as file:

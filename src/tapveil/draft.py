@@ -1,0 +1,425 @@
+"""A first plan for an unknown export: written so that it can be checked, and released, without being edited.
+
+Columns, formats and words come from `recognition`; bins come from counting the trips, so that the tables would not be
+empty. That looks at the trips, which no ε accounts for, and the plan says so. No value of a trip gets into the plan.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tapveil import trips
+from tapveil.check import shares_by_width
+from tapveil.counting import duckdb as engine
+from tapveil.csvlines import CsvReading, Encoding, open_bytes
+from tapveil.errors import PlanError, TapveilError, TripDataError
+from tapveil.gtfs import Feed, read_feed
+from tapveil.plan import Plan
+from tapveil.progress import Reporter
+from tapveil.publication import count, refuse_too_many
+from tapveil.recognition import Guess, Recognised, Sample, recognise
+
+ROWS_LOOKED_AT = 20_000
+WIDTHS = (15, 30, 60, 120, 180, 240, 360, 720)
+"""Bins that are tried, in minutes."""
+ENOUGH, TOO_FEW = 0.5, 0.1
+"""A table of times should publish this share of the trips; one that publishes less than this is left out."""
+MATCHED = 0.5
+"""So many of the stops in the trips must be in a timetable for it to be theirs."""
+EPSILON, DELTA = "8", "7.5e-7"
+"""What the Opal release spent."""
+
+
+@dataclass
+class Draft:
+    """A plan, and what is to be said of how it came about."""
+
+    text: str
+    found: Recognised
+    remarks: list[str] = field(default_factory=list)
+
+
+def draft(
+    path: str,
+    plan_path: Path,
+    *,
+    gtfs: Path | None = None,
+    memory: str = engine.DEFAULT_MEMORY,
+    scratch: Path | None = None,
+    progress: Reporter,
+) -> Draft:
+    """Look at the trips, and write a plan for them."""
+    files = _files(path)
+    with progress.stage("Looking at the columns"):
+        encoding = _encoding(files)
+        found = recognise(samples(files, encoding))
+        _require_enough(found)
+        beside = gtfs or _beside(files[0].parent)
+        timetable = _Timetable.of(beside, found, files, encoding, given=gtfs is not None) if beside else None
+    writing = _Writing(path, plan_path, found, encoding, timetable)
+    first = writing.text(WIDTHS[0], None)
+    remarks = list(writing.remarks)
+    plan = _parsed(first, plan_path)
+    counted = count(plan, memory=memory, scratch=scratch, progress=progress)
+    try:
+        refuse_too_many(counted.refusals, plan)
+    except TripDataError as error:
+        remarks.append(f"A release would stop: {error}")
+        return Draft(first, found, remarks)
+    shares = {name: shares_by_width(plan, counted, name, WIDTHS) for name in plan.tables}
+    width = _width(plan, shares)
+    kept = _kept(plan, {name: by_width[width] for name, by_width in shares.items()})
+    text = writing.text(width, kept)
+    _parsed(text, plan_path)
+    remarks += _about_tables(plan, width, kept, shares)
+    return Draft(text, found, remarks)
+
+
+def _parsed(text: str, plan_path: Path) -> Plan:
+    return Plan.parse(text, where=plan_path.name, base=plan_path.parent)
+
+
+def _require_enough(found: Recognised) -> None:
+    """A plan needs something to count."""
+    ends = {"tap_on_time", "tap_off_time", "tap_on_location", "tap_off_location", "tap_time", "tap_location"}
+    if not ends & set(found.columns):
+        raise TripDataError(
+            "no column was recognised as the time or the place of a trip: name them yourself in a plan, "
+            "`tapveil plan opal -o plan.toml` writes one to start from"
+        )
+
+
+# --- the trips -----------------------------------------------------------------------------------------------------
+
+
+def _files(path: str) -> list[Path]:
+    whole = Path(path)
+    found = sorted(each for each in whole.iterdir() if _may_be_trips(each)) if whole.is_dir() else [whole]
+    if not whole.exists():
+        found = sorted(Path(each) for each in glob.glob(path) if Path(each).is_file())  # noqa: PTH207
+    if not found:
+        raise TripDataError(f"there are no trips at {path}: name a file, a folder of files, or a pattern in quotes")
+    return found
+
+
+def _may_be_trips(path: Path) -> bool:
+    return (
+        path.is_file() and not path.name.startswith(".") and bool(re.search(r"\.(csv|txt|gz|parquet|pq)$", path.name))
+    )
+
+
+def _encoding(files: Sequence[Path]) -> Encoding:
+    """UTF-8, unless the first megabyte of a file cannot be that."""
+    for path in files[:5]:
+        with path.open("rb") as file:
+            if file.read(4) == b"PAR1":
+                continue
+        try:
+            with open_bytes(path) as file:
+                start = file.read(1 << 20)
+        except (OSError, EOFError):
+            continue  # what is wrong with it is said when it is read
+        try:
+            start[: start.rfind(b"\n") + 1].decode()
+        except UnicodeDecodeError:
+            if not start.startswith((b"\xff\xfe", b"\xfe\xff")):
+                return "windows-1252"
+    return "utf-8"
+
+
+def samples(files: Sequence[Path], encoding: Encoding) -> list[Sample]:
+    """The first values of each column of the first file that has any."""
+    source = _AnySource(encoding)
+    for path in files:
+        shape = trips.inspect(path, source, ())
+        table = _first_rows(path, shape, encoding)
+        if table.num_rows:
+            return [
+                Sample(name, raw, ["" if value is None else str(value) for value in table.column(index).to_pylist()])
+                for index, (name, raw) in enumerate(zip(shape[1], shape[2], strict=True))
+            ]
+    raise TripDataError("the files have a header but no trips")
+
+
+@dataclass(frozen=True)
+class _AnySource:
+    """All that a file's first look needs to know of a plan, where there is none yet."""
+
+    encoding: Encoding
+    delimiter: None = None
+
+
+def _first_rows(path: Path, shape: trips.Shape, encoding: Encoding) -> pa.Table:
+    if shape[0] == "parquet":
+        batches: Iterator[Any] = pq.ParquetFile(path).iter_batches(batch_size=ROWS_LOOKED_AT)
+        first = [batch for batch in islice(batches, 1)]
+        return pa.Table.from_batches(first) if first else pa.table({})
+    reading = CsvReading([path], shape[3], len(shape[1]), range(len(shape[1])), encoding=encoding)
+    try:
+        return pa.Table.from_batches(list(islice(reading.reader(), 1))).slice(0, ROWS_LOOKED_AT)
+    except pa.ArrowException:
+        if isinstance(reading.failure, TapveilError):
+            raise reading.failure from None
+        raise TripDataError(f"{path.name} cannot be read as CSV") from None
+
+
+# --- the timetable beside them -------------------------------------------------------------------------------------
+
+
+def _beside(folder: Path) -> Path | None:
+    """A timetable that lies beside the trips: a zip file or a folder that has stops.txt."""
+    for path in sorted(folder.iterdir()):
+        if path.suffix.lower() == ".zip" or (path.is_dir() and (path / "stops.txt").is_file()):
+            try:
+                read_feed(path)
+            except TapveilError:
+                continue
+            return path
+    return folder / "stops.txt" if (folder / "stops.txt").is_file() else None
+
+
+@dataclass(frozen=True)
+class _Timetable:
+    path: Path
+    match: str
+    share: float
+    timezone: str | None
+
+    @classmethod
+    def of(
+        cls, path: Path, found: Recognised, files: Sequence[Path], encoding: Encoding, *, given: bool
+    ) -> _Timetable | None:
+        """The timetable, if the trips name its stops; a column of stops that it knows better is taken instead."""
+        feed = read_feed(path)
+        by_name = {sample.name: sample for sample in samples(files, encoding)}
+        places = [ours for ours in found.columns if ours.endswith("_location")]
+        if not places:
+            return None
+        share, match = max(_matches(feed, by_name[found.columns[ours].column]) for ours in places)
+        if share < MATCHED:
+            if given:
+                found.remarks.append(f"few stops of the trips are in {path.name}: is it the right timetable?")
+            return None
+        return cls(path, match, share, feed.timezone)
+
+
+def _matches(feed: Feed, sample: Sample) -> tuple[float, str]:
+    """By what a column names the stops of a timetable, and which share of its values are some."""
+    values = [value.strip() for value in sample.filled]
+    ways = {
+        "stop_id": {stop.id for stop in feed.stops.values()},
+        "stop_code": {stop.code for stop in feed.stops.values()} - {""},
+        "stop_name": {stop.name for stop in feed.stops.values()} - {""},
+    }
+    return max((sum(value in known for value in values) / max(1, len(values)), way) for way, known in ways.items())
+
+
+# --- bins and tables -----------------------------------------------------------------------------------------------
+
+_TABLES = {
+    "on_time": ("tap_on_time",),
+    "on_location": ("tap_on_location",),
+    "off_time": ("tap_off_time",),
+    "off_location": ("tap_off_location",),
+    "on_time_location": ("tap_on_time", "tap_on_location"),
+    "off_time_location": ("tap_off_time", "tap_off_location"),
+}
+
+
+def _width(plan: Plan, shares: Mapping[str, Mapping[int, float]]) -> int:
+    """The finest bins of which tables of times publish enough; the widest where none does."""
+    timed = [name for name in ("on_time", "off_time") if name in plan.tables]
+    for width in WIDTHS:
+        if all(shares[name][width] >= ENOUGH for name in timed):
+            return width
+    return max(WIDTHS, key=lambda width: sum(shares[name][width] for name in timed))
+
+
+def _kept(plan: Plan, shares: Mapping[str, float]) -> list[str]:
+    """The tables that would not be nearly empty; the fullest one, where all would be."""
+    kept = [name for name in plan.tables if shares[name] >= TOO_FEW]
+    return kept or [max(plan.tables, key=lambda name: shares[name])]
+
+
+def _about_tables(
+    plan: Plan, width: int, kept: Sequence[str], shares: Mapping[str, Mapping[int, float]]
+) -> Iterator[str]:
+    yield (
+        f"Bins of {width} minutes were chosen by counting your trips. Such tuning looks at the data, which no epsilon "
+        "accounts for: better, choose bins and areas from common sense or from an earlier period."
+    )
+    left = [name for name in plan.tables if name not in kept]
+    if left:
+        yield f"Left out, because they would be nearly empty: {', '.join(left)}. Larger areas would bring them back."
+    if max(shares[name][width] for name in kept) < TOO_FEW:
+        yield "Even so, nearly nothing would be published: these are few trips for this promise."
+
+
+# --- the plan ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Writing:
+    """The text of the plan."""
+
+    path: str
+    plan_path: Path
+    found: Recognised
+    encoding: Encoding
+    timetable: _Timetable | None
+    remarks: list[str] = field(default_factory=list)
+
+    def text(self, width: int, kept: Sequence[str] | None) -> str:
+        self.remarks = []
+        sections = [self._head(), self._release(), self._source(), self._columns(), self._coarsen(width)]
+        tables = [(name, keys) for name, keys in self._tables() if kept is None or name in kept]
+        return "\n".join([*sections, self._privacy(len(tables)), *map(self._table, tables)])
+
+    def _head(self) -> str:
+        like = f"It looks like {self.found.like}. " if self.found.like else ""
+        return f"""\
+# A first plan, guessed from the columns of the trips. {like}Read it through: each guess says how sure it is.
+# Then:  tapveil check THIS-FILE      (what it costs, what would survive; publishes nothing)
+#        tapveil ledger start THIS-FILE --epsilon {EPSILON} --delta 1e-6     (once: all that may ever be spent)
+#        tapveil release THIS-FILE -o published
+"""
+
+    def _release(self) -> str:
+        partition = [name for name in ("mode", "date") if name in self.found.columns]
+        name = re.sub(r"[^a-z0-9]+", "-", Path(self.path).stem.lower()).strip("-")
+        name = name if re.match(r"[a-z]", name) else f"trips-{name}".strip("-")
+        return f"""\
+[release]
+name = {_toml(name[:64])}
+title = "Trips by {" and ".join(partition) or "time and place"}"
+partition = {_toml(partition)}          # every table is counted separately for each of these
+"""
+
+    def _source(self) -> str:
+        lines = ["[source]", f"path = {_toml(self._relative(self.path))}"]
+        if self.found.is_taps:
+            lines.append('shape = "taps"                        # a row is one tap, not one trip')
+        if self.encoding != "utf-8":
+            lines.append('encoding = "windows-1252"             # the files are not UTF-8')
+        if self.found.labels:
+            lines.append('dates = "labels"                      # days are names, not dates')
+        lines += self._zone()
+        lines.append(
+            "# first_day = 2016-08-08              # count these days only; releases of other days do not add up"
+        )
+        lines.append("# last_day = 2016-08-14")
+        lines.append('max_refused = "1 %"                   # stop if more rows than this cannot be read')
+        if self.found.is_taps:
+            lines += ["", "[source.taps]                         # which rows are taps; all others are left out"]
+            lines += [f"on = {_toml(list(self.found.on))}", f"off = {_toml(list(self.found.off))}"]
+        return "\n".join(lines) + "\n"
+
+    def _zone(self) -> list[str]:
+        zone = self.timetable.timezone if self.timetable else None
+        if zone:
+            return [f"timezone = {_toml(zone)}    # from the timetable; hours that daylight saving skips are refused"]
+        if self.found.offsets:
+            self.remarks.append(
+                "Times carry an offset from UTC and are read as UTC: set [source] timezone to your own."
+            )
+            return ['timezone = "UTC"                      # set your own: times carry an offset from UTC']
+        return ['# timezone = "Australia/Sydney"       # then hours that daylight saving skips are refused']
+
+    def _columns(self) -> str:
+        lines = ["[source.columns]                      # ours on the left, yours on the right; no other is ever read"]
+        lines += [f"{ours} = {_column(guess)}  # {guess.sureness}: {guess.why}" for ours, guess in self._ordered()]
+        return "\n".join(lines) + "\n"
+
+    def _ordered(self) -> list[tuple[str, Guess]]:
+        order = ["card", "mode", "date", "tap", "tap_time", "tap_location", "vehicle"]
+        known = [
+            *order[:3],
+            *(f"tap_{end}_{what}" for end in ("on", "off") for what in ("time", "location")),
+            *order[3:],
+        ]
+        return [(ours, self.found.columns[ours]) for ours in known if ours in self.found.columns]
+
+    def _coarsen(self, width: int) -> str:
+        text = f"""\
+[coarsen]
+time_minutes = {width}                     # chosen so that the tables are not empty: this looked at the trips
+"""
+        if not self.timetable:
+            return text
+        named = (
+            ""
+            if self.timetable.match == "stop_name"
+            else """
+[coarsen.location."*"]
+gtfs = "station_name"                 # publish the name of the station that a stop belongs to
+"""
+        )
+        share = f"{100 * self.timetable.share:.0f} %"
+        return f"""\
+{text}{named}
+[gtfs]                                # names and places of stops
+path = {_toml(self._relative(str(self.timetable.path)))}
+match = {_toml(self.timetable.match)}                   # {share} of the values looked at are such
+"""
+
+    def _tables(self) -> list[tuple[str, tuple[str, ...]]]:
+        both = {"tap_time": ("tap_on_time", "tap_off_time"), "tap_location": ("tap_on_location", "tap_off_location")}
+        known = {end for ours in self.found.columns for end in both.get(ours, (ours,))}
+        if self.found.is_taps and not self.found.off:
+            known = {ours for ours in known if not ours.startswith("tap_off_")}
+        return [(name, keys) for name, keys in _TABLES.items() if set(keys) <= known]
+
+    def _privacy(self, tables: int) -> str:
+        return f"""\
+[privacy]                             # the promise: nothing here is a default, all of it is for you to decide
+unit = "trip"                         # what is protected: any one trip (or "card-day", "card": see docs/plan.md)
+neighbours = "replace"                # ... against being exchanged for any other trip
+mechanism = "gaussian"                # the noise that publishes most at this promise
+epsilon = {EPSILON}                           # what the Opal release spent; 1 or less is a strong promise
+delta = {DELTA}
+"""
+
+    def _table(self, table: tuple[str, tuple[str, ...]]) -> str:
+        name, keys = table
+        return f"[[table]]\nname = {_toml(name)}\ncolumns = {_toml(list(keys))}\nweight = {len(keys)}\n"
+
+    def _relative(self, path: str) -> str:
+        """A path as the plan writes it: from its own folder, where it is below it."""
+        whole = Path(path)
+        pattern = str(whole / "*") if whole.is_dir() and not (whole / "stops.txt").exists() else path
+        try:
+            return Path(pattern).resolve().relative_to(self.plan_path.resolve().parent).as_posix()
+        except ValueError:
+            return Path(pattern).resolve().as_posix()
+
+
+def _column(guess: Guess) -> str:
+    if not guess.format and not guess.missing:
+        return _toml(guess.column)
+    parts = {"column": guess.column, "format": guess.format, "missing": list(guess.missing) or None}
+    return "{ " + ", ".join(f"{key} = {_toml(value)}" for key, value in parts.items() if value) + " }"
+
+
+def _toml(value: str | Sequence[str]) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def write(plan_path: Path, text: str) -> None:
+    """The plan, as a file that was not there."""
+    try:
+        with plan_path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise PlanError(f"{plan_path} already exists; choose another name") from None
+    except OSError as error:
+        raise PlanError(f"{plan_path} cannot be written: {error.strerror}") from None

@@ -1,0 +1,386 @@
+"""Columns recognised: what each column of an unknown export holds, by its name and by what its values look like.
+
+Values are looked at, a sample of them, and none is kept or shown: what comes out are names of columns, ways to write a
+time, and words for "missing" from a list that is fixed here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from tapveil.trips import RawType
+from tapveil.values import MISSING_TIME, read_date, read_time
+
+Sureness = Literal["sure", "likely", "a guess"]
+
+FORMATS = (
+    *("%d/%m/%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %H:%M"),
+    *("%d/%m/%Y %I:%M:%S %p", "%m/%d/%Y %I:%M:%S %p", "%d/%m/%Y %I:%M %p", "%m/%d/%Y %I:%M %p"),
+    *("%d-%m-%Y %H:%M:%S", "%d-%m-%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M"),
+    *("%d-%b-%Y %H:%M:%S", "%d-%b-%Y %H:%M", "%Y/%m/%d %H:%M:%S", "%Y/%m/%d %H:%M"),
+)
+DATE_FORMATS = (
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d-%m-%Y",
+    "%d.%m.%Y",
+    "%d/%m/%y",
+    "%m/%d/%y",
+    "%d-%b-%Y",
+    "%Y/%m/%d",
+    *FORMATS,
+)
+TIME_FORMATS = ("%H%M", "%H.%M", "%H:%M:%S %p", "%I:%M %p", "%I:%M:%S %p", "%Hh%M", *FORMATS)
+"""Ways to write a day or a time that need to be named, those with the day first before those with the month first."""
+
+MISSING_WORDS = frozenset(
+    {
+        *("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "--", "?", "(null)", "\\N", "nil"),
+        *("Unknown", "unknown", "UNKNOWN", "Unfinished", "Unstarted", "Not Applicable", "Missing", "missing"),
+    }
+)
+ON_WORDS = frozenset(
+    {
+        *("on", "tap on", "tap_on", "tapon", "tap-on", "in", "tap in", "check in", "checkin", "enter", "entry"),
+        *("entrance", "board", "boarding", "transfer entrance", "start", "begin"),
+    }
+)
+OFF_WORDS = frozenset(
+    {
+        *("off", "tap off", "tap_off", "tapoff", "tap-off", "out", "tap out", "check out", "checkout", "exit"),
+        *("leave", "alight", "alighting", "transfer exit", "end", "finish"),
+    }
+)
+
+_ON = frozenset(
+    "on entry enter ent entrance start started origin orig board boarding checkin in from departure o".split()
+)
+_OFF = frozenset("off exit ex end ended destination dest alight alighting checkout out to arrival d".split())
+_TIME = frozenset("time datetime timestamp ts at minute minutes hour clock".split())
+_PLACE = frozenset("station stop location loc place wharf stn halt terminal dock zone site".split())
+_NOT_A_PLACE = frozenset("lat latitude lon lng long longitude geom fare price lga type".split())
+_DAY = frozenset("date day daytype weekday dt".split())
+_MODE = frozenset("mode subsystem vehicletype".split())
+_CARD = frozenset("card cardid token tokenid smartcard passenger customer pan member rider account".split())
+_VEHICLE = frozenset("vehicle bus fleet".split())
+_TAP = frozenset("action tap event direction type entryexit inout".split())
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of a column's name, in lower case; two that are one are both.
+
+    >>> sorted(words_of("EntTimeHHMM")), sorted(words_of("Start Station Name"))
+    (['ent', 'enttime', 'hhmm', 'time', 'timehhmm'], ['name', 'start', 'startstation', 'station', 'stationname'])
+    """
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", re.sub(r"[^0-9A-Za-z]+", " ", name))
+    small = [part.lower() for part in parts]
+    return frozenset([*small, *(one + two for one, two in itertools.pairwise(small))])
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some values of one column, as texts."""
+
+    name: str
+    raw: RawType
+    values: Sequence[str] = field(repr=False)
+
+    @property
+    def words(self) -> frozenset[str]:
+        return words_of(self.name)
+
+    @property
+    def filled(self) -> list[str]:
+        """The values that are there."""
+        return [value for value in self.values if value.strip() and value.strip() not in MISSING_WORDS]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Words in it that most likely mean that there is none."""
+        return tuple(sorted({value.strip() for value in self.values} & MISSING_WORDS))
+
+    @property
+    def kinds(self) -> int:
+        """How many different values there are."""
+        return len({value.strip() for value in self.filled})
+
+    def read_as(self, kind: Literal["time", "date"]) -> Reading:
+        """The way to write a time or a date by which most values can be read."""
+        if kind == "date" and self.raw in ("date", "timestamp", "instant"):
+            return Reading(1.0, None)
+        if kind == "time" and self.raw in ("time", "timestamp", "instant"):
+            return Reading(1.0, None)
+        values = self.filled[:LOOKED_AT]
+        plain = _share(_reads(kind, value, None) for value in values)
+        if plain >= MOST or not values:
+            return Reading(plain, None)
+        ways = [(_share(_reads(kind, value, way) for value in values), way) for way in _WAYS[kind]]
+        best = max((share for share, _ in ways), default=0.0)
+        if best <= plain:
+            return Reading(plain, None)
+        equal = [way for share, way in ways if share == best]
+        return Reading(best, equal[0], ambiguous=len({way[:2] for way in equal}) > 1)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How well a column reads as a time or a date, and in which format; none for those that need no name."""
+
+    share: float
+    format: str | None
+    ambiguous: bool = False
+    """Whether day and month could be the other way round."""
+
+
+LOOKED_AT = 2000
+FEW_MODES = 50
+MOST = 0.9
+ANY_ZONE = ZoneInfo("UTC")
+_WAYS = {"time": TIME_FORMATS, "date": DATE_FORMATS}
+
+
+def _share(found: Iterable[bool]) -> float:
+    listed = list(found)
+    return sum(listed) / len(listed) if listed else 0.0
+
+
+def _reads(kind: Literal["time", "date"], value: str, way: str | None) -> bool:
+    if kind == "date":
+        return bool(read_date(value, ANY_ZONE, way))
+    minute = read_time(value, ANY_ZONE, way)
+    return minute is not None and minute != MISSING_TIME
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What one of our columns most likely is."""
+
+    column: str
+    sureness: Sureness
+    why: str
+    format: str | None = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass
+class Recognised:
+    """What was recognised in an export."""
+
+    columns: dict[str, Guess] = field(default_factory=dict)
+    like: str = ""
+    """Which well-known export it looks like."""
+    on: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+    """Where a row is one tap: the words that mean on, and off."""
+    labels: bool = False
+    """Whether days are names, not dates."""
+    offsets: bool = False
+    """Whether times carry an offset from UTC."""
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def is_taps(self) -> bool:
+        return bool(self.on or self.off)
+
+
+TIDES = {"card": "token_id", "date": "service_date", "tap": "fare_action", "tap_time": "event_timestamp"}
+TIDES_WORDS = ("Enter", "Transfer entrance"), ("Exit", "Transfer exit")
+TIDES_MISSING = ("NA", "NaN")
+
+
+def recognise(samples: Sequence[Sample]) -> Recognised:
+    """What the columns of an export are."""
+    by_name = {sample.name: sample for sample in samples}
+    found = Recognised()
+    if set(TIDES.values()) <= set(by_name):
+        _take_tides(found, by_name)
+    else:
+        tap = _tap_column(samples)
+        times = _times(samples)
+        if tap and not (times["on"] and times["off"]):
+            _take_taps(found, tap, samples)
+        else:
+            _take_trips(found, times, samples)
+        _take_common(found, samples)
+        found.like = _likeness(set(by_name))
+    found.offsets = any(
+        by_name[guess.column].raw == "instant" or any(_OFFSET.search(value) for value in by_name[guess.column].filled)
+        for ours, guess in found.columns.items()
+        if ours.endswith("time")
+    )
+    return found
+
+
+_OFFSET = re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)\s*$")
+
+
+def _likeness(names: set[str]) -> str:
+    lowered = {re.sub(r"[^a-z]", "", name.lower()) for name in names}
+    if {"enttime", "extime"} <= lowered or {"startstn", "endstation"} <= lowered:
+        return "Oyster"
+    if lowered >= {"starttime", "startstationname"} or lowered >= {"startedat", "startstationname"}:
+        return "bike share"
+    return "Opal" if {"tapontime", "taponlocation"} <= lowered else ""
+
+
+def _take_tides(found: Recognised, by_name: Mapping[str, Sample]) -> None:
+    found.like = "TIDES fare_transactions"
+    found.on, found.off = TIDES_WORDS
+    columns = dict(TIDES)
+    for ours, theirs in {"tap_location": "stop_id", "vehicle": "vehicle_id"}.items():
+        if theirs in by_name:
+            columns[ours] = theirs
+    for ours, theirs in columns.items():
+        found.columns[ours] = Guess(theirs, "sure", "TIDES calls it so", missing=TIDES_MISSING if ours != "tap" else ())
+    found.remarks.append("num_riders is not read: a row is one tap, however many ride on it")
+
+
+# --- taps and trips ------------------------------------------------------------------------------------------------
+
+
+def _tap_column(samples: Sequence[Sample]) -> Sample | None:
+    """The column that says whether a tap is on or off: by its values."""
+
+    def known(sample: Sample) -> float:
+        lowered = [value.strip().lower() for value in sample.filled[:LOOKED_AT]]
+        ons = any(value in ON_WORDS for value in lowered)
+        return _share(value in ON_WORDS | OFF_WORDS for value in lowered) if ons and sample.kinds <= 40 else 0.0
+
+    best = max(samples, key=lambda sample: (known(sample), bool(sample.words & _TAP)), default=None)
+    return best if best and known(best) > (0.2 if best.words & _TAP else 0.8) else None
+
+
+def _times(samples: Sequence[Sample]) -> dict[str, Guess | None]:
+    """The time of each end of a trip."""
+    readings = {sample.name: sample.read_as("time") for sample in samples if _may_be_time(sample)}
+    readable = [sample for sample in samples if sample.name in readings and readings[sample.name].share >= 0.5]
+    ends = {end: _of_end(readable, words) for end, words in (("on", _ON), ("off", _OFF))}
+    if not ends["off"]:  # `Stop Time`: where it is no place, stop is an end
+        ends["off"] = [sample for sample in readable if "stop" in sample.words and not sample.words & _ON]
+    found: dict[str, Guess | None] = {}
+    for end, candidates in ends.items():
+        best = max(candidates, key=lambda s: (readings[s.name].share >= MOST, -len(s.name)), default=None)
+        found[end] = _guess(best, readings[best.name], "its name and its values say so", "sure") if best else None
+    if not found["on"]:
+        spare = [sample for sample in readable if not found["off"] or sample.name != found["off"].column]
+        stamps = [sample for sample in spare if sample.words & _TIME] or [
+            sample for sample in spare if sample.read_as("date").share >= MOST
+        ]
+        if stamps:
+            why = "it holds times, and no other column is named for where a trip begins"
+            found["on"] = _guess(stamps[0], readings[stamps[0].name], why, "a guess")
+    return found
+
+
+def _may_be_time(sample: Sample) -> bool:
+    if sample.words & {"duration", "length", "birth", "year", "price", "fare", "amount", "distance"}:
+        return False
+    if sample.raw in ("time", "timestamp", "instant") or sample.words & _TIME:
+        return True
+    stamp = re.compile(r".*\d\d?:\d\d")
+    return _share(bool(stamp.match(value)) for value in sample.filled[:100]) >= MOST
+
+
+def _of_end(samples: Sequence[Sample], words: frozenset[str]) -> list[Sample]:
+    return [sample for sample in samples if sample.words & words]
+
+
+def _guess(sample: Sample, reading: Reading, why: str, sureness: Sureness) -> Guess:
+    if reading.ambiguous:
+        sureness, why = "a guess", f"{why}; day and month could be the other way round"
+    missing = sample.missing
+    zeros = _share(value.strip() in ("0", "0.0") for value in sample.filled)
+    if zeros > 0.01 and sample.words & _OFF:
+        missing = (*missing, "0")
+    return Guess(sample.name, sureness, why, reading.format, missing)
+
+
+def _take_trips(found: Recognised, times: Mapping[str, Guess | None], samples: Sequence[Sample]) -> None:
+    taken = set()
+    for end, guess in times.items():
+        if guess:
+            found.columns[f"tap_{end}_time"] = guess
+            taken.add(guess.column)
+    places = [sample for sample in samples if sample.name not in taken and _may_be_place(sample)]
+    for end, words in (("on", _ON), ("off", _OFF)):
+        best = _best_place(_of_end(places, words))
+        if best:
+            found.columns[f"tap_{end}_location"] = Guess(
+                best.name, "sure", "its name and its values say so", missing=best.missing
+            )
+    if "tap_on_location" not in found.columns and (best := _best_place(places)):
+        why = "it is named for a place, and no other for where a trip begins"
+        found.columns["tap_on_location"] = Guess(best.name, "a guess", why, missing=best.missing)
+
+
+def _may_be_place(sample: Sample) -> bool:
+    named = bool(sample.words & _PLACE) and not sample.words & (_NOT_A_PLACE | _TIME | _DAY)
+    return named and sample.raw in ("text", "integer", "number")
+
+
+def _best_place(places: Sequence[Sample]) -> Sample | None:
+    """The name of a place rather than its number, as people read it."""
+    return max(places, key=lambda s: ("name" in s.words, "id" not in s.words, bool(s.filled)), default=None)
+
+
+def _take_taps(found: Recognised, tap: Sample, samples: Sequence[Sample]) -> None:
+    values = sorted({value.strip() for value in tap.filled})
+    found.on = tuple(value for value in values if value.lower() in ON_WORDS)
+    found.off = tuple(value for value in values if value.lower() in OFF_WORDS)
+    found.columns["tap"] = Guess(tap.name, "sure", "its values mean on and off")
+    others = [sample for sample in samples if sample is not tap]
+    readings = {sample.name: sample.read_as("time") for sample in others if _may_be_time(sample)}
+    readable = [sample for sample in others if sample.name in readings and readings[sample.name].share >= 0.5]
+    if readable:
+        best = max(readable, key=lambda sample: (readings[sample.name].share >= MOST, bool(sample.words & _TIME)))
+        found.columns["tap_time"] = _guess(best, readings[best.name], "its name and its values say so", "sure")
+    place = _best_place([sample for sample in others if _may_be_place(sample)])
+    if place:
+        found.columns["tap_location"] = Guess(place.name, "sure", "its name says so", missing=place.missing)
+
+
+# --- card, mode and day --------------------------------------------------------------------------------------------
+
+
+def _take_common(found: Recognised, samples: Sequence[Sample]) -> None:
+    taken = {guess.column for guess in found.columns.values()}
+    free = [sample for sample in samples if sample.name not in taken and sample.filled]
+    modes = [sample for sample in free if sample.words & _MODE]
+    cards = [sample for sample in free if sample.words & _CARD and not sample.words & (_PLACE | {"type"})]
+    if modes:
+        best = min(modes, key=lambda sample: sample.kinds)
+        sure: Sureness = "sure" if best.kinds <= FEW_MODES else "likely"
+        found.columns["mode"] = Guess(best.name, sure, "its name says so", missing=best.missing)
+    if cards:
+        best = max(cards, key=lambda sample: sample.kinds)
+        sure = "sure" if best.kinds > len(best.filled) / 50 else "likely"
+        found.columns["card"] = Guess(best.name, sure, "its name says so", missing=best.missing)
+    _take_day(found, free, {sample.name: sample for sample in samples})
+
+
+def _take_day(found: Recognised, free: Sequence[Sample], by_name: Mapping[str, Sample]) -> None:
+    """The day: a column of dates, or else the day of the time at which a trip begins."""
+    named = [sample for sample in free if sample.words & _DAY and not sample.words & {"birth", "expiry", "issue"}]
+    dated = [(sample.read_as("date"), sample) for sample in named]
+    good = [(reading, sample) for reading, sample in dated if reading.share >= 0.5]
+    if good:
+        reading, best = max(good, key=lambda each: (each[0].share >= MOST, each[0].share))
+        found.columns["date"] = _guess(best, reading, "its name and its values say so", "sure")
+        return
+    for ours in ("tap_on_time", "tap_time", "tap_off_time"):
+        guess = found.columns.get(ours)
+        if guess and by_name[guess.column].read_as("date").share >= 0.5:
+            why = f"the day of {ours}, which holds dates as well"
+            found.columns["date"] = Guess(guess.column, guess.sureness, why, guess.format, guess.missing)
+            return
+    few = [sample for sample in named if sample.filled and sample.kinds <= 31]
+    if few:
+        found.labels = True
+        found.columns["date"] = Guess(
+            few[0].name, "likely", "its name says so; its values are names of days, not dates"
+        )
