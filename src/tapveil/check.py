@@ -20,6 +20,7 @@ from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.dictionary import read_dictionaries
 from tapveil.errors import TripDataError
+from tapveil.notation import clock_text
 from tapveil.plan import EVERY_MODE, Plan, Table
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
@@ -206,6 +207,7 @@ def in_words(plan: Plan) -> Iterator[str]:
     for mode, area in plan.coarsen.location.items():
         whose = "Every stop" if mode == EVERY_MODE else f"A stop of mode {mode}"
         yield f"{whose} is published as its {area.in_words}."
+    yield from _rows_in_words(plan)
     columns = ", ".join(dict.fromkeys(plan.named_columns.values()))
     yield f"Only these columns are read: {columns}."
     if plan.privacy.by_card:
@@ -216,6 +218,29 @@ def in_words(plan: Plan) -> Iterator[str]:
         f"({summed}, however they are split into parts)."
     )
     yield from warnings(plan)
+
+
+def _rows_in_words(plan: Plan) -> Iterator[str]:
+    """How the rows of an export become trips on days."""
+    source, taps = plan.source, plan.source.taps
+    if taps:
+        ends = [
+            f"on is {' or '.join(taps.on)}" if taps.on else "",
+            f"off is {' or '.join(taps.off)}" if taps.off else "",
+        ]
+        yield f"A row is one tap ({', '.join(filter(None, ends))}); other rows are left out."
+    if "both" in plan.sides and taps:
+        within = f"within {taps.within_minutes} minutes"
+        day = ", on one day" if plan.privacy.unit == "card-day" else ""
+        yield f"A tap on and the next tap off of the card with the same {taps.same}, {within}{day}, are one trip."
+    if source.day_starts:
+        what = "Dates are those of service days" if source.dates == "service" else "A day starts"
+        hours = "go on as 24:00, 25:00, …" if plan.coarsen.after_midnight == "continued" else "are 00:00, 01:00, …"
+        yield f"{what} at {clock_text(source.day_starts)}; hours after midnight {hours}"
+    if source.timezone:
+        yield f"Times are those of {source.timezone}: skipped hours are refused, repeated ones are one."
+    if plan.gtfs:
+        yield f"Stops have their names and places from {plan.gtfs.path}."
 
 
 def _bounds_in_words(plan: Plan) -> Iterator[str]:

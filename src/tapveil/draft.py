@@ -24,6 +24,7 @@ from tapveil.counting import duckdb as engine
 from tapveil.csvlines import CsvReading, Encoding, open_bytes
 from tapveil.errors import PlanError, TapveilError, TripDataError
 from tapveil.gtfs import Feed, read_feed
+from tapveil.notation import clock_text
 from tapveil.plan import Plan
 from tapveil.progress import Reporter
 from tapveil.publication import count, refuse_too_many
@@ -281,7 +282,7 @@ class _Writing:
 
     def text(self, width: int, kept: Sequence[str] | None) -> str:
         self.remarks = []
-        sections = [self._head(), self._release(), self._source(), self._columns(), self._coarsen(width)]
+        sections = [self._head(), self._release(), self._source(width), self._columns(), self._coarsen(width)]
         tables = [(name, keys) for name, keys in self._tables() if kept is None or name in kept]
         return "\n".join([*sections, self._privacy(len(tables)), *map(self._table, tables)])
 
@@ -305,7 +306,7 @@ title = "Trips by {" and ".join(partition) or "time and place"}"
 partition = {_toml(partition)}          # every table is counted separately for each of these
 """
 
-    def _source(self) -> str:
+    def _source(self, width: int) -> str:
         lines = ["[source]", f"path = {_toml(self._relative(self.path))}"]
         if self.found.is_taps:
             lines.append('shape = "taps"                        # a row is one tap, not one trip')
@@ -313,6 +314,11 @@ partition = {_toml(partition)}          # every table is counted separately for 
             lines.append('encoding = "windows-1252"             # the files are not UTF-8')
         if self.found.labels:
             lines.append('dates = "labels"                      # days are names, not dates')
+        if self.found.service:
+            lines.append('dates = "service"                     # dates are those of service days')
+            starts = next(minute for minute in (180, 240, 360, 0) if minute % width == 0)  # where a bin starts
+            clock = f'day_starts = "{clock_text(starts)}"'
+            lines.append(f"{clock}                  # a guess: earlier taps are of the night after their date")
         lines += self._zone()
         lines.append(
             "# first_day = 2016-08-08              # count these days only; releases of other days do not add up"

@@ -179,6 +179,8 @@ class Recognised:
     """Where a row is one tap: the words that mean on, and off."""
     labels: bool = False
     """Whether days are names, not dates."""
+    service: bool = False
+    """Whether dates are those of service days."""
     offsets: bool = False
     """Whether times carry an offset from UTC."""
     remarks: list[str] = field(default_factory=list)
@@ -237,7 +239,8 @@ def _take_tides(found: Recognised, by_name: Mapping[str, Sample]) -> None:
             columns[ours] = theirs
     for ours, theirs in columns.items():
         found.columns[ours] = Guess(theirs, "sure", "TIDES calls it so", missing=TIDES_MISSING if ours != "tap" else ())
-    found.remarks.append("num_riders is not read: a row is one tap, however many ride on it")
+    found.service = True
+    found.remarks.append("`num_riders` is not read: a row is one tap, however many ride on it.")
 
 
 # --- taps and trips ------------------------------------------------------------------------------------------------

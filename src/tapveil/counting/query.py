@@ -154,7 +154,8 @@ def copies_sql(plan: Plan, files: TripFiles) -> str:
     rows = " UNION ALL ".join(
         "SELECT md5_number(concat_ws(chr(31), "
         + ", ".join(f"coalesce({_as_text(_stored(group, each), group.type_of(each))}, '')" for each in _named(plan))
-        + f")) AS row FROM {_scan_sql(group, number)}"
+        + f")) AS row FROM {_scan_sql(group, number)} "
+        + f"WHERE {_card_sql(group, str(plan.source.card), plan.source.missing(CARD))} IS NOT NULL"
         for number, group in enumerate(files.groups)
     )
     return f"SELECT coalesce(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM ({rows}) GROUP BY row)"

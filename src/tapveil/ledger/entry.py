@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tapveil._version import __version__
 from tapveil.errors import LedgerError
-from tapveil.notation import Exact, Name
+from tapveil.notation import Exact, Name, clock_text
 from tapveil.plan import Delta, Epsilon, Plan, Unit
 from tapveil.privacy.accountant import Neighbours
 from tapveil.privacy.loss import Loss
@@ -149,6 +149,7 @@ def read(number: int, text: str) -> Entry:
 
 def spend_of(plan: Plan, identity: str, today: date) -> Spend:
     """What a release of this plan spends."""
+    limited = not (plan.source.taps and plan.privacy.unit == "trip")  # a trip may tap on on one day, off on the next
     return Spend(
         on=today,
         id=identity,
@@ -162,15 +163,22 @@ def spend_of(plan: Plan, identity: str, today: date) -> Spend:
             SpentTable(name=name, mechanism=plan.privacy.mechanism, scale=each.scale, threshold=each.threshold)
             for name, each in plan.mechanisms.items()
         ),
-        first_day=plan.source.first_day,
-        last_day=plan.source.last_day,
+        first_day=plan.source.first_day if limited else None,
+        last_day=plan.source.last_day if limited else None,
         days_by=_reading(plan, "date") if plan.source.first_day or plan.privacy.unit == "card-day" else None,
         cards_by=_reading(plan, "card") if plan.privacy.by_card else None,
-        modes=plan.source.modes,
+        modes=plan.source.modes if limited else None,
         modes_by=_reading(plan, "mode") if plan.source.modes else None,
     )
 
 
 def _reading(plan: Plan, name: str) -> str:
-    zone = plan.source.timezone if plan.source.kind(name) == "date" else None
-    return f"column {plan.source.columns[name].column}" + (f" in {zone}" if zone else "")
+    """How a column is read: whatever could make two plans understand the same row differently."""
+    source, column = plan.source, plan.source.columns[name]
+    words = [f"column {column.column}", *([f"written {column.format}"] if column.format else [])]
+    if source.kind(name) == "date":
+        words += [f"in {source.timezone}"] if source.timezone else []
+        if source.day_follows_time:
+            times = ", ".join(f"{source.columns[time].column}" for time in source.deciding)
+            words.append(f"from {clock_text(source.day_starts)} by {times}")
+    return " ".join(words)
