@@ -27,7 +27,7 @@ from tapveil import check as checking
 from tapveil import demo as demo_city
 from tapveil import draft as drafting
 from tapveil import plan as planning
-from tapveil import screen, signature, statement
+from tapveil import ridership, screen, signature, statement
 from tapveil._version import __version__
 from tapveil.bundle import Bundle
 from tapveil.counting.duckdb import DEFAULT_MEMORY
@@ -90,15 +90,24 @@ def demo(
         demo_city.Format | None,
         typer.Option("--format", help="Of the trips. Default: csv up to 5 million trips, then parquet."),
     ] = None,
+    gtfs: Annotated[
+        Path | None,
+        typer.Option(help="Lay the city on this timetable, and release it with the timetable as its dictionary."),
+    ] = None,
     memory: Memory = DEFAULT_MEMORY,
 ) -> None:
     """Make up a city, release it: the five-minute tour."""
     progress = for_console(err)
-    plan_path = demo_city.make_city(folder, trips=trips, seed=seed, file_format=file_format, progress=progress)
-    out.print(f"Port Vesper, a made-up city: {trips:,} trips in {folder / 'trips'}, the plan in {plan_path}\n")
+    if gtfs is not None:
+        plan_path = ridership.make_rides(folder, gtfs, trips=trips, seed=seed, progress=progress)
+        city, budget = f"Made-up rides on {gtfs.name}", ridership.BUDGET
+    else:
+        plan_path = demo_city.make_city(folder, trips=trips, seed=seed, file_format=file_format, progress=progress)
+        city, budget = "Port Vesper, a made-up city", demo_city.BUDGET
+    out.print(f"{city}: {trips:,} trips in {folder / 'trips'}, the plan in {plan_path}\n")
     plan = Plan.read(plan_path)
     start_ledger(plan.ledger_path, datetime.now(UTC).date())
-    _declare(plan, _budget(plan, *demo_city.BUDGET))
+    _declare(plan, _budget(plan, *budget))
     published = release_folder(plan, folder / "published", memory=memory, progress=progress)
     with _already_published(published.path):
         screen.show_release(out, plan, published)

@@ -61,7 +61,7 @@ def make_city(
     if trips < 1:
         raise PlanError("--trips must be at least 1")
     chosen: Format = file_format or ("csv" if trips <= MOST_TRIPS_AS_CSV else "parquet")
-    _new_folder(folder)
+    new_folder(folder)
     (folder / "trips").mkdir()
     modes = _modes(np.random.default_rng([seed, 0]))
     days = [monday + timedelta(days=day) for monday in WEEKS for day in range(7)]
@@ -81,7 +81,8 @@ def make_city(
     return plan
 
 
-def _new_folder(folder: Path) -> None:
+def new_folder(folder: Path) -> None:
+    """A folder that is there and empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PlanError(f"{folder} already exists and is not empty; name another folder, or remove it first")
     try:

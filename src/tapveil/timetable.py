@@ -39,9 +39,18 @@ def mode_of(plan: Plan, route_type: int) -> str:
     fixed = plan.source.columns["mode"].value if "mode" in plan.source.columns else None
     if fixed:
         return fixed
-    plain = EXTENDED.get(route_type // 100, -1) if route_type >= 100 else route_type
     named = plan.gtfs.modes.get(str(route_type)) if plan.gtfs else None
-    return named or MODES.get(plain, f"type {route_type}")
+    return named or plain_mode(route_type)
+
+
+def plain_mode(route_type: int) -> str:
+    """What a route type is called.
+
+    >>> plain_mode(3), plain_mode(702), plain_mode(1501)
+    ('bus', 'bus', 'type 1501')
+    """
+    plain = EXTENDED.get(route_type // 100, -1) if route_type >= 100 else route_type
+    return MODES.get(plain, f"type {route_type}")
 
 
 @dataclass(frozen=True)
