@@ -36,6 +36,12 @@ from tapveil.statement import (
 from tapveil.verify.finding import Finding
 
 
+def _sentence(words: str) -> str:
+    """With a capital, unless it begins with the name of a column or a table."""
+    first = words.split(" ")[0]
+    return words if "_" in first or first.endswith(":") else words[0].upper() + words[1:]
+
+
 class _Grid:
     """Rows in columns as wide as they need: the first to the left, numbers to the right. Never cut off."""
 
@@ -141,7 +147,7 @@ def show_draft(console: Console, found: Recognised, remarks: Sequence[str]) -> N
             f"A row is one tap: on is {' or '.join(found.on)}; off is {' or '.join(found.off) or 'not there'}."
         )
     for remark in (*found.remarks, *remarks):
-        console.print(f"\n{remark[0].upper()}{remark[1:]}")
+        console.print(f"\n{_sentence(remark)}")
 
 
 def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
@@ -178,7 +184,7 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
         density.add(table.name, *(f"{100 * share:.1f} %" for share in shares))
     density.show(console)
     for note in (*(f"Nearly empty: {t.advice}" for t in outlook.tables if t.advice), *outlook.notes):
-        console.print(f"\n{note[0].upper()}{note[1:]}.")
+        console.print(f"\n{_sentence(note)}.")
 
 
 def show_release(console: Console, plan: Plan, published: Bundle) -> None:
