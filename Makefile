@@ -18,7 +18,7 @@ test: $(READY)
 	$(BIN)/pytest -n auto -m "not slow"
 
 test-full: $(READY)
-	$(BIN)/pytest -n auto
+	TAPVEIL_CASES=5000 TAPVEIL_FUZZ=20000 $(BIN)/pytest -n auto
 
 lint: $(READY)
 	$(BIN)/ruff format --check

@@ -67,6 +67,11 @@ def draft(
         _require_enough(found)
         beside = gtfs or _beside(files[0].parent)
         timetable = _Timetable.of(beside, found, files, encoding, given=gtfs is not None) if beside else None
+    if "card" not in found.columns:
+        found.remarks.append(
+            "No column was recognised as the card. If there is one, name it as `card`: it is never published, and lets "
+            "tapveil make sure that none slips into the folder."
+        )
     writing = _Writing(path, plan_path, found, encoding, timetable)
     first = writing.text(WIDTHS[0], None)
     remarks = list(writing.remarks)
@@ -167,7 +172,8 @@ def _first_rows(path: Path, shape: trips.Shape, encoding: Encoding) -> pa.Table:
         return pa.Table.from_batches(first) if first else pa.table({})
     reading = CsvReading([path], shape[3], len(shape[1]), range(len(shape[1])), encoding=encoding)
     try:
-        return pa.Table.from_batches(list(islice(reading.reader(), 1))).slice(0, ROWS_LOOKED_AT)
+        reader = reading.reader()
+        return pa.Table.from_batches(list(islice(reader, 1)), schema=reader.schema).slice(0, ROWS_LOOKED_AT)
     except pa.ArrowException:
         if isinstance(reading.failure, TapveilError):
             raise reading.failure from None

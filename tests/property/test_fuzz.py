@@ -1,0 +1,149 @@
+"""Random broken files: each is read, or refused in our words. Nothing else happens, and no word of a trip is said.
+
+A failure names the number of its case: `python -m tests.fuzz NUMBER FOLDER` makes it again.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import signal
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import pytest
+from rich.console import Console
+
+from tapveil import screen
+from tapveil.check import Outlook, outlook, read_public_files
+from tapveil.draft import draft, write
+from tapveil.errors import TapveilError
+from tapveil.plan import Plan
+from tapveil.progress import Silent
+from tests.fuzz import FAMILIES, PLANS, Case, case
+
+CASES = int(os.environ.get("TAPVEIL_FUZZ", "400"))
+"""How many broken files: `make test-full` asks for 20,000."""
+SHARES = 16
+"""Tests among which they are divided, so that all cores have some."""
+SECONDS = 60
+"""Nothing so small may take so long."""
+
+KNOWN: tuple[str, ...] = ()
+"""Faults that are known and not yet mended, as they are worded below. Empty, unless someone is at it."""
+
+
+class TooLong(BaseException):
+    """The time is up: no `except Exception` may catch it."""
+
+
+@pytest.fixture(scope="module")
+def plans() -> dict[str, Plan]:
+    return {name: Plan.parse(text) for name, text in PLANS.items()}
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_a_broken_file_is_read_or_refused_in_our_words(
+    share: int, plans: dict[str, Plan], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What is left in the folder after a crash is the case that crashed."""
+    faults = []
+    for number in range(share * CASES // SHARES, (share + 1) * CASES // SHARES):
+        folder = tmp_path / f"case {number}"
+        folder.mkdir()
+        each = case(number)
+        each.write(folder)
+        for fault in _faults(each, plans[each.plan], folder, capfd):
+            if not fault.startswith(KNOWN):
+                faults.append(f"case {number} ({each.family}, plan `{each.plan}`): {fault}")
+        shutil.rmtree(folder)
+    assert not faults, "\n".join([f"{len(faults)} faults", *faults])
+
+
+def _faults(each: Case, plan: Plan, folder: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[str]:
+    plan._base = folder  # a plan takes long to make, and is the same wherever its files are
+    ways: dict[str, Callable[[], str]] = {
+        "check": lambda: _check(plan),
+        "init": lambda: _init(folder / each.trips, folder / "plan.toml"),
+    }
+    for way, do in ways.items():
+        said = ""
+        try:
+            with _time_limit():
+                said = do()
+        except TapveilError as error:
+            said = str(error)
+            if error.__cause__ is not None or not said:
+                yield f"{way}: {type(error).__name__} is chained or says nothing"
+        except (TooLong, KeyboardInterrupt, Exception) as error:  # DuckDB makes of any signal an interruption
+            yield f"{way}: {type(error).__name__} {_where(error)}"
+        shown = capfd.readouterr()
+        if shown.out or shown.err:
+            yield f"{way}: something was printed: {(shown.out + shown.err)[:200]!r}"
+        if leak := each.private.search(said):
+            yield f"{way}: said what only a trip can have said: …{said[max(0, leak.start() - 60) : leak.end() + 20]}…"
+
+
+def _check(plan: Plan) -> str:
+    """What `tapveil check` does; of what it shows, all but the names of coupled places, which the holder must know."""
+    read_public_files(plan)
+    found = outlook(plan)
+    _shown(lambda console: screen.show_outlook(console, plan, found))
+    json.dumps(found.as_json())
+    return "\n".join(_words(found))
+
+
+def _words(found: Outlook) -> Iterator[str]:
+    yield found.stops or ""
+    yield from found.refused
+    yield from (note for note in found.notes if not note.startswith("coupled places"))
+
+
+def _init(trips: Path, plan_path: Path) -> str:
+    """What `tapveil init` does: all that it shows, and the plan that it writes, which can be read."""
+    drafted = draft(str(trips), plan_path, progress=Silent())
+    write(plan_path, drafted.text)
+    Plan.read(plan_path)
+    return drafted.text + _shown(lambda console: screen.show_draft(console, drafted.found, drafted.remarks))
+
+
+def _shown(show: Callable[[Console], None]) -> str:
+    screen_text = io.StringIO()
+    show(Console(file=screen_text, highlight=False, markup=False, soft_wrap=True))
+    return screen_text.getvalue()
+
+
+def _where(error: BaseException) -> str:
+    """The last of our own lines that an error went through."""
+    ours = [frame for frame in traceback.extract_tb(error.__traceback__) if "/src/tapveil/" in frame.filename]
+    return f"in {Path(ours[-1].filename).name}, {ours[-1].name}: {ours[-1].line}" if ours else "outside"
+
+
+@contextmanager
+def _time_limit() -> Iterator[None]:
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TooLong
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_case_is_the_same_every_time() -> None:
+    for number in range(2 * len(FAMILIES)):
+        assert case(number) == case(number)
+
+
+def test_every_family_meets_every_plan_that_fits() -> None:
+    rounds = len(FAMILIES) * len(PLANS)
+    assert {case(number).family for number in range(len(FAMILIES))} == set(FAMILIES)
+    assert {case(number).plan for number in range(rounds)} == set(PLANS)
