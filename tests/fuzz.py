@@ -90,8 +90,9 @@ def case(number: int) -> Case:
     family, make = list(FAMILIES.items())[place]
     fitting = BESIDE.get(family, tuple(PLANS))
     plan = fitting[turn % len(fitting)]
-    files = {**good_lists(), **make(chance, export(chance, plan))}
-    return Case(number, family, plan, files, next(name for name in files if name.startswith("trips/")))
+    made = make(chance, export(chance, plan))
+    beside = {name: data for name, data in good_lists().items() if name in PLANS[plan]}
+    return Case(number, family, plan, {**beside, **made}, next(iter(made)))
 
 
 def as_csv(rows: Sequence[Sequence[str]], delimiter: str = ",") -> bytes:
@@ -121,8 +122,8 @@ DATES = ("%Y-%m-%d", "%Y%m%d", "%d/%m/%Y", "%Y-%m-%d %H:%M:%S")
 
 def export(chance: Chance, plan: str) -> Export:
     """Trips, or taps where the plan is for those; dates and times in one of the ways in which exports write them."""
-    clock = CLOCKS[chance.choice(["clock", "clock", "clock", *CLOCKS])]
-    day = chance.choice([DATES[0], DATES[0], *DATES])
+    clock = CLOCKS[chance.choice(["clock"] * 6 + [*CLOCKS])]
+    day = "%d/%m/%Y" if "%d/%m/%Y" in PLANS[plan] else chance.choice([DATES[0]] * 6 + [*DATES])
     places = PUBLIC_STOPS if "gtfs" in PLANS[plan] else STATIONS
     modes = ["bus", *MODES] if "gtfs" in PLANS[plan] else MODES
     rows = []
@@ -174,7 +175,7 @@ AREAS = {
 def good_lists() -> Files:
     """What is public, beside the trips."""
     return {
-        "gtfs.zip": zipped({name: text.encode() for name, text in FEED.items()}),
+        "trips/gtfs.zip": zipped({name: text.encode() for name, text in FEED.items()}),
         "lookup.csv": LOOKUP.encode(),
         "cells.csv": CELLS.encode(),
         "areas.geojson": json.dumps(AREAS).encode(),
@@ -191,12 +192,24 @@ def zipped(members: Files, packing: int = zipfile.ZIP_DEFLATED) -> bytes:
 
 # --- damage -------------------------------------------------------------------------------------------------------
 
-BITS = [bytes([byte]) for byte in b'\0\r\n",;\t|\xff\xe9\x80\x1a\x1b\x1c\x1d\x1e\x1f\x7f\\/\'`{}[]:.-+09eE %#=']
+BITS = [bytes([byte]) for byte in b"\0\r\n\",;\t|\xff\xe9\x80\x1a\x1b\x1c\x1d\x1e\x1f\x7f\\/'`{}[]:.-+09eE %#="]
 BITS += [b"\r\n", b'""', b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xc2\x85", b"\xe2\x80\xa8", b"\xed\xa0\x80"]
 BITS += [b"\xf0\x9f\x9a\x8b", b"\xcc\x81", b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"\n\n\n", b"\r\r", b"\0\0\0\0"]
 ODD_TEXTS = (
     *("", " ", "-1", "-1.0", "NA", "NaN", "inf", "1e400", "9" * 30, "9" * 400, "-9", "0x1F", "1_000", "²", "½", "٣"),
-    *("١٣:٣٠", "１３:３０", "２０１９-０４-０２", "24:00", "47:59", "48:00", "99:99", "00:60", "7:5", "13:30:61", "1330"),
+    *(
+        "١٣:٣٠",
+        "１３:３０",
+        "２０１９-０４-０２",
+        "24:00",
+        "47:59",
+        "48:00",
+        "99:99",
+        "00:60",
+        "7:5",
+        "13:30:61",
+        "1330",
+    ),
     *("0133", "2019-02-30", "0000-00-00", "0001-01-01", "9999-12-31", "99991231", "00010101", "2019-04-31"),
     *("2019-04-07 02:30:00", "2019-10-06 02:30:00", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00"),
     *("2019-04-02T13:31:41.123456789+10:00", "2019-W14-2T13:31", "20190402T133141Z", "2019-04-02 24:00:00"),
@@ -226,6 +239,14 @@ def damaged(chance: Chance, data: bytes, most: int = 12) -> bytes:
     return data
 
 
+def overwritten(chance: Chance, data: bytes, start: int, end: int) -> bytes:
+    """Some bytes changed. Where every other byte keeps its place, more of a file is believed."""
+    changed = bytearray(data)
+    for _ in range(chance.choice([1, 1, 2, 4, 10])):
+        changed[chance.randrange(start, end)] = chance.choice([0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)])
+    return bytes(changed)
+
+
 def cut(chance: Chance, data: bytes) -> bytes:
     return data[: chance.randrange(len(data) + 1)]
 
@@ -253,12 +274,29 @@ def odd_column(chance: Chance, rows: int) -> pa.Array:
     return pa.Array.from_buffers(kind, rows, [known, pa.py_buffer(b"".join(value() for _ in range(rows)))])
 
 
-PLAUSIBLE = (0, 1, 811, 1330, 17988, 48660, 48660000, 48660000000, 20190402, 1554211860, 1554211860000, 1554211860000000)
+PLAUSIBLE = (
+    0,
+    1,
+    811,
+    1330,
+    17988,
+    48660,
+    48660000,
+    48660000000,
+    20190402,
+    1554211860,
+    1554211860000,
+    1554211860000000,
+)
 FIXED_TYPES: list[Any] = [
     *(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
     *(pa.float16(), pa.float32(), pa.float64(), pa.date32(), pa.date64(), pa.decimal128(5, 2), pa.decimal128(38, 0)),
     *(pa.decimal128(38, 38), pa.decimal256(76, 10), pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")),
-    *(pa.timestamp(unit, zone) for unit in ("s", "ms", "us", "ns") for zone in (None, "UTC", "Australia/Sydney", "+10:00")),
+    *(
+        pa.timestamp(unit, zone)
+        for unit in ("s", "ms", "us", "ns")
+        for zone in (None, "UTC", "Australia/Sydney", "+10:00")
+    ),
     *(pa.duration("s"), pa.duration("ns"), pa.binary(8), pa.binary(16)),
 ]
 
@@ -316,27 +354,50 @@ def changed_csv(chance: Chance, good: Export) -> Files:
 
 def changed_start(chance: Chance, good: Export) -> Files:
     """Damage where the header is, so that trips get into it, or stand in its place."""
-    data = good.csv()
-    end = data.index(b"\n") + chance.randrange(1, 80)
-    if chance.random() < 0.3:
-        return named(chance, data[data.index(b"\n") + 1 :], ".csv")
-    return named(chance, damaged(chance, data[:end], 4) + data[end:], ".csv")
+    header, _, rest = good.csv().partition(b"\n")
+    lost = chance.choice([b"", b",", b" ", b"\r", b'"', b"\0", b"\n\n"])  # in the place of the first line end
+    end = chance.randrange(80)
+    data = chance.choice([rest, header + lost + rest, damaged(chance, header + b"\n" + rest[:end], 4) + rest[end:]])
+    return named(chance, data, ".csv")
 
 
 def spelt_csv(chance: Chance, good: Export) -> Files:
     """Delimiters, quotes, line ends, marks and encodings as programs write them, and as none should."""
-    mark, end = chance.choice(",;\t|:~ "), chance.choice(["\n", "\r\n", "\r", "\n\r", "\n\n", "\0\n", "\u2028", "\x85"])
-    ends = [end, "\n"] if chance.random() < 0.3 else [end]
+    mark = chance.choice(",,,;\t|:~ ")
+    ends = chance.choice(
+        [["\n"], ["\n"], ["\r\n"], ["\r"], ["\n", "\r\n", "\r", "\n\r", "\n\n", "\0\n", "\u2028", "\x85"]]
+    )
+    tidy = chance.choice([4, 50, 1000])
 
     def field(text: str) -> str:
         doubled = text.replace('"', '""')
-        ways = [text, f'"{doubled}"', f"'{text}'", f' "{doubled}"', f'"{text}', f'{text}"', f'"{doubled}"x']
-        return chance.choice([ways[1]] * 12 + ways)
+        ways = [
+            text,
+            f'"{doubled}"',
+            f"'{text}'",
+            f' "{doubled}"',
+            f'"{text}',
+            f'{text}"',
+            f'"{doubled}"x',
+            f"{text}\n",
+        ]
+        return chance.choice([ways[1]] * tidy + ways)
 
     lines = [mark.join(map(field, row)) + chance.choice(ends) for row in [good.header, *good.rows]]
     text = chance.choice(["", "", "\ufeff", "\ufeff\ufeff", "sep=;\n", "\n", "# made by\n"]) + "".join(lines)
-    codec = chance.choice(["utf-8", "utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "latin-1", "cp037"])
-    return named(chance, text.encode(codec, errors="replace"), ".csv", ".txt")
+    codecs = [
+        "utf-16",
+        "utf-16-le",
+        "utf-16-be",
+        "utf-32",
+        "cp1252",
+        "latin-1",
+        "cp037",
+        "utf-7",
+        "gb18030",
+        "shift-jis",
+    ]
+    return named(chance, text.encode(chance.choice(["utf-8"] * 25 + codecs), errors="replace"), ".csv", ".txt")
 
 
 def odd_cells(chance: Chance, good: Export) -> Files:
@@ -349,11 +410,11 @@ def odd_cells(chance: Chance, good: Export) -> Files:
 
 def odd_header(chance: Chance, good: Export) -> Files:
     """Names that are there twice, or are empty, very long, of another script, or hard to write down."""
-    pool = [text for text in ODD_TEXTS if not PRIVATE.search(text)] + ["x" * 200_000, "station", "Time", "日付 date"]
+    pool = [text for text in ODD_TEXTS if not PRIVATE.search(text)] + ["station", "Time", "日付 date"]
     pool += [*good.header, *map(str.upper, good.header), "count"]
     header = list(good.header)
     for _ in range(chance.randint(1, 4)):
-        way, at = chance.randrange(5), chance.randrange(len(header))
+        way, at = chance.randrange(6), chance.randrange(len(header))
         if way == 0:
             header[at] = chance.choice(pool)
         elif way == 1:
@@ -361,7 +422,11 @@ def odd_header(chance: Chance, good: Export) -> Files:
         elif way == 2 and len(header) > 1:
             del header[at]
         elif way == 3:
-            header[at] = chance.choice([" {} ", '"{}"', "{}\n", "{}\0", "\ufeff{}", "{}\r", "{}\x1f"]).format(header[at])
+            header[at] = chance.choice([" {} ", '"{}"', "{}\n", "{}\0", "\ufeff{}", "{}\r", "{}\x1f"]).format(
+                header[at]
+            )
+        elif way == 4:
+            header[at] += "x" * chance.choice([300, 600, 140_000, 2_000_000])
         else:
             header += [f"more {number}" for number in range(chance.choice([1, 2000]))]
     rows = [(*row, *[""] * len(header))[: len(header)] for row in good.rows]
@@ -391,11 +456,10 @@ def broken_parquet(chance: Chance, good: Export) -> Files:
     data = good.parquet(compression=packing, use_dictionary=chance.random() < 0.5, row_group_size=10)
     if chance.random() < 0.3:
         return named(chance, cut(chance, data), ".parquet")
-    start, end = chance.choice([(4, len(data) - 8), (len(data) // 2, len(data) - 8), (0, len(data))])
-    changed = bytearray(data)  # where every byte keeps its place, more of the file is believed
-    for _ in range(chance.randint(1, 10)):
-        changed[chance.randrange(start, end)] = chance.choice([0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)])
-    return named(chance, bytes(changed) if chance.random() < 0.8 else damaged(chance, data, 4), ".parquet")
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    start, end = chance.choice([(4, footer), (4, footer), (footer, len(data) - 8), (0, len(data))])
+    changed = overwritten(chance, data, start, end) if chance.random() < 0.9 else damaged(chance, data, 4)
+    return named(chance, changed, ".parquet")
 
 
 def odd_types(chance: Chance, good: Export) -> Files:
@@ -422,7 +486,7 @@ def odd_types(chance: Chance, good: Export) -> Files:
 def two_files(chance: Chance, good: Export) -> Files:
     """A file in which nothing is wrong, and another one."""
     other = chance.choice([changed_csv, odd_cells, odd_types, broken_parquet, broken_gzip, hardly_any, odd_header])
-    sound = {"trips/a.parquet": good.parquet()} if chance.random() < 0.5 else {"trips/a.csv": good.csv()}
+    sound = {"trips/two.parquet": good.parquet()} if chance.random() < 0.5 else {"trips/two.csv": good.csv()}
     return {**sound, **other(chance, good)} if chance.random() < 0.5 else {**other(chance, good), **sound}
 
 
@@ -432,8 +496,8 @@ def two_files(chance: Chance, good: Export) -> Files:
 def broken_zip(chance: Chance, good: Export) -> Files:
     packing = chance.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
     data = zipped({name: text.encode() for name, text in FEED.items()}, packing)
-    data = cut(chance, data) if chance.random() < 0.3 else damaged(chance, data, 4)
-    return {"trips/trips.csv": good.csv(), "gtfs.zip": data}
+    data = chance.choice([cut(chance, data), damaged(chance, data, 2), *[overwritten(chance, data, 0, len(data))] * 3])
+    return {"trips/trips.csv": good.csv(), "trips/gtfs.zip": data}
 
 
 def odd_feed(chance: Chance, good: Export) -> Files:
@@ -443,8 +507,9 @@ def odd_feed(chance: Chance, good: Export) -> Files:
         members[name] = _odd_list(chance, members[name])
         if chance.random() < 0.1:
             del members[name]
-    inside = chance.choice(["", "", "feed/", "../", "/"])
-    return {"trips/trips.csv": good.csv(), "gtfs.zip": zipped({inside + name: data for name, data in members.items()})}
+    inside = chance.choice(["", "", "", "feed/", "../", "/"])
+    feed = zipped({inside + name: data for name, data in members.items()})
+    return {"trips/trips.csv": good.csv(), "trips/gtfs.zip": feed}
 
 
 def _odd_list(chance: Chance, data: bytes) -> bytes:
@@ -454,8 +519,23 @@ def _odd_list(chance: Chance, data: bytes) -> bytes:
     rows = list(csv.reader(io.StringIO(data.decode())))
     for _ in range(chance.randint(1, 3)):
         row = chance.choice(rows[1:] if chance.random() < 0.8 else rows)
-        row[chance.randrange(len(row))] = chance.choice([*ODD_TEXTS, "999:59:59", "999999999", "-1", "A", "S", "T", "0"])
+        place = chance.randrange(len(row))
+        fitting = next((texts for word, texts in ODD_OF.items() if word in rows[0][place]), ODD_TEXTS)
+        row[place] = chance.choice(fitting if chance.random() < 0.7 else ODD_TEXTS)
     return as_csv(rows)
+
+
+ODD_OF = {
+    "date": ("00010101", "00010102", "99991231", "99991230", "20190431", "20190407", "18991231", "2019-04-02", ""),
+    "time": ("999:59:59", "24:00:00", "00:00:00", "13:30", "-1:00:00", "13:60:00", "099:00:00", ""),
+    "_secs": ("0", "1", "999999999", "86400", "-1"),
+    "_lat": ("90", "-90", "91", "nan", "inf", "1e-400", ""),
+    "_lon": ("180", "-180", "6250000", "nan", "-0", ""),
+    "_id": ("A", "B", "S", "T", "U", "R", "", " "),
+    "_type": ("0", "1", "4", "99", "999999999", "1700", ""),
+    "_sequence": ("0", "1", "999999999", "-1", ""),
+}
+"""What is nearly right, by words in the name of a column."""
 
 
 def odd_lookup(chance: Chance, good: Export) -> Files:
@@ -470,18 +550,35 @@ def odd_areas(chance: Chance, good: Export) -> Files:
     if chance.random() < 0.4:
         return {"trips/trips.csv": good.csv(), "areas.geojson": damaged(chance, areas.encode(), 4)}
     data = json.loads(areas)
-    for _ in range(chance.randint(1, 3)):
+    for _ in range(chance.choice([1, 1, 2])):
         _replace_one(chance, data)
     return {"trips/trips.csv": good.csv(), "areas.geojson": json.dumps(data).encode()}
 
 
 def _replace_one(chance: Chance, node: Any) -> None:
     """Something in a tree of JSON, put in the place of something else."""
-    odd = [None, True, 0, -1, 1e308, float("nan"), float("inf"), 10**400, "", "x", "\ud800", [], {}, [[]], [1], [1, 2, 3]]
+    odd = [
+        None,
+        True,
+        0,
+        -1,
+        1e308,
+        float("nan"),
+        float("inf"),
+        10**400,
+        "",
+        "x",
+        "\ud800",
+        [],
+        {},
+        [[]],
+        [1],
+        [1, 2, 3],
+    ]
     odd += ["Polygon", "Point", "GeometryCollection", {"type": "Feature"}, [[0, 0], [1, 1], [0, 0]], [[[0, 0]] * 4]]
     while isinstance(node, dict | list) and node:
         key = chance.choice(list(node) if isinstance(node, dict) else range(len(node)))
-        if chance.random() < 0.2 or not isinstance(node[key], dict | list) or not node[key]:
+        if chance.random() < 0.03 or not isinstance(node[key], dict | list) or not node[key]:
             node[key] = chance.choice(odd)
             return
         node = node[key]
@@ -556,7 +653,7 @@ def _plan(
     tables: Sequence[Sequence[str]] = _ON_OFF,
     cells: str = "",
 ) -> str:
-    lines = ['[release]\nname = "fuzz"\ntitle = "Fuzz"', '[source]\npath = "trips/*"', *source]
+    lines = ['[release]\nname = "fuzz"\ntitle = "Fuzz"', '[source]\npath = "trips/t*"', *source]
     lines += [f"[source.columns]{columns}", more, f"[privacy]\n{privacy}"]
     budget = f'cells = "{cells}"' if cells else 'delta = "1/8000000"'
     for number, keys in enumerate(tables):
@@ -565,7 +662,7 @@ def _plan(
 
 
 _ZONED = 'timezone = "Australia/Sydney"\nday_starts = "04:00"'
-_GTFS = '[gtfs]\npath = "gtfs.zip"\n'
+_GTFS = '[gtfs]\npath = "trips/gtfs.zip"\n'
 PLANS = {
     "trips": _plan(),
     "taps": _plan('shape = "taps"', columns=_OF_TAPS),

@@ -29,6 +29,7 @@ from tapveil.plan import Plan
 from tapveil.progress import Reporter
 from tapveil.publication import count, refuse_too_many
 from tapveil.recognition import Guess, Recognised, Sample, recognise
+from tapveil.values import read_date, read_time
 
 ROWS_LOOKED_AT = 20_000
 WIDTHS = (15, 30, 60, 120, 180, 240, 360, 720)
@@ -148,6 +149,7 @@ def samples(files: Sequence[Path], encoding: Encoding) -> list[Sample]:
     source = _AnySource(encoding)
     for path in files:
         shape = trips.inspect(path, source, ())
+        _require_header(path, shape)
         table = _first_rows(path, shape, encoding)
         if table.num_rows:
             return [
@@ -155,6 +157,12 @@ def samples(files: Sequence[Path], encoding: Encoding) -> list[Sample]:
                 for index, (name, raw) in enumerate(zip(shape[1], shape[2], strict=True))
             ]
     raise TripDataError("the files have a header but no trips")
+
+
+def _require_header(path: Path, shape: trips.Shape) -> None:
+    """No column is called 07:31, or 42: that is a trip, and none of it may be taken for a name, or shown."""
+    if shape[0] == "csv" and any(name and (read_time(name) is not None or read_date(name)) for name in shape[1]):
+        raise TripDataError(f"the first line of {path.name} seems to be a trip; it must name the columns")
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,7 @@ def test_the_cairns_timetable(shared_data: Path, tmp_path: Path) -> None:
         (lambda d: (d / "t.csv").write_text(""), ("t.csv",), 3, "t.csv is empty"),
         (lambda d: (d / "t.csv").write_text("a,b\n"), ("t.csv",), 3, "a header but no trips"),
         (lambda d: (d / "t.csv").write_text("a,b\n1,2\n"), ("t.csv",), 3, "no column was recognised"),
+        (lambda d: (d / "t.csv").write_text("9,07:31,Some Wharf\n"), ("t.csv",), 3, "seems to be a trip"),
         (lambda d: (d / "t.csv").write_text("a,b\n1,2\n", encoding="utf-16"), ("t.csv",), 3, "is UTF-16"),
         (lambda d: (d / "plan.toml").write_text("mine"), ("t.csv",), 2, "plan.toml already exists"),
         (lambda d: None, ("t.csv", "-o", "no/plan.toml"), 2, "there is no folder no"),

@@ -10,7 +10,9 @@ import json
 import os
 import shutil
 import signal
+import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +24,7 @@ from rich.console import Console
 from tapveil import screen
 from tapveil.check import Outlook, outlook, read_public_files
 from tapveil.draft import draft, write
-from tapveil.errors import TapveilError
+from tapveil.errors import PlanError, TapveilError
 from tapveil.plan import Plan
 from tapveil.progress import Silent
 from tests.fuzz import FAMILIES, PLANS, Case, case
@@ -33,6 +35,9 @@ SHARES = 16
 """Tests among which they are divided, so that all cores have some."""
 SECONDS = 60
 """Nothing so small may take so long."""
+
+UNSEEN = ("odd lookup", "odd areas")
+"""Families that `tapveil init` cannot tell from sound ones: it does not look at these files."""
 
 KNOWN: tuple[str, ...] = ()
 """Faults that are known and not yet mended, as they are worded below. Empty, unless someone is at it."""
@@ -67,24 +72,25 @@ def test_a_broken_file_is_read_or_refused_in_our_words(
 
 def _faults(each: Case, plan: Plan, folder: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[str]:
     plan._base = folder  # a plan takes long to make, and is the same wherever its files are
-    ways: dict[str, Callable[[], str]] = {
-        "check": lambda: _check(plan),
-        "init": lambda: _init(folder / each.trips, folder / "plan.toml"),
-    }
+    ways: dict[str, Callable[[], str]] = {"check": lambda: _check(plan)}
+    if each.family not in UNSEEN:
+        ways["init"] = lambda: _init(folder / each.trips, folder / "plan.toml")
     for way, do in ways.items():
-        said = ""
+        said, beside = "", list[str]()
         try:
-            with _time_limit():
+            with _time_limit(), _what_python_says(beside):
                 said = do()
         except TapveilError as error:
             said = str(error)
             if error.__cause__ is not None or not said:
                 yield f"{way}: {type(error).__name__} is chained or says nothing"
+            if way == "init" and isinstance(error, PlanError):
+                yield f"{way}: blamed a plan that nobody wrote: {said[:200]}"
         except (TooLong, KeyboardInterrupt, Exception) as error:  # DuckDB makes of any signal an interruption
             yield f"{way}: {type(error).__name__} {_where(error)}"
         shown = capfd.readouterr()
-        if shown.out or shown.err:
-            yield f"{way}: something was printed: {(shown.out + shown.err)[:200]!r}"
+        for words in filter(None, (shown.out, shown.err, *beside)):
+            yield f"{way}: something was printed: {words[:200]!r}"
         if leak := each.private.search(said):
             yield f"{way}: said what only a trip can have said: …{said[max(0, leak.start() - 60) : leak.end() + 20]}…"
 
@@ -136,6 +142,19 @@ def _time_limit() -> Iterator[None]:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _what_python_says(beside: list[str]) -> Iterator[None]:
+    """Warnings, and errors that nobody could catch: Python prints them, pytest hides them."""
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda found: beside.append(f"{found.exc_type.__name__} in {found.object!r}"[:60])
+    try:
+        with warnings.catch_warnings(record=True) as warned:
+            yield
+        beside += [str(each.message) for each in warned if not issubclass(each.category, DeprecationWarning)]
+    finally:
+        sys.unraisablehook = hook
 
 
 def test_a_case_is_the_same_every_time() -> None:

@@ -260,7 +260,6 @@ def test_other_columns_that_differ_in_case_only_are_refused_in_parquet(tmp_path:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"mode;trip_date\nbus;1\n", "set delimiter = ';'"),
         (b"PK\x03\x04rest", "is a zip archive"),
         (b"mode,trip_date\rbus,1\r", "do not end in line feeds"),
     ],
@@ -269,6 +268,15 @@ def test_another_format_is_named(tmp_path: Path, data: bytes, message: str) -> N
     (tmp_path / "trips.csv").write_bytes(data)
     with pytest.raises(TripDataError, match=re.escape(message)):
         find(opal_plan(tmp_path))
+
+
+def test_the_delimiter_is_found_unless_it_is_named(tmp_path: Path) -> None:
+    for mark in ";|\t,":
+        (tmp_path / "trips.csv").write_text(mark.join(OPAL_COLUMNS) + "\n", encoding="utf-8")
+        assert find(opal_plan(tmp_path)).groups[0].delimiter == mark
+    (tmp_path / "trips.csv").write_text(";".join(OPAL_COLUMNS) + "\n", encoding="utf-8")
+    with pytest.raises(TripDataError, match="set delimiter = ';'"):
+        find(opal_plan(tmp_path, **{'max_refused = "1 %"': 'delimiter = ","\nmax_refused = "1 %"'}))
 
 
 @pytest.mark.parametrize("first", [b"mode,x\rbus,LOST", b'mode,"x'])
