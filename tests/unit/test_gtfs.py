@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tapveil import gtfs
 from tapveil.errors import TripDataError
-from tapveil.gtfs import Calls, Feed, Line, Stop, read_feed
+from tapveil.gtfs import Calls, Feed, Line, Stop, files, read_feed
 
 STOP_TIMES = "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n"
 THREE_STOPS = STOP_TIMES + "T,07:00:00,07:01:00,A,1\nT,07:05:00,07:06:00,B,2\nT,07:10:00,07:11:00,C,3\n"
@@ -189,7 +188,7 @@ def test_a_zip_member_packed_in_an_unknown_way(tmp_path: Path) -> None:
 
 
 def test_a_zip_member_that_is_absurdly_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gtfs, "LARGEST_FILE", len(FEED["stop_times.txt"]) - 1)
+    monkeypatch.setattr(files, "LARGEST_FILE", len(FEED["stop_times.txt"]) - 1)
     path = zip_feed(tmp_path / "feed.zip")
     assert len(read_feed(path).stops) == 3
     with pytest.raises(TripDataError, match=r"stop_times\.txt in feed\.zip unpacks to .* GB, more than a timetable"):
