@@ -91,8 +91,13 @@ def case(number: int) -> Case:
     fitting = BESIDE.get(family, tuple(PLANS))
     plan = fitting[turn % len(fitting)]
     made = make(chance, export(chance, plan))
-    beside = {name: data for name, data in good_lists().items() if name in PLANS[plan]}
-    return Case(number, family, plan, {**beside, **made}, next(iter(made)))
+    return Case(number, family, plan, {**lists_of(plan), **made}, next(iter(made)))
+
+
+def sound_case(plan: str) -> Case:
+    """One in which nothing is wrong."""
+    files = {**lists_of(plan), "trips/trips.csv": export(Chance(1), plan, CLOCKS["clock"], "%Y-%m-%d").csv()}
+    return Case(-1, "sound", plan, files, "trips/trips.csv")
 
 
 def as_csv(rows: Sequence[Sequence[str]], delimiter: str = ",") -> bytes:
@@ -120,10 +125,10 @@ CLOCKS: dict[str, Callable[[datetime], str]] = {
 DATES = ("%Y-%m-%d", "%Y%m%d", "%d/%m/%Y", "%Y-%m-%d %H:%M:%S")
 
 
-def export(chance: Chance, plan: str) -> Export:
+def export(chance: Chance, plan: str, clock: Callable[[datetime], str] | None = None, day: str = "") -> Export:
     """Trips, or taps where the plan is for those; dates and times in one of the ways in which exports write them."""
-    clock = CLOCKS[chance.choice(["clock"] * 6 + [*CLOCKS])]
-    day = "%d/%m/%Y" if "%d/%m/%Y" in PLANS[plan] else chance.choice([DATES[0]] * 6 + [*DATES])
+    clock = clock or CLOCKS[chance.choice(["clock"] * 6 + [*CLOCKS])]
+    day = "%d/%m/%Y" if "%d/%m/%Y" in PLANS[plan] else day or chance.choice([DATES[0]] * 6 + [*DATES])
     places = PUBLIC_STOPS if "gtfs" in PLANS[plan] else STATIONS
     modes = ["bus", *MODES] if "gtfs" in PLANS[plan] else MODES
     rows = []
@@ -182,6 +187,11 @@ def good_lists() -> Files:
     }
 
 
+def lists_of(plan: str) -> Files:
+    """Those that a plan names."""
+    return {name: data for name, data in good_lists().items() if name in PLANS[plan]}
+
+
 def zipped(members: Files, packing: int = zipfile.ZIP_DEFLATED) -> bytes:
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w", packing) as archive:
@@ -214,7 +224,23 @@ ODD_TEXTS = (
     *("2019-04-07 02:30:00", "2019-10-06 02:30:00", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00"),
     *("2019-04-02T13:31:41.123456789+10:00", "2019-W14-2T13:31", "20190402T133141Z", "2019-04-02 24:00:00"),
     *("2019-04-02 13:31 PM", "2019-04-02T13:31:41+25:00", "2019-04-02T13:31:41+10:00:30", "true", "None", "\\N"),
-    *("\x1f", "\x1f0", "0\x1f", "a\x1fb", "\x1f9", "\x1fx13:30", "\0", "a\0b", "\x7f", "\x85", "\u2028", "\ufeff"),
+    *(
+        "\x1f",
+        "\x1f0",
+        "0\x1f",
+        "2019-04-02\x1fx",
+        "2019-04-02\x1f9",
+        "13:31\x1f9",
+        "a\x1fb",
+        "\x1f9",
+        "\x1fx13:30",
+        "\0",
+        "a\0b",
+        "\x7f",
+        "\x85",
+        "\u2028",
+        "\ufeff",
+    ),
     *("\u202e", "'", "`", '"', '""', "{}", "%d", "%s", "{0}", "[red]", "; DROP TABLE trips", "=1+1", "é", "e\u0301"),
     *("🚋", "A" * 600, "a,b", "a;b", "a\tb", "a|b", "\ud7ff", "Enter", "Exit", "1e5", "3000.0", "1.5", "-0", "+5"),
 )
@@ -436,12 +462,12 @@ def odd_header(chance: Chance, good: Export) -> Files:
 def hardly_any(chance: Chance, good: Export) -> Files:
     """Files with next to nothing in them."""
     header = good.csv().partition(b"\n")[0]
-    data = chance.choice(
-        [b"", b"\n", b"\r\n", b"\0", b" ", header, header + b"\n", header + b"\r", header + b"\n\n \n", b"\xef\xbb\xbf"]
-        + [b"\xef\xbb\xbf" + header, b'"', b"," * 500, header + b"\n" + b"," * 6, b"PAR1", b"PAR1PAR1", b"\x1f\x8b"]
-        + [gzip.compress(b"", mtime=0), gzip.compress(header, mtime=0), Export(good.header, good.rows[:1]).parquet()]
-        + [as_parquet(pa.table({})), as_parquet(pa.table({name: pa.array([], pa.string()) for name in good.header}))]
-    )
+    texts = [b"", b"\n", b"\r\n", b"\0", b" ", b'"', b"," * 500, b"\xef\xbb\xbf", b"\xef\xbb\xbf" + header, header]
+    texts += [header + rest for rest in (b"\n", b"\r", b"\n\n \n", b"\n" + b"," * 6, b"\n\0", b"\n\xff")]
+    others = [b"PAR1", b"PAR1PAR1", b"\x1f\x8b", gzip.compress(b"", mtime=0), gzip.compress(header, mtime=0)]
+    empty = pa.table({name: pa.array([], pa.string()) for name in good.header})
+    others += [as_parquet(pa.table({})), as_parquet(empty), Export(good.header, good.rows[:1]).parquet()]
+    data = chance.choice(texts + others)
     return named(chance, data, ".csv", ".csv.gz", ".parquet")
 
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from tapveil import publication, veil
 from tapveil.audit import audit
 from tapveil.cli import app
-from tapveil.counting import query
+from tapveil.counting import query, scan
 from tapveil.plan import Plan
 from tapveil.privacy import calibration, mechanisms
 from tapveil.privacy.mechanisms import StabilityHistogram
@@ -176,14 +176,14 @@ def test_float_noise(monkeypatch: Patch) -> None:
 
 
 def test_a_trip_counted_in_two_parts(monkeypatch: Patch) -> None:
-    real = query.trips_sql
+    real = scan.trips_sql
 
-    def twice(*arguments: Any) -> str:
-        trips = real(*arguments)
+    def twice(*arguments: Any, **named: Any) -> str:
+        trips = real(*arguments, **named)
         other = f"SELECT * REPLACE (CASE WHEN part = 'east' THEN 'west' ELSE 'east' END AS part) FROM ({trips})"
         return f"{trips} UNION ALL {other}"
 
-    monkeypatch.setattr(query, "trips_sql", twice)
+    monkeypatch.setattr(scan, "trips_sql", twice)
     assert any("cells that no trip is in" in check for check in broken(trials=2_000))
 
 
@@ -220,7 +220,7 @@ def test_a_cap_over_days_not_applied(monkeypatch: Patch) -> None:
 
 def test_lots_that_depend_on_others(monkeypatch: Patch) -> None:
     """Lots from codes: they move when anyone brings a new label."""
-    monkeypatch.setattr(query, "_meaning_sql", lambda column: f"CAST({query._code_sql(column)} AS VARCHAR)")
+    monkeypatch.setattr(query, "_meaning_sql", lambda column: f"CAST({query.code_sql(column)} AS VARCHAR)")
     plan = plan_of("gaussian", "card", "add-remove", BY_CARD)
     assert "one card more changes" in broken(plan, trials=1_000)
 

@@ -27,7 +27,7 @@ from tapveil.draft import draft, write
 from tapveil.errors import PlanError, TapveilError
 from tapveil.plan import Plan
 from tapveil.progress import Silent
-from tests.fuzz import FAMILIES, PLANS, Case, case
+from tests.fuzz import FAMILIES, PLANS, Case, case, sound_case
 
 CASES = int(os.environ.get("TAPVEIL_FUZZ", "400"))
 """How many broken files: `make test-full` asks for 20,000."""
@@ -155,6 +155,17 @@ def _what_python_says(beside: list[str]) -> Iterator[None]:
         beside += [str(each.message) for each in warned if not issubclass(each.category, DeprecationWarning)]
     finally:
         sys.unraisablehook = hook
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_what_is_not_broken_is_read(name: str, plans: dict[str, Plan], tmp_path: Path) -> None:
+    """Else broken files would not be read far enough to find anything."""
+    sound_case(name).write(tmp_path)
+    plans[name]._base = tmp_path
+    found = outlook(plans[name])
+    assert found.stops is None
+    assert sum(found.refused.values()) < found.rows
+    assert any(table.trips for table in found.tables)
 
 
 def test_a_case_is_the_same_every_time() -> None:

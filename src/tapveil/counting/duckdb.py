@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tapveil.coarsen import Areas
-from tapveil.counting import codes, pairing, query
+from tapveil.counting import codes, pairing, query, scan
 from tapveil.counting.codes import Code, Column, Reasons
 from tapveil.counting.exact import ELSEWHERE, Counted, ExactTable, Refusals
 from tapveil.counting.packing import Packing
@@ -74,7 +74,7 @@ def other_taps(plan: Plan, files: TripFiles, *, memory: str = DEFAULT_MEMORY, sc
     with _connection(memory, scratch) as connection:
         readings = _register(connection, files, lambda group: [group.names.index(theirs)])
         with _unreadable_files(readings):
-            return int(connection.execute(query.other_taps_sql(plan, files)).fetchall()[0][0] or 0)
+            return int(connection.execute(scan.other_taps_sql(plan, files)).fetchall()[0][0] or 0)
 
 
 def copies(plan: Plan, files: TripFiles, *, memory: str = DEFAULT_MEMORY, scratch: Path | None = None) -> int:
@@ -83,7 +83,7 @@ def copies(plan: Plan, files: TripFiles, *, memory: str = DEFAULT_MEMORY, scratc
     with _connection(memory, scratch) as connection:
         readings = _register(connection, files, lambda group: sorted(group.names.index(each) for each in named))
         with _unreadable_files(readings):
-            return int(connection.execute(query.copies_sql(plan, files)).fetchall()[0][0])
+            return int(connection.execute(scan.copies_sql(plan, files)).fetchall()[0][0])
 
 
 def _register(
@@ -99,7 +99,7 @@ def _register(
         if group.format == "csv":
             shape = (group.paths, group.delimiter, len(group.names), used(group))
             reading = CsvReading(*shape, encoding=files.encoding, numbered=numbered)
-            connection.register(query.csv_view(number), reading.reader())
+            connection.register(scan.csv_view(number), reading.reader())
             readings.append(reading)
     return readings
 
@@ -114,7 +114,7 @@ def cards_among(
         connection.register("texts", pa.table({"text": pa.array(texts, pa.string())}))
         readings = _register(connection, files, lambda group: [group.names.index(theirs)])
         with _unreadable_files(readings):
-            return {card for (card,) in connection.execute(query.cards_among_sql(files, theirs)).fetchall()}
+            return {card for (card,) in connection.execute(scan.cards_among_sql(files, theirs)).fetchall()}
 
 
 @contextmanager
@@ -216,7 +216,7 @@ class _Counting:
         columns = codes.columns(self.plan, self.files, self.areas)
         card = codes.card_column(self.plan, self.files)
         reasons = codes.Reasons([*columns, *([card] if card else [])])
-        trips = query.trips_sql(self.plan, self.files, columns, reasons)
+        trips = scan.trips_sql(self.plan, self.files, columns, reasons)
         with self.progress.stage("Reading values", self._done):
             coded = self._code(columns, reasons, trips)
         sets = self._sets(coded)
@@ -368,8 +368,8 @@ class _Counting:
         """Where the first refused rows stand, if that was asked for: one more pass."""
         if not self.locate or not refusals.refused:
             return refusals
-        trips = query.trips_sql(self.plan, self.files, columns, reasons, numbered=True)
-        used = lambda group: query.used_fields(self.plan, group)  # noqa: E731
+        trips = scan.trips_sql(self.plan, self.files, columns, reasons, numbered=True)
+        used = lambda group: scan.used_fields(self.plan, group)  # noqa: E731
         readings = _register(self.connection, self.files, used, numbered=True)
         sql = query.refused_rows_sql(columns, card, reasons, FEW)
         with self.progress.stage("Finding refused rows", self._done), _unreadable_files(readings):
@@ -385,7 +385,7 @@ class _Counting:
 
     def _pass(self, name: str, trips: str, sql: str) -> Counter[str]:
         """One pass over all files into a table; how many lines of CSV were left out, by reason."""
-        readings = _register(self.connection, self.files, lambda group: query.used_fields(self.plan, group))
+        readings = _register(self.connection, self.files, lambda group: scan.used_fields(self.plan, group))
         with _unreadable_files(readings):
             self._execute(f"CREATE TEMP TABLE {name} AS WITH trips AS NOT MATERIALIZED ({trips}) {sql}")
         return sum((reading.refused for reading in readings), start=Counter[str]())

@@ -13,19 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tapveil.counting.codes import Code, Column, Reasons
-from tapveil.counting.query import (
-    CARD_TEXT,
-    IS_ON,
-    MOMENT,
-    TOGETHER,
-    CellSet,
-    card_refusal_sql,
-    code_sql,
-    joins_sql,
-    lot_sql,
-    quoted,
-    refusals_of_row_sql,
-)
+from tapveil.counting.query import CellSet, card_refusal_sql, code_sql, joins_sql, lot_sql, refusals_of_row_sql
+from tapveil.counting.scan import CARD_TEXT, IS_ON, MOMENT, TOGETHER, quoted
 from tapveil.plan import Plan
 
 MOMENTS = "moments"
