@@ -153,7 +153,7 @@ FEED = {
     "stop_times.txt": "trip_id,arrival_time,departure_time,stop_id,stop_sequence\nT,13:00:00,13:01:00,A,1\n"
     "T,13:05:00,13:06:00,B,2\nT,13:10:00,13:11:00,C,3\nU,24:10:00,24:11:00,A,1\nU,,,B,2\nU,25:10:00,25:11:00,C,3\n",
     "calendar.txt": "service_id,monday,tuesday,wednesday,thursday,friday,saturday,sunday,start_date,end_date\n"
-    "S,1,1,1,1,1,0,0,20190401,20190430\n",
+    "S,1,1,1,1,1,0,0,20190401,20190405\n",
     "calendar_dates.txt": "service_id,date,exception_type\nS,20190406,1\nS,20190405,2\n",
     "frequencies.txt": "trip_id,start_time,end_time,headway_secs\nT,13:00:00,14:00:00,600\n",
 }
@@ -698,7 +698,7 @@ PLANS = {
     "otherwise": _plan('encoding = "windows-1252"\nmax_refused = "100 %"', columns=_OTHERWISE, tables=_BOTH),
     "service days": _plan('dates = "service"', _ZONED, "max_refused = 1", privacy=_CARD_DAY),
     "labels": _plan('dates = "labels"\nmax_refused = 1', tables=_BOTH),
-    "zoned taps": _plan('shape = "taps"', _ZONED, "max_refused = 1", columns=_OF_TAPS, privacy=_CARD),
+    "zoned taps": _plan('shape = "taps"', _ZONED, "max_refused = 1", columns=_OF_TAPS, privacy=_CARD, tables=_ON),
     "some days": _plan("first_day = 2019-04-02\nlast_day = 2019-04-02", 'modes = ["PRIVATE-ferry"]', "max_refused = 1"),
     "looked up": _plan(more='[coarsen.location."*"]\nlookup = "lookup.csv"\nfrom = "stop_id"\nto = "postcode"'),
     "listed": _plan(privacy=_LISTED, tables=_ON, cells="cells.csv"),

@@ -109,7 +109,7 @@ def write(
         _write_json(workspace / "privacy.json", manifest)
         _write_json(workspace / "datapackage.json", _datapackage(workspace, plan, laid_out, created))
         if places is not None:
-            _write_json(workspace / statement.PLACES, places)
+            (workspace / statement.PLACES).write_text(statement.places_text(places), encoding="utf-8")
         readme = statement.readme(plan, created, signed=key is not None, places=places is not None)
         (workspace / "README.md").write_text(readme, encoding="utf-8")
         guard(workspace)

@@ -68,7 +68,8 @@ def _cells(plan: Plan, keys: tuple[str, ...], name: str, rows: csv.DictReader[st
     rows.fieldnames = [column.strip() for column in rows.fieldnames or ()]
     for key in keys:
         if rows.fieldnames.count(key) != 1:
-            hint = did_you_mean(key, rows.fieldnames) if key not in rows.fieldnames else ""
+            others = [name for name in rows.fieldnames if name not in keys]
+            hint = did_you_mean(key, others) if key not in rows.fieldnames else ""
             raise TripDataError(f"the list of cells {name} needs one column `{key}`{hint}")
     spellings = [_spelling(plan, key) for key in keys]
     for row in rows:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import json
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -29,9 +30,10 @@ from tapveil.plan import Plan
 from tapveil.progress import Reporter
 from tapveil.publication import count, refuse_too_many
 from tapveil.recognition import Guess, Recognised, Sample, recognise
-from tapveil.values import read_date, read_time
 
 ROWS_LOOKED_AT = 20_000
+LONGEST_NAME = 200
+"""A column with a longer name is not one that people named."""
 WIDTHS = (15, 30, 60, 120, 180, 240, 360, 720)
 """Bins that are tried, in minutes."""
 ENOUGH, TOO_FEW = 0.5, 0.1
@@ -66,6 +68,7 @@ def draft(
         encoding = _encoding(files)
         found = recognise(samples(files, encoding))
         _require_enough(found)
+        found.offsets |= any(_has_instants(path, encoding, found) for path in files)
         beside = gtfs or _beside(files[0].parent)
         timetable = _Timetable.of(beside, found, files, encoding, given=gtfs is not None) if beside else None
     if "card" not in found.columns:
@@ -94,6 +97,13 @@ def draft(
 
 def _parsed(text: str, plan_path: Path) -> Plan:
     return Plan.parse(text, where=plan_path.name, base=plan_path.parent)
+
+
+def _has_instants(path: Path, encoding: Encoding, found: Recognised) -> bool:
+    """Whether a file has times with a time zone: one of many may."""
+    names, types = trips.inspect(path, _AnySource(encoding), ())[1:3]
+    theirs = {guess.column for ours, guess in found.columns.items() if ours.endswith("time") or ours == "date"}
+    return any(raw == "instant" for name, raw in zip(names, types, strict=True) if name in theirs)
 
 
 def _require_enough(found: Recognised) -> None:
@@ -134,7 +144,7 @@ def _encoding(files: Sequence[Path]) -> Encoding:
         try:
             with open_bytes(path) as file:
                 start = file.read(1 << 20)
-        except (OSError, EOFError):
+        except (OSError, EOFError, zlib.error):
             continue  # what is wrong with it is said when it is read
         try:
             start[: start.rfind(b"\n") + 1].decode()
@@ -149,20 +159,46 @@ def samples(files: Sequence[Path], encoding: Encoding) -> list[Sample]:
     source = _AnySource(encoding)
     for path in files:
         shape = trips.inspect(path, source, ())
-        _require_header(path, shape)
         table = _first_rows(path, shape, encoding)
         if table.num_rows:
-            return [
-                Sample(name, raw, ["" if value is None else str(value) for value in table.column(index).to_pylist()])
+            found = [
+                Sample(name, raw, _texts(table.column(index)))
                 for index, (name, raw) in enumerate(zip(shape[1], shape[2], strict=True))
             ]
+            if shape[0] == "csv":
+                _require_header(path, found)
+            return [sample for sample in found if len(sample.name) <= LONGEST_NAME]
     raise TripDataError("the files have a header but no trips")
 
 
-def _require_header(path: Path, shape: trips.Shape) -> None:
-    """No column is called 07:31, or 42: that is a trip, and none of it may be taken for a name, or shown."""
-    if shape[0] == "csv" and any(name and (read_time(name) is not None or read_date(name)) for name in shape[1]):
+def _texts(column: pa.ChunkedArray) -> list[str]:
+    """Values as texts; none of a column that has no texts, such as one of lists, or of bytes that are not UTF-8."""
+    try:
+        return ["" if value is None else value for value in column.cast(pa.string()).to_pylist()]
+    except (pa.ArrowException, UnicodeDecodeError):
+        return []
+
+
+def _require_header(path: Path, found: Sequence[Sample]) -> None:
+    """A first line that is a trip must not be taken for names: they would be shown, and written into the plan."""
+    if any(_is_value(sample) for sample in found):
         raise TripDataError(f"the first line of {path.name} seems to be a trip; it must name the columns")
+
+
+_DIGITS = re.compile(r"[0-9]")
+
+
+def _is_value(sample: Sample) -> bool:
+    """Whether the name of a column is one of its values, or like them, or what no column is called, such as 07:31."""
+    name = sample.name
+    alone = Sample(name, "text", [name])
+    if not name:
+        return False
+    if re.search(r"[0-9]{5}|[0-9]:[0-9]", name) or alone.read_as("time").share > 0 or alone.read_as("date").share > 0:
+        return True
+    values = {value.strip() for value in sample.values}
+    alike = {_DIGITS.sub("0", value) for value in values} if _DIGITS.search(name) else set()
+    return name in values or _DIGITS.sub("0", name) in alike
 
 
 @dataclass(frozen=True)
@@ -175,8 +211,11 @@ class _AnySource:
 
 def _first_rows(path: Path, shape: trips.Shape, encoding: Encoding) -> pa.Table:
     if shape[0] == "parquet":
-        batches: Iterator[Any] = pq.ParquetFile(path).iter_batches(batch_size=ROWS_LOOKED_AT)
-        first = [batch for batch in islice(batches, 1)]
+        try:
+            batches: Iterator[Any] = pq.ParquetFile(path).iter_batches(batch_size=ROWS_LOOKED_AT)
+            first = list(islice(batches, 1))
+        except (pa.ArrowException, OSError):
+            raise TripDataError(f"{path.name} could not be read; is it damaged, or being written?") from None
         return pa.Table.from_batches(first) if first else pa.table({})
     reading = CsvReading([path], shape[3], len(shape[1]), range(len(shape[1])), encoding=encoding)
     try:
@@ -431,7 +470,8 @@ def _column(guess: Guess) -> str:
 
 
 def _toml(value: str | Sequence[str]) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    """As TOML writes it: like JSON, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def write(plan_path: Path, text: str) -> None:

@@ -121,6 +121,9 @@ def _tap_misfits(plan: Plan) -> Iterator[str]:
     """Whether taps can be counted as the plan asks."""
     source, taps = plan.source, plan.source.taps
     for place, column in _named_columns(plan):
+        of_an_end = column.startswith(("tap_on_", "tap_off_")) and column in source.columns
+        if of_an_end and source.kind(column) == "date":
+            yield f"{place}: `{column}` is a day of one end of a trip, which the other end has not: use `date`"
         if column == TAP:
             yield f"{place}: `{TAP}` says which end a row is: use the columns tap_on_… and tap_off_…"
     if taps and taps.same == "vehicle" and (VEHICLE not in source.columns or source.columns[VEHICLE].column is None):

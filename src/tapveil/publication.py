@@ -17,7 +17,7 @@ from tapveil import bundle, coarsen, statement, trips, unfinished, veil
 from tapveil.bundle import Bundle
 from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, Refusals
-from tapveil.csvlines import NOT_UTF8
+from tapveil.csvlines import MALFORMED, NOT_UTF8
 from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.errors import BudgetError, LedgerError, PlanError, TripDataError
 from tapveil.guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
@@ -26,6 +26,7 @@ from tapveil.ledger.entry import Published, Spend, spend_of
 from tapveil.plan import TIMETABLE, Plan
 from tapveil.progress import Reporter, Silent
 from tapveil.signature import SigningKey
+from tapveil.source import TAP
 from tapveil.unfinished import Journal, Unfinished
 from tapveil.values import READABLE
 
@@ -153,8 +154,10 @@ class _Job:
 
 
 def _stated(plan: Plan, created: str) -> dict[str, Any]:
-    places = coarsen.read_places(plan) is not None
-    return statement.manifest(plan, date.fromisoformat(created), public_files(plan), places=places)
+    places = coarsen.read_places(plan)
+    if places and len(statement.places_text(places).encode()) > statement.LARGEST_PLACES:
+        raise TripDataError("the shapes of the areas are too large to be published: make them simpler")
+    return statement.manifest(plan, date.fromisoformat(created), public_files(plan), places=places is not None)
 
 
 def _digest(data: dict[str, Any]) -> str:
@@ -251,6 +254,11 @@ def count(plan: Plan, *, memory: str, scratch: Path | None, progress: Reporter, 
 
 def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
     """Stop, before anything is spent or written, if too many rows could not be read."""
+    if not refusals.rows and not refusals.elsewhere and plan.source.taps:
+        raise TripDataError(
+            "no row is a tap on or off by [source.taps]: name the words that the column "
+            f"`{plan.file_columns[TAP]}` has for them"
+        )
     if refusals.refused == refusals.rows and (refusals.elsewhere or not refusals.rows):
         where = " on the days and of the modes that the plan covers" if refusals.elsewhere else ""
         raise TripDataError(f"the files have a header but no trips{where}")
@@ -267,8 +275,13 @@ def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
 def _what_can_be_read(reason: str, plan: Plan) -> str:
     if reason == NOT_UTF8:
         return ' If they were written on Windows: [source] encoding = "windows-1252".'
+    if reason == MALFORMED:
+        return " Is a separator in a text without quotes, a quote not closed, or a text in quotes over several lines?"
     if reason == "card is missing":
         return ' To keep them, each as a card of its own: without_card = "own-unit"; else raise max_refused.'
     column = reason.split(" ")[0]
-    kind = plan.source.kind(column) if column in plan.source.columns else ""
+    known = plan.source.columns.get(column)
+    if known and known.format and "cannot" in reason:
+        return f' With format = "{known.format}" no other way to write it is read: is that how all of them are written?'
+    kind = plan.source.kind(column) if known else ""
     return f" What can be read as a {kind}: {READABLE[kind]}" if kind in READABLE and "cannot" in reason else ""

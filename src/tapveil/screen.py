@@ -157,7 +157,7 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
     console.print(f"{outlook.rows:,} rows read, {refused:,} of them refused" + (":" if refused else "."))
     for reason, number in sorted(outlook.refused.items(), key=lambda item: -item[1]):
         where = "; ".join(f"{file} {line}" for file, line in outlook.refused_at.get(reason, ()))
-        console.print(f"  {number:,}  {reason}" + (f" (first at, file and line: {where})" if where else ""))
+        console.print(f"  {number:,}  {reason}" + (f" (first at, file and line or row: {where})" if where else ""))
     if outlook.elsewhere:
         console.print(f"{outlook.elsewhere:,} more rows are of days or modes that the plan does not cover.")
     if outlook.left_out:

@@ -63,8 +63,10 @@ class SourceColumn(Frozen):
             datetime.strptime(sample.strftime(value), value)
         except ValueError:
             raise ValueError(f'`{value}` is not a format such as "%d/%m/%Y %H:%M"') from None
+        if "%Z" in value:
+            raise ValueError("names of time zones (%Z) cannot be read; %z reads an offset such as +1000")
         if not any(directive in value for directive in ("%d", "%j", "%H", "%I")):
-            raise ValueError('must have a day or an hour in it, such as "%d/%m/%Y" or "%H.%M"')
+            raise ValueError(f'`{value}` has no day or hour in it: write it as "%d/%m/%Y", "%H.%M", …')
         return value
 
 
@@ -72,8 +74,12 @@ def _source_column(value: object) -> object:
     return {"column": value} if isinstance(value, str) else value
 
 
-def _known_zone(value: str) -> str:
-    if value not in zoneinfo.available_timezones():
+_OF_THE_MACHINE = {"localtime", "posixrules", "Factory"}
+
+
+def known_zone(value: str) -> str:
+    """The name of a time zone, and not of whatever the machine is set to."""
+    if value not in zoneinfo.available_timezones() - _OF_THE_MACHINE:
         raise ValueError(f"`{value}` is not a time zone{did_you_mean(value, zoneinfo.available_timezones())}")
     return value
 
@@ -102,8 +108,8 @@ class Taps(Frozen):
     def _told_apart(self) -> Self:
         if not self.on and not self.off:
             raise ValueError("name the values that mean on, or off")
-        if {text.strip() for text in self.on} & {text.strip() for text in self.off}:
-            raise ValueError("a value cannot mean both on and off")
+        for word in sorted({text.strip() for text in self.on} & {text.strip() for text in self.off}):
+            raise ValueError(f"`{word}` cannot mean both on and off")
         return self
 
 
@@ -118,7 +124,7 @@ class Source(Frozen):
     delimiter: Delimiter | None = None
     dates: Literal["calendar", "service", "labels"] = "calendar"
     day_starts: Clock = 0
-    timezone: Annotated[str, AfterValidator(_known_zone)] | None = None
+    timezone: Annotated[str, AfterValidator(known_zone)] | None = None
     max_refused: Exact = Fraction(1, 100)
     first_day: date | None = None
     last_day: date | None = None
@@ -139,8 +145,12 @@ class Source(Frozen):
 
     @pydantic.model_validator(mode="after")
     def _taps_are_explained(self) -> Self:
-        if (self.shape == "taps") != (self.taps is not None):
-            raise ValueError('shape = "taps" and a section [source.taps] with on = […], off = […] go together')
+        if self.shape == "taps" and self.taps is None:
+            raise ValueError(
+                'shape = "taps" needs a section [source.taps] that says which rows are on = […], off = […]'
+            )
+        if self.shape != "taps" and self.taps is not None:
+            raise ValueError('[source.taps] is for shape = "taps", which is missing')
         if self.taps and (TAP not in self.columns or self.columns[TAP].column is None):
             raise ValueError(f'shape = "taps" needs under [source.columns] `{TAP}`, the column that says on or off')
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
@@ -20,6 +21,7 @@ from tapveil.published import Field
 MANIFEST_VERSION = 1
 PLACES = "areas.geojson"
 """The file that says where the published places lie."""
+LARGEST_PLACES = 64 * 2**20
 EXAMPLE_COUNTS = (1, 2, 5, 10, 20, 50)
 ERROR_CONFIDENCE = Fraction(95, 100)
 EXAMPLE_CARDS = (2, 10, 28, 40)
@@ -245,6 +247,12 @@ def count_field(plan: Plan, smallest: int) -> dict[str, Any]:
         "description": words,
         "constraints": {"required": True, "minimum": smallest},
     }
+
+
+def places_text(places: Mapping[str, Any]) -> str:
+    """The file of places, a line for each: the one way to write it, so that there is room for nothing else."""
+    lines = (json.dumps(feature, ensure_ascii=False, separators=(",", ":")) for feature in places["features"])
+    return '{"type":"FeatureCollection","features":[\n' + ",\n".join(lines) + "\n]}\n"
 
 
 def loss_in_words(loss: Loss) -> str:

@@ -18,9 +18,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.coarsen import Areas, TimeBins, stop_name
+from tapveil.errors import TripDataError
 from tapveil.gtfs import Calls, Feed, read_feed
+from tapveil.gtfs.table import LATEST
 from tapveil.notation import MINUTES_PER_DAY
-from tapveil.plan import End, Plan, Table
+from tapveil.plan import EARLIEST_YEAR, LATEST_YEAR, End, Plan, Table
 from tapveil.values import UNKNOWN, Days
 
 MODES = {
@@ -30,6 +32,9 @@ MODES = {
 """What a route_type is called, unless the plan says otherwise."""
 EXTENDED = {1: 2, 2: 3, 3: 2, 4: 1, 5: 1, 6: 1, 7: 3, 8: 11, 9: 0, 10: 4, 12: 4, 13: 6, 14: 7}
 """Hundreds of the extended route types, as the plain ones."""
+
+MOST_DAYS = 800
+"""A calendar that goes on for longer is open at its end, not a timetable for all that time."""
 
 Ints = npt.NDArray[np.int64]
 
@@ -133,8 +138,13 @@ class Timetable:
     def _by_day(self, end: End) -> Iterator[tuple[date, _Cells]]:
         """The cells of each day's service; days on which the same services run at the same clock times share them."""
         source, feed = self.plan.source, self._feed
-        first = source.first_day - timedelta(days=3) if source.first_day else feed.first_day
+        first = source.first_day - timedelta(days=LATEST // 24) if source.first_day else feed.first_day
         last = source.last_day + timedelta(days=1) if source.last_day else feed.last_day
+        if (last - first).days > MOST_DAYS or not EARLIEST_YEAR <= first.year <= last.year <= LATEST_YEAR:
+            raise TripDataError(
+                f"the calendar of {self.plan.gtfs and self.plan.gtfs.path} goes from {first} to {last}: say under "
+                "[source] first_day and last_day which days are meant"
+            )
         running: dict[date, set[str]] = {}
         for service, days in feed.service_days(first, last).items():
             for day in days:

@@ -132,7 +132,9 @@ def _missing_columns(plan: Plan, missing: dict[str, str], shape: Shape, path: Pa
         )
     # If none of the columns is there, the first line may be a trip: then nothing of it is suggested.
     is_header = shape[0] == "parquet" or bool(set(plan.file_columns.values()) & set(names))
-    safe = [name for name in names if is_header and _looks_like_a_name(name)]
+    # Nor is one that begins with a wanted name: a header that lost its line end runs on into a trip.
+    wanted = tuple(missing.values())
+    safe = [name for name in names if is_header and _looks_like_a_name(name) and not name.startswith(wanted)]
     hint = next(filter(None, (did_you_mean(theirs, safe) for theirs in missing.values())), "")
     return message + (hint or ("; is the first line of the file a header, in UTF-8?" if shape[0] == "csv" else ""))
 
@@ -171,7 +173,7 @@ def inspect(path: Path, source: Written, wanted: Collection[str]) -> Shape:
         with path.open("rb") as file:
             start = file.read(4)
         if not start:
-            raise TripDataError(f"{path.name} is empty")
+            raise TripDataError(f"{path.name} is empty (was its export or its transfer cut off?)")
         if path.suffix.lower() in {".parquet", ".pq"} or start == b"PAR1":
             schema = _parquet_schema(path)
             return "parquet", tuple(schema.names), tuple(_raw_type(each.type) for each in schema), "", str(schema.types)
@@ -180,7 +182,7 @@ def inspect(path: Path, source: Written, wanted: Collection[str]) -> Shape:
         delimiter = source.delimiter or _delimiter(text, wanted)
         names = _names(text, delimiter)
         if not names:
-            raise TripDataError(f"the first line of {path.name} is empty; it must name the columns")
+            raise TripDataError(f"the first line of {path.name} has no names; it must name the columns")
         return "csv", names, tuple("text" for _ in names), delimiter, ""
     except PermissionError:
         raise TripDataError(f"no permission to read {path.name}") from None
@@ -222,7 +224,10 @@ def _delimiter(header: str, wanted: Collection[str]) -> str:
 
 
 def _names(header: str, delimiter: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in next(csv.reader([header], delimiter=delimiter), []))
+    try:
+        return tuple(name.strip() for name in next(csv.reader([header], delimiter=delimiter), []))
+    except csv.Error:  # a name without end
+        return ()
 
 
 def _first_line(path: Path, start: bytes) -> bytes:

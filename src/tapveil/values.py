@@ -24,8 +24,8 @@ READABLE: dict[str, str] = {
     "time": "17:05, 17:05:30, a timestamp such as 2016-12-31 17:05:30, or minutes after midnight such as 1025; "
     "empty or -1 for none; an offset such as +10:00 needs [source] timezone; an hour that daylight saving skips is no "
     "time; another way to write it is named by `format`, another word for none by `missing`",
-    "date": "2016-12-31, 20161231, or a timestamp such as 2016-12-31 17:05:30; another way to write it is named by "
-    '`format = "%d/%m/%Y"`; any other text needs [source] dates = "labels"',
+    "date": "a day of the calendar as 2016-12-31, 20161231, or a timestamp such as 2016-12-31 17:05:30; another way to "
+    'write it is named by `format = "%d/%m/%Y"`; any other text needs [source] dates = "labels"',
 }
 """What can be read, by kind: for the message when too much cannot."""
 

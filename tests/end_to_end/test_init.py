@@ -124,7 +124,15 @@ def test_the_cairns_timetable(shared_data: Path, tmp_path: Path) -> None:
         (lambda d: (d / "t.csv").write_text(""), ("t.csv",), 3, "t.csv is empty"),
         (lambda d: (d / "t.csv").write_text("a,b\n"), ("t.csv",), 3, "a header but no trips"),
         (lambda d: (d / "t.csv").write_text("a,b\n1,2\n"), ("t.csv",), 3, "no column was recognised"),
-        (lambda d: (d / "t.csv").write_text("9,07:31,Some Wharf\n"), ("t.csv",), 3, "seems to be a trip"),
+        *(
+            (lambda d, line=line: (d / "t.csv").write_text(f"{line}\n{line}\n"), ("t.csv",), 3, "seems to be a trip")
+            for line in (
+                "9,07:31,Some Wharf",
+                "card-98765432140891,bus,Mr Miller time start 15:42:00,Stop 0",
+                "bus,08/08/2016 08:17 AM,Stop at Wharf 0",
+                "Monday,Stop at Wharf,Exit terminal",
+            )
+        ),
         (lambda d: (d / "t.csv").write_text("a,b\n1,2\n", encoding="utf-16"), ("t.csv",), 3, "is UTF-16"),
         (lambda d: (d / "plan.toml").write_text("mine"), ("t.csv",), 2, "plan.toml already exists"),
         (lambda d: None, ("t.csv", "-o", "no/plan.toml"), 2, "there is no folder no"),
@@ -191,8 +199,8 @@ delta = 1e-7
     (tmp_path / "plan.toml").write_text(plan)
     done = run("check", "plan.toml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "3  date cannot be read (first at, file and line: a.csv 18; a.csv 172; b.csv 4)" in done.stdout
-    assert "1  line does not have the fields of the header (first at, file and line: a.csv 203)" in done.stdout
+    assert "3  date cannot be read (first at, file and line or row: a.csv 18; a.csv 172; b.csv 4)" in done.stdout
+    assert "1  line does not have the fields of the header (first at, file and line or row: a.csv 203)" in done.stdout
     assert "2 rows are copies of another row, card and all" in done.stdout
     assert "Central" not in done.stdout
     at = json.loads(run("check", "plan.toml", "--json", cwd=tmp_path).stdout)["data"]["rows_refused_at"]

@@ -371,7 +371,7 @@ def test_check_notices_lookups_that_do_nothing(tmp_path: Path) -> None:
     opal_plan(tmp_path, **{"[coarsen.location.bus]": "[coarsen.location.Bus]"})
     done = run("check", "plan.toml", cwd=tmp_path)
     assert "No trip has mode `Bus`, so [coarsen.location.Bus] does nothing: did you mean `bus`?" in done.stdout
-    assert "Tap_off_location is UNKNOWN for 100 % of trips" in done.stdout
+    assert "tap_off_location is UNKNOWN for 100 % of trips" in done.stdout
 
 
 def test_check_warns_of_a_promise_that_is_none(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ import pytest
 from tapveil import release
 from tapveil.check import outlook
 from tapveil.errors import PlanError
-from tapveil.ledger.entry import spend_of
+from tapveil.ledger.account import Account
+from tapveil.ledger.entry import Budget, Spend, spend_of
 from tapveil.plan import Plan
 from tapveil.verify.folder import verify_folder
 from tests import exports
@@ -168,24 +169,64 @@ def test_one_trip_is_one_cell_of_each_end(tmp_path: Path) -> None:
     assert made.loss.epsilon == 8
 
 
-def test_days_of_taps_are_not_apart_for_a_trip(tmp_path: Path) -> None:
-    """It may tap on on one day and off on the next: the ledger counts every release of taps for every day."""
-    tables = {"on": ["tap_on_location"]}
-    days = "first_day = 2016-08-08\nlast_day = 2016-08-08\nmodes = ['train']"
-    spent = spend_of(plan(tmp_path, tables=tables, source=days), "0" * 32, date(2026, 1, 1))
-    assert (spent.first_day, spent.last_day, spent.modes) == (None, None, None)
-    spent = spend_of(plan(tmp_path, DAY, source=days), "0" * 32, date(2026, 1, 1))
-    assert spent.first_day == date(2016, 8, 8)
+ON = {"on": ["tap_on_location"]}
+
+
+def spends(folder: Path, unit: str, tables: dict[str, list[str]]) -> list[Spend]:
+    """A release of 8 August, and one of 9 August."""
+    days = [f"first_day = 2016-08-{day}\nlast_day = 2016-08-{day}" for day in ("08", "09")]
+    plans = [plan(folder, unit, tables, source=each) for each in days]
+    return [spend_of(each, f"{number:032x}", date(2026, 1, 1)) for number, each in enumerate(plans)]
+
+
+def account(spent: list[Spend], unit: str, neighbours: str = "replace") -> Account:
+    budget = {"on": "2026-01-01", "data_set": "trips", "unit": unit, "neighbours": neighbours, "epsilon": 99}
+    return Account(Budget.model_validate(budget | {"delta": "1e-3"}), spent)
+
+
+@pytest.mark.parametrize(
+    ("unit", "tables"), [(TRIP, ON), (CARD.replace("20", "2"), BOTH), (DAY.replace("20", "2"), BOTH)]
+)
+def test_days_of_taps_are_not_apart_for_a_trip(unit: str, tables: dict[str, list[str]], tmp_path: Path) -> None:
+    """It may tap on on one day and off on the next: two releases show it, whatever they protect."""
+    both = spends(tmp_path, unit, tables)
+    alone, together = account(both[:1], "trip").epsilon, account(both, "trip").epsilon
+    assert alone is not None
+    assert together is None or together > alone
+
+
+def test_a_trip_may_be_in_two_days_of_a_card(tmp_path: Path) -> None:
+    """So it changes what is kept of both: twice as many cells as a trip of one row, also of one release."""
+    [spent, _] = spends(tmp_path, DAY, BOTH)
+    for neighbours, times in (("add-remove", 2), ("replace", 4)):
+        changes = account([spent], "trip", neighbours)._changes
+        assert {number for change in changes for number in change.left.values()} == {times * spent.cells}
+
+
+def test_days_of_taps_are_apart_for_a_card_s_day(tmp_path: Path) -> None:
+    both = spends(tmp_path, DAY, BOTH)
+    assert account(both, "card-day").epsilon == account(both[:1], "card-day").epsilon
+    as_trips = both[1].model_copy(update={"days_by": both[1].days_by and both[1].days_by.replace(" of taps", "")})
+    assert account([both[0], as_trips], "card-day").epsilon is None, "a trip's day is not that of its taps"
+
+
+def test_the_day_of_an_end_is_refused(tmp_path: Path) -> None:
+    """The other end has none, and no label may stand for that which depends on other cards."""
+    listed = '[[table]]\nname = "t"\ncolumns = ["tap_on_location", "tap_off_day"]'
+    text = PLAN.format(source="", taps="", unit=CARD, tables=listed)
+    text = text.replace('tap = "action"', 'tap = "action"\ntap_off_day = { column = "at", kind = "date" }')
+    with pytest.raises(PlanError, match="is a day of one end of a trip"):
+        Plan.parse(text, base=tmp_path)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('[source.taps]\non = ["Enter", "Transfer entrance"]\noff = "Exit"', "", "go together"),
-        ('shape = "taps"', "", "go together"),
+        ('[source.taps]\non = ["Enter", "Transfer entrance"]\noff = "Exit"', "", "needs a section [source.taps]"),
+        ('shape = "taps"', "", "which is missing"),
         ('tap = "action"\n', "", "the column that says on or off"),
         ('tap_time = "at"', 'tap_on_time = "at"\ntap_time = "at"', "not one column for each end"),
-        ('off = "Exit"', 'off = " Enter"', "both on and off"),
+        ('off = "Exit"', 'off = " Enter"', "`Enter` cannot mean both on and off"),
         ('tap_time = "at"\n', "", "which says which tap comes first"),
         ('["tap_on_location", "tap_off_location"]', '["tap"]', "says which end a row is"),
         ('off = "Exit"', 'off = "Exit"\nsame = "vehicle"', None),
@@ -294,8 +335,11 @@ def test_a_release_of_taps_verifies(tmp_path: Path) -> None:
     assert "Central Station" in (folder / "areas.geojson").read_text()
     for old, new, code in (
         ('"FeatureCollection"', '"Feature"', "places-shape"),
-        ('"properties": {', '"properties": {"trips": "17",', "places-shape"),
+        ('"properties":{', '"properties":{"trips":"17",', "places-shape"),
         ("145.7", "1450.7", "places-shape"),
+        ("145.7", "145.70000017", "places-shape"),
+        ("145.7", "145.70", "hidden-data"),
+        (",\n", ", \n", "hidden-data"),
     ):
         text = (folder / "areas.geojson").read_text()
         (folder / "areas.geojson").write_text(text.replace(old, new, 1))

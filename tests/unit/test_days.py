@@ -89,6 +89,42 @@ def test_an_hour_that_was_repeated_falls_into_one_bin(zone: str, tmp_path: Path)
     assert (list(found.values()), refused) == ([2], 0)
 
 
+EXTREMES = [
+    *(
+        "0001-01-01 00:00:00",
+        "9999-12-31 23:59:00",
+        "2026-11-20 02:30:00",
+        "2026-12-02 07:30:00",
+        "2022-03-27 02:30:00",
+    ),
+    *("2016-10-02 02:30:00", "1960-06-01 12:00:00"),
+]
+
+
+@pytest.mark.parametrize(
+    "zone", [None, "America/Vancouver", "Africa/Casablanca", "Europe/Chisinau", "Australia/Sydney"]
+)
+@pytest.mark.parametrize("instants", [False, True])
+def test_one_row_never_decides_how_others_are_read(zone: str | None, instants: bool, tmp_path: Path) -> None:
+    """A file whose column is empty has another type, and all files are then read as text: with the same outcome."""
+    if instants and zone is None:
+        pytest.skip("an instant needs a time zone")
+    kind = pa.timestamp("us", tz="UTC") if instants else pa.timestamp("us")
+    beyond = [2**62, -(2**61), 253_402_300_800_000_000]
+    moments = [datetime.fromisoformat(text) for text in EXTREMES]
+    values = pa.concat_arrays([pa.array(moments, pa.timestamp("us")).cast(pa.int64()), pa.array(beyond, pa.int64())])
+    days = pa.array(["2016-08-08"] * len(values))
+    pq.write_table(pa.table({"at": values.cast(kind), "day": days}), tmp_path / "trips.parquet")
+    source = f'timezone = "{zone}"' if zone else ""
+    alone = exact(plan(tmp_path, source, date='"day"', ending="parquet"))
+    pq.write_table(pa.table({"at": pa.nulls(1), "day": ["2016-08-08"]}), tmp_path / "b.parquet")
+    text = PLAN.format(source=source, date='"day"', time='"at"', coarsen="", ending="parquet")
+    text = text.replace('path = "trips.parquet"', 'path = ["trips.parquet", "b.parquet"]')
+    both = exact(Plan.parse(text, base=tmp_path))
+    assert cells(both.tables["on"]) - cells(alone.tables["on"]) == Counter({("2016-08-08", "-1"): 1})
+    assert both.refusals.by_reason == alone.refusals.by_reason
+
+
 NIGHT = ["2016-08-09 01:15:00", "2016-08-09 03:59:59", "2016-08-09 04:00:00"]
 
 

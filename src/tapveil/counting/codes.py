@@ -51,22 +51,21 @@ class Column:
     """Whether every value is understood by its spelling, also where its type would do: some texts mean missing."""
     beside: tuple[str, ...] = ()
     """What else it takes to understand a value: the first of these columns that the row has, after its number."""
-    zone: str | None = None
-    """The time zone whose skipped hours refuse a typed timestamp."""
+    zoned: bool = False
+    """Whether a time zone decides what a typed value means: that is for one library alone to say, not for an engine."""
     covers: Callable[[str], bool] | None = None
     """Which labels the plan covers; rows elsewhere are left out. None where it covers all."""
 
     @property
     def arithmetic(self) -> bool:
         """Whether the engine computes the code from a typed value, without spellings."""
-        return self.kind == "time" and self.raw not in ("text", "number") and not self.spelled and not self.beside
+        typed = self.kind == "time" and self.raw in ("integer", "time", "timestamp")
+        return typed and not self.spelled and not self.beside and not self.zoned
 
     @property
     def refuses(self) -> bool:
         """Whether a row can be refused for its value here: only a place or a label is taken as it comes."""
-        typed_time = self.kind == "time" and (self.raw in ("text", "number", "integer") or self.zone is not None)
-        looked_at = self.spelled or bool(self.beside) or self.covers is not None
-        return self.missing is None or typed_time or self.kind == "card" or looked_at
+        return self.missing is None or self.kind in ("time", "card") or self.spelled or self.covers is not None
 
     @property
     def variants(self) -> list[Understand]:
@@ -154,12 +153,12 @@ def _plain_column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Colu
     theirs, kind = plan.source.columns[name].column, plan.source.kind(name)
     raw: RawType = files.type_of(theirs) if theirs else "text"
     if kind == "time":
-        bins, read = TimeBins.of(plan), _reads_time(plan, name)
-        beside, zone = _day_beside(plan, raw), plan.source.timezone if raw == "timestamp" else None
-        return Column(name, raw, kind, bins.labels[0], read, fixed_labels=bins.labels, beside=beside, zone=zone)
+        beside, zoned = _day_beside(plan, raw), plan.source.timezone is not None
+        bins, read = TimeBins.of(plan), _reads_time(plan, name, bool(beside))
+        return Column(name, raw, kind, bins.labels[0], read, fixed_labels=bins.labels, beside=beside, zoned=zoned)
     if kind == "date":
-        read = _reads_date(plan, name) if plan.source.calendar else str.strip
         beside = plan.source.deciding if name == "date" and plan.source.day_follows_time else ()
+        read = _reads_date(plan, name, bool(beside)) if plan.source.calendar else str.strip
         covers = _covered_days(plan) if name == "date" else None
         return Column(name, raw, kind, None, read, covers=covers, beside=beside)
     if kind == "location":
@@ -193,18 +192,24 @@ def card_column(plan: Plan, files: TripFiles) -> Column | None:
     return Column(CARD, raw, "card", without, str.strip)
 
 
-def _reads_time(plan: Plan, name: str) -> Understand:
+def _apart(text: str, beside: bool) -> tuple[str, str] | None:
+    """A value, and what stands beside it; None where the value holds the mark between them."""
+    value, mark, other = text.partition(BESIDE)
+    return (value, other[1:]) if bool(mark) == beside and BESIDE not in other else None
+
+
+def _reads_time(plan: Plan, name: str, beside: bool) -> Understand:
     bins, days, written = TimeBins.of(plan), Days.of(plan.source), plan.source.columns[name].format
     labels = bins.labels
     day_written = plan.source.columns["date"].format if "date" in plan.source.columns else None
 
     def understand(text: str) -> str | None:
-        value, _, day = text.partition(BESIDE)
-        minute = read_time(value, days.zone, written)
-        if minute is None:
+        parts = _apart(text, beside)
+        minute = read_time(parts[0], days.zone, written) if parts else None
+        if parts is None or minute is None:
             return None
-        if day and not is_written_with_a_date(value, written):
-            on = read_date(day[1:], days.zone, day_written)
+        if parts[1] and not is_written_with_a_date(parts[0], written):
+            on = read_date(parts[1], days.zone, day_written)
             if on and days.is_skipped(on, minute):
                 return None
         return labels[bins.code(minute)]
@@ -219,22 +224,24 @@ def reads_second(plan: Plan) -> Callable[[str], int | None]:
     none = plan.source.missing("tap_on_time")
 
     def second(text: str) -> int | None:
-        value, _, day = text.partition(BESIDE)
-        return None if value.strip() in none else read_second(value, day[1:], days, written, day_written)
+        parts = _apart(text, beside=True)
+        known = parts and parts[0].strip() not in none
+        return read_second(*parts, days, written, day_written) if parts and known else None
 
     return second
 
 
-def _reads_date(plan: Plan, name: str) -> Understand:
+def _reads_date(plan: Plan, name: str, beside: bool) -> Understand:
     days, written = Days.of(plan.source), plan.source.columns[name].format
     times_written = [plan.source.columns[time].format for time in plan.source.deciding]
 
     def understand(text: str) -> str | None:
-        value, beside, time = text.partition(BESIDE)
-        day = read_date(value, days.zone, written)
-        if not day or not beside:
+        parts = _apart(text, beside)
+        day = read_date(parts[0], days.zone, written) if parts else None
+        if parts is None or not day or not beside:
             return day
-        minute = read_time(time[1:], days.zone, times_written[int(time[0])])
+        which = int(text[len(parts[0]) + len(BESIDE)])
+        minute = read_time(parts[1], days.zone, times_written[which])
         return day if minute is None else days.day_of(day, minute)
 
     return understand

@@ -149,6 +149,7 @@ def _connection(memory: str, scratch: Path | None) -> Iterator[duckdb.DuckDBPyCo
         )
         try:
             connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+            connection.execute("SET TimeZone = 'UTC'")  # what a label says must not depend on the machine
             yield connection
         finally:
             connection.close()

@@ -33,7 +33,9 @@ class ExactTable:
 
     def places_in(self, cells: pa.Table) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Which rows of a list of cells occur here, in increasing order, and which cells of ours they are."""
-        wanted = {name: pc.index_in(cells.column(name), pa.array(labels)) for name, labels in self.labels.items()}
+        wanted = {
+            name: pc.index_in(cells.column(name), pa.array(labels, pa.string())) for name, labels in self.labels.items()
+        }
         listed = pa.table({**wanted, "#place": np.arange(len(cells))})
         codes = self.packing.unpack(self.words)
         ours = {name: pa.array(code, pa.int32()) for name, code in codes.items()}

@@ -66,8 +66,12 @@ def _next(name: str) -> str:
 
 
 def _missing_code(code: Code) -> int:
-    """The code of a value that is not there; a column without such a label is never asked."""
-    return code.labels.index(code.column.missing) if code.column.missing is not None else 0
+    """The code of a value that is not there. Only a column that has a label for it can be of the other end."""
+    if code.column.missing is not None:
+        return code.labels.index(code.column.missing)
+    if code.column.name.startswith(("tap_on_", "tap_off_")):
+        raise AssertionError(f"{code.column.name} has no label for an end that is not known")
+    return 0
 
 
 def _sequence(plan: Plan, columns: Mapping[str, int]) -> str:

@@ -166,11 +166,16 @@ def _stored(group: FileGroup, theirs: str) -> str:
 
 
 def _raw_value(plan: Plan, group: FileGroup, name: str) -> str:
-    """A column as the file has it; instants as the clock at the place shows them."""
+    """A column as the file has it; instants as texts with their offset, for `values` to say what the clock showed."""
     value = _stored_value(plan, group, name)
-    if group.type_of(plan.file_columns[name]) == "instant" and plan.source.kind(name) in ("time", "date"):
-        return f"TRY(timezone({literal(plan.source.timezone or '')}, {value}))"
+    if group.type_of(plan.file_columns[name]) == "instant":
+        return _utc_text(value)
     return value
+
+
+def _utc_text(value: str) -> str:
+    """An instant as a text; the engine knows no time zone but UTC, or its calendar would be a second opinion."""
+    return f"(CAST(TRY(timezone('UTC', {value})) AS VARCHAR) || '+00:00')"
 
 
 def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
@@ -180,8 +185,7 @@ def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
         return f"concat({_spelling_sql(plan, group, column.name)}, {literal(BESIDE)}, {beside})"
     if column.arithmetic:
         return _time_code_sql(_raw_value(plan, group, column.name), column.raw, TimeBins.of(plan))
-    typed = column.raw in ("date", "timestamp", "instant")
-    if column.kind == "date" and typed and plan.source.calendar:
+    if column.kind == "date" and column.raw in ("date", "timestamp") and plan.source.calendar:
         return f"CAST({_raw_value(plan, group, column.name)} AS DATE)"
     return _spelling_sql(plan, group, column.name)
 
@@ -190,9 +194,7 @@ def _spelling_sql(plan: Plan, group: FileGroup, name: str) -> str:
     """A value as text."""
     if name not in plan.file_columns:
         return literal(plan.source.columns[name].value or "")
-    if plan.source.kind(name) in ("time", "date"):
-        return _as_text(_raw_value(plan, group, name), group.type_of(plan.file_columns[name]))
-    return _text_sql(plan, group, name)
+    return _as_text(_raw_value(plan, group, name), group.type_of(plan.file_columns[name]))
 
 
 def _first_sql(plan: Plan, group: FileGroup, names: Sequence[str]) -> str:
@@ -240,10 +242,6 @@ def cards_among_sql(files: TripFiles, theirs: str) -> str:
     return f"SELECT DISTINCT card FROM ({cards}) SEMI JOIN texts ON card = texts.text"
 
 
-def _text_sql(plan: Plan, group: FileGroup, name: str) -> str:
-    return _as_text(_stored_value(plan, group, name), group.type_of(plan.file_columns[name]))
-
-
 def _as_text(value: str, raw: str) -> str:
     if raw == "number":  # whole numbers that passed through a float: 3000.0 is stop 3000
         whole = f"TRY_CAST({value} AS BIGINT)"
@@ -264,9 +262,12 @@ def _time_code_sql(value: str, raw: str, bins: TimeBins) -> str:
 
 
 def _time_refusal_sql(value: str, column: Column, reasons: Reasons) -> str:
-    """A number that is neither a minute nor the mark of a missing one refuses its row, and so does a skipped hour."""
-    known = f"{value} IS NULL OR {value} BETWEEN {MISSING_TIME} AND {LATEST_MINUTE - 1}"
-    if column.raw != "integer":
-        moment, zone = f"TRY_CAST({value} AS TIMESTAMP)", literal(column.zone or "UTC")
-        known = f"TRY(timezone({zone}, timezone({zone}, {moment}))) IS NOT DISTINCT FROM {moment}"
+    """A number that is no minute refuses its row, and so does a year that has not four digits: as their texts would."""
+    known = {
+        "integer": f"{value} IS NULL OR {value} BETWEEN {MISSING_TIME} AND {LATEST_MINUTE - 1}",
+        "timestamp": f"{value} IS NULL OR TRY_CAST({value} AS TIMESTAMP) BETWEEN {_FIRST_MOMENT} AND {_LAST_MOMENT}",
+    }.get(column.raw, "true")
     return f"CASE WHEN {known} THEN 0 ELSE CAST({reasons.unreadable(column)} AS BIGINT) END"
+
+
+_FIRST_MOMENT, _LAST_MOMENT = "TIMESTAMP '0001-01-01'", "TIMESTAMP '9999-12-31 23:59:59.999999'"

@@ -11,6 +11,8 @@ from tapveil.errors import TripDataError
 from tapveil.gtfs.files import Files, missing
 from tapveil.gtfs.table import BLANK, Codes, Flags, Ints, Table, read, read_if_there, seconds, whole
 
+MOST_REPEATED = 20_000_000
+
 
 @dataclass(frozen=True)
 class Line:
@@ -200,6 +202,13 @@ def _runs(times: StopTimes, repeats: _Repeats) -> tuple[Ints, Ints]:
     shifts = [np.zeros(len(rows[0]), dtype=np.int64)]
     begins = np.searchsorted(times.trip, repeats.trip)
     ends = np.searchsorted(times.trip, repeats.trip, side="right")
+    if (
+        int(((ends - begins) * np.maximum(0, (repeats.end - repeats.start) // repeats.headway + 1)).sum())
+        > MOST_REPEATED
+    ):
+        raise TripDataError(
+            f"frequencies.txt repeats trips to more than {MOST_REPEATED:,} stop times: is headway_secs right?"
+        )
     for place in np.flatnonzero(begins < ends):  # a trip without stop times may be repeated, to no effect
         begin, end = begins[place], ends[place]
         starts = np.arange(repeats.start[place], repeats.end[place], repeats.headway[place])

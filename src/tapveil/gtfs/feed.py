@@ -15,6 +15,9 @@ from tapveil.gtfs.calls import Calls, Line, Timetable, calls_of, lines_of, read_
 from tapveil.gtfs.files import Files, find_files
 from tapveil.gtfs.table import BLANK, Table, read, read_if_there
 
+DEEPEST = 20
+"""Platforms lie in stations; no station lies so deep in others."""
+
 
 @dataclass(frozen=True)
 class Stop:
@@ -108,13 +111,17 @@ def _degrees(table: Table, row: int, column: str, text: str, most: int) -> float
     except ValueError:
         degrees = float("nan")
     if not abs(degrees) <= most:
-        raise table.error(row, f"{column} `{text}` is not a number of degrees from -{most} to {most}")
+        raise table.error(
+            row, f"{column} `{text}` is not a number of degrees from -{most} to {most} (WGS 84, not metres)"
+        )
     return degrees
 
 
 def _station(table: Table, row: int, stop: str, parents: Mapping[str, str]) -> str:
     chain = [stop]
     while parent := parents[chain[-1]]:
+        if len(chain) > DEEPEST:
+            raise table.error(row, f"parent_station leads over more than {DEEPEST} others")
         if parent in chain:
             circle = ", ".join(f"`{each}`" for each in (*chain, parent))
             raise table.error(row, f"parent_station leads in a circle: {circle}. Leave it empty for the station itself")

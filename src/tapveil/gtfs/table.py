@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from tapveil.gtfs.files import Files
 BLOCK = 8 << 20
 BLANK = -1
 """A time that is left open."""
+LATEST = 168
+"""No trip ends more hours than this after its service day began: a week."""
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -152,9 +154,7 @@ def _read_fast(file: IO[bytes], width: int, used: Sequence[int]) -> list[pa.Dict
         read = pa_csv.open_csv(
             pa.PythonFile(file, mode="r"),
             read_options=pa_csv.ReadOptions(column_names=names, block_size=BLOCK),
-            parse_options=pa_csv.ParseOptions(
-                newlines_in_values=True, invalid_row_handler=lambda row: "error" if row.text.strip() else "skip"
-            ),
+            parse_options=pa_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=_unless_empty),
             convert_options=pa_csv.ConvertOptions(
                 include_columns=[names[place] for place in used],
                 column_types={names[place]: coded for place in used},
@@ -165,6 +165,14 @@ def _read_fast(file: IO[bytes], width: int, used: Sequence[int]) -> list[pa.Dict
     columns = [column.combine_chunks() for column in read.columns]
     quoted = (text.lstrip()[:1] == '"' for column in columns for text in column.dictionary.to_pylist())
     return None if any(quoted) else columns
+
+
+def _unless_empty(row: Any) -> str:
+    """What Arrow does with a row of the wrong width; one that is not even text is for the slow reading to explain."""
+    try:
+        return "error" if row.text.strip() else "skip"
+    except UnicodeDecodeError:
+        return "error"
 
 
 def _read_slowly(file: IO[bytes], used: Sequence[int], called: str) -> list[pa.DictionaryArray]:
@@ -218,7 +226,7 @@ def _second(text: str) -> int | None:
     if not text:
         return BLANK
     match = _CLOCK.fullmatch(text)
-    return 3600 * int(match[1]) + 60 * int(match[2]) + int(match[3]) if match else None
+    return 3600 * int(match[1]) + 60 * int(match[2]) + int(match[3]) if match and int(match[1]) < LATEST else None
 
 
 def whole(text: str) -> int | None:

@@ -158,7 +158,8 @@ class Account:
         """What a unit that leaves one place and enters another changes.
 
         A release that protects a larger unit sees the kept trips of that unit exchanged for others, wherever the change
-        is; and of two such units, if what leaves is of one and what enters is of another.
+        is; and of two such units, if what leaves is of one and what enters is of another. The two taps of a trip may be
+        in two days of a card.
         """
         units = 2 if left and entered and self.budget.neighbours == "replace" else 1
         changed = (Counter[Mechanism](), Counter[Mechanism]())
@@ -168,8 +169,16 @@ class Account:
             for side, covering in zip(changed, (left, entered), strict=True):
                 if larger or position in covering:
                     for mechanism in spend.mechanisms:
-                        side[mechanism] += spend.cells * (units if larger else 1)
+                        side[mechanism] += spend.cells * (units * self._days_of_a_unit(spend) if larger else 1)
         return Change(*changed)
+
+    def _days_of_a_unit(self, spend: Spend) -> int:
+        """In how many units of a release a unit of the budget can be."""
+        return 2 if self._is_of_taps(spend) and spend.unit == "card-day" else 1
+
+    def _is_of_taps(self, spend: Spend) -> bool:
+        """Whether a release sees the two taps of a trip as two rows, perhaps on two days and of two modes."""
+        return self.budget.unit == "trip" and spend.rows == "taps"
 
     def _distinct_places(self) -> list[Covering]:
         found = {covering for _, _, covering in self._grid()}
@@ -215,13 +224,15 @@ class Account:
     # time zone. What is read in another way than in the first release with a limit counts as everywhere.
 
     def _days(self, spend: Spend) -> tuple[date, date] | None:
+        if self._is_of_taps(spend):
+            return None
         by = next((each.days_by for each in self.spends if each.days_by), None)
         limited = spend.first_day and spend.last_day and spend.days_by == by
         return (spend.first_day, spend.last_day) if limited and spend.first_day and spend.last_day else None
 
     def _modes(self, spend: Spend) -> tuple[str, ...] | None:
         by = next((each.modes_by for each in self.spends if each.modes_by), None)
-        return spend.modes if spend.modes_by == by else None
+        return spend.modes if spend.modes_by == by and not self._is_of_taps(spend) else None
 
 
 def accounts(entries: Iterable[Entry]) -> list[Account]:

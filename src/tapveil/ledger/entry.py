@@ -21,6 +21,7 @@ from tapveil.plan import Delta, Epsilon, Plan, Unit
 from tapveil.privacy.accountant import Neighbours
 from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import Mechanism, stated
+from tapveil.source import Source
 
 ENTRY_VERSION: Literal[1] = 1
 
@@ -111,6 +112,8 @@ class Spend(_Entry):
     modes: Annotated[tuple[str, ...] | None, AfterValidator(_in_order)]
     modes_by: str | None
     """How the mode of a row is read."""
+    rows: Literal["trips", "taps"] = "trips"
+    """What a row is: a trip has two taps, and they may be on two days. Entries without it are of trips."""
 
     @property
     def mechanisms(self) -> list[Mechanism]:
@@ -149,7 +152,6 @@ def read(number: int, text: str) -> Entry:
 
 def spend_of(plan: Plan, identity: str, today: date) -> Spend:
     """What a release of this plan spends."""
-    limited = not (plan.source.taps and plan.privacy.unit == "trip")  # a trip may tap on on one day, off on the next
     return Spend(
         on=today,
         id=identity,
@@ -163,22 +165,34 @@ def spend_of(plan: Plan, identity: str, today: date) -> Spend:
             SpentTable(name=name, mechanism=plan.privacy.mechanism, scale=each.scale, threshold=each.threshold)
             for name, each in plan.mechanisms.items()
         ),
-        first_day=plan.source.first_day if limited else None,
-        last_day=plan.source.last_day if limited else None,
+        first_day=plan.source.first_day,
+        last_day=plan.source.last_day,
         days_by=_reading(plan, "date") if plan.source.first_day or plan.privacy.unit == "card-day" else None,
         cards_by=_reading(plan, "card") if plan.privacy.by_card else None,
-        modes=plan.source.modes if limited else None,
+        modes=plan.source.modes,
         modes_by=_reading(plan, "mode") if plan.source.modes else None,
+        rows=plan.source.shape,
     )
 
 
 def _reading(plan: Plan, name: str) -> str:
     """How a column is read: whatever could make two plans understand the same row differently."""
-    source, column = plan.source, plan.source.columns[name]
-    words = [f"column {column.column}", *([f"written {column.format}"] if column.format else [])]
+    source = plan.source
+    words = [_column(source, name)]
+    if source.encoding != "utf-8":
+        words.append(f"from {source.encoding}")
     if source.kind(name) == "date":
         words += [f"in {source.timezone}"] if source.timezone else []
+        words += ["of taps"] if source.taps else []
         if source.day_follows_time:
-            times = ", ".join(f"{source.columns[time].column}" for time in source.deciding)
+            times = ", ".join(_column(source, time) for time in source.deciding)
             words.append(f"from {clock_text(source.day_starts)} by {times}")
     return " ".join(words)
+
+
+def _column(source: Source, name: str) -> str:
+    """A column, or the one value that stands for it, and what else the plan says of it."""
+    said = source.columns[name].model_dump(exclude_defaults=True)
+    theirs = said.pop("column", None)
+    more = [f"{key} {json.dumps(value, ensure_ascii=False)}" for key, value in sorted(said.items())]
+    return " ".join([*([f"column {theirs}"] if theirs else []), *more])

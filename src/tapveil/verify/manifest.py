@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tapveil.layout import OPAL_COLUMNS
 from tapveil.notation import Clock, Exact, Name
@@ -21,6 +21,7 @@ from tapveil.plan import COUNT, OPAL_SHAPES, Unit
 from tapveil.privacy.accountant import Exposure, Neighbours
 from tapveil.privacy.loss import Loss, accounted_delta, certified, compose
 from tapveil.privacy.mechanisms import Mechanism, stated
+from tapveil.source import known_zone
 from tapveil.statement import (
     COMPOSITION,
     COUNTED,
@@ -136,10 +137,13 @@ class _Covers(_Part):
     modes: tuple[str, ...] | None
 
 
+_PUBLIC_FILE = r"^(gtfs|(lookup|polygons) of .{1,100}|cells of [a-z][a-z0-9_-]{0,63})$"
+
+
 class _Day(_Part):
     starts: Clock
     after_midnight: Literal["wrapped", "continued"]
-    timezone: Annotated[str, Field(max_length=64)] | None
+    timezone: Annotated[str, AfterValidator(known_zone)] | None
 
     @property
     def first_minute(self) -> int:
@@ -177,9 +181,9 @@ class Manifest(_Stated):
     rows: Literal["trips", "taps"]
     time_minutes: Annotated[int, Field(ge=1, le=1440)]
     day: _Day
-    areas: dict[str, str]
+    areas: dict[Annotated[str, Field(max_length=100)], Annotated[str, Field(max_length=500)]]
     plan_sha256: Digest
-    public_files_sha256: dict[str, Digest]
+    public_files_sha256: dict[Annotated[str, Field(pattern=_PUBLIC_FILE)], Digest]
     places: Literal["areas.geojson"] | None
     software: _Software
 

@@ -7,6 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from tapveil.statement import LARGEST_PLACES, places_text
 from tapveil.verify import reading
 from tapveil.verify.finding import Finding
 
@@ -17,7 +18,7 @@ _PROPERTIES = {"name", "mode", "title"}
 
 def places_findings(folder: Path, name: str) -> Iterator[Finding]:
     """What is wrong with the file of places."""
-    data = reading.json_of(folder, name)
+    data = reading.json_of(folder, name, LARGEST_PLACES)
     features = data.get("features")
     if set(data) != {"type", "features"} or data["type"] != "FeatureCollection" or not isinstance(features, list):
         yield Finding("places-shape", name, "is not a GeoJSON FeatureCollection, or is more than one")
@@ -26,8 +27,10 @@ def places_findings(folder: Path, name: str) -> Iterator[Finding]:
         yield Finding("places-shape", name, "holds something that is not a named place with a shape")
         return
     keys = [(each["properties"]["name"], each["properties"]["mode"]) for each in features]
-    if keys != sorted(keys):
-        yield Finding("places-order", name, "its places are not in the order of their names")
+    if keys != sorted(set(keys)):
+        yield Finding("places-order", name, "its places are not in the order of their names, each once")
+    if reading.text_of(folder, name, LARGEST_PLACES) != places_text(data):
+        yield Finding("hidden-data", name, "is not written as it was: how it is could tell something")
 
 
 def _is_place(feature: Any) -> bool:
@@ -39,16 +42,22 @@ def _is_place(feature: Any) -> bool:
     named = {"name", "mode"} <= set(properties) <= _PROPERTIES
     texts = all(isinstance(text, str) and text.strip() for text in properties.values())
     depth = _DEPTH.get(str(geometry.get("type")))
-    shaped = set(geometry) == {"type", "coordinates"} and depth is not None
-    return named and texts and shaped and _is_position(geometry["coordinates"], depth or 0)
+    if set(geometry) != {"type", "coordinates"} or depth is None or not named or not texts:
+        return False
+    return _is_shape(geometry["coordinates"], depth, rings=depth >= 2)
 
 
-def _is_position(value: Any, depth: int) -> bool:
+def _is_shape(value: Any, depth: int, *, rings: bool) -> bool:
+    """A position, or a list of what is one level less deep; a ring is closed, and goes around something."""
     if not isinstance(value, list) or not value:
         return False
-    if depth:
-        return all(_is_position(part, depth - 1) for part in value)
-    return len(value) == 2 and all(
-        isinstance(part, int | float) and not isinstance(part, bool) and isfinite(part) and abs(part) <= most
-        for part, most in zip(value, (180, 90), strict=True)
-    )
+    if depth == 0:
+        return len(value) == 2 and all(_is_degree(part, most) for part, most in zip(value, (180, 90), strict=True))
+    if rings and depth == 1 and (len(value) < 4 or value[0] != value[-1]):
+        return False
+    return all(_is_shape(part, depth - 1, rings=rings) for part in value)
+
+
+def _is_degree(part: Any, most: int) -> bool:
+    """A number of six digits after the point, as places are written."""
+    return isinstance(part, float) and isfinite(part) and abs(part) <= most and round(part, 6) == part

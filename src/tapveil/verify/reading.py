@@ -96,9 +96,9 @@ def text_of(folder: Path, name: str, largest: int = LARGEST_TEXT) -> str:
         raise UnreadableError("not-utf8", shown(name), "is not text in UTF-8") from None
 
 
-def json_of(folder: Path, name: str) -> dict[str, Any]:
-    """A small JSON file that holds one object, with no key twice and no number that is none."""
-    text = text_of(folder, name)
+def json_of(folder: Path, name: str, largest: int = LARGEST_TEXT) -> dict[str, Any]:
+    """A JSON file that holds one object, with no key twice and no number that is none."""
+    text = text_of(folder, name, largest)
     try:
         data = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError):
