@@ -70,8 +70,9 @@ class Said:
 
 def _about_rows(report: str) -> Iterator[str]:
     after = report.partition("do not publish ---\n")[2]
-    yield from (line for line in after.partition("\n\n")[0].splitlines() if line)
-    yield from (line for line in after.splitlines() if re.match(r"[\d,]+ rows are|.*not in the timetable", line))
+    found = ("Days: ", "Modes: ")  # these are the holder's, and no fault
+    yield from (line for line in after.partition("\n\n")[0].splitlines() if line and not line.startswith(found))
+    yield from (line for line in after.splitlines() if re.match(r"[\d,]+ rows are|No row is|.*beside the trips", line))
 
 
 def pairs(one: Row, other: Row, number: int = PAIRS) -> list[Row]:

@@ -73,6 +73,8 @@ class Outlook:
     """What a holder would want to look into."""
     refused_at: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
     """Where the first refused rows of each reason stand: file and line."""
+    found: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The days and the modes that the trips have."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -81,6 +83,7 @@ class Outlook:
             "rows_read": self.rows,
             "rows_refused": self.refused,
             "rows_refused_at": self.refused_at,
+            "found": self.found,
             "rows_elsewhere": self.elsewhere,
             "trips_beyond_bounds": self.left_out,
             "stops_the_release": self.stops,
@@ -115,7 +118,13 @@ def outlook(
         tables,
         notes,
         {reason: list(where) for reason, where in refusals.located.items()},
+        {column: found for column in ("date", "mode") if (found := _labels(counted, column))},
     )
+
+
+def _labels(counted: Counted, column: str) -> tuple[str, ...]:
+    """All days, or all modes, that the trips have."""
+    return next((table.labels[column] for table in counted.tables.values() if column in table.labels), ())
 
 
 def _why_stopped(counted: Counted, plan: Plan) -> str | None:
@@ -232,7 +241,8 @@ def _rows_in_words(plan: Plan) -> Iterator[str]:
     if "both" in plan.sides and taps:
         within = f"within {taps.within_minutes} minutes"
         day = ", on one day" if plan.privacy.unit == "card-day" else ""
-        yield f"A tap on and the next tap off of the card with the same {taps.same}, {within}{day}, are one trip."
+        common = "" if taps.same == "card" else f" with the same {taps.same}"
+        yield f"A tap on and the next tap off of its card{common}, {within}{day}, are one trip."
     if source.day_starts:
         what = "Dates are those of service days" if source.dates == "service" else "A day starts"
         hours = "go on as 24:00, 25:00, …" if plan.coarsen.after_midnight == "continued" else "are 00:00, 01:00, …"

@@ -39,7 +39,10 @@ def read_dictionaries(plan: Plan) -> Dictionaries:
         table = plan.tables[name]
         read = timetable.cells(table) if timetable and cells == TIMETABLE else _read(plan, table, cells)
         if not len(read):
-            raise TripDataError(f"[[table]] {name}: the timetable has no cells on the days that the plan covers")
+            covered = f"from {timetable.first_day} to {timetable.last_day}" if timetable else "on other days"
+            raise TripDataError(
+                f"[[table]] {name}: the timetable has no cells on the days that the plan covers; it runs {covered}"
+            )
         found[name] = read
     return found
 

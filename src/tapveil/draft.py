@@ -6,23 +6,17 @@ empty. That looks at the trips, which no ε accounts for, and the plan says so. 
 
 from __future__ import annotations
 
-import glob
 import json
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from zoneinfo import available_timezones
 
 from tapveil import trips
 from tapveil.check import shares_by_width
 from tapveil.counting import duckdb as engine
-from tapveil.csvlines import CsvReading, Encoding, open_bytes
+from tapveil.csvlines import Encoding
 from tapveil.errors import PlanError, TapveilError, TripDataError
 from tapveil.gtfs import Feed, read_feed
 from tapveil.notation import clock_text
@@ -30,16 +24,15 @@ from tapveil.plan import Plan
 from tapveil.progress import Reporter
 from tapveil.publication import count, refuse_too_many
 from tapveil.recognition import Guess, Recognised, Sample, recognise
+from tapveil.sampling import encoding_of, samples, shape_of, trip_files
 
-ROWS_LOOKED_AT = 20_000
-LONGEST_NAME = 200
-"""A column with a longer name is not one that people named."""
 WIDTHS = (15, 30, 60, 120, 180, 240, 360, 720)
 """Bins that are tried, in minutes."""
 ENOUGH, TOO_FEW = 0.5, 0.1
 """A table of times should publish this share of the trips; one that publishes less than this is left out."""
 MATCHED = 0.5
 """So many of the stops in the trips must be in a timetable for it to be theirs."""
+_YOUR_ZONE = "Your/City"
 EPSILON, DELTA = "8", "7.5e-7"
 """What the Opal release spent."""
 
@@ -63,23 +56,28 @@ def draft(
     progress: Reporter,
 ) -> Draft:
     """Look at the trips, and write a plan for them."""
-    files = _files(path)
+    files = trip_files(path)
     with progress.stage("Looking at the columns"):
-        encoding = _encoding(files)
-        found = recognise(samples(files, encoding))
+        encoding = encoding_of(files)
+        looked_at = samples(files, encoding)
+        found = recognise(looked_at)
         _require_enough(found)
-        found.offsets |= any(_has_instants(path, encoding, found) for path in files)
+        shapes = [shape_of(each, encoding) for each in files]
+        found.offsets |= any(_has_instants(shape, found) for shape in shapes)
+        found.zone = next(filter(None, map(_zone_of, shapes)), None)
         beside = gtfs or _beside(files[0].parent)
-        timetable = _Timetable.of(beside, found, files, encoding, given=gtfs is not None) if beside else None
+        timetable = _Timetable.of(beside, found, looked_at, given=gtfs is not None) if beside else None
     if "card" not in found.columns:
         found.remarks.append(
             "No column was recognised as the card. If there is one, name it as `card`: it is never published, and lets "
             "tapveil make sure that none slips into the folder."
         )
-    writing = _Writing(path, plan_path, found, encoding, timetable)
+    writing = _Writing(path, files, plan_path, found, encoding, timetable)
     first = writing.text(WIDTHS[0], None)
     remarks = list(writing.remarks)
-    plan = _parsed(first, plan_path)
+    if found.unclear:
+        return Draft(first, found, remarks)
+    plan = _parsed(first.replace(_YOUR_ZONE, "UTC"), plan_path)
     counted = count(plan, memory=memory, scratch=scratch, progress=progress)
     try:
         refuse_too_many(counted.refusals, plan)
@@ -90,7 +88,7 @@ def draft(
     width = _width(plan, shares)
     kept = _kept(plan, {name: by_width[width] for name, by_width in shares.items()})
     text = writing.text(width, kept)
-    _parsed(text, plan_path)
+    _parsed(text.replace(_YOUR_ZONE, "UTC"), plan_path)
     remarks += _about_tables(plan, width, kept, shares)
     return Draft(text, found, remarks)
 
@@ -99,11 +97,16 @@ def _parsed(text: str, plan_path: Path) -> Plan:
     return Plan.parse(text, where=plan_path.name, base=plan_path.parent)
 
 
-def _has_instants(path: Path, encoding: Encoding, found: Recognised) -> bool:
+def _has_instants(shape: trips.Shape, found: Recognised) -> bool:
     """Whether a file has times with a time zone: one of many may."""
-    names, types = trips.inspect(path, _AnySource(encoding), ())[1:3]
     theirs = {guess.column for ours, guess in found.columns.items() if ours.endswith("time") or ours == "date"}
-    return any(raw == "instant" for name, raw in zip(names, types, strict=True) if name in theirs)
+    return any(raw == "instant" for name, raw in zip(shape[1], shape[2], strict=True) if name in theirs)
+
+
+def _zone_of(shape: trips.Shape) -> str | None:
+    """The time zone that a Parquet file names for its times, unless that is only UTC."""
+    zones = re.findall(r"tz=([A-Za-z_]+/[A-Za-z_/]+)\]", shape[4])
+    return next((zone for zone in zones if zone in available_timezones() and not zone.startswith("Etc/")), None)
 
 
 def _require_enough(found: Recognised) -> None:
@@ -114,117 +117,6 @@ def _require_enough(found: Recognised) -> None:
             "no column was recognised as the time or the place of a trip: name them yourself in a plan, "
             "`tapveil plan opal -o plan.toml` writes one to start from"
         )
-
-
-# --- the trips -----------------------------------------------------------------------------------------------------
-
-
-def _files(path: str) -> list[Path]:
-    whole = Path(path)
-    found = sorted(each for each in whole.iterdir() if _may_be_trips(each)) if whole.is_dir() else [whole]
-    if not whole.exists():
-        found = sorted(Path(each) for each in glob.glob(path) if Path(each).is_file())  # noqa: PTH207
-    if not found:
-        raise TripDataError(f"there are no trips at {path}: name a file, a folder of files, or a pattern in quotes")
-    return found
-
-
-def _may_be_trips(path: Path) -> bool:
-    return (
-        path.is_file() and not path.name.startswith(".") and bool(re.search(r"\.(csv|txt|gz|parquet|pq)$", path.name))
-    )
-
-
-def _encoding(files: Sequence[Path]) -> Encoding:
-    """UTF-8, unless the first megabyte of a file cannot be that."""
-    for path in files[:5]:
-        with path.open("rb") as file:
-            if file.read(4) == b"PAR1":
-                continue
-        try:
-            with open_bytes(path) as file:
-                start = file.read(1 << 20)
-        except (OSError, EOFError, zlib.error):
-            continue  # what is wrong with it is said when it is read
-        try:
-            start[: start.rfind(b"\n") + 1].decode()
-        except UnicodeDecodeError:
-            if not start.startswith((b"\xff\xfe", b"\xfe\xff")):
-                return "windows-1252"
-    return "utf-8"
-
-
-def samples(files: Sequence[Path], encoding: Encoding) -> list[Sample]:
-    """The first values of each column of the first file that has any."""
-    source = _AnySource(encoding)
-    for path in files:
-        shape = trips.inspect(path, source, ())
-        table = _first_rows(path, shape, encoding)
-        if table.num_rows:
-            found = [
-                Sample(name, raw, _texts(table.column(index)))
-                for index, (name, raw) in enumerate(zip(shape[1], shape[2], strict=True))
-            ]
-            if shape[0] == "csv":
-                _require_header(path, found)
-            return [sample for sample in found if len(sample.name) <= LONGEST_NAME]
-    raise TripDataError("the files have a header but no trips")
-
-
-def _texts(column: pa.ChunkedArray) -> list[str]:
-    """Values as texts; none of a column that has no texts, such as one of lists, or of bytes that are not UTF-8."""
-    try:
-        return ["" if value is None else value for value in column.cast(pa.string()).to_pylist()]
-    except (pa.ArrowException, UnicodeDecodeError):
-        return []
-
-
-def _require_header(path: Path, found: Sequence[Sample]) -> None:
-    """A first line that is a trip must not be taken for names: they would be shown, and written into the plan."""
-    if any(_is_value(sample) for sample in found):
-        raise TripDataError(f"the first line of {path.name} seems to be a trip; it must name the columns")
-
-
-_DIGITS = re.compile(r"[0-9]")
-
-
-def _is_value(sample: Sample) -> bool:
-    """Whether the name of a column is one of its values, or like them, or what no column is called, such as 07:31."""
-    name = sample.name
-    alone = Sample(name, "text", [name])
-    if not name:
-        return False
-    if re.search(r"[0-9]{5}|[0-9]:[0-9]", name) or alone.read_as("time").share > 0 or alone.read_as("date").share > 0:
-        return True
-    values = {value.strip() for value in sample.values}
-    alike = {_DIGITS.sub("0", value) for value in values} if _DIGITS.search(name) else set()
-    return name in values or _DIGITS.sub("0", name) in alike
-
-
-@dataclass(frozen=True)
-class _AnySource:
-    """All that a file's first look needs to know of a plan, where there is none yet."""
-
-    encoding: Encoding
-    delimiter: None = None
-
-
-def _first_rows(path: Path, shape: trips.Shape, encoding: Encoding) -> pa.Table:
-    if shape[0] == "parquet":
-        try:
-            batches: Iterator[Any] = pq.ParquetFile(path).iter_batches(batch_size=ROWS_LOOKED_AT)
-            first = list(islice(batches, 1))
-        except (pa.ArrowException, OSError):
-            raise TripDataError(f"{path.name} could not be read; is it damaged, or being written?") from None
-        return pa.Table.from_batches(first) if first else pa.table({})
-    reading = CsvReading([path], shape[3], len(shape[1]), range(len(shape[1])), encoding=encoding)
-    try:
-        reader = reading.reader()
-        return pa.Table.from_batches(list(islice(reader, 1)), schema=reader.schema).slice(0, ROWS_LOOKED_AT)
-    except pa.ArrowException:
-        if isinstance(reading.failure, TapveilError):
-            raise reading.failure from None
-        raise TripDataError(f"{path.name} cannot be read as CSV") from None
 
 
 # --- the timetable beside them -------------------------------------------------------------------------------------
@@ -250,12 +142,10 @@ class _Timetable:
     timezone: str | None
 
     @classmethod
-    def of(
-        cls, path: Path, found: Recognised, files: Sequence[Path], encoding: Encoding, *, given: bool
-    ) -> _Timetable | None:
-        """The timetable, if the trips name its stops; a column of stops that it knows better is taken instead."""
+    def of(cls, path: Path, found: Recognised, looked_at: Sequence[Sample], *, given: bool) -> _Timetable | None:
+        """The timetable, if the trips name its stops."""
         feed = read_feed(path)
-        by_name = {sample.name: sample for sample in samples(files, encoding)}
+        by_name = {sample.name: sample for sample in looked_at}
         places = [ours for ours in found.columns if ours.endswith("_location")]
         if not places:
             return None
@@ -327,6 +217,7 @@ class _Writing:
     """The text of the plan."""
 
     path: str
+    files: Sequence[Path]
     plan_path: Path
     found: Recognised
     encoding: Encoding
@@ -360,7 +251,7 @@ partition = {_toml(partition)}          # every table is counted separately for 
 """
 
     def _source(self, width: int) -> str:
-        lines = ["[source]", f"path = {_toml(self._relative(self.path))}"]
+        lines = ["[source]", f"path = {_toml(self._patterns())}"]
         if self.found.is_taps:
             lines.append('shape = "taps"                        # a row is one tap, not one trip')
         if self.encoding != "utf-8":
@@ -369,9 +260,9 @@ partition = {_toml(partition)}          # every table is counted separately for 
             lines.append('dates = "labels"                      # days are names, not dates')
         if self.found.service:
             lines.append('dates = "service"                     # dates are those of service days')
-            starts = next(minute for minute in (180, 240, 360, 0) if minute % width == 0)  # where a bin starts
-            clock = f'day_starts = "{clock_text(starts)}"'
-            lines.append(f"{clock}                  # a guess: earlier taps are of the night after their date")
+            clock = f'day_starts = "{clock_text(_day_starts(width))}"'
+            lines.append(f"{clock}                  # a guess: earlier times are of the night after their date")
+            self.remarks.append("Dates are taken to be those of service days, which start at 04:00 or so: a guess.")
         lines += self._zone()
         lines.append(
             "# first_day = 2016-08-08              # count these days only; releases of other days do not add up"
@@ -380,18 +271,22 @@ partition = {_toml(partition)}          # every table is counted separately for 
         lines.append('max_refused = "1 %"                   # stop if more rows than this cannot be read')
         if self.found.is_taps:
             lines += ["", "[source.taps]                         # which rows are taps; all others are left out"]
-            lines += [f"on = {_toml(list(self.found.on))}", f"off = {_toml(list(self.found.off))}"]
+            fill = "   # fill in the words for it" if self.found.unclear else ""
+            lines += [f"on = {_toml(list(self.found.on))}{fill}", f"off = {_toml(list(self.found.off))}{fill}"]
         return "\n".join(lines) + "\n"
 
     def _zone(self) -> list[str]:
         zone = self.timetable.timezone if self.timetable else None
         if zone:
             return [f"timezone = {_toml(zone)}    # from the timetable; hours that daylight saving skips are refused"]
+        if self.found.zone:
+            return [f"timezone = {_toml(self.found.zone)}    # that of the times in the files"]
         if self.found.offsets:
             self.remarks.append(
-                "Times carry an offset from UTC and are read as UTC: set [source] timezone to your own."
+                "Times carry an offset from UTC: set [source] timezone to that of your city, such as "
+                '"Australia/Sydney". Nobody can guess it, and without it nothing can be checked.'
             )
-            return ['timezone = "UTC"                      # set your own: times carry an offset from UTC']
+            return [f'timezone = "{_YOUR_ZONE}"             # set your own: times carry an offset from UTC']
         return ['# timezone = "Australia/Sydney"       # then hours that daylight saving skips are refused']
 
     def _columns(self) -> str:
@@ -413,6 +308,8 @@ partition = {_toml(partition)}          # every table is counted separately for 
 [coarsen]
 time_minutes = {width}                     # chosen so that the tables are not empty: this looked at the trips
 """
+        if self.found.service and _day_starts(width):
+            text += 'after_midnight = "continued"          # the hours after midnight are 24:00, 25:00, ...\n'
         if not self.timetable:
             return text
         named = (
@@ -434,7 +331,7 @@ match = {_toml(self.timetable.match)}                   # {share} of the values 
     def _tables(self) -> list[tuple[str, tuple[str, ...]]]:
         both = {"tap_time": ("tap_on_time", "tap_off_time"), "tap_location": ("tap_on_location", "tap_off_location")}
         known = {end for ours in self.found.columns for end in both.get(ours, (ours,))}
-        if self.found.is_taps and not self.found.off:
+        if self.found.is_taps and not self.found.off and not self.found.unclear:
             known = {ours for ours in known if not ours.startswith("tap_off_")}
         return [(name, keys) for name, keys in _TABLES.items() if set(keys) <= known]
 
@@ -452,14 +349,28 @@ delta = {DELTA}
         name, keys = table
         return f"[[table]]\nname = {_toml(name)}\ncolumns = {_toml(list(keys))}\nweight = {len(keys)}\n"
 
+    def _patterns(self) -> str | list[str]:
+        """The trips as the plan names them: of a folder, the files by their endings, so that others may lie there."""
+        whole = Path(self.path)
+        if not whole.is_dir():
+            return self._relative(self.path)
+        endings = sorted(
+            {"".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:]) for path in self.files}
+        )
+        patterns = [self._relative(str(whole / f"*{ending}")) for ending in endings]
+        return patterns if len(patterns) > 1 else patterns[0]
+
     def _relative(self, path: str) -> str:
         """A path as the plan writes it: from its own folder, where it is below it."""
-        whole = Path(path)
-        pattern = str(whole / "*") if whole.is_dir() and not (whole / "stops.txt").exists() else path
         try:
-            return Path(pattern).resolve().relative_to(self.plan_path.resolve().parent).as_posix()
+            return Path(path).resolve().relative_to(self.plan_path.resolve().parent).as_posix()
         except ValueError:
-            return Path(pattern).resolve().as_posix()
+            return Path(path).resolve().as_posix()
+
+
+def _day_starts(width: int) -> int:
+    """When a service day may start, in minutes: where a bin does."""
+    return next(minute for minute in (240, 180, 360, 0) if minute % width == 0)
 
 
 def _column(guess: Guess) -> str:

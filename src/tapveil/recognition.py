@@ -10,6 +10,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -23,6 +24,8 @@ FORMATS = (
     *("%d/%m/%Y %I:%M:%S %p", "%m/%d/%Y %I:%M:%S %p", "%d/%m/%Y %I:%M %p", "%m/%d/%Y %I:%M %p"),
     *("%d-%m-%Y %H:%M:%S", "%d-%m-%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M"),
     *("%d-%b-%Y %H:%M:%S", "%d-%b-%Y %H:%M", "%Y/%m/%d %H:%M:%S", "%Y/%m/%d %H:%M"),
+    *("%d-%m-%Y %I:%M:%S %p", "%m-%d-%Y %I:%M:%S %p", "%m-%d-%Y %H:%M:%S", "%m-%d-%Y %H:%M"),
+    *("%d/%m/%y %H:%M", "%m/%d/%y %H:%M", "%d/%m/%y %H:%M:%S", "%Y%m%d%H%M%S", "%Y-%m-%d %H.%M.%S"),
 )
 DATE_FORMATS = (
     "%d/%m/%Y",
@@ -46,14 +49,28 @@ MISSING_WORDS = frozenset(
 )
 ON_WORDS = frozenset(
     {
-        *("on", "tap on", "tap_on", "tapon", "tap-on", "in", "tap in", "check in", "checkin", "enter", "entry"),
-        *("entrance", "board", "boarding", "transfer entrance", "start", "begin"),
+        *("on", "tap on", "tapon", "tag on", "touch on", "touch in", "in", "tap in", "check in", "checkin", "enter"),
+        *("entry", "entrance", "board", "boarding", "transfer entrance", "start", "begin", "entrada", "subida"),
+        *(
+            "entrée",
+            "entree",
+            "montée",
+            "einstieg",
+            "eingang",
+            "einstempeln",
+            "instappen",
+            "进站",
+            "進站",
+            "上车",
+            "上車",
+        ),
     }
 )
 OFF_WORDS = frozenset(
     {
-        *("off", "tap off", "tap_off", "tapoff", "tap-off", "out", "tap out", "check out", "checkout", "exit"),
-        *("leave", "alight", "alighting", "transfer exit", "end", "finish"),
+        *("off", "tap off", "tapoff", "tag off", "touch off", "touch out", "out", "tap out", "check out", "checkout"),
+        *("exit", "leave", "alight", "alighting", "transfer exit", "end", "finish", "salida", "bajada"),
+        *("sortie", "descente", "ausstieg", "ausgang", "ausstempeln", "uitstappen", "出站", "下车", "下車"),
     }
 )
 
@@ -69,6 +86,12 @@ _MODE = frozenset("mode subsystem vehicletype".split())
 _CARD = frozenset("card cardid token tokenid smartcard passenger customer pan member rider account".split())
 _VEHICLE = frozenset("vehicle bus fleet".split())
 _TAP = frozenset("action tap event direction type entryexit inout".split())
+_SAYS = _TAP - {"type"} | frozenset(
+    "eventtype taptype transactiontype actiontype sens vorgang richtung operation".split()
+)
+"""How a column may be called that says on or off."""
+_TO_AND_FRO = frozenset("origin destination orig dest from to".split())
+_SERVICE = frozenset("service operating business traffic betriebstag".split())
 
 
 def words_of(name: str) -> frozenset[str]:
@@ -124,7 +147,9 @@ class Sample:
         if best <= plain:
             return Reading(plain, None)
         equal = [way for share, way in ways if share == best]
-        return Reading(best, equal[0], ambiguous=len({way[:2] for way in equal}) > 1)
+        spans = {way: _days_spanned(values, way) for way in equal}
+        closest = [way for way in equal if spans[way] == min(spans.values())]
+        return Reading(best, closest[0], ambiguous=len({way[:2] for way in closest}) > 1)
 
 
 @dataclass(frozen=True)
@@ -147,6 +172,14 @@ _WAYS = {"time": TIME_FORMATS, "date": DATE_FORMATS}
 def _share(found: Iterable[bool]) -> float:
     listed = list(found)
     return sum(listed) / len(listed) if listed else 0.0
+
+
+def _days_spanned(values: Sequence[str], way: str) -> int:
+    """From the first day to the last: of two readings, days that are close together are likelier."""
+    days = (
+        [date.fromisoformat(day) for value in values if (day := read_date(value, ANY_ZONE, way))] if "%d" in way else []
+    )
+    return (max(days) - min(days)).days if days else 0
 
 
 def _reads(kind: Literal["time", "date"], value: str, way: str | None) -> bool:
@@ -177,17 +210,23 @@ class Recognised:
     on: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
     """Where a row is one tap: the words that mean on, and off."""
+    unclear: bool = False
+    """Whether a row may be one tap, but in words that are not known."""
+    unused: tuple[str, ...] = ()
+    """Columns that are not read."""
     labels: bool = False
     """Whether days are names, not dates."""
     service: bool = False
     """Whether dates are those of service days."""
+    zone: str | None = None
+    """The time zone that the files themselves name."""
     offsets: bool = False
     """Whether times carry an offset from UTC."""
     remarks: list[str] = field(default_factory=list)
 
     @property
     def is_taps(self) -> bool:
-        return bool(self.on or self.off)
+        return bool(self.on or self.off or self.unclear)
 
 
 TIDES = {"card": "token_id", "date": "service_date", "tap": "fare_action", "tap_time": "event_timestamp"}
@@ -210,6 +249,15 @@ def recognise(samples: Sequence[Sample]) -> Recognised:
             _take_trips(found, times, samples)
         _take_common(found, samples)
         found.like = _likeness(set(by_name))
+        if not found.is_taps and (says := _unclear_tap(samples, found)):
+            _take_unclear(found, says)
+        found.service = found.service or _is_of_service_days(found, by_name)
+        if not any(ours.endswith("time") for ours in found.columns):
+            found.remarks.append("No column was recognised as a time: no table has any.")
+        if "date" not in found.columns:
+            found.remarks.append("No column was recognised as a day: every table is over the whole period.")
+    taken = {guess.column for guess in found.columns.values()}
+    found.unused = tuple(sample.name for sample in samples if sample.name not in taken)
     found.offsets = any(
         by_name[guess.column].raw == "instant" or any(_OFFSET.search(value) for value in by_name[guess.column].filled)
         for ours, guess in found.columns.items()
@@ -218,7 +266,34 @@ def recognise(samples: Sequence[Sample]) -> Recognised:
     return found
 
 
-_OFFSET = re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)\s*$")
+_OFFSET = re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?\s*(Z|[+-]\d\d:?\d\d)\s*$")
+
+
+def _take_unclear(found: Recognised, says: Sample) -> None:
+    found.unclear = True
+    for end in ("time", "location"):
+        if guess := found.columns.pop(f"tap_on_{end}", None):
+            found.columns[f"tap_{end}"] = guess
+    found.columns["tap"] = Guess(says.name, "a guess", "few different words, and no column for where a trip ends")
+    found.remarks.append(
+        f"This looks like one row for each tap, not each trip, but the words in `{says.name}` for on and off are not "
+        "known: fill them in under [source.taps], then check. If a row is a trip after all, take out that section, "
+        "shape and tap, and write tap_on_time and tap_on_location instead of tap_time and tap_location."
+    )
+
+
+def _is_of_service_days(found: Recognised, by_name: Mapping[str, Sample]) -> bool:
+    """Whether dates are those of service days: by their name, or because times go beyond 24:00."""
+    day = found.columns.get("date")
+    if day is None or found.labels:
+        return False
+    times = [
+        by_name[guess.column] for ours, guess in found.columns.items() if ours.endswith("time") and not guess.format
+    ]
+    beyond = any(
+        (read_time(value) or 0) >= 1440 for sample in times for value in sample.filled if sample.name != day.column
+    )
+    return beyond or (bool(words_of(day.column) & _SERVICE) and not any(sample.name == day.column for sample in times))
 
 
 def _likeness(names: set[str]) -> str:
@@ -250,12 +325,27 @@ def _tap_column(samples: Sequence[Sample]) -> Sample | None:
     """The column that says whether a tap is on or off: by its values."""
 
     def known(sample: Sample) -> float:
-        lowered = [value.strip().lower() for value in sample.filled[:LOOKED_AT]]
+        lowered = [_word(value) for value in sample.filled[:LOOKED_AT]]
         ons = any(value in ON_WORDS for value in lowered)
         return _share(value in ON_WORDS | OFF_WORDS for value in lowered) if ons and sample.kinds <= 40 else 0.0
 
     best = max(samples, key=lambda sample: (known(sample), bool(sample.words & _TAP)), default=None)
     return best if best and known(best) > (0.2 if best.words & _TAP else 0.8) else None
+
+
+def _word(value: str) -> str:
+    """A word as the lists above have it: in lower case, with blanks for hyphens and underscores."""
+    return re.sub(r"[-_\s]+", " ", value.strip().lower())
+
+
+def _unclear_tap(samples: Sequence[Sample], found: Recognised) -> Sample | None:
+    """A column that may say on and off in words that are not known: then a row may be a tap, and no trip."""
+    one_end = {"tap_on_time", "tap_on_location"} >= {ours for ours in found.columns if ours.startswith("tap_")}
+    taken = {guess.column for guess in found.columns.values()}
+    may_be = [
+        sample for sample in samples if sample.name not in taken and 2 <= sample.kinds <= 8 and sample.words & _SAYS
+    ]
+    return may_be[0] if one_end and may_be else None
 
 
 def _times(samples: Sequence[Sample]) -> dict[str, Guess | None]:
@@ -322,8 +412,9 @@ def _take_trips(found: Recognised, times: Mapping[str, Guess | None], samples: S
 
 
 def _may_be_place(sample: Sample) -> bool:
-    named = bool(sample.words & _PLACE) and not sample.words & (_NOT_A_PLACE | _TIME | _DAY)
-    return named and sample.raw in ("text", "integer", "number")
+    if sample.raw not in ("text", "integer", "number") or sample.words & (_NOT_A_PLACE | _TIME | _DAY):
+        return False
+    return bool(sample.words & _PLACE) or (bool(sample.words & _TO_AND_FRO) and sample.kinds > 1)
 
 
 def _best_place(places: Sequence[Sample]) -> Sample | None:
@@ -333,8 +424,8 @@ def _best_place(places: Sequence[Sample]) -> Sample | None:
 
 def _take_taps(found: Recognised, tap: Sample, samples: Sequence[Sample]) -> None:
     values = sorted({value.strip() for value in tap.filled})
-    found.on = tuple(value for value in values if value.lower() in ON_WORDS)
-    found.off = tuple(value for value in values if value.lower() in OFF_WORDS)
+    found.on = tuple(value for value in values if _word(value) in ON_WORDS)
+    found.off = tuple(value for value in values if _word(value) in OFF_WORDS)
     found.columns["tap"] = Guess(tap.name, "sure", "its values mean on and off")
     others = [sample for sample in samples if sample is not tap]
     readings = {sample.name: sample.read_as("time") for sample in others if _may_be_time(sample)}
@@ -352,8 +443,8 @@ def _take_taps(found: Recognised, tap: Sample, samples: Sequence[Sample]) -> Non
 
 def _take_common(found: Recognised, samples: Sequence[Sample]) -> None:
     taken = {guess.column for guess in found.columns.values()}
-    free = [sample for sample in samples if sample.name not in taken and sample.filled]
-    modes = [sample for sample in free if sample.words & _MODE]
+    free = [sample for sample in samples if sample.name not in taken and (sample.filled or sample.raw == "binary")]
+    modes = [sample for sample in free if sample.words & _MODE and sample.filled]
     cards = [sample for sample in free if sample.words & _CARD and not sample.words & (_PLACE | {"type"})]
     if modes:
         best = min(modes, key=lambda sample: sample.kinds)

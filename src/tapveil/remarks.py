@@ -16,7 +16,7 @@ import pyarrow as pa
 from tapveil import trips
 from tapveil.coarsen import Areas, read_areas, read_stops
 from tapveil.counting import duckdb as engine
-from tapveil.counting.exact import Counted
+from tapveil.counting.exact import Counted, ExactTable
 from tapveil.coupling import from_timetable, from_trips
 from tapveil.errors import did_you_mean
 from tapveil.gtfs import read_feed
@@ -29,6 +29,7 @@ from tapveil.values import UNKNOWN
 MANY_UNKNOWN = 0.20
 MANY_LEFT_OUT = 0.20
 MOST_COUPLED = 10
+MANY_TRIPS = 10_000
 
 
 def remarks(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | None], look: Look) -> Iterator[str]:
@@ -37,9 +38,10 @@ def remarks(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | 
     yield from _unknown_places(plan, counted)
     yield from _unlisted(plan, counted, dictionaries)
     yield from _many_left_out(counted)
+    yield from _no_such_taps(plan, counted)
     yield from look.other_rows()
     yield from look.copies()
-    yield from look.stops_not_in_the_timetable(counted)
+    yield from look.unknown_stops()
     yield from look.coupled()
 
 
@@ -92,6 +94,14 @@ def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table 
         )
 
 
+def _no_such_taps(plan: Plan, counted: Counted) -> Iterator[str]:
+    """An end without any tap: most likely a word that the plan does not know."""
+    for end, tables in plan.sides.items():
+        if end != "both" and not any(len(counted.tables[table.name].counts) for table in tables):
+            empty = ", ".join(table.name for table in tables)
+            yield f"no row is a tap {end} by the words under [source.taps], so nothing is counted in {empty}"
+
+
 def percent(share: float) -> str:
     """A share for a person: never a rounded 0."""
     return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else "less than 1 %"
@@ -116,35 +126,49 @@ class Look:
 
     def copies(self) -> Iterator[str]:
         """Rows that are the same, card and all: one person cannot do the same twice at once."""
-        if self.plan.source.card is None:
-            return
+        timed = any(self.plan.source.kind(ours) == "time" for ours in self.plan.named_columns)
+        if self.plan.source.card is None or not timed:
+            return  # without a card or a time, rows may be alike that are not the same
         with self.progress.stage("Looking for copies"):
             files = trips.find(self.plan)
             found = engine.copies(self.plan, files, memory=self.memory, scratch=self.scratch)
         if found:
             yield (
-                f"{found:,} rows are copies of another row, card and all, and count again (was something exported "
-                "twice?): a trip that is there twice is protected half as well"
+                f"{found:,} rows are like another row in every column that is read, card and all, and count again (was "
+                "something exported twice?): a trip that is there twice is protected half as well"
             )
 
-    def stops_not_in_the_timetable(self, counted: Counted) -> Iterator[str]:
-        """Stops of the trips that the timetable beside them does not have."""
-        if self.plan.gtfs is None:
+    def unknown_stops(self) -> Iterator[str]:
+        """Stops of the trips that the lists beside them do not have."""
+        if self.plan.gtfs is None and not self.plan.coarsen.location:
             return
-        known = self._known_labels
+        known = read_stops(self.plan).by_name
         for column in self.plan.used_columns:
-            table = next((each for each in counted.tables.values() if column in each.packing.columns), None)
-            if table is None or self.plan.source.kind(column) != "location" or not len(table.counts):
-                continue
-            unknown = [index for index, label in enumerate(table.labels[column]) if label not in known]
-            outside = np.isin(table.packing.unpack(table.words)[column], unknown)
-            share = float(table.counts[outside].sum() / table.counts.sum())
-            if outside.any():
-                yield (
-                    f"{column}: {len(unknown):,} of {len(table.labels[column]):,} stops, with {percent(share)} of "
-                    f"{NOUNS[self.plan.privacy.unit]}, are not in the timetable (is it the right feed, and is [gtfs] "
-                    "match what the trips name stops by?)"
-                )
+            if self.plan.source.kind(column) == "location":
+                yield from self._unknown_stops_of(column, known)
+
+    def _unknown_stops_of(self, column: str, known: Mapping[str, object]) -> Iterator[str]:
+        as_named = self.plan.coarsen.model_copy(update={"location": {}})
+        exact = self._counted((column,), {"coarsen": as_named})
+        codes, stops = exact.packing.unpack(exact.words), exact.labels[column]
+        modes = exact.labels.get("mode", (EVERY_MODE,))
+        mode_codes = codes.get("mode", np.zeros(len(exact.counts), dtype=np.int64))
+        cells = [(modes[mode], stops[stop]) for mode, stop in zip(mode_codes, codes[column], strict=True)]
+        unlisted = [stop != UNKNOWN and not self._is_listed(mode, stop, known) for mode, stop in cells]
+        outside = np.array(unlisted, dtype=bool)
+        if outside.any():
+            share = float(exact.counts[outside].sum() / exact.counts.sum())
+            named = {stop for (_, stop), out in zip(cells, unlisted, strict=True) if out}
+            yield (
+                f"{column}: {len(named):,} stops, with {percent(share)} of {NOUNS[self.plan.privacy.unit]}, are not in "
+                f"the lists beside the trips, and are UNKNOWN or have no place (is it the right list or feed, and "
+                "the right column of it?)"
+            )
+
+    def _is_listed(self, mode: str, stop: str, known: Mapping[str, object]) -> bool:
+        if self.plan.coarsen.location.get(mode, self.plan.coarsen.location.get(EVERY_MODE)):
+            return self._areas.area(mode, stop) != UNKNOWN
+        return self.plan.gtfs is None or stop in known
 
     def coupled(self) -> Iterator[str]:
         """Places between which there is only one way to go: by the timetable, or else by the trips."""
@@ -155,7 +179,10 @@ class Look:
             feed = read_feed(self.plan.base / self.plan.gtfs.path)
             found = from_timetable(self.plan, self._areas, feed) if feed.has_lines else []
         else:
-            found = from_trips(self._pairs()) if not self.plan.source.taps else []
+            if self.plan.source.taps and (self.plan.source.card is None or not self.plan.source.deciding):
+                yield "coupled places cannot be looked for: that takes a timetable, or cards and times to pair taps by"
+                return
+            found = from_trips(self._pairs())
         yield from (each.sentence for each in found[:MOST_COUPLED])
         if len(found) > MOST_COUPLED:
             yield f"{len(found) - MOST_COUPLED} more sets of coupled places are not shown"
@@ -164,19 +191,23 @@ class Look:
     def _areas(self) -> Areas:
         return read_areas(self.plan)
 
-    @cached_property
-    def _known_labels(self) -> set[str]:
-        stops, modes = read_stops(self.plan).by_name, [*self._areas.lookups, EVERY_MODE]
-        return {self._areas.area(mode, stop) for mode in modes for stop in stops} | {UNKNOWN}
-
     def _pairs(self) -> dict[tuple[str, str, str], int]:
-        """How many trips of each mode go from each place to each."""
-        mode = ("mode",) if "mode" in self.plan.source.columns else ()
-        table = Table(name="pairs", columns=("tap_on_location", "tap_off_location"))
-        release = self.plan.release.model_copy(update={"partition": mode})
-        between = self.plan.model_copy(update={"table": (table,), "release": release})
-        exact = count(between, memory=self.memory, scratch=self.scratch, progress=self.progress).tables["pairs"]
+        """How many trips of each mode go from each place to each; of taps, how many cards."""
+        privacy = self.plan.privacy
+        if self.plan.source.taps:
+            bounds = {"unit": "card", "trips_per_card": MANY_TRIPS, "trips_per_day": None, "without_card": "own-unit"}
+            privacy = privacy.model_copy(update=bounds)
+        exact = self._counted(("tap_on_location", "tap_off_location"), {"privacy": privacy})
         codes = exact.packing.unpack(exact.words)
         columns = [[exact.labels[name][code] for code in codes[name]] for name in exact.packing.columns]
-        keys = zip(*columns, strict=True) if mode else ((("", *key)) for key in zip(*columns, strict=True))
+        keys = ((key if len(key) == 3 else ("", *key)) for key in zip(*columns, strict=True))
         return {(key[0], key[1], key[2]): int(trips) for key, trips in zip(keys, exact.counts, strict=True)}
+
+    def _counted(self, columns: tuple[str, ...], changes: Mapping[str, object]) -> ExactTable:
+        """One table of the trips, by mode where there is one, and nothing else."""
+        release = self.plan.release.model_copy(
+            update={"partition": ("mode",) if "mode" in self.plan.source.columns else ()}
+        )
+        table = Table(name="look", columns=columns)
+        changed = self.plan.model_copy(update={"table": (table,), "release": release, **changes})
+        return count(changed, memory=self.memory, scratch=self.scratch, progress=self.progress).tables["look"]

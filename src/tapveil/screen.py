@@ -35,6 +35,8 @@ from tapveil.statement import (
 )
 from tapveil.verify.finding import Finding
 
+MOST_UNUSED = 40
+
 
 def _sentence(words: str) -> str:
     """With a capital, unless it begins with the name of a column or a table."""
@@ -139,10 +141,14 @@ def show_draft(console: Console, found: Recognised, remarks: Sequence[str]) -> N
     for ours, guess in found.columns.items():
         notes = [guess.why]
         notes += [f"written {guess.format}"] if guess.format else []
-        notes += [f"none is {' or '.join(guess.missing)}"] if guess.missing else []
+        notes += [f"{' and '.join(guess.missing)} for missing"] if guess.missing else []
         grid.add(ours, guess.column, guess.sureness, "; ".join(notes))
     grid.show(console, left=True)
-    if found.is_taps:
+    if found.unused:
+        console.print(
+            f"Not read: {', '.join(found.unused[:MOST_UNUSED])}{', …' if len(found.unused) > MOST_UNUSED else ''}."
+        )
+    if found.is_taps and not found.unclear:
         console.print(
             f"A row is one tap: on is {' or '.join(found.on)}; off is {' or '.join(found.off) or 'not there'}."
         )
@@ -160,6 +166,10 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
         console.print(f"  {number:,}  {reason}" + (f" (first at, file and line or row: {where})" if where else ""))
     if outlook.elsewhere:
         console.print(f"{outlook.elsewhere:,} more rows are of days or modes that the plan does not cover.")
+    if days := outlook.found.get("date"):
+        console.print(f"Days: {len(days):,}, from {days[0]} to {days[-1]}.")
+    if modes := outlook.found.get("mode"):
+        console.print(f"Modes: {', '.join(modes[:MOST_UNUSED])}.")
     if outlook.left_out:
         console.print(f"{outlook.left_out:,} trips beyond what the plan counts of one card were left out.")
     if outlook.stops:

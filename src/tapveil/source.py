@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zoneinfo
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
@@ -59,7 +59,7 @@ class SourceColumn(Frozen):
         if value is None:
             return None
         try:
-            sample = datetime(2016, 12, 31, 17, 5)
+            sample = datetime(2016, 12, 31, 17, 5, tzinfo=UTC)  # any moment: only whether it can be read back
             datetime.strptime(sample.strftime(value), value)
         except ValueError:
             raise ValueError(f'`{value}` is not a format such as "%d/%m/%Y %H:%M"') from None
@@ -80,7 +80,10 @@ _OF_THE_MACHINE = {"localtime", "posixrules", "Factory"}
 def known_zone(value: str) -> str:
     """The name of a time zone, and not of whatever the machine is set to."""
     if value not in zoneinfo.available_timezones() - _OF_THE_MACHINE:
-        raise ValueError(f"`{value}` is not a time zone{did_you_mean(value, zoneinfo.available_timezones())}")
+        zones = zoneinfo.available_timezones()
+        by_city = sorted(zone for zone in zones if zone.rpartition("/")[2].casefold() == value.strip().casefold())
+        hint = f": did you mean `{by_city[0]}`?" if by_city else did_you_mean(value, zones)
+        raise ValueError(f"`{value}` is not a time zone{hint}")
     return value
 
 

@@ -229,7 +229,7 @@ def field(published: Field, *, continued: bool = False) -> dict[str, Any]:
 
 _DESCRIPTIONS = {
     "time": "Start of the time bin, HH:MM on a 24-hour clock; -1 where there was no tap.",
-    "date": "Day of the trip, YYYY-MM-DD.",
+    "date": "Day on which the trip began, YYYY-MM-DD: a tap off after midnight is listed under it.",
     "location": "Stop, or the area it lies in; UNKNOWN where there was no tap or the stop is not known.",
     "label": "As in the source.",
 }
@@ -346,13 +346,28 @@ def _what_it_is(plan: Plan) -> Iterator[str]:
             f"Times are those of the clock in {plan.source.timezone}: where daylight saving repeats an hour, both are "
             "in the same bins."
         )
-    if plan.source.taps:
-        yield "Every tap on is counted in the tables of tap-ons, every tap off in those of tap-offs."
+    yield from _taps_in_words(plan)
     for mode, area in plan.coarsen.location.items() if "location" in plan.published_kinds else ():
         whose = "Stops" if mode == EVERY_MODE else f"Stops of mode `{mode}`"
         yield f"{whose} are given by their `{area.label}`."
     if "location" in plan.published_kinds:
         yield "`UNKNOWN` means there was no tap, or the stop is not known."
+
+
+def _taps_in_words(plan: Plan) -> Iterator[str]:
+    """Where a row was one tap: what was counted."""
+    taps = plan.source.taps
+    if taps is None:
+        return
+    if {"on", "off"} & set(plan.sides):
+        yield "Taps on are counted in the tables of tap-ons, taps off in those of tap-offs, each on its own day."
+    if "both" in plan.sides:
+        day = " and day" if plan.privacy.unit == "card-day" else ""
+        common = "" if taps.same == "card" else f" and {taps.same}"
+        yield (
+            f"Where a table has both ends, a tap on and the tap off right after it, of one card{day}{common}, within "
+            f"{taps.within_minutes} minutes, are a trip; any other tap is one whose other end is not known."
+        )
 
 
 def _days_in_words(plan: Plan) -> Iterator[str]:

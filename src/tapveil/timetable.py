@@ -84,6 +84,16 @@ class Timetable:
             raise AssertionError("a plan without a timetable")
         return read_feed(self.plan.base / self.plan.gtfs.path)
 
+    @property
+    def first_day(self) -> date:
+        """The first day of its calendar."""
+        return self._feed.first_day
+
+    @property
+    def last_day(self) -> date:
+        """The last day of its calendar."""
+        return self._feed.last_day
+
     @cached_property
     def _calls(self) -> Calls:
         return self._feed.calls()

@@ -22,9 +22,10 @@ import pyarrow.parquet as pq
 from tapveil.csvlines import LONGEST_LINE, Encoding, is_gzip, open_bytes
 from tapveil.errors import PlanError, TripDataError, did_you_mean
 from tapveil.plan import Plan
+from tapveil.source import ENDS
 
 Format = Literal["csv", "parquet"]
-RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant"]
+RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant", "binary"]
 """What a file says a column holds; an instant is a timestamp with a time zone, anything unlisted is read as text."""
 
 Shape = tuple[Format, tuple[str, ...], tuple[RawType, ...], str, str]
@@ -123,7 +124,10 @@ def _require(plan: Plan, shape: Shape, path: Path) -> None:
 
 def _missing_columns(plan: Plan, missing: dict[str, str], shape: Shape, path: Path) -> str:
     names, delimiter = shape[1], shape[3]
-    listed = ", ".join(f"`{theirs}` ([source.columns] {ours})" for ours, theirs in missing.items())
+    in_plan = {end: ours for ours, both in ENDS.items() for end in both} if plan.source.taps else {}
+    listed = ", ".join(
+        dict.fromkeys(f"`{theirs}` ([source.columns] {in_plan.get(ours, ours)})" for ours, theirs in missing.items())
+    )
     message = f"{path.name} has no column {listed}"
     other = next((mark for mark in DELIMITERS if mark != delimiter and len(names) == 1 and mark in names[0]), None)
     if shape[0] == "csv" and other:
@@ -208,6 +212,8 @@ def _raw_type(arrow: pa.DataType) -> RawType:
         return "date"
     if pa.types.is_time(arrow):
         return "time"
+    if pa.types.is_binary(arrow) or pa.types.is_large_binary(arrow) or pa.types.is_fixed_size_binary(arrow):
+        return "binary"
     if pa.types.is_timestamp(arrow):
         return "instant" if arrow.tz else "timestamp"
     return "text"
@@ -249,6 +255,10 @@ def _first_line(path: Path, start: bytes) -> bytes:
         raise TripDataError(f"the lines of {path.name} do not end in line feeds (an old Mac file?); convert them")
     if line.count(b'"') % 2:
         raise TripDataError(f"the first line of {path.name} has a quote that is not closed")
+    if line.lower().startswith(b"sep="):
+        raise TripDataError(f"the first line of {path.name} is a note for Excel (`sep=`); delete it")
+    if line.lstrip()[:1] in (b"{", b"["):
+        raise TripDataError(f"{path.name} seems to be JSON; export the trips as CSV or Parquet")
     if b"\0" in line:
         raise TripDataError(f"{path.name} is not text (or UTF-16 without its mark); save it as UTF-8")
     return line

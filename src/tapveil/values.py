@@ -25,13 +25,16 @@ READABLE: dict[str, str] = {
     "empty or -1 for none; an offset such as +10:00 needs [source] timezone; an hour that daylight saving skips is no "
     "time; another way to write it is named by `format`, another word for none by `missing`",
     "date": "a day of the calendar as 2016-12-31, 20161231, or a timestamp such as 2016-12-31 17:05:30; another way to "
-    'write it is named by `format = "%d/%m/%Y"`; any other text needs [source] dates = "labels"',
+    'write it is named by `format = "%d/%m/%Y"`; an offset such as +10:00 needs [source] timezone; any other text '
+    'needs [source] dates = "labels"',
 }
 """What can be read, by kind: for the message when too much cannot."""
 
 _MINUTES = re.compile(r"(0|[1-9][0-9]{0,3})(?:\.0+)?")  # 0731 is more likely a clock than 731 minutes: refused
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?")
 _DATE = re.compile(r"([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2})(?:\.0+)?")
+_APART = re.compile(r"\s+([+-][0-9]{2}:?[0-9]{2}|Z)$")
+"""An offset that stands apart from its time: 12:30 +1000."""
 _TIMESTAMP = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[ T][0-9]{1,2}:?[0-9]{2}.*")
 
 
@@ -68,7 +71,7 @@ def _read_moment(text: str, zone: ZoneInfo | None, written: str | None) -> datet
         if written is not None:
             moment = datetime.strptime(text, written)
         elif _TIMESTAMP.fullmatch(text):
-            moment = datetime.fromisoformat(text)
+            moment = datetime.fromisoformat(_APART.sub(r"\1", text))
         else:
             return None
         if moment.tzinfo is None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tapveil.plan import Plan
@@ -163,7 +167,7 @@ def test_a_folder_of_daily_files(tmp_path: Path) -> None:
         )
     done = run("init", "days", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert 'path = "days/*"' in (tmp_path / "plan.toml").read_text()
+    assert 'path = "days/*.csv"' in (tmp_path / "plan.toml").read_text()
     assert run("check", "plan.toml", cwd=tmp_path).returncode == 0
 
 
@@ -201,7 +205,124 @@ delta = 1e-7
     assert done.returncode == 0, done.stderr
     assert "3  date cannot be read (first at, file and line or row: a.csv 18; a.csv 172; b.csv 4)" in done.stdout
     assert "1  line does not have the fields of the header (first at, file and line or row: a.csv 203)" in done.stdout
-    assert "2 rows are copies of another row, card and all" in done.stdout
+    assert "2 rows are like another row in every column that is read, card and all" in done.stdout
     assert "Central" not in done.stdout
     at = json.loads(run("check", "plan.toml", "--json", cwd=tmp_path).stdout)["data"]["rows_refused_at"]
     assert at["date cannot be read"] == [["a.csv", 18], ["a.csv", 172], ["b.csv", 4]]
+
+
+def init(folder: Path, header: str, rows: list[str]) -> tuple[str, str]:
+    """What is said of a small export, and the plan."""
+    (folder / "t.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    (folder / "plan.toml").unlink(missing_ok=True)
+    done = run("init", "t.csv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, (folder / "plan.toml").read_text(encoding="utf-8")
+
+
+def test_taps_in_unknown_words_are_not_taken_for_trips(tmp_path: Path) -> None:
+    rows = [f"{n % 90:04d},2024-03-0{1 + n % 7} 08:{n % 60:02d},{'BA'[n % 2]},Stop {n % 5}" for n in range(2000)]
+    said, plan = init(tmp_path, "card_id,time,direction,stop", rows)
+    assert "This looks like one row for each tap" in said
+    assert "on = []   # fill in" in plan
+    assert run("check", "plan.toml", cwd=tmp_path).returncode == 2
+    filled = plan.replace("on = []", 'on = ["B"]').replace("off = []", 'off = ["A"]')
+    (tmp_path / "plan.toml").write_text(filled, encoding="utf-8")
+    assert run("check", "plan.toml", cwd=tmp_path).returncode == 0
+    for words in (("Check-In", "Check-Out"), ("Tag On", "Tag Off"), ("Entrée", "Sortie"), ("进站", "出站")):
+        said, _ = init(
+            tmp_path,
+            "card_id,time,direction,stop",
+            [row.replace(",B,", f",{words[0]},").replace(",A,", f",{words[1]},") for row in rows],
+        )
+        assert f"on is {words[0]}; off is {words[1]}" in said
+
+
+def test_service_days_are_seen(tmp_path: Path) -> None:
+    rows = [
+        f"2024-03-0{1 + n % 5},{'25:15' if n % 9 == 0 else f'{7 + n % 9:02d}:{n % 60:02d}'},Stop {n % 3}"
+        for n in range(3000)
+    ]
+    for header in ("service_date,tap_on_time,tap_on_stop", "date,tap_on_time,tap_on_stop"):
+        said, plan = init(tmp_path, header, rows)
+        assert 'dates = "service"' in plan
+        assert 'after_midnight = "continued"' in plan
+        assert "those of service days" in said
+        assert run("check", "plan.toml", cwd=tmp_path).returncode == 0
+
+
+def test_a_time_zone_is_never_guessed(tmp_path: Path) -> None:
+    rows = [f"2024-03-0{1 + n % 5}T{7 + n % 9:02d}:{n % 60:02d}:00 +1000,Stop {n % 3}" for n in range(3000)]
+    said, plan = init(tmp_path, "tap_on_time,tap_on_stop", rows)
+    assert "set [source] timezone to that of your city" in said
+    assert "is not a time zone" in run("check", "plan.toml", cwd=tmp_path).stderr
+    (tmp_path / "plan.toml").write_text(plan.replace("Your/City", "Australia/Brisbane"), encoding="utf-8")
+    checked = run("check", "plan.toml", cwd=tmp_path)
+    assert "Days: 5, from 2024-03-01 to 2024-03-05." in checked.stdout
+
+
+def test_of_two_readings_days_that_are_close_together_are_likelier(tmp_path: Path) -> None:
+    """The first week of March, month first; every day could be a month as well. What is not read is said."""
+    rows = [f"03/{4 + n % 7:02d}/2024 {1 + n % 9}:{n % 60:02d} PM,Stop {n % 3},{n}" for n in range(3000)]
+    said, plan = init(tmp_path, "start time,start station,odometer", rows)
+    assert "%m/%d/%Y %I:%M %p" in plan
+    assert "Not read: odometer." in said
+
+
+def test_a_card_may_be_a_hash(tmp_path: Path) -> None:
+    moments = [datetime(2024, 3, 1 + n % 3, 7 + n % 9) for n in range(2000)]
+    hashes = [hashlib.sha256(str(n % 300).encode()).digest() for n in range(2000)]
+    table = {"card_hash": pa.array(hashes, pa.binary()), "started_at": moments, "start_station": ["A", "B"] * 1000}
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    assert run("init", "t.parquet", cwd=tmp_path).returncode == 0
+    assert Plan.read(tmp_path / "plan.toml").source.card == "card_hash"
+    assert run("release", "plan.toml", "-o", "out", "--no-ledger", cwd=tmp_path).returncode == 0
+
+
+def test_the_holder_hears_of_stops_and_words_that_nothing_knows(tmp_path: Path) -> None:
+    """A feed of another city, a lookup with holes, a word for off that no row has."""
+    rows = [f"{n:04d},2016-08-08 08:{n % 60:02d},Enter,{'abx'[n % 3]}" for n in range(900)]
+    (tmp_path / "t.csv").write_text("\n".join(["card,at,what,stop", *rows]) + "\n")
+    write_feed(tmp_path)
+    plan = """
+[release]
+name = "who"
+title = "Who"
+partition = ["date"]
+[source]
+path = "t.csv"
+shape = "taps"
+[source.taps]
+on = "Enter"
+off = "Leave"
+[source.columns]
+card = "card"
+date = "at"
+tap = "what"
+tap_time = "at"
+tap_location = "stop"
+[coarsen.location."*"]
+gtfs = "stop_name"
+[gtfs]
+path = "gtfs.zip"
+[privacy]
+unit = "trip"
+neighbours = "replace"
+mechanism = "gaussian"
+epsilon = 8
+delta = 1e-6
+[[table]]
+name = "on"
+columns = ["tap_on_location"]
+[[table]]
+name = "off"
+columns = ["tap_off_location"]
+"""
+    (tmp_path / "plan.toml").write_text(plan)
+    said = run("check", "plan.toml", cwd=tmp_path).stdout
+    assert (
+        "tap_on_location: 2 stops, with 67 % of trips, are not in the lists beside the trips, and are UNKNOWN" in said
+    )
+    assert "No row is a tap off by the words under [source.taps], so nothing is counted in off" in said
+    (tmp_path / "plan.toml").write_text(plan.replace('on = "Enter"', 'on = "Entry"'))
+    assert "no row is a tap on or off by [source.taps]" in run("check", "plan.toml", cwd=tmp_path).stdout

@@ -76,7 +76,7 @@ def _group_sql(
 def _of_a_tap_sql(plan: Plan, group: FileGroup) -> list[str]:
     """What it takes to find the taps that belong together."""
     taps = plan.source.taps
-    same = taps.same if taps else "card"
+    same = taps.same if taps and taps.same in plan.source.columns else "card"
     together = "''" if same == "card" else f"trim(coalesce({_spelling_sql(plan, group, same)}, ''), {literal(BLANKS)})"
     day = [_spelling_sql(plan, group, "date")] if "date" in plan.source.columns else ["''"]
     moment = ", ".join([_spelling_sql(plan, group, "tap_on_time"), literal(BESIDE), "'0'", *day])
@@ -118,7 +118,7 @@ def _scan_sql(group: FileGroup, number: int) -> str:
     if group.format == "csv":
         return csv_view(number)
     paths = ", ".join(literal(_not_a_pattern(str(path))) for path in group.paths)
-    return f"read_parquet([{paths}], binary_as_string = true, hive_partitioning = false, union_by_name = false)"
+    return f"read_parquet([{paths}], hive_partitioning = false, union_by_name = false)"
 
 
 def copies_sql(plan: Plan, files: TripFiles) -> str:
@@ -247,6 +247,8 @@ def _as_text(value: str, raw: str) -> str:
         whole = f"TRY_CAST({value} AS BIGINT)"
         text = f"NULLIF(CAST({value} AS VARCHAR), 'nan')"
         return f"CASE WHEN TRY({whole} = {value}) THEN CAST({whole} AS VARCHAR) ELSE {text} END"
+    if raw == "binary":  # text without a note that it is, or else a hash, which is told apart by its digits
+        return f"coalesce(TRY(decode({value})), hex({value}))"
     return f"CAST({value} AS VARCHAR)"
 
 
