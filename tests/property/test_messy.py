@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections import Counter
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -115,7 +116,21 @@ def write(draw: st.DrawFn, folder: Path, header: list[str], rows: list[tuple[str
     return 'encoding = "windows-1252"' if encoding == "windows-1252" else ""
 
 
-def plan(folder: Path, telling: Telling, source: str, columns: dict[str, str], privacy: str) -> Plan:
+TABLES = {
+    "on": ["tap_on_time", "tap_on_location"],
+    "off": ["tap_off_time", "tap_off_location"],
+    "od": ["tap_on_location", "tap_off_location"],
+}
+
+
+def plan(
+    folder: Path,
+    telling: Telling,
+    source: str,
+    columns: dict[str, str],
+    privacy: str,
+    tables: dict[str, list[str]] = TABLES,
+) -> Plan:
     missing = {ours: {"column": theirs, "missing": ["NA"]} for ours, theirs in columns.items()}
     lines = [
         '[release]\nname = "messy"\ntitle = "Messy"',
@@ -130,11 +145,7 @@ def plan(folder: Path, telling: Telling, source: str, columns: dict[str, str], p
         f'after_midnight = "{"continued" if telling.continued else "wrapped"}"',
         privacy,
     ]
-    for name, keys in {
-        "on": ["tap_on_time", "tap_on_location"],
-        "off": ["tap_off_time", "tap_off_location"],
-        "od": ["tap_on_location", "tap_off_location"],
-    }.items():
+    for name, keys in tables.items():
         lines.append(f'[[table]]\nname = "{name}"\ncolumns = {json.dumps(keys)}\nepsilon = 1\ndelta = "1/8000000"')
     return Plan.parse("\n".join(lines), base=folder)
 
@@ -180,3 +191,59 @@ def test_messy_taps(telling: Telling, unit: str, data: st.DataObject) -> None:
         counted = exact(plan(folder, telling, source, columns, "\n".join(lines)))
     assert {name: cells(table) for name, table in counted.tables.items()} == expected
     assert counted.refusals.refused == refused
+
+
+UNITS = {
+    "trip": "",
+    "card-day": 'trips_per_day = 2\nwithout_card = "own-unit"',
+    "card": 'trips_per_card = 2\nwithout_card = "own-unit"',
+}
+
+
+@settings(THOROUGH, max_examples=max(20, CASES // 3))
+@given(telling=tellings(), unit=st.sampled_from(sorted(UNITS)), data=st.data())
+def test_one_unit_of_taps_changes_no_more_than_is_accounted_for(
+    telling: Telling, unit: str, data: st.DataObject
+) -> None:
+    """Take a trip's taps, a card's day, or a card away: at most so many cells of each table change, by one each."""
+    rows = data.draw(st.lists(taps(telling), min_size=1, max_size=25))
+    victim = data.draw(st.sampled_from(rows))
+    named = victim[0].strip() not in ("", "NA")
+    day = tap_day(telling, victim)
+    if unit == "trip" or not named:
+        others = [row for row in rows if row[0] == victim[0] and row[3].strip() == "Exit"] if unit == "trip" else []
+        off = data.draw(st.sampled_from(others)) if others and victim[3].strip() == "Enter" else None
+        gone = [victim, *([off] if off else [])]
+    elif unit == "card":
+        gone = [row for row in rows if row[0].strip() == victim[0].strip()]
+    else:
+        gone = [row for row in rows if row[0].strip() == victim[0].strip() and tap_day(telling, row) == day]
+    left = list(rows)
+    for row in gone:
+        left.remove(row)
+    tables = {name: keys for name, keys in TABLES.items() if name != "od" or unit != "trip"}
+    before, after = (counted_taps(telling, unit, tables, each, data) for each in (rows, left))
+    for name, table in before.items():
+        changed = Counter(table)
+        changed.subtract(after[name])
+        assert sum(map(abs, changed.values())) <= (1 if unit == "trip" else 2)
+        assert all(abs(change) <= 1 for change in changed.values())
+
+
+def tap_day(telling: Telling, row: Tap) -> date | None:
+    day = telling.date(row[1])
+    minute = telling.time(row[4], day)
+    return day if day is None or minute is None else telling.day(day, minute)
+
+
+def counted_taps(
+    telling: Telling, unit: str, tables: dict[str, list[str]], rows: list[Tap], data: st.DataObject
+) -> dict[str, Counter[tuple[str, ...]]]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        source = data.draw(st.composite(lambda draw: write(draw, folder, TAP_COLUMNS, rows))())
+        privacy = f'[privacy]\nunit = "{unit}"\nneighbours = "add-remove"\nmechanism = "sbh"\n{UNITS[unit]}'
+        lines = '[source.taps]\non = "Enter"\noff = "Exit"\n' + privacy
+        columns = {each: each for each in TAP_COLUMNS}
+        counted = exact(plan(folder, telling, f'{source}\nshape = "taps"', columns, lines, tables))
+    return {name: cells(table) for name, table in counted.tables.items()}

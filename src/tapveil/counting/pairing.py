@@ -30,9 +30,11 @@ def taps_sql(columns: Sequence[Column], card: Column, reasons: Reasons) -> str:
     """Every tap that is on or off, with the code of each column."""
     codes = ", ".join(f"{code_sql(column)} AS {_code(column.name)}" for column in columns)
     refusal = f"0{refusals_of_row_sql(columns)}{card_refusal_sql(card, reasons)}"
+    # A tap on and a tap off of the same time and place are two taps: equal lots must mean equal cells.
+    lot = f"md5_number(concat({lot_sql(columns)}, ':', trips.{IS_ON}))"
     return (
         f"SELECT trips.{CARD_TEXT} AS card, trips.{IS_ON} AS is_on, trips.{TOGETHER} AS together, second, "
-        f"{lot_sql(columns)} AS lot, {refusal} AS refusal, {codes} FROM trips {joins_sql(columns)} "
+        f"{lot} AS lot, {refusal} AS refusal, {codes} FROM trips {joins_sql(columns)} "
         f"LEFT JOIN {MOMENTS} ON trips.{MOMENT} = {MOMENTS}.spelling"
     )
 
