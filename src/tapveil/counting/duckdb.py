@@ -203,6 +203,18 @@ _ENGINE_FAULTS = (
 
 
 @dataclass(frozen=True)
+class _Coding:
+    """How the rows of cards are read, and what their values have become."""
+
+    columns: Sequence[Column]
+    coded: Sequence[Code]
+    sets: Sequence[query.CellSet]
+    card: Column
+    reasons: Reasons
+    trips: str
+
+
+@dataclass(frozen=True)
 class _Counting:
     """One count, from files to exact tables; `query` has the SQL of each step."""
 
@@ -222,7 +234,7 @@ class _Counting:
             coded = self._code(columns, reasons, trips)
         sets = self._sets(coded)
         if card:
-            return self._count_units(columns, coded, sets, card, reasons, trips)
+            return self._count_units(_Coding(columns, coded, sets, card, reasons, trips))
         with self.progress.stage("Counting trips", self._done):
             lines = self._pass("counted", trips, query.counted_sql(columns, sets))
         self._refuse_strays(query.strays_sql(sets))
@@ -232,22 +244,12 @@ class _Counting:
         refusals = self._refusals(reasons, query.refusals_sql(sets[0]), accepted, lines)
         return Counted(tables, self._located(refusals, columns, card, reasons))
 
-    def _count_units(
-        self,
-        columns: Sequence[Column],
-        coded: Sequence[Code],
-        sets: Sequence[query.CellSet],
-        card: Column,
-        reasons: Reasons,
-        trips: str,
-    ) -> Counted:
+    def _count_units(self, coding: _Coding) -> Counted:
         """Cards or their days instead of trips: bounded first, then counted once per cell."""
+        coded, sets, reasons = coding.coded, coding.sets, coding.reasons
         paired = "both" in self.plan.sides
         with self.progress.stage("Reading trips", self._done):
-            if paired:
-                lines = self._pair(columns, coded, sets, card, reasons, trips)
-            else:
-                lines = self._pass("rows", trips, query.rows_sql(columns, sets, card, reasons))
+            lines = self._pair(coding) if paired else self._read_rows(coding)
         self._refuse_strays(query.row_strays_sql(sets))
         accepted = self._number(f"SELECT count(*) FROM rows WHERE {sets[0].is_cell}")
         sound = self._number(pairing.sound_taps_sql()) if paired else accepted
@@ -266,25 +268,23 @@ class _Counting:
                     packing, source = self._source(table, coded, sets)
                     self._execute(query.add_units_sql(table.name, query.units_sql(self.plan, packing, source)))
         tables = {table.name: self._table(table, coded, sets, query.all_units_sql) for table in self.plan.table}
-        return Counted(tables, self._located(refusals, columns, card, reasons), accepted - kept)
+        return Counted(tables, self._located(refusals, coding.columns, coding.card, reasons), accepted - kept)
 
-    def _pair(
-        self,
-        columns: Sequence[Column],
-        coded: Sequence[Code],
-        sets: Sequence[query.CellSet],
-        card: Column,
-        reasons: Reasons,
-        trips: str,
-    ) -> Counter[str]:
+    def _read_rows(self, coding: _Coding) -> Counter[str]:
+        """Every row, kept by itself; how many lines of CSV were left out, by reason."""
+        rows = query.rows_sql(coding.columns, coding.sets, coding.card, coding.reasons)
+        return self._pass("rows", coding.trips, rows)
+
+    def _pair(self, coding: _Coding) -> Counter[str]:
         """The trips that taps make up, as rows; how many lines of CSV were left out, by reason."""
-        self._pass("spelt_moments", trips, pairing.moments_sql())
+        self._pass("spelt_moments", coding.trips, pairing.moments_sql())
         spelt: list[str] = self.connection.table("spelt_moments").to_arrow_table().column("spelling").to_pylist()
         second = codes.reads_second(self.plan)
         moments = {"spelling": pa.array(spelt, pa.string()), "second": pa.array(map(second, spelt), pa.int64())}
         self.connection.register(pairing.MOMENTS, pa.table(moments))
-        lines = self._pass("taps", trips, pairing.taps_sql(columns, card, reasons))
-        self._execute(f"CREATE TEMP TABLE rows AS {pairing.rows_of_taps_sql(self.plan, coded, sets)}")
+        lines = self._pass("taps", coding.trips, pairing.taps_sql(coding.columns, coding.card, coding.reasons))
+        rows = pairing.rows_of_taps_sql(self.plan, coding.coded, coding.sets)
+        self._execute(f"CREATE TEMP TABLE rows AS {rows}")
         return lines
 
     def _source(
@@ -370,8 +370,7 @@ class _Counting:
         if not self.locate or not refusals.refused:
             return refusals
         trips = scan.trips_sql(self.plan, self.files, columns, reasons, numbered=True)
-        used = lambda group: scan.used_fields(self.plan, group)  # noqa: E731
-        readings = _register(self.connection, self.files, used, numbered=True)
+        readings = _register(self.connection, self.files, self._used_fields, numbered=True)
         sql = query.refused_rows_sql(columns, card, reasons, FEW)
         with self.progress.stage("Finding refused rows", self._done), _unreadable_files(readings):
             found = self._execute(f"WITH trips AS NOT MATERIALIZED ({trips}) {sql}").fetchall()
@@ -384,9 +383,12 @@ class _Counting:
                 located.setdefault(reason, []).extend((path.name, line) for path, line in places)
         return replace(refusals, located={reason: where[:FEW] for reason, where in located.items() if where})
 
+    def _used_fields(self, group: FileGroup) -> list[int]:
+        return scan.used_fields(self.plan, group)
+
     def _pass(self, name: str, trips: str, sql: str) -> Counter[str]:
         """One pass over all files into a table; how many lines of CSV were left out, by reason."""
-        readings = _register(self.connection, self.files, lambda group: scan.used_fields(self.plan, group))
+        readings = _register(self.connection, self.files, self._used_fields)
         with _unreadable_files(readings):
             self._execute(f"CREATE TEMP TABLE {name} AS WITH trips AS NOT MATERIALIZED ({trips}) {sql}")
         return sum((reading.refused for reading in readings), start=Counter[str]())
