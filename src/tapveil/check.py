@@ -27,6 +27,7 @@ from tapveil.progress import Reporter, Silent
 from tapveil.publication import count, refuse_too_many
 from tapveil.remarks import Look, percent, remarks
 from tapveil.statement import COUNTED, NOUNS, UNIT_NAMES, change, loss_in_words
+from tapveil.values import UNKNOWN
 
 INTERNAL = "internal: not private"
 NEARLY_EMPTY = 0.10
@@ -160,12 +161,21 @@ def _table_outlook(plan: Plan, table: Table, exact: ExactTable, dictionary: pa.T
     )
 
 
-def shares_by_width(plan: Plan, counted: Counted, name: str, widths: Sequence[int]) -> dict[int, float]:
-    """The share of the trips that a table would publish with wider time bins, multiples of the plan's. Internal."""
+def shares_by_width(
+    plan: Plan, counted: Counted, name: str, widths: Sequence[int], areas: Mapping[str, str] | None = None
+) -> dict[int, float]:
+    """The share of the trips that a table would publish with wider time bins, multiples of the plan's. Internal.
+
+    `areas` says what stops would be published as, where not as themselves.
+    """
     exact, mechanism = counted.tables[name], plan.mechanisms[name]
     trips = int(exact.counts.sum())
     codes = exact.packing.unpack(exact.words)
     timed = [column for column in exact.packing.columns if plan.source.kind(column) == "time"]
+    for column in exact.packing.columns if areas is not None else ():
+        if plan.source.kind(column) == "location":
+            named = np.array([(areas or {}).get(stop, UNKNOWN) for stop in exact.labels[column]])
+            codes[column] = np.unique(named, return_inverse=True)[1][codes[column]]
     shares = {}
     for width in widths:
         wider = width // plan.coarsen.time_minutes

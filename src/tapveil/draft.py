@@ -15,12 +15,14 @@ from zoneinfo import available_timezones
 
 from tapveil import trips
 from tapveil.check import shares_by_width
+from tapveil.coarsen import read_areas
 from tapveil.counting import duckdb as engine
+from tapveil.counting.exact import Counted
 from tapveil.csvlines import Encoding
 from tapveil.errors import PlanError, TapveilError, TripDataError
 from tapveil.gtfs import Feed, read_feed
 from tapveil.notation import clock_text
-from tapveil.plan import Plan
+from tapveil.plan import EVERY_MODE, Area, Plan
 from tapveil.progress import Reporter
 from tapveil.publication import count, refuse_too_many
 from tapveil.recognition import Guess, Recognised, Sample, recognise
@@ -84,12 +86,13 @@ def draft(
     except TripDataError as error:
         remarks.append(f"A release would stop: {error}")
         return Draft(first, found, remarks)
-    shares = {name: shares_by_width(plan, counted, name, WIDTHS) for name in plan.tables}
+    writing.area, areas = _area(plan, counted) if timetable else (None, None)
+    shares = {name: shares_by_width(plan, counted, name, WIDTHS, areas) for name in plan.tables}
     width = _width(plan, shares)
     kept = _kept(plan, {name: by_width[width] for name, by_width in shares.items()})
     text = writing.text(width, kept)
     _parsed(text.replace(_YOUR_ZONE, "UTC"), plan_path)
-    remarks += _about_tables(plan, width, kept, shares)
+    remarks += _about_tables(plan, width, kept, shares, areas is not None)
     return Draft(text, found, remarks)
 
 
@@ -180,6 +183,28 @@ _TABLES = {
 }
 
 
+def _area(plan: Plan, counted: Counted) -> tuple[Area | None, Mapping[str, str] | None]:
+    """The finest areas of which tables of places publish enough; the largest where none does."""
+    places = [name for name in ("on_location", "off_location") if name in plan.tables]
+    chosen: tuple[Area | None, Mapping[str, str] | None] = (None, None)
+    for area in _AREAS:
+        coarsen = plan.coarsen.model_copy(update={"location": {EVERY_MODE: area}})
+        try:
+            areas = read_areas(plan.model_copy(update={"coarsen": coarsen})).lookups[EVERY_MODE]
+        except PlanError:  # H3 is not installed
+            continue
+        if len(set(areas.values())) > 1:
+            chosen = (area, areas)
+            found = [shares_by_width(plan, counted, name, WIDTHS[:1], areas)[WIDTHS[0]] for name in places]
+            if all(share >= ENOUGH for share in found):
+                break
+    return chosen
+
+
+_AREAS = (Area(gtfs="station_name"), Area(gtfs="zone_id"), *(Area(h3=resolution) for resolution in (8, 7, 6, 5)))
+"""What a stop may be published as, from fine to coarse."""
+
+
 def _width(plan: Plan, shares: Mapping[str, Mapping[int, float]]) -> int:
     """The finest bins of which tables of times publish enough; the widest where none does."""
     timed = [name for name in ("on_time", "off_time") if name in plan.tables]
@@ -196,11 +221,12 @@ def _kept(plan: Plan, shares: Mapping[str, float]) -> list[str]:
 
 
 def _about_tables(
-    plan: Plan, width: int, kept: Sequence[str], shares: Mapping[str, Mapping[int, float]]
+    plan: Plan, width: int, kept: Sequence[str], shares: Mapping[str, Mapping[int, float]], areas: bool
 ) -> Iterator[str]:
+    chosen = f"Bins of {width} minutes{' and areas' if areas else ''} were chosen by counting your trips."
     yield (
-        f"Bins of {width} minutes were chosen by counting your trips. Such tuning looks at the data, which no epsilon "
-        "accounts for: better, choose bins and areas from common sense or from an earlier period."
+        f"{chosen} Such tuning looks at the data, which no epsilon accounts for: better, choose bins and areas from common "
+        "sense or from an earlier period."
     )
     left = [name for name in plan.tables if name not in kept]
     if left:
@@ -222,6 +248,7 @@ class _Writing:
     found: Recognised
     encoding: Encoding
     timetable: _Timetable | None
+    area: Area | None = None
     remarks: list[str] = field(default_factory=list)
 
     def text(self, width: int, kept: Sequence[str] | None) -> str:
@@ -312,14 +339,11 @@ time_minutes = {width}                     # chosen so that the tables are not e
             text += 'after_midnight = "continued"          # the hours after midnight are 24:00, 25:00, ...\n'
         if not self.timetable:
             return text
-        named = (
-            ""
-            if self.timetable.match == "stop_name"
-            else """
-[coarsen.location."*"]
-gtfs = "station_name"                 # publish the name of the station that a stop belongs to
-"""
-        )
+        named = ""
+        if self.area:
+            way = f'gtfs = "{self.area.gtfs}"' if self.area.gtfs else f"h3 = {self.area.h3}"
+            why = "the finest for which the tables of places are not empty: this looked at the trips"
+            named = f'\n[coarsen.location."*"]\n{way}                 # {why}\n'
         share = f"{100 * self.timetable.share:.0f} %"
         return f"""\
 {text}{named}

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tapveil.gtfs import read_feed
 from tapveil.plan import Plan
 from tests import exports
 from tests.conftest import write_csv
@@ -326,3 +327,15 @@ columns = ["tap_off_location"]
     assert "No row is a tap off by the words under [source.taps], so nothing is counted in off" in said
     (tmp_path / "plan.toml").write_text(plan.replace('on = "Enter"', 'on = "Entry"'))
     assert "no row is a tap on or off by [source.taps]" in run("check", "plan.toml", cwd=tmp_path).stdout
+
+
+def test_areas_are_proposed_for_which_tables_are_not_empty(shared_data: Path, tmp_path: Path) -> None:
+    """Few trips at many stops: stations would be empty, hexagons are not."""
+    shutil.copy(shared_data / "gtfs" / "cairns_gtfs.zip", tmp_path / "gtfs.zip")
+    stops = sorted(read_feed(tmp_path / "gtfs.zip").stops)
+    rows = [f"{n:05d},2014-06-0{2 + n % 3} 08:{n % 60:02d},{stops[7 * n % len(stops)]}" for n in range(6000)]
+    said, plan = init(tmp_path, "card_id,tap_on_time,tap_on_stop", rows)
+    assert "h3 = " in plan
+    assert "and areas were chosen by counting" in said
+    tables = json.loads(run("check", "plan.toml", "--json", cwd=tmp_path).stdout)["data"]["tables"]
+    assert all(table["trip_share"] > 0.4 for table in tables if table["name"] == "on_location")

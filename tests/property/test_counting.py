@@ -98,7 +98,7 @@ TYPED_ROWS = st.lists(
 def typed_times(kind: str, day: date | None, minute: int | None) -> Any:
     if minute is None:
         return None
-    if kind == "time":
+    if kind.startswith("time-") or kind == "time":
         return clock_time(minute // 60, minute % 60)
     moment = datetime.combine(day or date(1969, 12, 31), clock_time(minute // 60, minute % 60, 59))
     return moment if kind.startswith("timestamp") else minute
@@ -114,6 +114,9 @@ ARROW = {
     "uint16": pa.uint16(),
     "int16": pa.int16(),
     "double": pa.float64(),
+    "decimal": pa.decimal128(12, 3),
+    "large": pa.large_string(),
+    "time-ms": pa.time32("ms"),
     "dictionary": pa.dictionary(pa.int8(), pa.string()),
 }
 
@@ -129,7 +132,7 @@ def test_typed_parquet_counts_as_its_text(rows: list[tuple[Any, ...]], kind: str
     ]
     expected, refused = reference.count(texts)
     on = [typed_times(kind, day, minute) for day, _, minute, _ in rows]
-    if kind == "dictionary":
+    if kind in ("dictionary", "large"):
         on = [None if value is None else str(value) for value in on]
     days = [row[0] for row in rows]
     dates = {
