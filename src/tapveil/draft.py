@@ -225,8 +225,8 @@ def _about_tables(
 ) -> Iterator[str]:
     chosen = f"Bins of {width} minutes{' and areas' if areas else ''} were chosen by counting your trips."
     yield (
-        f"{chosen} Such tuning looks at the data, which no epsilon accounts for: better, choose bins and areas from common "
-        "sense or from an earlier period."
+        f"{chosen} Such tuning looks at the data, which no epsilon accounts for: better, choose bins and areas from "
+        "common sense or from an earlier period."
     )
     left = [name for name in plan.tables if name not in kept]
     if left:
