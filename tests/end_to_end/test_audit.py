@@ -243,7 +243,7 @@ def test_rows_without_a_card_counted_twice(monkeypatch: Patch) -> None:
 
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 def test_calibrated_noise_too_narrow_and_never_certified(mechanism: str, monkeypatch: Patch) -> None:
-    monkeypatch.setattr("tapveil.plan.certified", lambda *_: True)
+    monkeypatch.setattr("tapveil.misfits.certified", lambda *_: True)
     monkeypatch.setattr(calibration._Design, "_fits", lambda *_: True)
     monkeypatch.setattr(calibration._Design, "_widths", lambda self: iter([self._basic / 9]))
     calibration.calibrate.cache_clear()

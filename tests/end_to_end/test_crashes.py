@@ -74,5 +74,6 @@ def test_every_write_may_fail(source: Path) -> None:
     assert len(crash(source, "errors")) >= 60
 
 
-def test_killed_200_times_at_random_times(source: Path) -> None:
-    assert crash(source, "times", 200)
+@pytest.mark.parametrize("times", [50, pytest.param(200, marks=pytest.mark.slow)])
+def test_killed_at_random_times(times: int, source: Path) -> None:
+    assert crash(source, "times", times)

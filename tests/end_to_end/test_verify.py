@@ -613,7 +613,13 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], set[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+SLOW = {"sparse"}
+"""A file of 8 GB takes a minute to hash."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in HOSTILE]
+)
 def test_a_hostile_folder_is_safe_to_open(name: str, folder: Path) -> None:
     """In a process of its own, with a bound on its memory: a clear finding, soon, and no traceback."""
     damage, expected = HOSTILE[name]
