@@ -175,13 +175,13 @@ class Look:
         both = {"tap_on_location", "tap_off_location"} <= set(self.plan.used_columns)
         if not both:
             return
-        if self.plan.gtfs is not None:
-            feed = read_feed(self.plan.base / self.plan.gtfs.path)
-            found = from_timetable(self.plan, self._areas, feed) if feed.has_lines else []
+        feed = read_feed(self.plan.base / self.plan.gtfs.path) if self.plan.gtfs else None
+        if feed and feed.has_lines:
+            found = from_timetable(self.plan, self._areas, feed)
+        elif self.plan.source.taps and (self.plan.source.card is None or not self.plan.source.deciding):
+            yield "coupled places cannot be looked for: that takes a timetable, or cards and times to pair taps by"
+            return
         else:
-            if self.plan.source.taps and (self.plan.source.card is None or not self.plan.source.deciding):
-                yield "coupled places cannot be looked for: that takes a timetable, or cards and times to pair taps by"
-                return
             found = from_trips(self._pairs())
         yield from (each.sentence for each in found[:MOST_COUPLED])
         if len(found) > MOST_COUPLED:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tapveil.errors import PlanError
+from tapveil.ledger.entry import spend_of
 from tapveil.plan import Plan
 from tests.conftest import write_csv
 from tests.property.test_counting import cells, exact
@@ -189,3 +190,26 @@ def test_days_that_cannot_be(source: str, coarsen: str, message: str, tmp_path: 
 def test_a_format_that_is_none(written: str, tmp_path: Path) -> None:
     with pytest.raises(PlanError):
         plan(tmp_path, time=f'{{ column = "at", format = "{written}" }}')
+
+
+DAYS = "first_day = 2016-08-08\nlast_day = 2016-08-08"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"time": '{ column = "at", missing = ["0"] }'},
+        {"time": '{ column = "at", format = "%I:%M" }'},
+        {"time": '{ value = "05:00" }'},
+        {"date": '{ column = "at", missing = "0" }'},
+        {"source": f'{DAYS}\nday_starts = "05:00"'},
+        {"source": f'{DAYS}\nday_starts = "04:00"\ndates = "service"'},
+        {"source": f'{DAYS}\nday_starts = "04:00"\ntimezone = "Europe/London"'},
+        {"source": f'{DAYS}\nday_starts = "04:00"\nencoding = "windows-1252"'},
+    ],
+)
+def test_days_are_the_same_only_if_read_in_the_same_way(other: dict[str, str], tmp_path: Path) -> None:
+    """Else two releases of other days could both hold one trip, and the ledger would take them for apart."""
+    usual = {"source": f'{DAYS}\nday_starts = "04:00"'}
+    one, two = (spend_of(plan(tmp_path, **each), "0" * 32, date(2026, 1, 1)) for each in (usual, usual | other))
+    assert one.days_by != two.days_by
