@@ -41,7 +41,8 @@ def check_code(bad: Bad, said: Said) -> None:
 def check_words(bad: Bad, said: Said) -> None:
     """Something is said, but no value of a trip, and nothing of a program's insides."""
     assert said.telling, bad.what
-    assert not PRIVATE.search(said.telling + said.err), bad.what
+    public = re.sub(r"it runs from \S+ to \S+", "", said.telling + said.err)  # the days of a timetable
+    assert not PRIVATE.search(public), bad.what
     assert "Traceback" not in said.err, bad.what
 
 

@@ -69,9 +69,10 @@ def test_killed_at_every_step_that_touches_disk_or_ledger(source: Path) -> None:
         assert any(step in point for point in points), step
 
 
-def test_every_write_may_fail(source: Path) -> None:
-    """ENOSPC, EIO and EACCES at every point."""
-    assert len(crash(source, "errors")) >= 60
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_write_may_fail(every: int, source: Path) -> None:
+    """ENOSPC, EIO and EACCES at every point; CI tries every third."""
+    assert len(crash(source, "errors", every)) >= 60
 
 
 @pytest.mark.parametrize("times", [50, pytest.param(200, marks=pytest.mark.slow)])

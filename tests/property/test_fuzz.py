@@ -110,7 +110,7 @@ def _init(trips: Path, plan_path: Path) -> str:
     """What `tapveil init` does: all that it shows, and the plan that it writes, which can be read once filled in."""
     drafted = draft(str(trips), plan_path, progress=Silent())
     write(plan_path, drafted.text)
-    filled_in = drafted.text.replace("Your/City", "UTC").replace("on = []", 'on = ["a"]')
+    filled_in = drafted.text.replace("Your/City", "UTC").replace("\non = []", '\non = ["a"]')
     Plan.parse(filled_in, base=plan_path.parent)
     return drafted.text + _shown(lambda console: screen.show_draft(console, drafted.found, drafted.remarks))
 
