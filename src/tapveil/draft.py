@@ -255,7 +255,7 @@ class _Writing:
         self.remarks = []
         sections = [self._head(), self._release(), self._source(width), self._columns(), self._coarsen(width)]
         tables = [(name, keys) for name, keys in self._tables() if kept is None or name in kept]
-        return "\n".join([*sections, self._privacy(len(tables)), *map(self._table, tables)])
+        return "\n".join([*sections, self._privacy(), *map(self._table, tables)])
 
     def _head(self) -> str:
         like = f"It looks like {self.found.like}. " if self.found.like else ""
@@ -359,7 +359,7 @@ match = {_toml(self.timetable.match)}                   # {share} of the values 
             known = {ours for ours in known if not ours.startswith("tap_off_")}
         return [(name, keys) for name, keys in _TABLES.items() if set(keys) <= known]
 
-    def _privacy(self, tables: int) -> str:
+    def _privacy(self) -> str:
         return f"""\
 [privacy]                             # the promise: nothing here is a default, all of it is for you to decide
 unit = "trip"                         # what is protected: any one trip (or "card-day", "card": see docs/plan.md)

@@ -84,7 +84,6 @@ _NOT_A_PLACE = frozenset("lat latitude lon lng long longitude geom fare price lg
 _DAY = frozenset("date day daytype weekday dt".split())
 _MODE = frozenset("mode subsystem vehicletype".split())
 _CARD = frozenset("card cardid token tokenid smartcard passenger customer pan member rider account".split())
-_VEHICLE = frozenset("vehicle bus fleet".split())
 _TAP = frozenset("action tap event direction type entryexit inout".split())
 _SAYS = _TAP - {"type"} | frozenset(
     "eventtype taptype transactiontype actiontype sens vorgang richtung operation".split()

@@ -17,7 +17,7 @@ SECRET = {
     f"tapveil.{name}"
     for name in (
         *("trips", "csvlines", "values", "coarsen", "timetable", "counting", "veil", "publication"),
-        *("check", "remarks", "coupling", "dictionary", "audit"),
+        *("check", "remarks", "coupling", "dictionary", "audit", "draft", "recognition", "sampling"),
     )
 }
 PUBLISHED = [
