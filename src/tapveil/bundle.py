@@ -149,7 +149,7 @@ def _write_synthetic(folder: Path, sheet: Sheet) -> None:
     """As many rows for each cell as its published count says: the paper's synthetic data set."""
     folder.mkdir(exist_ok=True)
     parquet = folder / f"{sheet.name}.parquet"
-    keys = sheet.cells.drop_columns(["count"])
+    keys = sheet.cells.select(sheet.keys)
     ends = np.cumsum(sheet.cells.column("count").to_numpy())
     total = int(ends[-1]) if len(ends) else 0
     with pq.ParquetWriter(parquet, keys.schema, compression="zstd") as writer:
@@ -224,8 +224,8 @@ def _resource(plan: Plan, folder: Path, csv: Path, sheet: Sheet) -> dict[str, An
     fields = [statement.field(field, continued=continued) for field in sheet.fields]
     schema: dict[str, Any] = {"fields": fields, "missingValues": []}
     if not synthetic:
-        fields.append(statement.count_field(plan, sheet.smallest))
-        schema["primaryKey"] = [field.name for field in sheet.fields]
+        fields += [statement.number_field(plan, name, sheet.smallest) for name in sheet.numbers]
+        schema["primaryKey"] = sheet.keys
     return {
         "name": f"synthetic-{sheet.name}" if synthetic else sheet.name,
         "type": "table",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tapveil.coarsen import read_areas, read_places
+from tapveil.coarsen import read_areas, read_places, read_wider
 from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.dictionary import read_dictionaries
@@ -211,6 +211,7 @@ def _advice(plan: Plan, table: Table, share: float) -> str | None:
 def read_public_files(plan: Plan) -> None:
     """The lookups and lists that a plan names, read and checked: they are part of the plan, not of the trips."""
     read_areas(plan)
+    read_wider(plan)
     read_places(plan)
     read_dictionaries(plan)
 

@@ -6,7 +6,7 @@ Both are fixed by the plan alone, so giving up detail costs no privacy and promi
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from tapveil.errors import TripDataError, did_you_mean
 from tapveil.geometry import Place, Polygons, collection, h3_cell, h3_place, points
 from tapveil.gtfs import Stop, read_feed
 from tapveil.notation import MINUTES_PER_DAY, clock_text
-from tapveil.plan import EVERY_MODE, Area, Plan
+from tapveil.plan import EVERY_MODE, Area, Level, Plan, Table
+from tapveil.resolution import Times
 from tapveil.values import MISSING_TIME, UNKNOWN
 
 
@@ -51,6 +52,14 @@ class TimeBins:
         return 0 if minute == MISSING_TIME else 1 + (minute - self.starts) % MINUTES_PER_DAY // self.minutes
 
 
+def times_of(plan: Plan, level: Level) -> Times:
+    """The bins of a level of a table."""
+    fine = TimeBins.of(plan)
+    if level.times:
+        return Times.parts(level.times, fine.starts)
+    return Times.every(level.time_minutes or fine.minutes, fine.starts)
+
+
 @dataclass(frozen=True)
 class Areas:
     """Which area a stop is published under: itself, unless its mode has another way."""
@@ -84,6 +93,25 @@ class Stops:
         return said[what]
 
 
+@dataclass(frozen=True)
+class Relabel:
+    """What a label of a column becomes at a coarser level, by its mode."""
+
+    label: Callable[[str, str], str]
+    modes: tuple[str, ...] = ()
+    """The modes that have a way of their own."""
+
+    @classmethod
+    def of_times(cls, bins: Mapping[str, str]) -> Relabel:
+        return cls(lambda mode, label: bins[label])
+
+    @classmethod
+    def of_places(cls, areas: Areas) -> Relabel:
+        """What has no area in the lists has no wider one."""
+        modes = tuple(mode for mode in areas.lookups if mode != EVERY_MODE)
+        return cls(lambda mode, label: label if label == UNKNOWN else areas.area(mode, label), modes)
+
+
 def read_stops(plan: Plan) -> Stops:
     """The stops of the plan's timetable; none where it has none."""
     if plan.gtfs is None:
@@ -105,6 +133,26 @@ def read_areas(plan: Plan) -> Areas:
     """The areas of all stops that the plan's lists know, read and checked."""
     stops = read_stops(plan)
     return Areas({mode: _areas(plan, area, stops) for mode, area in plan.coarsen.location.items()})
+
+
+def read_wider(plan: Plan) -> Mapping[str, Areas]:
+    """The wider areas of all published places, by the name of the level."""
+    wider = plan.coarsen.wider.items()
+    return {
+        name: Areas({mode: _read_lookup(plan.base / str(area.lookup), area) for mode, area in modes.items()})
+        for name, modes in wider
+    }
+
+
+def relabelling(plan: Plan, table: Table, wider: Mapping[str, Areas]) -> dict[str, Relabel]:
+    """What the labels of a table's columns become at its level; only of those that become something else."""
+    level, found = table.level, dict[str, Relabel]()
+    for column in table.columns:
+        if plan.source.kind(column) == "time" and (level.time_minutes or level.times):
+            found[column] = Relabel.of_times(times_of(plan, Level()).within(times_of(plan, level)))
+        if plan.source.kind(column) == "location" and level.location:
+            found[column] = Relabel.of_places(wider[level.location])
+    return found
 
 
 def _areas(plan: Plan, area: Area, stops: Stops) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tapveil.coarsen import TimeBins, read_areas
+from tapveil.coarsen import Relabel, TimeBins, read_areas, read_wider, relabelling
 from tapveil.errors import TripDataError, did_you_mean
 from tapveil.plan import TIMETABLE, Plan, Table
 from tapveil.timetable import Timetable
@@ -37,7 +37,8 @@ def read_dictionaries(plan: Plan) -> Dictionaries:
     found: dict[str, pa.Table | None] = dict.fromkeys(plan.tables)
     for name, cells in listed.items():
         table = plan.tables[name]
-        read = timetable.cells(table) if timetable and cells == TIMETABLE else _read(plan, table, cells)
+        fine = timetable.cells(table) if timetable and cells == TIMETABLE else _read(plan, table, cells)
+        read = _coarsened(fine, relabelling(plan, table, read_wider(plan)))
         if not len(read):
             covered = f"from {timetable.first_day} to {timetable.last_day}" if timetable else "on other days"
             raise TripDataError(
@@ -45,6 +46,18 @@ def read_dictionaries(plan: Plan) -> Dictionaries:
             )
         found[name] = read
     return found
+
+
+def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:
+    """The cells of a coarser level that those of a list lie in."""
+    if not relabelled:
+        return cells
+    modes = cells.column("mode").to_pylist() if "mode" in cells.column_names else [""] * len(cells)
+    for column, relabel in relabelled.items():
+        labels = map(relabel.label, modes, cells.column(column).to_pylist())
+        cells = cells.set_column(cells.column_names.index(column), column, pa.array(labels, pa.string()))
+    distinct = cells.group_by(cells.column_names).aggregate([])
+    return distinct.sort_by([(column, "ascending") for column in cells.column_names])
 
 
 def _read(plan: Plan, table: Table, name: str) -> pa.Table:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from tapveil.errors import TripDataError
 from tapveil.layout import OPAL_COLUMNS
-from tapveil.plan import COUNT, Plan
+from tapveil.plan import RESERVED, Plan
 from tapveil.verify.identifiers import MOST, SOME, ColumnLook
 
 CardsAmong = Callable[[list[str]], Set[str]]
@@ -83,14 +83,14 @@ _STOPPED = (
 
 def _published_columns(plan: Plan) -> set[str]:
     if plan.release.layout == "opal":
-        return {*OPAL_COLUMNS, COUNT}
-    return {column for table in plan.table for column in plan.key_columns(table)} | {COUNT}
+        return {*OPAL_COLUMNS, *RESERVED}
+    return {column for table in plan.table for column in plan.key_columns(table)} | RESERVED
 
 
 def _copied_columns(plan: Plan) -> set[str]:
     if plan.release.layout == "opal":
         return {"mode", "loc", *(["date"] if plan.copies("date") else [])}
-    return {column for column in _published_columns(plan) - {COUNT} if plan.copies(column)}
+    return {column for column in _published_columns(plan) - RESERVED if plan.copies(column)}
 
 
 def _columns(folder: Path) -> Iterator[Place]:

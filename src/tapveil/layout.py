@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapveil.plan import OPAL_SHAPES, Plan
+from tapveil.plan import COUNT, HIGH, LOW, OPAL_SHAPES, Level, Plan
+from tapveil.privacy.intervals import MISS, interval
+from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published import Field, PublishedTable
 
 _OPAL_NAMES = {"time": "time", "location": "loc"}
@@ -18,7 +20,7 @@ OPAL_COLUMNS = ("mode", "date", "tap", "time", "loc")
 
 @dataclass(frozen=True)
 class Sheet:
-    """One file of counts: its key fields, then `count`."""
+    """One file of counts: its key fields, then `count` and, unless it has the shape of the Opal files, its interval."""
 
     name: str
     title: str
@@ -26,18 +28,27 @@ class Sheet:
     cells: pa.Table
     smallest: int
 
+    @property
+    def keys(self) -> list[str]:
+        return [field.name for field in self.fields]
+
+    @property
+    def numbers(self) -> list[str]:
+        """The columns that are no keys."""
+        return self.cells.column_names[len(self.fields) :]
+
 
 def sheets(plan: Plan, tables: Sequence[PublishedTable]) -> list[Sheet]:
     """The files of counts that a plan asks for."""
     smallest = {name: mechanism.smallest_published for name, mechanism in plan.mechanisms.items()}
     if plan.release.layout == "opal":
         return _opal_sheets(tables, smallest)
+    return [_table_sheet(table, plan, smallest[table.name]) for table in tables]
+
+
+def _table_sheet(table: PublishedTable, plan: Plan, smallest: int) -> Sheet:
+    cells, fields = with_interval(table.cells, plan.mechanisms[table.name]), table.fields
     calendar = plan.source.calendar
-    return [_table_sheet(table, calendar, smallest[table.name]) for table in tables]
-
-
-def _table_sheet(table: PublishedTable, calendar: bool, smallest: int) -> Sheet:
-    cells, fields = table.cells, table.fields
     for index, field in enumerate(fields):
         if field.kind == "date" and calendar:
             cells = cells.set_column(index, field.name, cells.column(index).cast(pa.date32()))
@@ -46,7 +57,14 @@ def _table_sheet(table: PublishedTable, calendar: bool, smallest: int) -> Sheet:
     title = (
         " × ".join(table.table.columns) + " by " + ", ".join(name.name for name in fields[: -len(table.table.columns)])
     )
-    return Sheet(table.name, title.removesuffix(" by "), fields, cells, smallest)
+    level = "" if table.table.level == Level() else f" ({table.table.level.in_words})"
+    return Sheet(table.name, title.removesuffix(" by ") + level, fields, cells, smallest)
+
+
+def with_interval(cells: pa.Table, mechanism: Mechanism) -> pa.Table:
+    """Published cells, each with the interval that its count stands for."""
+    rule, counts = interval(mechanism, MISS), cells.column(COUNT).to_numpy()
+    return cells.append_column(LOW, pa.array(rule.low(counts))).append_column(HIGH, pa.array(rule.high(counts)))
 
 
 def _opal_sheets(tables: Sequence[PublishedTable], smallest: Mapping[str, int]) -> list[Sheet]:

@@ -6,7 +6,18 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from tapveil.errors import did_you_mean
-from tapveil.plan import COUNT, EARLIEST_YEAR, EVERY_MODE, LATEST_YEAR, OPAL_SHAPES, TIMETABLE, Plan, Table
+from tapveil.plan import (
+    EARLIEST_YEAR,
+    EVERY_MODE,
+    LATEST_YEAR,
+    OPAL_SHAPES,
+    RESERVED,
+    TIMETABLE,
+    TOTAL,
+    Level,
+    Plan,
+    Table,
+)
 from tapveil.privacy.loss import certified
 from tapveil.source import CARD, TAP, VEHICLE
 
@@ -14,14 +25,15 @@ from tapveil.source import CARD, TAP, VEHICLE
 def misfits(plan: Plan) -> Iterator[str]:
     """All of it, a sentence each."""
     yield from _repeated("table name", (table.name for table in plan.table))
-    yield from _repeated("set of columns in a table", (", ".join(sorted(table.columns)) for table in plan.table))
+    alike = (f"{', '.join(sorted(table.columns))} ({table.level.in_words})" for table in plan.table)
+    yield from _repeated("set of columns in a table", alike)
     yield from _repeated("partition column", plan.release.partition)
     for place, column in _named_columns(plan):
         if column not in plan.source.columns:
             hint = did_you_mean(column, plan.source.columns)
             yield f"{place}: unknown column `{column}`{hint or ' (it is not under [source.columns])'}"
-        elif column == COUNT:
-            yield f"{place}: `{COUNT}` is the name of the published counts: give your column another name of ours"
+        elif column in RESERVED:
+            yield f"{place}: `{column}` is the name of a published number: give your column another name of ours"
         elif plan.source.kind(column) == "card":
             yield f"{place}: `{column}` tells people apart and can never be published"
         elif (theirs := plan.source.columns[column].column) and theirs == plan.source.card:
@@ -59,6 +71,32 @@ def _table_misfits(plan: Plan, table: Table) -> Iterator[str]:
     yield from _repeated(f"column of {table.name}", table.columns)
     for column in set(table.columns) & set(plan.release.partition):
         yield f"{place}: `{column}` is already a partition column: leave it out of the table"
+    if table.name == TOTAL:
+        yield f"{place}: `{TOTAL}` is the name of the totals that are published beside the tables"
+    if all(column in plan.source.columns for column in table.columns):
+        yield from _level_misfits(plan, table, place)
+
+
+def _level_misfits(plan: Plan, table: Table, place: str) -> Iterator[str]:
+    """Whether a coarser level can be made from the plan's own bins and areas."""
+    level, bin_minutes = table.level, plan.coarsen.time_minutes
+    kinds = {plan.source.kind(column) for column in table.columns}
+    if (level.time_minutes or level.times) and "time" not in kinds:
+        yield f"{place}: its level has times, the table has not"
+    if level.time_minutes and (level.time_minutes % bin_minutes or level.time_minutes == bin_minutes):
+        yield f"{place}: time_minutes of a level must be several bins of {bin_minutes} minutes"
+    if any(minute % bin_minutes for minute in level.times or ()):
+        yield f"{place}: times of a level must be starts of bins of {bin_minutes} minutes"
+    if level.location is None:
+        return
+    if "location" not in kinds:
+        yield f"{place}: its level has wider areas, the table has no places"
+    wider = plan.coarsen.wider.get(level.location)
+    if wider is None:
+        hint = did_you_mean(level.location, plan.coarsen.wider)
+        yield f"{place}: there are no wider areas `{level.location}`{hint or ' (give them under [coarsen.wider])'}"
+    elif any(mode != EVERY_MODE for mode in wider) and "mode" not in plan.key_columns(table):
+        yield f'{place}: its wider areas are by mode, the table is not: use [coarsen.wider.{level.location}."*"]'
 
 
 def _coverage_misfits(plan: Plan) -> Iterator[str]:
@@ -96,6 +134,10 @@ def _day_misfits(plan: Plan) -> Iterator[str]:
 
 def _place_misfits(plan: Plan) -> Iterator[str]:
     """Whether there is a list of stops for what needs one."""
+    for name, wider in plan.coarsen.wider.items():
+        for mode, area in wider.items():
+            if area.lookup is None:
+                yield f"[coarsen.wider.{name}.{mode}]: needs a `lookup`, from the published places to the wider ones"
     for mode, area in plan.coarsen.location.items():
         if plan.gtfs is None and (area.gtfs or area.needs_coordinates):
             what = "gtfs" if area.gtfs else "polygons" if area.polygons else "h3"
@@ -239,6 +281,8 @@ def _opal_misfits(plan: Plan) -> Iterator[str]:
     if plan.release.partition != ("mode", "date"):
         yield '[release] layout: "opal" needs partition = ["mode", "date"]'
     for table in plan.table:
+        if table.level != Level():
+            yield f'[[table]] {table.name}: layout "opal" has no file for a coarser level'
         if table.columns not in OPAL_SHAPES:
             yield f'[[table]] {table.name}: layout "opal" has no file for the columns {", ".join(table.columns)}'
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -22,7 +22,7 @@ from pydantic import AfterValidator, Field
 
 from tapveil import planfile
 from tapveil.errors import PlanError, did_you_mean
-from tapveil.notation import MINUTES_PER_DAY, Exact, Frozen, Name, Text
+from tapveil.notation import MINUTES_PER_DAY, Clock, Exact, Frozen, Name, Text
 from tapveil.privacy.accountant import Exposure, Neighbours
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.loss import Loss, compose, in_other_notion
@@ -31,8 +31,15 @@ from tapveil.source import CARD, TAP, Delimiter, Kind, Source
 
 End = Literal["on", "off"]
 
-PRESETS = ("opal",)
+PRESETS = ("opal", "od")
 COUNT = "count"
+LOW, HIGH = "low", "high"
+NUMBERS = (COUNT, LOW, HIGH)
+"""The columns of a published table that are not keys."""
+RESERVED = {*NUMBERS, "total", "listed", "other", "until", "row"}
+"""What columns of ours cannot be called: all columns of numbers in a folder."""
+TOTAL = "total"
+"""The table of all tables: the trips of each part."""
 EVERY_MODE = "*"
 TIMETABLE = "gtfs"
 """Instead of the name of a list of cells: those of the timetable."""
@@ -131,6 +138,8 @@ class Coarsen(Frozen):
     after_midnight: Literal["wrapped", "continued"] = "wrapped"
     """Whether the hours before a day starts are 00:15, or go on as 24:15."""
     location: dict[str, Area] = Field(default={})
+    wider: dict[Name, dict[str, Area]] = Field(default={})
+    """Larger areas, by their name and the mode: what the published places lie in."""
 
 
 Unit = Literal["trip", "card-day", "card"]
@@ -187,6 +196,37 @@ class Privacy(Frozen):
         return most or 1
 
 
+class Level(Frozen):
+    """A resolution of a table, coarser than the plan's own bins and areas in what is given."""
+
+    time_minutes: Annotated[int, AfterValidator(_divides_a_day)] | None = None
+    times: Annotated[tuple[Clock, ...], Field(min_length=1)] | None = None
+    """When the parts of a day start; a first part runs from the start of the day."""
+    location: Name | None = None
+    """One of the wider areas."""
+
+    @pydantic.model_validator(mode="after")
+    def _one_way_to_bin(self) -> Self:
+        if self.time_minutes and self.times:
+            raise ValueError("give `time_minutes` or `times`, not both")
+        if self.times and list(self.times) != sorted(set(self.times)):
+            raise ValueError("`times` must be in their order, none twice")
+        return self
+
+    @property
+    def in_words(self) -> str:
+        """What a cell of it is, in a few words."""
+        time = f"{self.time_minutes} minutes" if self.time_minutes else "parts of the day" if self.times else ""
+        return " and ".join(filter(None, [time, self.location or ""])) or "as fine as the plan"
+
+
+class NamedLevel(Level):
+    """One of several levels of a table: the first may go by the table's own name."""
+
+    name: Name | None = None
+    weight: Weight | None = None
+
+
 class Table(Frozen):
     """One table of counts, and the share of the budget it gets."""
 
@@ -196,6 +236,34 @@ class Table(Frozen):
     delta: Delta | None = None
     weight: Weight | None = None
     cells: Text | None = None
+    level: Level = Level()
+    levels: Annotated[tuple[NamedLevel, ...], Field(max_length=8)] = ()
+
+    @pydantic.model_validator(mode="after")
+    def _level_or_levels(self) -> Self:
+        if self.levels and self.level != Level():
+            raise ValueError("give `level` or `levels`, not both")
+        return self
+
+    def at_each_level(self) -> Iterator[Table]:
+        """This table; or, where it is asked for at several levels, one for each, with its share of the budget."""
+        if not self.levels:
+            yield self
+            return
+        weights = [level.weight or Fraction(1) for level in self.levels]
+        for level, weight in zip(self.levels, weights, strict=True):
+            share = weight / sum(weights)
+            yield Table(
+                name=f"{self.name}-{level.name}" if level.name else self.name,
+                columns=self.columns,
+                epsilon=None if self.epsilon is None else self.epsilon * share,
+                delta=None if self.delta is None else self.delta * share,
+                weight=(self.weight or Fraction(1)) * share if self.epsilon is None else self.weight,
+                cells=self.cells,
+                level=Level.model_construct(
+                    time_minutes=level.time_minutes, times=level.times, location=level.location
+                ),
+            )
 
 
 class Plan(Frozen):
@@ -210,6 +278,11 @@ class Plan(Frozen):
     table: Annotated[tuple[Table, ...], Field(min_length=1)]
 
     _base: Path = pydantic.PrivateAttr(default=Path())
+
+    @pydantic.field_validator("table")
+    @classmethod
+    def _at_each_level(cls, tables: tuple[Table, ...]) -> tuple[Table, ...]:
+        return tuple(each for table in tables for each in table.at_each_level())
 
     @pydantic.model_validator(mode="after")
     def _parts_fit(self) -> Self:

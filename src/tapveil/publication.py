@@ -221,13 +221,16 @@ def folder_of(published: Bundle) -> Folder:
 def public_files(plan: Plan) -> dict[str, str]:
     """SHA-256 of each public list that the plan names: what is published depends on what they say."""
     areas = plan.coarsen.location.items()
+    wider = [(f"{name} of {mode}", area) for name, of in plan.coarsen.wider.items() for mode, area in of.items()]
     files = {
         **{f"lookup of {mode}": area.lookup for mode, area in areas if area.lookup},
+        **{f"lookup of {name}": area.lookup for name, area in wider if area.lookup},
         **{f"polygons of {mode}": area.polygons for mode, area in areas if area.polygons},
         **{f"cells of {table.name}": table.cells for table in plan.table if table.cells and table.cells != TIMETABLE},
         **({"gtfs": plan.gtfs.path} if plan.gtfs else {}),
     }
     coarsen.read_areas(plan)  # says what is wrong with a lookup better than its bytes do
+    coarsen.read_wider(plan)
     try:
         return {role: _sha256(plan.base / name) for role, name in files.items()}
     except OSError as error:

@@ -12,8 +12,9 @@ from typing import Any
 
 from tapveil._version import __version__
 from tapveil.notation import MINUTES_PER_DAY, clock_text
-from tapveil.plan import EVERY_MODE, OPAL_SHAPES, Plan, Table, Unit
+from tapveil.plan import COUNT, EVERY_MODE, HIGH, LOW, OPAL_SHAPES, Level, Plan, Table, Unit
 from tapveil.privacy.accountant import Exposure, Neighbours, epsilon
+from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.loss import Loss, accounted_delta
 from tapveil.privacy.rational import decimal_text, exp_above, float_below
 from tapveil.published import Field
@@ -198,6 +199,7 @@ def _table(plan: Plan, table: Table) -> dict[str, Any]:
     return {
         "name": table.name,
         "columns": list(table.columns),
+        "level": _level(table.level),
         **(share if table.epsilon is None else _loss(Loss(table.epsilon, table.delta or Fraction(0)))),
         "noise": mechanism.noise_name,
         "scale": number(mechanism.scale),
@@ -206,7 +208,20 @@ def _table(plan: Plan, table: Table) -> dict[str, Any]:
         "threshold_exact": str(mechanism.threshold),
         "smallest_published": mechanism.smallest_published,
         "error_95": mechanism.error_bound(1 - ERROR_CONFIDENCE),
+        "absent_95": interval(mechanism, MISS).absent,
+        "mean_error": round(mean_error(mechanism), 3),
         "probability_published": {str(c): number(mechanism.publish_probability(c)) for c in EXAMPLE_COUNTS},
+    }
+
+
+def _level(level: Level) -> dict[str, Any] | None:
+    """How much coarser than the rest a table is; null where it is not."""
+    if level == Level():
+        return None
+    return {
+        "time_minutes": level.time_minutes,
+        "times": level.times and [clock_text(minute) for minute in level.times],
+        "location": level.location,
     }
 
 
@@ -235,17 +250,21 @@ _DESCRIPTIONS = {
 }
 
 
-def count_field(plan: Plan, smallest: int) -> dict[str, Any]:
-    """The count column in the data dictionary."""
+def number_field(plan: Plan, name: str, smallest: int) -> dict[str, Any]:
+    """A column of numbers in the data dictionary."""
     what = COUNTED[plan.privacy.unit].capitalize()
-    words = (
-        f"{what}, with noise. A cell that is not listed was absent or small: it is not zero. Never below {smallest}."
-    )
+    words = {
+        COUNT: f"{what}, with noise. A cell that is not listed was absent or small: it is not zero. Never below "
+        f"{smallest}.",
+        LOW: f"The true number is at least this, and at most `{HIGH}`, in 19 of 20 cells, published or not.",
+        HIGH: f"The true number is at most this: see `{LOW}`.",
+    }
+    least = {COUNT: smallest, LOW: 0, HIGH: 1}
     return {
-        "name": "count",
+        "name": name,
         "type": "integer",
-        "description": words,
-        "constraints": {"required": True, "minimum": smallest},
+        "description": words[name],
+        "constraints": {"required": True, "minimum": least[name]},
     }
 
 

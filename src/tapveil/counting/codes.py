@@ -8,11 +8,11 @@ they are never published.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tapveil.coarsen import Areas, TimeBins
+from tapveil.coarsen import Areas, Relabel, TimeBins
 from tapveil.counting.exact import ELSEWHERE
 from tapveil.counting.packing import WORD
 from tapveil.plan import EVERY_MODE, Plan
@@ -249,6 +249,32 @@ def _reads_date(plan: Plan, name: str, beside: bool) -> Understand:
 
 def _reads_area(areas: Areas, mode: str) -> Understand:
     return lambda text: areas.area(mode, read_location(text))
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """What the codes of a column become at a coarser level of a table: one list, or one for each mode."""
+
+    labels: tuple[str, ...]
+    codes: tuple[tuple[int, ...], ...]
+
+    def sql(self, code: str, mode: str) -> str:
+        """The coarser code, from the finer one and that of the mode."""
+        lists = ", ".join(f"[{', '.join(map(str, codes))}]" for codes in self.codes)
+        return f"[{lists}][{f'{mode} + 1' if len(self.codes) > 1 else '1'}][{code} + 1]"
+
+
+def recodings(relabelled: Mapping[str, Relabel], coded: Sequence[Code]) -> dict[str, Recoding]:
+    """What the codes of a table's columns become at its level, in the alphabet of the coarser labels."""
+    labels = {code.column.name: code.labels for code in coded}
+    found = {}
+    for column, relabel in relabelled.items():
+        modes = labels["mode"] if relabel.modes else ("",)
+        coarser = [[relabel.label(mode, label) for label in labels[column]] for mode in modes]
+        every = tuple(sorted({label for each in coarser for label in each}))
+        position = {label: index for index, label in enumerate(every)}
+        found[column] = Recoding(every, tuple(tuple(position[label] for label in each) for each in coarser))
+    return found
 
 
 def assign(column: Column, spellings: Sequence[str], reasons: Reasons) -> tuple[Code, list[CodedSpelling]]:

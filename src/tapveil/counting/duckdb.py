@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,9 +14,9 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from tapveil.coarsen import Areas
+from tapveil.coarsen import Areas, read_wider, relabelling
 from tapveil.counting import codes, pairing, query, scan
-from tapveil.counting.codes import Code, Column, Reasons
+from tapveil.counting.codes import Code, Column, Reasons, Recoding
 from tapveil.counting.exact import ELSEWHERE, Counted, ExactTable, Refusals
 from tapveil.counting.packing import Packing
 from tapveil.csvlines import FEW, CsvReading
@@ -43,10 +43,10 @@ def count(
     locate: bool = False,
 ) -> Counted:
     """The exact tables of a plan, materialised, and what was refused; with `locate`, also where it stands."""
-    parts = []
+    parts, wider = [], read_wider(plan)
     for part in _by_end(plan):
         with _connection(memory, scratch) as connection:
-            parts.append(_Counting(connection, part, files, areas, progress, locate).run())
+            parts.append(_Counting(connection, part, files, areas, wider, progress, locate).run())
     return parts[0] if len(parts) == 1 else _together(plan, parts)
 
 
@@ -222,6 +222,7 @@ class _Counting:
     plan: Plan
     files: TripFiles
     areas: Areas
+    wider: Mapping[str, Areas]
     progress: Reporter
     locate: bool = False
 
@@ -256,17 +257,17 @@ class _Counting:
         refusals = self._refusals(reasons, query.row_refusals_sql(sets[0]), sound, lines)
         kept = 0
         with self.progress.stage("Counting cards"):
-            for table in self.plan.table:
-                self._execute(query.new_units_sql(table.name, _packing(self.plan.key_columns(table), coded)))
+            cells = {table.name: self._cells(table, coded, sets) for table in self.plan.table}
+            for name, each in cells.items():
+                self._execute(query.new_units_sql(name, each))
             # A share of the cards at a time: all rows of a card are in one, so its counts add up, in bounded memory.
             shares = 1 + accepted // ROWS_AT_ONCE
             for number in range(shares):
                 share = f"hash(card) % {shares} = {number}" if shares > 1 else "true"
                 self._execute(f"CREATE OR REPLACE TEMP TABLE kept AS {query.kept_sql(self.plan, sets, share)}")
                 kept += self._number("SELECT count(*) FROM kept")
-                for table in self.plan.table:
-                    packing, source = self._source(table, coded, sets)
-                    self._execute(query.add_units_sql(table.name, query.units_sql(self.plan, packing, source)))
+                for name, each in cells.items():
+                    self._execute(query.add_units_sql(name, query.units_sql(self.plan, each)))
         tables = {table.name: self._table(table, coded, sets, query.all_units_sql) for table in self.plan.table}
         return Counted(tables, self._located(refusals, coding.columns, coding.card, reasons), accepted - kept)
 
@@ -287,12 +288,12 @@ class _Counting:
         self._execute(f"CREATE TEMP TABLE rows AS {rows}")
         return lines
 
-    def _source(
-        self, table: Table, coded: Sequence[Code], sets: Sequence[query.CellSet]
-    ) -> tuple[Packing, query.CellSet]:
-        """The layout of a table's cells, and a set of columns that has all of them."""
-        packing = _packing(self.plan.key_columns(table), coded)
-        return packing, next(each for each in sets if set(packing.columns) <= set(each.packing.columns))
+    def _cells(self, table: Table, coded: Sequence[Code], sets: Sequence[query.CellSet]) -> query.TableCells:
+        """What a table's cells are summed from: a set that has all its columns, at the plan's own resolution."""
+        keys = self.plan.key_columns(table)
+        source = next(each for each in sets if set(keys) <= set(each.packing.columns))
+        recodings = codes.recodings(relabelling(self.plan, table, self.wider), coded)
+        return query.TableCells(_packing(keys, coded, recodings), source, recodings)
 
     def _refuse_strays(self, sql: str) -> None:
         if self._number(sql):
@@ -341,19 +342,21 @@ class _Counting:
 
     def _sets(self, coded: Sequence[Code]) -> list[query.CellSet]:
         keys = query.maximal_sets(self.plan.key_columns(table) for table in self.plan.table)
-        return [query.CellSet(index, _packing(key, coded)) for index, key in enumerate(keys)]
+        return [query.CellSet(index, _packing(key, coded, {})) for index, key in enumerate(keys)]
 
     def _table(
         self,
         table: Table,
         coded: Sequence[Code],
         sets: Sequence[query.CellSet],
-        cells_sql: Callable[[str, Packing, query.CellSet], str],
+        cells_sql: Callable[[str, query.TableCells], str],
     ) -> ExactTable:
-        packing, source = self._source(table, coded, sets)
-        cells = self.connection.sql(cells_sql(table.name, packing, source)).to_arrow_table()
+        of_table = self._cells(table, coded, sets)
+        packing = of_table.packing
+        cells = self.connection.sql(cells_sql(table.name, of_table)).to_arrow_table()
         words = tuple(_integers(cells, index) for index in range(packing.words))
         labels = {code.column.name: code.labels for code in coded if code.column.name in packing.columns}
+        labels |= {column: recoding.labels for column, recoding in of_table.recodings.items()}
         return ExactTable(table.name, packing, labels, words, _integers(cells, packing.words))
 
     def _refusals(self, reasons: Reasons, sql: str, accepted: int, lines: Counter[str]) -> Refusals:
@@ -394,8 +397,9 @@ class _Counting:
         return sum((reading.refused for reading in readings), start=Counter[str]())
 
 
-def _packing(columns: tuple[str, ...], coded: Sequence[Code]) -> Packing:
+def _packing(columns: tuple[str, ...], coded: Sequence[Code], recodings: Mapping[str, Recoding]) -> Packing:
     sizes = {code.column.name: len(code.labels) for code in coded}
+    sizes |= {column: len(recoding.labels) for column, recoding in recodings.items()}
     return Packing(columns, tuple(sizes[column] for column in columns))
 
 

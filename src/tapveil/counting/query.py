@@ -19,10 +19,10 @@ also counts refusals, and no row needs a decision. Smaller tables are summed fro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tapveil.counting.codes import Column, Reasons
+from tapveil.counting.codes import Column, Reasons, Recoding
 from tapveil.counting.packing import Packing
 from tapveil.counting.scan import CARD_TEXT, LINE, UNSURE_CARD, literal, quoted, refusal_column
 from tapveil.plan import Plan
@@ -91,13 +91,40 @@ class CellSet:
         return f"{self.words[0]} >= 0"
 
 
+@dataclass(frozen=True)
+class TableCells:
+    """The cells of a table: their layout, the set of columns that they are summed from, and what its codes become."""
+
+    packing: Packing
+    source: CellSet
+    recodings: Mapping[str, Recoding]
+
+    @property
+    def words(self) -> list[str]:
+        return [f"word_{index}" for index in range(self.packing.words)]
+
+    @property
+    def is_whole_set(self) -> bool:
+        """Whether they are just the cells of the set."""
+        return self.packing.columns == self.source.packing.columns and not self.recodings
+
+    @property
+    def selected(self) -> str:
+        """The words of a cell, from those of its set."""
+        codes = self.source.packing.unpack_sql(self.source.words)
+        mode = codes.get("mode", "0")
+        coarser = {column: recoding.sql(codes[column], mode) for column, recoding in self.recodings.items()}
+        packed = self.packing.pack_sql(codes | coarser)
+        return ", ".join(f"{expression} AS {word}" for expression, word in zip(packed, self.words, strict=True))
+
+
 def maximal_sets(key_columns: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The sets of columns that no other set contains.
 
     >>> maximal_sets([("m", "t"), ("m", "l"), ("m", "t", "l")])
     [('m', 't', 'l')]
     """
-    wanted = list(key_columns)
+    wanted = list(dict.fromkeys(key_columns))
     return [one for one in wanted if not any(set(one) < set(other) for other in wanted)]
 
 
@@ -194,15 +221,12 @@ def kept_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
     return f"SELECT card, day, {words} FROM ({kept} UNION ALL {alone})"
 
 
-def units_sql(plan: Plan, packing: Packing, source: CellSet) -> str:
+def units_sql(plan: Plan, cells: TableCells) -> str:
     """The cells of a table, and in each the number of units that have a trip there: each unit once."""
-    words = [f"word_{index}" for index in range(packing.words)]
-    packed = packing.pack_sql(source.packing.unpack_sql(source.words))
-    selected = ", ".join(f"{expression} AS {word}" for expression, word in zip(packed, words, strict=True))
     unit = "card, day" if plan.privacy.unit == "card-day" else "card"
-    key = ", ".join(words)
+    key = ", ".join(cells.words)
     return (
-        f"WITH placed AS (SELECT card, day, {selected} FROM kept), "
+        f"WITH placed AS (SELECT card, day, {cells.selected} FROM kept), "
         f"once AS (SELECT DISTINCT {unit}, {key} FROM placed WHERE card IS NOT NULL), "
         f"every AS (SELECT {key} FROM once UNION ALL SELECT {key} FROM placed WHERE card IS NULL) "
         f"SELECT {key}, count(*) AS n FROM every GROUP BY {key}"
@@ -213,9 +237,9 @@ def _units_table(name: str) -> str:
     return quoted(f"units_{name}")
 
 
-def new_units_sql(name: str, packing: Packing) -> str:
+def new_units_sql(name: str, cells: TableCells) -> str:
     """A table for the cells of a table of the plan, as they are counted share by share."""
-    words = ", ".join(f"word_{index} BIGINT" for index in range(packing.words))
+    words = ", ".join(f"{word} BIGINT" for word in cells.words)
     return f"CREATE TEMP TABLE {_units_table(name)} ({words}, n BIGINT)"
 
 
@@ -224,9 +248,9 @@ def add_units_sql(name: str, cells: str) -> str:
     return f"INSERT INTO {_units_table(name)} {cells}"
 
 
-def all_units_sql(name: str, packing: Packing, source: CellSet) -> str:
+def all_units_sql(name: str, cells: TableCells) -> str:
     """The cells of all shares together."""
-    words = ", ".join(f"word_{index}" for index in range(packing.words))
+    words = ", ".join(cells.words)
     return f"SELECT {words}, CAST(sum(n) AS BIGINT) AS n FROM {_units_table(name)} GROUP BY {words}"
 
 
@@ -252,15 +276,13 @@ def strays_sql(sets: Sequence[CellSet]) -> str:
     return f"SELECT count(*) FROM counted WHERE ({nowhere}){''.join(partly)}"
 
 
-def table_sql(name: str, packing: Packing, source: CellSet) -> str:
+def table_sql(name: str, cells: TableCells) -> str:
     """The cells of a table, summed from a maximal set that has all its columns."""
-    words = [f"word_{index}" for index in range(packing.words)]
-    if packing.columns == source.packing.columns:
-        selected = ", ".join(f"{theirs} AS {ours}" for theirs, ours in zip(source.words, words, strict=True))
+    words, source = ", ".join(cells.words), cells.source
+    if cells.is_whole_set:
+        selected = ", ".join(f"{theirs} AS {ours}" for theirs, ours in zip(source.words, cells.words, strict=True))
         return f"SELECT {selected}, n FROM counted WHERE {source.is_cell}"
-    packed = packing.pack_sql(source.packing.unpack_sql(source.words))
-    selected = ", ".join(f"{expression} AS {word}" for expression, word in zip(packed, words, strict=True))
     return (
-        f"SELECT {', '.join(words)}, CAST(sum(n) AS BIGINT) AS n "
-        f"FROM (SELECT {selected}, n FROM counted WHERE {source.is_cell}) GROUP BY {', '.join(words)}"
+        f"SELECT {words}, CAST(sum(n) AS BIGINT) AS n "
+        f"FROM (SELECT {cells.selected}, n FROM counted WHERE {source.is_cell}) GROUP BY {words}"
     )

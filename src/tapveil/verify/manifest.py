@@ -17,10 +17,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tapveil.layout import OPAL_COLUMNS
 from tapveil.notation import Clock, Exact, Name
-from tapveil.plan import COUNT, OPAL_SHAPES, Unit
+from tapveil.plan import COUNT, NUMBERS, OPAL_SHAPES, Unit
 from tapveil.privacy.accountant import Exposure, Neighbours
+from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.loss import Loss, accounted_delta, certified, compose
 from tapveil.privacy.mechanisms import Mechanism, stated
+from tapveil.resolution import Times
 from tapveil.source import known_zone
 from tapveil.statement import (
     COMPOSITION,
@@ -106,11 +108,20 @@ class _Bounds(_Part):
     without_card: Literal["refuse", "own-unit"] | None = None
 
 
+class LevelClaim(_Part):
+    """How much coarser than the rest a table is."""
+
+    time_minutes: Annotated[int, Field(ge=1, le=1440)] | None
+    times: Annotated[tuple[Clock, ...], Field(min_length=1, max_length=1440)] | None
+    location: Name | None
+
+
 class TableClaim(_Part):
     """One table, as the manifest has it."""
 
     name: Name
     columns: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
+    level: LevelClaim | None
     epsilon: Number | None = None
     delta: Number | None = None
     exact: _ExactLoss | None = None
@@ -122,6 +133,8 @@ class TableClaim(_Part):
     threshold_exact: Exact
     smallest_published: int
     error_95: int
+    absent_95: int
+    mean_error: Number
     probability_published: dict[str, Number]
 
 
@@ -191,11 +204,18 @@ class Manifest(_Stated):
     def exposure(self) -> Exposure:
         return Exposure(self.neighbours, self.bounds.cells_per_table)
 
+    def times(self, table: TableClaim) -> Times:
+        """The bins of a table's times."""
+        level, first = table.level, self.day.first_minute
+        if level and level.times:
+            return Times.parts(level.times, first)
+        return Times.every(level and level.time_minutes or self.time_minutes, first)
+
     @property
     def sheets(self) -> dict[str, tuple[str, ...]]:
         """The files of counts that the folder must have, and their columns."""
         if self.layout == "tables":
-            return {table.name: (*self.partition, *table.columns, COUNT) for table in self.tables}
+            return {table.name: (*self.partition, *table.columns, *NUMBERS) for table in self.tables}
         used = {OPAL_SHAPES[table.columns][0] for table in self.tables}
         keys = {"time": ("time",), "loc": ("loc",), "time-loc": ("time", "loc")}
         return {sheet: (*OPAL_COLUMNS[:3], *keys[sheet], COUNT) for sheet in keys if sheet in used}
@@ -292,6 +312,8 @@ def _figure_findings(table: TableClaim, mechanism: Mechanism) -> Iterator[Findin
         "smallest_published": (table.smallest_published, mechanism.smallest_published),
         "noise": (table.noise, mechanism.noise_name),
         "error_95": (table.error_95, mechanism.error_bound(1 - ERROR_CONFIDENCE)),
+        "absent_95": (table.absent_95, interval(mechanism, MISS).absent),
+        "mean_error": (table.mean_error, round(mean_error(mechanism), 3)),
     }
     for count, claimed in table.probability_published.items():
         true = number(mechanism.publish_probability(int(count))) if count.isdecimal() and len(count) < 9 else None

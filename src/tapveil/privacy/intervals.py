@@ -1,0 +1,116 @@
+"""What a published number, or a cell that was not published, says about the true one.
+
+An interval is a rule that is fixed before anything is drawn: a published y says [y − h, y + h], a cell that is not
+published says [0, u]. Whatever the true count, what comes out misses it with probability at most α, whether it is
+published or not (docs/privacy/proofs.md, intervals). No single bound of noise is spent twice: h is the least, then u.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from tapveil.privacy.mechanisms import Mechanism
+
+MISS = Fraction(1, 20)
+"""How often a stated interval misses, at most."""
+
+Counts = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The rule of one mechanism at one level."""
+
+    half_width: int
+    least: int
+    """The least true count of a published cell: 1, unless empty cells get noise, too."""
+    absent: int
+    """A cell that is not published has at most so many."""
+
+    def low(self, published: Counts) -> Counts:
+        return np.maximum(self.least, published - self.half_width)
+
+    def high(self, published: Counts) -> Counts:
+        return published + self.half_width
+
+
+@lru_cache
+def interval(mechanism: Mechanism, miss: Fraction) -> Interval:
+    """The rule that misses the true count with at most this probability, whatever it is.
+
+    >>> from tapveil.privacy.mechanisms import Laplace
+    >>> interval(Laplace(Fraction(1), 18), Fraction(1, 20))
+    Interval(half_width=3, least=1, absent=19)
+    """
+    half_width = mechanism.error_bound(miss)
+    low, high = -1, mechanism.smallest_published + half_width + 1  # here a hidden cell has noise below −h, at least
+    while high - low > 1:  # the more trips, the less often a cell is hidden
+        middle = (low + high) // 2
+        low, high = (middle, high) if _missed(mechanism, middle, half_width) > miss else (low, middle)
+    return Interval(half_width, 0 if mechanism.visits_empty_cells else 1, max(low, 0))
+
+
+def _missed(mechanism: Mechanism, count: int, half_width: int) -> Fraction:
+    """P(the noise is beyond the half-width, or the cell is hidden)."""
+    steps, noise = mechanism.noise.steps_per_count, mechanism.noise
+    above = noise.tail(steps * (half_width + 1))
+    shown = min(noise.tail(-steps * half_width), mechanism.publish_probability(count))
+    return above + 1 - shown
+
+
+# --- sums -----------------------------------------------------------------------------------------------------------
+
+
+@lru_cache
+def variance(mechanism: Mechanism) -> float:
+    """Of the noise of one cell, as it is drawn."""
+    steps, law = _law(mechanism)
+    mean = float((steps * law).sum())
+    return float((steps**2 * law).sum()) - mean**2
+
+
+@lru_cache
+def mean_error(mechanism: Mechanism) -> float:
+    """How far a number is from the true one, on average."""
+    steps, law = _law(mechanism)
+    return float((np.abs(steps) * law).sum())
+
+
+def spread(cells: Mapping[Mechanism, int], miss: Fraction) -> int:
+    """The noise of so many cells of these mechanisms, added up, is beyond this with at most this probability.
+
+    The law of the sum is that of its Fourier transform: exact but for rounding, which is paid for.
+    """
+    total = sum(number * variance(mechanism) for mechanism, number in cells.items())
+    if total == 0:
+        return 0
+    widest = max(len(_law(mechanism)[0]) for mechanism in cells)
+    size = 1 << int(np.ceil(np.log2(2 * widest + 40 * np.sqrt(total))))  # what lies beyond is beyond 20 deviations
+    transform = np.ones(size // 2 + 1, dtype=complex)
+    for mechanism, number in cells.items():
+        steps, law = _law(mechanism)
+        placed = np.zeros(size)
+        np.add.at(placed, steps.astype(np.int64) % size, law)
+        transform *= np.fft.rfft(placed) ** number
+    law = np.fft.irfft(transform, size)
+    half = size // 2
+    around = np.concatenate([[law[0]], law[1:half] + law[: size - half : -1]])  # the law of the distance from 0
+    beyond = np.maximum(around, 0)[::-1].cumsum()[::-1] + 1e-9  # rounding, against us
+    return int(np.argmax(beyond <= float(miss))) - 1
+
+
+@lru_cache
+def _law(mechanism: Mechanism) -> tuple[Floats, Floats]:
+    """The noise in counts, and how likely each is."""
+    table = mechanism.noise
+    counts = (table.first + np.arange(len(table.weights))) // table.steps_per_count
+    steps, places = np.unique(counts, return_inverse=True)
+    weights = np.array([weight / table.total for weight in table.weights])
+    return steps.astype(np.float64), np.bincount(places, weights).astype(np.float64)

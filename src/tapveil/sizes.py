@@ -1,0 +1,180 @@
+"""How large the cells of a table are, guessed from what was published of it: how many cells have 1, 2, 3, … trips.
+
+Published counts are true counts with noise, and nothing below a threshold. The noise is known, so the law of the true
+counts can be found from them by maximum likelihood. Below the threshold nothing is seen: there the law goes on as
+smoothly as it came, along a power law, bent so that all cells together hold as many trips as a coarser table shows.
+
+This follows from published numbers alone and is never published: it is a guess, made to choose the next plan by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from tapveil.privacy.mechanisms import Mechanism
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+LARGEST = 10**12
+"""No city has a cell of so many trips."""
+SINGLE = 32
+"""Sizes up to this one are told apart, larger ones in classes each 8 % wider than the one before."""
+GROWTH = 1.08
+STIFFNESS = 4.0
+"""How little the law may bend, on logarithmic axes, where the published counts do not say so."""
+TETHER = 1e-3
+"""Holds the law in place where nothing else does."""
+STEPS = 200
+CLOSE_ENOUGH = 1e-9
+
+
+def _classes() -> Ints:
+    """The least size of each class, and the end of the last."""
+    starts = list(range(1, SINGLE + 1))
+    while starts[-1] < LARGEST:
+        starts.append(round(starts[-1] * GROWTH))
+    return np.array(starts, dtype=np.int64)
+
+
+CLASSES = _classes()
+
+
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """So many cells of each size, on average; size 0 where cells that do not occur may be published, too."""
+
+    sizes: Floats
+    cells: Floats
+
+    @property
+    def trips(self) -> float:
+        """What all cells hold together."""
+        return float(self.sizes @ self.cells)
+
+    def published_trips(self, mechanism: Mechanism) -> float:
+        """The trips in the cells that a mechanism is expected to publish."""
+        return float(self.sizes * self.cells @ _tails(mechanism, tuple(self.sizes), mechanism.smallest_published))
+
+    def published_share(self, mechanism: Mechanism) -> float:
+        """The same as a share of all trips; 0 where there are none."""
+        return self.published_trips(mechanism) / self.trips if self.trips else 0.0
+
+
+def histogram(published: Ints) -> Ints:
+    """How many published counts fall into each class."""
+    return np.histogram(published, CLASSES)[0]
+
+
+def guess(seen: Ints, mechanism: Mechanism, trips: float | None = None, trust: float = 1.0) -> Sizes:
+    """The law behind a histogram of published counts; `trips` in all, known up to the part `trust` of it."""
+    last = int(np.max(np.flatnonzero(seen), initial=-1))
+    if last < 0:  # nothing was published: nothing is known
+        return Sizes(np.zeros(1), np.zeros(1))
+    # Noise may have lowered the largest.
+    return _Fit(seen, mechanism, _class_of(int(CLASSES[last + 1]) + 2 * _reach(mechanism)) + 1, trips, trust).found()
+
+
+def _class_of(size: int) -> int:
+    return int(np.searchsorted(CLASSES, min(size, LARGEST), side="right")) - 1
+
+
+def _reach(mechanism: Mechanism) -> int:
+    """Noise is hardly ever wider."""
+    return int(5 * mechanism.scale) + 1
+
+
+class _Fit:
+    """Penalised maximum likelihood, by scoring: λ = width · exp(Bθ) cells of each class, Kλ of them seen in each."""
+
+    def __init__(self, seen: Ints, mechanism: Mechanism, classes: int, trips: float | None, trust: float) -> None:
+        first = _class_of(mechanism.smallest_published)
+        starts, ends = CLASSES[:classes], CLASSES[1 : classes + 1]
+        zero = int(mechanism.visits_empty_cells)
+        self._sizes = np.concatenate([np.zeros(zero), (starts + ends - 1) / 2])
+        self._width = np.concatenate([np.ones(zero), ends - starts])
+        self._basis, self._bends = _curve(np.log(self._sizes[zero:]), zero)
+        edges = [mechanism.smallest_published, *map(int, CLASSES[first + 1 : classes + 1])]
+        tails = np.array([_tails(mechanism, tuple(self._sizes), edge) for edge in edges])
+        self._seeing = tails[:-1] - tails[1:]
+        self._seen = seen[first:classes].astype(float)
+        self._trips, self._trust = trips, trust
+
+    def found(self) -> Sizes:
+        curve = np.full(self._basis.shape[1], np.log(self._seen.sum() / len(self._sizes)))
+        worth = self._worth(curve)
+        for _ in range(STEPS):
+            step, size = self._step(curve), 1.0
+            while (better := self._worth(curve + size * step)) < worth and size > CLOSE_ENOUGH:
+                size /= 2
+            gained = better - worth
+            if gained <= CLOSE_ENOUGH * abs(worth):
+                break
+            curve, worth = curve + size * step, better
+        return Sizes(self._sizes, self._cells(curve))
+
+    def _cells(self, curve: Floats) -> Floats:
+        return self._width * np.exp(np.clip(self._basis @ curve, -50, 50))
+
+    def _worth(self, curve: Floats) -> float:
+        """The logarithm of the likelihood, less what bending costs."""
+        cells = self._cells(curve)
+        expected = self._seeing @ cells + 1e-12
+        worth = self._seen @ np.log(expected) - expected.sum()
+        worth -= STIFFNESS / 2 * np.sum((self._bends @ curve) ** 2) + TETHER / 2 * curve @ curve
+        if self._trips:
+            worth -= ((self._sizes @ cells / self._trips - 1) / self._trust) ** 2 / 2
+        return float(worth)
+
+    def _step(self, curve: Floats) -> Floats:
+        """Towards the greatest worth, by its slope and its expected curvature."""
+        cells = self._cells(curve)
+        expected = self._seeing @ cells + 1e-12
+        change = (self._seeing * cells) @ self._basis
+        slope = change.T @ (self._seen / expected - 1) - STIFFNESS * self._bends.T @ (self._bends @ curve)
+        curvature = change.T @ (change / expected[:, None]) + STIFFNESS * self._bends.T @ self._bends
+        slope -= TETHER * curve
+        curvature += TETHER * np.eye(len(curve))
+        if self._trips:
+            pull = (self._sizes * cells) @ self._basis / (self._trips * self._trust)
+            slope -= pull * (self._sizes @ cells / self._trips - 1) / self._trust
+            curvature += np.outer(pull, pull)
+        step: Floats = np.linalg.solve(curvature, slope)
+        return step
+
+
+def _curve(logarithms: Floats, zero: int) -> tuple[Floats, Floats]:
+    """A broken line with two corners to a doubling: its value at each size, and how much it bends at each corner."""
+    corners = np.arange(0, logarithms[-1] + np.log(2) / 2, np.log(2) / 2)
+    basis = np.array([np.interp(logarithms, corners, row) for row in np.eye(len(corners))]).T
+    bends = np.diff(np.eye(len(corners)), 2, axis=0)
+    if zero:  # how many cells are empty has nothing to do with how many are not
+        basis = np.pad(basis, ((1, 0), (1, 0)))
+        basis[0, 0] = 1
+        bends = np.pad(bends, ((0, 0), (1, 0)))
+    return basis, bends
+
+
+@lru_cache(maxsize=4096)
+def _tails(mechanism: Mechanism, sizes: tuple[float, ...], value: int) -> Floats:
+    """For a cell of each size: P(published, and at least `value`)."""
+    tail = _tail_of(mechanism)
+    return np.array([tail(round(size), value) for size in sizes])
+
+
+def _tail_of(mechanism: Mechanism) -> Callable[[int, int], float]:
+    """Far beyond the noise it is 1 or 0; there, exact fractions of a law without an end would be endless themselves."""
+    reach = mechanism.noise.last // mechanism.noise.steps_per_count + 1
+
+    def tail(size: int, value: int) -> float:
+        beyond = size - max(value, mechanism.smallest_published)
+        if abs(beyond) > reach:
+            return float(beyond > 0)
+        return float(mechanism.publish_tail(size, value))
+
+    return tail

@@ -1,0 +1,386 @@
+"""The mechanism and the weights for the next release, chosen from an earlier published folder and nothing else.
+
+What is published may be looked at by anyone, as often as they like: whatever follows from it costs no privacy
+(post-processing). So this reads the folder, guesses from it how large the cells of each table are, and looks for noise
+that would have published more of the trips at the same promise. It cannot see a trip, a ledger or an exact count.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from math import gcd, inf, log2
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tapveil import sizes
+from tapveil.errors import PlanError
+from tapveil.notation import read_exact
+from tapveil.plan import COUNT, OPAL_SHAPES
+from tapveil.privacy.calibration import calibrate
+from tapveil.privacy.loss import Loss, certified
+from tapveil.privacy.mechanisms import Mechanism
+from tapveil.progress import Reporter, Silent
+from tapveil.sizes import Sizes
+from tapveil.statement import ERROR_CONFIDENCE, UNIT_NAMES, loss_in_words, number
+from tapveil.verify import manifest as manifests
+from tapveil.verify.manifest import PLACE, Manifest, TableClaim
+from tapveil.verify.reading import UnreadableError, json_of, open_inside
+
+CANDIDATES = ("sbh", "laplace", "gaussian")
+MOST_TRIES = 40
+STRIDES = (4, 2, 1)
+"""How far a weight is moved at a time, in quarters of a doubling: far at first, then less."""
+FARTHEST = 8
+"""A weight is moved to a quarter or to four times of where it started, at most."""
+WORTH_IT = 1e-4
+"""A gain below this share of the trips is within the error of any guess."""
+WIDER = 2
+"""The 95 % error bound of no table may grow by more than this factor."""
+MOST_ROWS = 10**9
+ROWS_AT_ONCE = 1_000_000
+CLOSELY, ROUGHLY = 0.02, 0.2
+"""How well one table tells how many trips another has: closely where each trip is once in every table."""
+CAUTION = (
+    "Shares are guesses from one published folder: the next trips may be others. Choosing by it costs no privacy, as it "
+    "reads only what is public."
+)
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What one table is expected to be like under one mechanism."""
+
+    share: float
+    """Of its trips, those in published cells."""
+    error: int
+    """Noise is beyond it in at most 1 of 20 cells."""
+    smallest: int
+    """The least number that can be printed."""
+
+    @staticmethod
+    def of(law: Sizes, mechanism: Mechanism) -> Outlook:
+        error = mechanism.error_bound(1 - ERROR_CONFIDENCE)
+        return Outlook(law.published_share(mechanism), error, mechanism.smallest_published)
+
+    def worse_than(self, other: Outlook) -> bool:
+        """Whether a change from the other one to this must not be made to a table."""
+        return self.share < other.share - 1e-9 or self.error > WIDER * other.error
+
+
+@dataclass(frozen=True)
+class TunedTable:
+    """One table: its weight in the next release, and what that changes."""
+
+    name: str
+    columns: tuple[str, ...]
+    weight: Fraction
+    before: Outlook
+    after: Outlook
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What the next release should be made with, at the promise of the folder that it was learnt from."""
+
+    folder: Manifest = field(repr=False)
+    mechanism: str
+    tables: tuple[TunedTable, ...]
+
+    @property
+    def loss(self) -> Loss:
+        """The total, which stays as it is."""
+        return self.folder.exact.loss
+
+    @property
+    def before(self) -> float:
+        """The share of trips that the folder is thought to have published, as a mean over its tables."""
+        return _mean([table.before for table in self.tables])
+
+    @property
+    def after(self) -> float:
+        """The same for the next release."""
+        return _mean([table.after for table in self.tables])
+
+    @property
+    def improves(self) -> bool:
+        """Whether anything better than the folder's own mechanism was found."""
+        return self.after > self.before + WORTH_IT
+
+    def as_json(self) -> dict[str, Any]:
+        """For a program to read."""
+        return {
+            "from": {"release": self.folder.release, "release_id": self.folder.release_id},
+            "unit": self.folder.unit,
+            "neighbours": self.folder.neighbours,
+            "epsilon": number(self.loss.epsilon),
+            "delta": number(self.loss.delta),
+            "improves": self.improves,
+            "mechanism": {"before": self.folder.mechanism, "after": self.mechanism},
+            "expected_share": {"before": self.before, "after": self.after},
+            "tables": [_table_json(table) for table in self.tables],
+            "caution": CAUTION,
+        }
+
+    def lines(self) -> Iterator[str]:
+        """For a person to read."""
+        promise = f"{loss_in_words(self.loss)}, for {UNIT_NAMES[self.folder.unit]}"
+        if not self.improves:
+            yield f"Nothing better than `{self.folder.mechanism}` as it is was found at the same {promise}: keep the plan."
+            return
+        changed = f" instead of `{self.folder.mechanism}`" if self.mechanism != self.folder.mechanism else ""
+        yield f"Next time use `{self.mechanism}`{changed}, with these weights, at the same {promise}:"
+        yield ""
+        yield from _aligned([_HEADINGS, *map(_row, self.tables)])
+        yield ""
+        yield f"Published trips, as a mean over the tables: {_percent(self.before)}, then {_percent(self.after)}."
+        yield CAUTION
+
+
+def tune(folder: Path, *, keep_mechanism: bool = False, progress: Reporter | None = None) -> Tuned:
+    """What to publish with next time, from a published folder alone; PlanError if it is none.
+
+    No table is expected to lose published trips, and no table's 95 % error bound more than doubles. With
+    `keep_mechanism`, only the weights are looked for; so it is for a dictionary, whose noise nothing else can replace.
+    """
+    progress = progress or Silent()
+    with progress.stage("Reading the folder"):
+        manifest, made = _promise(folder)
+        laws = _laws(manifest, made, [_seen(folder, manifest, table) for table in manifest.tables])
+    search = _Search(manifest, made, laws)
+    names = CANDIDATES if manifest.mechanism in CANDIDATES and not keep_mechanism else (manifest.mechanism,)
+    with progress.stage("Trying mechanisms and weights", lambda: len(search.tried) / MOST_TRIES):
+        return search.tuned(search.best(names))
+
+
+# --- reading the folder -----------------------------------------------------------------------------------------------
+
+
+def _promise(folder: Path) -> tuple[Manifest, list[Mechanism]]:
+    """The manifest, and the mechanism of each table; what does not keep its word is nothing to start from."""
+    if not folder.is_dir():
+        raise PlanError(f"there is no folder {folder}")
+    try:
+        manifest, findings = manifests.read(json_of(folder, PLACE))
+    except UnreadableError as error:
+        raise PlanError(_no_release(folder, error.finding)) from None
+    if manifest is None:
+        raise PlanError(_no_release(folder, findings[0]))
+    made, findings = manifests.mechanisms(manifest)
+    if findings:
+        raise PlanError(_no_release(folder, findings[0]))
+    every = [made[table.name] for table in manifest.tables]
+    if not certified(every, manifest.exact.loss, manifest.exposure):
+        raise PlanError(f"{folder} does not keep the promise that it states: tapveil verify says more")
+    return manifest, every
+
+
+def _no_release(folder: Path, finding: manifests.Finding) -> str:
+    return f"{folder} is not a published folder that can be used: {finding.place} {finding.sentence}"
+
+
+def _seen(folder: Path, manifest: Manifest, table: TableClaim) -> sizes.Ints:
+    """The published counts of one table, by their size."""
+    sheet, tap = OPAL_SHAPES[table.columns] if manifest.layout == "opal" else (table.name, None)
+    name = f"data/{sheet}.parquet"
+    try:
+        with os.fdopen(open_inside(folder, name), "rb") as file:
+            parquet = pq.ParquetFile(file)
+            if parquet.metadata.num_rows > MOST_ROWS or parquet.schema_arrow.field(COUNT).type != pa.int64():
+                raise ValueError
+            wanted = [COUNT, "tap"] if tap else [COUNT]
+            batches = parquet.iter_batches(ROWS_AT_ONCE, columns=wanted, use_threads=False)
+            return sum((_by_size(batch, tap, table) for batch in batches), start=np.zeros_like(sizes.CLASSES[1:]))
+    except UnreadableError as error:
+        raise PlanError(_no_release(folder, error.finding)) from None
+    except (pa.ArrowException, OSError, KeyError, ValueError, MemoryError):
+        raise PlanError(f"{folder} has no counts of table {table.name} that can be read: {name}") from None
+
+
+def _by_size(batch: pa.RecordBatch, tap: str | None, table: TableClaim) -> sizes.Ints:
+    if tap:
+        batch = batch.filter(pc.equal(batch.column("tap"), tap))
+    published = batch.column(COUNT).to_numpy()  # an ArrowException where one is missing
+    if len(published) and not table.smallest_published <= published.min() <= published.max() < sizes.LARGEST:
+        raise ValueError
+    return sizes.histogram(published)
+
+
+def _laws(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[sizes.Ints]) -> list[Sizes]:
+    """How large the cells of each table are. The table that shows most trips says how many the others hide."""
+    alone = [sizes.guess(each, mechanism) for each, mechanism in zip(seen, made, strict=True)]
+    if not any(law.trips for law in alone):
+        raise PlanError("nothing was published in this folder: it says nothing about the next one")
+    if manifest.mechanism == "dictionary":  # each list leaves out other trips
+        return alone
+    _, trips = max((float(each @ sizes.CLASSES[:-1]), law.trips) for each, law in zip(seen, alone, strict=True))
+    trust = CLOSELY if manifest.unit == "trip" and manifest.rows == "trips" else ROUGHLY
+    return [sizes.guess(each, mechanism, trips, trust) for each, mechanism in zip(seen, made, strict=True)]
+
+
+# --- looking for something better -------------------------------------------------------------------------------------
+
+Weights = tuple[Fraction, ...]
+Places = tuple[int, ...]
+"""The weight of each group of tables, in quarters of a doubling."""
+
+
+@dataclass(frozen=True)
+class _Try:
+    """One mechanism with weights, and what it would do to each table."""
+
+    name: str
+    weights: Weights
+    outlooks: tuple[Outlook, ...]
+    allowed: bool
+
+    @property
+    def worth(self) -> tuple[bool, float]:
+        return self.allowed, _mean(self.outlooks)
+
+    def beats(self, other: _Try) -> bool:
+        allowed, share = other.worth
+        return self.worth > (allowed, share + WORTH_IT)
+
+
+class _Search:
+    """A walk over weights from those of the folder, one group of tables at a time, while it gets better."""
+
+    def __init__(self, manifest: Manifest, made: Sequence[Mechanism], laws: Sequence[Sizes]) -> None:
+        self._manifest, self._laws = manifest, laws
+        self._cut = int(made[0].threshold) if manifest.mechanism == "dictionary" else 1
+        self._now = tuple(Outlook.of(law, mechanism) for law, mechanism in zip(laws, made, strict=True))
+        self._groups = _groups(manifest.tables)
+        self.tried: dict[tuple[str, Weights], _Try | None] = {}
+
+    def best(self, names: Sequence[str]) -> _Try | None:
+        """The best that was found; None where there is no noise for this promise at all."""
+        start = _start([_weight(table) for table in self._manifest.tables], self._groups)
+        first = [found for name in names if (found := self._try(name, start))]
+        if not first:
+            return None
+        best = max(first, key=lambda each: each.worth)
+        for stride in STRIDES:
+            better: tuple[_Try, Places] | None = (best, start)
+            while better:
+                best, start = better
+                better = self._step(best, start, stride)
+        return best
+
+    def _step(self, best: _Try, places: Places, stride: int) -> tuple[_Try, Places] | None:
+        """The first step that makes it better."""
+        for group, way in product(range(len(places)), (stride, -stride)):
+            moved = (*places[:group], places[group] + way, *places[group + 1 :])
+            if 0 <= moved[group] and max(moved) - min(moved) <= 4 * FARTHEST:
+                found = self._try(best.name, moved)
+                if found and found.beats(best):
+                    return found, moved
+        return None
+
+    def _try(self, name: str, places: Places) -> _Try | None:
+        weights = _weights(places, self._groups)
+        key = (name, weights)
+        if key not in self.tried:
+            if len(self.tried) >= MOST_TRIES:
+                return None
+            self.tried[key] = self._outcome(name, weights)
+        return self.tried[key]
+
+    def _outcome(self, name: str, weights: Weights) -> _Try | None:
+        loss, exposure = self._manifest.exact.loss, self._manifest.exposure
+        try:
+            made = calibrate(name, weights, loss.epsilon, loss.delta, exposure, self._cut)
+        except ValueError:  # there is no such noise
+            return None
+        after = tuple(Outlook.of(law, mechanism) for law, mechanism in zip(self._laws, made, strict=True))
+        worse = any(new.worse_than(old) for new, old in zip(after, self._now, strict=True))
+        return _Try(name, weights, after, not worse and certified(made, loss, exposure))
+
+    def tuned(self, best: _Try | None) -> Tuned:
+        """The outcome; where nothing better was found, what the folder itself was made with."""
+        tables = self._manifest.tables
+        name, weights, after = self._manifest.mechanism, tuple(map(_weight, tables)), self._now
+        if best and best.allowed and _mean(best.outlooks) > _mean(self._now) + WORTH_IT:
+            name, weights, after = best.name, best.weights, best.outlooks
+        every = zip(tables, weights, self._now, after, strict=True)
+        return Tuned(self._manifest, name, tuple(TunedTable(each.name, each.columns, *rest) for each, *rest in every))
+
+
+def _weight(table: TableClaim) -> Fraction:
+    """Its share in the folder: a weight, or an ε of its own."""
+    return table.exact.epsilon if table.exact else read_exact(1 if table.weight is None else table.weight)
+
+
+def _groups(tables: Sequence[TableClaim]) -> list[list[int]]:
+    """Tables of tap-ons and of tap-offs that are otherwise alike have one weight: fewer ways to look."""
+    groups: dict[tuple[tuple[str, ...], int], list[int]] = {}
+    times: Counter[tuple[str, ...]] = Counter()
+    for index, table in enumerate(tables):
+        alike = tuple(column.replace("tap_off_", "tap_on_") for column in table.columns)
+        groups.setdefault((alike, times[table.columns]), []).append(index)
+        times[table.columns] += 1  # the same columns again, in less detail
+    return list(groups.values())
+
+
+def _start(weights: Sequence[Fraction], groups: Sequence[Sequence[int]]) -> Places:
+    """Where the folder's own weights are, the least of them a little above the bottom."""
+    middles = [float(np.mean([log2(weights[index]) for index in group])) for group in groups]
+    return tuple(FARTHEST + round(min(4 * (middle - min(middles)), 3 * FARTHEST)) for middle in middles)
+
+
+def _weights(places: Places, groups: Sequence[Sequence[int]]) -> Weights:
+    """Small whole numbers: 4, 5, 6, 7, 8, 10, 12, 14, 16, …, without a common factor."""
+    ladder = [(4 + place % 4) * 2 ** (place // 4) for place in places]
+    common = gcd(*ladder)
+    by_table = {index: Fraction(weight // common) for weight, group in zip(ladder, groups, strict=True) for index in group}
+    return tuple(by_table[index] for index in sorted(by_table))
+
+
+# --- in words ---------------------------------------------------------------------------------------------------------
+
+_HEADINGS = ["table", "weight", "trips published", "", "95 % within", "", "least printed", ""]
+
+
+def _row(table: TunedTable) -> list[str]:
+    before, after = table.before, table.after
+    return [
+        table.name,
+        str(table.weight),
+        *(_percent(before.share), f"-> {_percent(after.share)}"),
+        *(f"± {before.error}", f"-> ± {after.error}"),
+        *(str(before.smallest), f"-> {after.smallest}"),
+    ]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *rest in rows:
+        yield "  ".join([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]).rstrip()
+
+
+def _table_json(table: TunedTable) -> dict[str, Any]:
+    both = {"before": table.before, "after": table.after}
+    return {
+        "name": table.name,
+        "weight": number(table.weight),
+        "expected_share": {when: outlook.share for when, outlook in both.items()},
+        "error_95": {when: outlook.error for when, outlook in both.items()},
+        "smallest_published": {when: outlook.smallest for when, outlook in both.items()},
+    }
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _mean(outlooks: Sequence[Outlook]) -> float:
+    return sum(outlook.share for outlook in outlooks) / len(outlooks)
