@@ -5,6 +5,7 @@ Everything written here follows from published tables and the plan; this module 
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -22,10 +23,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil import disk, statement
+from tapveil.derived import DerivedSheet, derived, kind, raw_tables
 from tapveil.errors import EngineError, PlanError
+from tapveil.lattice import WIDER_COLUMNS, Wider
 from tapveil.layout import Sheet, sheets
+from tapveil.manifest import Manifest
+from tapveil.metadata import METADATA
 from tapveil.plan import Plan
-from tapveil.published import PublishedTable
+from tapveil.published import Field, PublishedTable
 from tapveil.signature import SigningKey
 from tapveil.unfinished import AFTER_SPENDING
 
@@ -88,6 +93,7 @@ def write(
     manifest: dict[str, Any],
     *,
     places: dict[str, Any] | None = None,
+    wider: Wider | None = None,
     guard: Callable[[Path], None],
     bind: Callable[[bytes], None],
     key: SigningKey | None = None,
@@ -98,7 +104,9 @@ def write(
     the checksums before it appears, and raises if it must not.
     """
     created = date.fromisoformat(manifest["created"])
-    laid_out = sheets(plan, tables)
+    laid_out, stated = sheets(plan, tables), Manifest.model_validate(manifest)
+    raw = raw_tables(stated, {sheet.name: sheet.cells for sheet in laid_out})
+    beside = derived(stated, plan.mechanisms, raw, wider or {})
     with _translated_errors():
         shutil.rmtree(workspace, ignore_errors=True)
         workspace.mkdir()
@@ -106,8 +114,16 @@ def write(
             _write_sheet(workspace / "data", sheet)
             if plan.release.synthetic:
                 _write_synthetic(workspace / "synthetic", sheet)
+        for each in beside:
+            _write_derived(workspace, each)
+        if wider:
+            _write_wider(workspace / statement.WIDER, wider)
         _write_json(workspace / "privacy.json", manifest)
-        _write_json(workspace / "datapackage.json", _datapackage(workspace, plan, laid_out, created))
+        package = _datapackage(workspace, plan, laid_out, created)
+        package["resources"] += [_derived_resource(plan, stated, workspace, each) for each in beside]
+        _write_json(workspace / "datapackage.json", package)
+        for name, text in METADATA.items():
+            (workspace / name).write_text(text(manifest, package), encoding="utf-8")
         if places is not None:
             (workspace / statement.PLACES).write_text(statement.places_text(places), encoding="utf-8")
         readme = statement.readme(plan, created, signed=key is not None, places=places is not None)
@@ -159,11 +175,26 @@ def _write_synthetic(folder: Path, sheet: Sheet) -> None:
     _write_csv(parquet, folder / f"{sheet.name}.csv")
 
 
-def _write_csv(parquet: Path, csv: Path) -> None:
+def _write_csv(parquet: Path, path: Path) -> None:
     """CSV as people write it, quotes only where needed (Arrow's own writer quotes every text)."""
     with duckdb.connect() as connection:
         source = connection.read_parquet(str(parquet))
-        source.write_csv(str(csv), header=True)
+        source.write_csv(str(path), header=True)
+
+
+def _write_derived(folder: Path, sheet: DerivedSheet) -> None:
+    (folder / sheet.folder).mkdir(exist_ok=True)
+    with duckdb.connect() as connection:
+        connection.from_arrow(sheet.cells).write_csv(str(folder / sheet.path), header=True)
+
+
+def _write_wider(path: Path, wider: Wider) -> None:
+    """Which wider area each published place lies in: what the levels of places add up by."""
+    rows = [(name, *place, area) for name, places in sorted(wider.items()) for place, area in sorted(places.items())]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(WIDER_COLUMNS)
+        writer.writerows(rows)
 
 
 def _write_json(path: Path, data: dict[str, Any]) -> None:
@@ -218,8 +249,8 @@ def _datapackage(folder: Path, plan: Plan, laid_out: Sequence[Sheet], created: d
     return package
 
 
-def _resource(plan: Plan, folder: Path, csv: Path, sheet: Sheet) -> dict[str, Any]:
-    synthetic = csv.parent.name == "synthetic"
+def _resource(plan: Plan, folder: Path, path: Path, sheet: Sheet) -> dict[str, Any]:
+    synthetic = path.parent.name == "synthetic"
     continued = plan.coarsen.after_midnight == "continued"
     fields = [statement.field(field, continued=continued) for field in sheet.fields]
     schema: dict[str, Any] = {"fields": fields, "missingValues": []}
@@ -230,10 +261,27 @@ def _resource(plan: Plan, folder: Path, csv: Path, sheet: Sheet) -> dict[str, An
         "name": f"synthetic-{sheet.name}" if synthetic else sheet.name,
         "type": "table",
         "title": f"{sheet.title} (synthetic rows)" if synthetic else sheet.title,
-        **_file(folder, csv, "text/csv"),
+        **_file(folder, path, "text/csv"),
         "encoding": "utf-8",
         "schema": schema,
-        "alternates": [_file(folder, csv.with_suffix(".parquet"), _PARQUET)],
+        "alternates": [_file(folder, path.with_suffix(".parquet"), _PARQUET)],
+    }
+
+
+def _derived_resource(plan: Plan, manifest: Manifest, folder: Path, sheet: DerivedSheet) -> dict[str, Any]:
+    """A resource for a file that follows from others; CSV alone."""
+    keys = [
+        statement.field(Field(key, kind(manifest, key)), continued=plan.coarsen.after_midnight == "continued")
+        for key in sheet.keys
+    ]
+    numbers = [statement.derived_field(plan, name) for name in sheet.numbers]
+    return {
+        "name": f"{sheet.folder}-{sheet.name}",
+        "type": "table",
+        "title": f"{sheet.title} ({sheet.folder})",
+        **_file(folder, folder / sheet.path, "text/csv"),
+        "encoding": "utf-8",
+        "schema": {"fields": [*keys, *numbers], "missingValues": [], "primaryKey": list(sheet.keys)},
     }
 
 

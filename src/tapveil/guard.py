@@ -16,7 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tapveil.derived import UNTIL
 from tapveil.errors import TripDataError
+from tapveil.lattice import WIDER_COLUMNS
 from tapveil.layout import OPAL_COLUMNS
 from tapveil.plan import RESERVED, Plan
 from tapveil.verify.identifiers import MOST, SOME, ColumnLook
@@ -82,15 +84,16 @@ _STOPPED = (
 
 
 def _published_columns(plan: Plan) -> set[str]:
-    if plan.release.layout == "opal":
-        return {*OPAL_COLUMNS, *RESERVED}
-    return {column for table in plan.table for column in plan.key_columns(table)} | RESERVED
+    keys = {column for table in plan.table for column in plan.key_columns(table)}
+    ends = {f"{column}{UNTIL}" for column in keys if plan.source.kind(column) == "time"}
+    opal = set(OPAL_COLUMNS) if plan.release.layout == "opal" else set()
+    return keys | ends | opal | RESERVED | set(WIDER_COLUMNS)
 
 
 def _copied_columns(plan: Plan) -> set[str]:
     if plan.release.layout == "opal":
         return {"mode", "loc", *(["date"] if plan.copies("date") else [])}
-    return {column for column in _published_columns(plan) - RESERVED if plan.copies(column)}
+    return {column for table in plan.table for column in plan.key_columns(table) if plan.copies(column)}
 
 
 def _columns(folder: Path) -> Iterator[Place]:

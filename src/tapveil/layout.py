@@ -35,7 +35,7 @@ class Sheet:
     @property
     def numbers(self) -> list[str]:
         """The columns that are no keys."""
-        return self.cells.column_names[len(self.fields) :]
+        return list(self.cells.column_names[len(self.fields) :])
 
 
 def sheets(plan: Plan, tables: Sequence[PublishedTable]) -> list[Sheet]:

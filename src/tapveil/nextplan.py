@@ -7,28 +7,33 @@ means just what the old plan meant, but for mechanism and weights, it is not han
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from tapveil.errors import PlanError
+from tapveil.notation import read_exact
 from tapveil.plan import Plan
 from tapveil.privacy.rational import decimal_text
 from tapveil.statement import loss_in_words
 from tapveil.tuning import Tuned
 
-_HEADER = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]")
+_HEADER = re.compile(r"^[ \t]*\[\[?[ \t]*([\w.\"'* -]+?)[ \t]*\]\]?[ \t]*(?:#.*)?$", re.MULTILINE)
 _KEY = re.compile(r"\s*([a-z_]+)\s*=")
+_LEVELS = re.compile(r"^\s*levels\s*=\s*\[", re.MULTILINE)
+_WEIGHT = re.compile(r",?\s*\bweight\s*=\s*(?:\"[^\"]*\"|'[^']*'|[\d._eE+-]+)")
 
 
 def tuned_plan_text(text: str, tuned: Tuned) -> str:
-    """The plan with the tuned mechanism, one total and a weight per table; PlanError if it is a plan of other tables."""
+    """The plan with the tuned mechanism, one total, and a weight per table; PlanError if its tables are others."""
     plan = Plan.parse(text)
     _refuse_another(plan, tuned)
     if not tuned.improves:
         return text
-    written = "".join(_lines(text, plan, tuned))
+    written = _rewritten(text, plan, tuned)
     try:
         same = Plan.parse(written).model_dump() == _meant(plan, tuned)
     except PlanError:
@@ -56,52 +61,91 @@ def _refuse_another(plan: Plan, tuned: Tuned) -> None:
         raise PlanError("a dictionary is neither tuned to, nor from, another mechanism: its cells are listed")
 
 
-def _lines(text: str, plan: Plan, tuned: Tuned) -> Iterator[str]:
-    """Every line of the plan as it is, but those that say how the promise is kept."""
-    section, number = "", -1
-    for line in text.splitlines(keepends=True):
-        header, key = _HEADER.match(line), _KEY.match(line)
-        if header:
-            section = header[1].strip("\"'")
-            number += line.lstrip().startswith("[[")
+# --- the text ---------------------------------------------------------------------------------------------------------
+
+
+def _rewritten(text: str, plan: Plan, tuned: Tuned) -> str:
+    """Every section as it is, but those that say how the promise is kept."""
+    starts = [0, *(header.start() for header in _HEADER.finditer(text)), len(text)]
+    weights = iter(_weights_by_section(text, tuned))
+    levels: Iterator[Fraction] = iter(())
+    written = []
+    for start, end in pairwise(starts):
+        section, header = text[start:end], _HEADER.match(text, start)
+        name = header[1] if header else ""
+        if name == "privacy":
+            section = "".join(_privacy_lines(section, plan, tuned))
+        elif name == "table":
+            own = next(weights, [])
+            levels = iter(own)
+            section = _with_level_weights("".join(_weighed_lines(section, sum(own, start=Fraction(0)))), own)
+        elif name == "table.levels":
+            section = "".join(_weighed_lines(section, next(levels, Fraction(0))))
+        written.append(section)
+    return "".join(written)
+
+
+def _weights_by_section(text: str, tuned: Tuned) -> Iterator[list[Fraction]]:
+    """For each [[table]] of the text the weights of its levels, or its own."""
+    known = _weights(tuned)
+    for table in tomllib.loads(text)["table"]:
+        names = [f"{table['name']}-{level['name']}" if "name" in level else None for level in table.get("levels", [{}])]
+        yield [known[name or table["name"]] for name in names]
+
+
+def _privacy_lines(section: str, plan: Plan, tuned: Tuned) -> Iterator[str]:
+    for line in section.splitlines(keepends=True):
+        if _key(line) != "mechanism":
             yield line
-        elif key and section == "privacy":
-            yield from _privacy_lines(line, key[1], plan, tuned)
-        elif key and section == "table" and number < len(plan.table):
-            yield from _table_lines(line, key[1], plan, number, tuned)
+            continue
+        if plan.privacy.mechanism == tuned.mechanism:
+            yield line
         else:
-            yield line
+            yield from _remembered(line)
+            yield f'mechanism = "{tuned.mechanism}"\n'
+        if not plan.total_is_given:
+            yield from (f"{line}\n" for line in _total(tuned))
 
 
-def _privacy_lines(line: str, key: str, plan: Plan, tuned: Tuned) -> Iterator[str]:
-    if key != "mechanism":
-        yield line
-        return
-    if plan.privacy.mechanism == tuned.mechanism:
-        yield line
-    else:
-        yield from _remembered(line)
-        yield f'mechanism = "{tuned.mechanism}"\n'
-    if not plan.total_is_given:
-        yield f"epsilon = {_toml(tuned.loss.epsilon)}\n"
-        if tuned.loss.delta:
-            yield f"delta = {_toml(tuned.loss.delta)}\n"
-
-
-def _table_lines(line: str, key: str, plan: Plan, number: int, tuned: Tuned) -> Iterator[str]:
-    """The weight stands where the share of the table stood, or after its name."""
-    table, weight = plan.table[number], _weights(tuned)[plan.table[number].name]
-    if key == "name":
-        yield line
-        if table.epsilon is None and table.weight is None:
-            yield f"weight = {_toml(weight)}\n"
-    elif key in ("epsilon", "weight") and table.weight != weight:
-        yield from _remembered(line)
+def _weighed_lines(section: str, weight: Fraction) -> Iterator[str]:
+    """The weight stands where the share of the table stood, or on top."""
+    header, *lines = section.splitlines(keepends=True)
+    yield header
+    if not {"epsilon", "weight"} & set(map(_key, lines)):
         yield f"weight = {_toml(weight)}\n"
-    elif key == "delta":
+    for line in lines:
+        key = _key(line)
+        if key not in ("epsilon", "weight", "delta") or (key == "weight" and _value(line) == weight):
+            yield line
+            continue
         yield from _remembered(line)
-    else:
-        yield line
+        if key != "delta":
+            yield f"weight = {_toml(weight)}\n"
+
+
+def _with_level_weights(section: str, weights: Sequence[Fraction]) -> str:
+    """Levels that are written as a list: { … } for each."""
+    start = _LEVELS.search(section)
+    if not start:
+        return section
+    left = iter(weights)
+
+    def weighed(level: re.Match[str]) -> str:
+        inner = _WEIGHT.sub("", level[1]).strip(" ,")
+        comma = ", " if inner else ""
+        return f"{{ {inner}{comma}weight = {_toml(next(left))} }}"
+
+    return section[: start.end()] + re.sub(r"\{([^{}]*)\}", weighed, section[start.end() :], count=len(weights))
+
+
+def _key(line: str) -> str:
+    key = _KEY.match(line)
+    return key[1] if key else ""
+
+
+def _value(line: str) -> Fraction:
+    (value,) = tomllib.loads(line, parse_float=Decimal).values()
+    return read_exact(value)
 
 
 def _remembered(line: str) -> Iterator[str]:
@@ -110,17 +154,36 @@ def _remembered(line: str) -> Iterator[str]:
         yield f"# was: {line.strip()}\n"
 
 
+def _total(tuned: Tuned) -> list[str]:
+    delta = [f"delta = {_toml(tuned.loss.delta)}"] if tuned.loss.delta else []
+    return [f"epsilon = {_toml(tuned.loss.epsilon)}", *delta]
+
+
+def _toml(value: Fraction) -> str:
+    """Exactly: a decimal where it is one, else a fraction.
+
+    >>> _toml(Fraction(3, 4_000_000)), _toml(Fraction(8)), _toml(Fraction(1, 3))
+    ('7.5e-7', '8', '"1/3"')
+    """
+    text = decimal_text(value).lower()
+    return text if Fraction(Decimal(text)) == value else f'"{value}"'
+
+
+# --- its meaning ------------------------------------------------------------------------------------------------------
+
+
 def _meant(plan: Plan, tuned: Tuned) -> dict[str, Any]:
-    meaning = plan.model_dump()
-    total = {"epsilon": tuned.loss.epsilon, "delta": tuned.loss.delta or plan.privacy.delta}
-    meaning["privacy"] |= {"mechanism": tuned.mechanism} | {key: _dumped(value) for key, value in total.items()}
+    """The old plan with another mechanism, one total, and other weights."""
+    meaning, weights = plan.model_dump(), _weights(tuned)
+    delta = tuned.loss.delta or plan.privacy.delta
+    meaning["privacy"] |= {
+        "mechanism": tuned.mechanism,
+        "epsilon": str(tuned.loss.epsilon),
+        "delta": None if delta is None else str(delta),
+    }
     for table in meaning["table"]:
-        table |= {"epsilon": None, "delta": None, "weight": _dumped(_weights(tuned)[table["name"]])}
+        table |= {"epsilon": None, "delta": None, "weight": str(weights[table["name"]])}
     return meaning
-
-
-def _dumped(value: Fraction | None) -> str | None:
-    return None if value is None else str(value)
 
 
 def _weights(tuned: Tuned) -> Mapping[str, Fraction]:
@@ -129,15 +192,5 @@ def _weights(tuned: Tuned) -> Mapping[str, Fraction]:
 
 def _by_hand(tuned: Tuned) -> str:
     weights = ", ".join(f"{name} {_toml(weight)}" for name, weight in _weights(tuned).items())
-    total = f"epsilon = {_toml(tuned.loss.epsilon)}" + (f", delta = {_toml(tuned.loss.delta)}" if tuned.loss.delta else "")
-    return f'under [privacy] mechanism = "{tuned.mechanism}", {total}; weights: {weights}; no other epsilon or delta'
-
-
-def _toml(value: Fraction) -> str:
-    """Exactly: a decimal where it is one, else a fraction.
-
-    >>> _toml(Fraction(3, 4_000_000)), _toml(Fraction(8)), _toml(Fraction(1, 3))
-    ('7.5E-7', '8', '"1/3"')
-    """
-    text = decimal_text(value)
-    return text if Fraction(Decimal(text)) == value else f'"{value}"'
+    total = ", ".join([f'mechanism = "{tuned.mechanism}"', *_total(tuned)])
+    return f"under [privacy] {total}; weights: {weights}; no other epsilon or delta"

@@ -36,7 +36,7 @@ COUNT = "count"
 LOW, HIGH = "low", "high"
 NUMBERS = (COUNT, LOW, HIGH)
 """The columns of a published table that are not keys."""
-RESERVED = {*NUMBERS, "total", "listed", "other", "until", "row"}
+RESERVED = {*NUMBERS, "total", "listed", "other", "other_low", "other_high", "row"}
 """What columns of ours cannot be called: all columns of numbers in a folder."""
 TOTAL = "total"
 """The table of all tables: the trips of each part."""

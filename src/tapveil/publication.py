@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import secrets
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
@@ -21,10 +22,12 @@ from tapveil.csvlines import MALFORMED, NOT_UTF8
 from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.errors import BudgetError, LedgerError, PlanError, TripDataError
 from tapveil.guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
+from tapveil.lattice import Wider
 from tapveil.ledger.book import Folder, Head, Ledger, open_ledger
 from tapveil.ledger.entry import Published, Spend, spend_of
-from tapveil.plan import TIMETABLE, Plan
+from tapveil.plan import EVERY_MODE, TIMETABLE, Plan
 from tapveil.progress import Reporter, Silent
+from tapveil.published import PublishedTable
 from tapveil.signature import SigningKey
 from tapveil.source import TAP
 from tapveil.unfinished import Journal, Unfinished
@@ -121,9 +124,17 @@ class _Job:
             tables = [work.unseal(self.plan, table) for table in self.plan.table]
             guard = partial(refuse_leaks, plan=self.plan, cards_among=cards_among)
             bind = partial(self._bind, work.journal)
-            places = coarsen.read_places(self.plan)
             published = bundle.write(
-                self.out, work.folder, self.plan, tables, manifest, places=places, guard=guard, key=self.key, bind=bind
+                self.out,
+                work.folder,
+                self.plan,
+                tables,
+                manifest,
+                places=coarsen.read_places(self.plan),
+                wider=_wider_areas(self.plan, tables),
+                guard=guard,
+                key=self.key,
+                bind=bind,
             )
         work.discard()
         return published
@@ -216,6 +227,27 @@ def folder_of(published: Bundle) -> Folder:
         return Folder(published.path.name, head, str(manifest["release_id"]), checksums)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return Folder(published.path.name, None, "", "")
+
+
+def _wider_areas(plan: Plan, tables: Sequence[PublishedTable]) -> Wider:
+    """The wider areas of the published places: by what is published, and by public lists."""
+    lists, found = coarsen.read_wider(plan), dict[str, dict[tuple[str, str], str]]()
+    levels = {table.level.location for table in plan.table} - {None}
+    for name in sorted(level for level in levels if level):
+        relabel, areas = coarsen.Relabel.of_places(lists[name]), found.setdefault(name, {})
+        for published in tables:
+            if published.table.level.location is None:
+                areas.update(_areas_of(published, plan, relabel))
+    return found
+
+
+def _areas_of(published: PublishedTable, plan: Plan, relabel: coarsen.Relabel) -> Iterator[tuple[tuple[str, str], str]]:
+    cells = published.cells
+    modes = cells.column("mode").to_pylist() if "mode" in cells.column_names else [EVERY_MODE] * len(cells)
+    for column in published.table.columns:
+        if plan.source.kind(column) == "location":
+            for mode, place in sorted(set(zip(modes, cells.column(column).to_pylist(), strict=True))):
+                yield (mode, place), relabel.label(mode, place)
 
 
 def public_files(plan: Plan) -> dict[str, str]:

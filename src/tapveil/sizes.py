@@ -66,6 +66,10 @@ class Sizes:
         return self.published_trips(mechanism) / self.trips if self.trips else 0.0
 
 
+NOTHING = Sizes(np.zeros(1), np.zeros(1))
+"""Where nothing is known."""
+
+
 def histogram(published: Ints) -> Ints:
     """How many published counts fall into each class."""
     return np.histogram(published, CLASSES)[0]
@@ -74,8 +78,8 @@ def histogram(published: Ints) -> Ints:
 def guess(seen: Ints, mechanism: Mechanism, trips: float | None = None, trust: float = 1.0) -> Sizes:
     """The law behind a histogram of published counts; `trips` in all, known up to the part `trust` of it."""
     last = int(np.max(np.flatnonzero(seen), initial=-1))
-    if last < 0:  # nothing was published: nothing is known
-        return Sizes(np.zeros(1), np.zeros(1))
+    if last < 0:
+        return NOTHING
     # Noise may have lowered the largest.
     return _Fit(seen, mechanism, _class_of(int(CLASSES[last + 1]) + 2 * _reach(mechanism)) + 1, trips, trust).found()
 

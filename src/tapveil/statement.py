@@ -22,6 +22,8 @@ from tapveil.published import Field
 MANIFEST_VERSION = 1
 PLACES = "areas.geojson"
 """The file that says where the published places lie."""
+WIDER = "wider-areas.csv"
+"""The file that says which wider area each published place lies in."""
 LARGEST_PLACES = 64 * 2**20
 EXAMPLE_COUNTS = (1, 2, 5, 10, 20, 50)
 ERROR_CONFIDENCE = Fraction(95, 100)
@@ -85,6 +87,7 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
         **cost(plan),
         "covers": _coverage(plan),
         "partition": list(plan.release.partition),
+        "columns": {name: plan.source.kind(name) for table in plan.table for name in plan.key_columns(table)},
         "layout": plan.release.layout,
         "rows": plan.source.shape,
         "time_minutes": plan.coarsen.time_minutes,
@@ -235,8 +238,11 @@ def field(published: Field, *, continued: bool = False) -> dict[str, Any]:
     if published.kind == "date":
         described |= {"type": "date", "format": "default"}
     if published.kind == "time":
-        hours = r"[0-4]\d" if continued else r"([01]\d|2[0-3])"
+        ends = published.name.endswith("_until")
+        hours = r"[0-4]\d" if continued or ends else r"([01]\d|2[0-3])"
         described["constraints"] = {"pattern": rf"-1|{hours}:[0-5]\d", "required": True}
+        if ends:
+            described["description"] = "End of the time bin, HH:MM; -1 where there was no tap."
     else:
         described["constraints"] = {"required": True}
     return described
@@ -265,6 +271,27 @@ def number_field(plan: Plan, name: str, smallest: int) -> dict[str, Any]:
         "type": "integer",
         "description": words[name],
         "constraints": {"required": True, "minimum": least[name]},
+    }
+
+
+def derived_field(plan: Plan, name: str) -> dict[str, Any]:
+    """A column of numbers, in the data dictionary, that follows from published ones."""
+    what = COUNTED[plan.privacy.unit].capitalize()
+    words = {
+        COUNT: f"{what}, from the published counts: whole numbers that add up.",
+        LOW: f"The true number is about between this and `{HIGH}` (95 %).",
+        HIGH: f"The true number is about between `{LOW}` and this (95 %).",
+        "total": f"{what} of the coarser cell: `listed` and `other` together.",
+        "listed": "Of these, in finer cells that are listed.",
+        "other": "Of these, in finer cells that are not listed, because each was too small.",
+        "other_low": "`other` is about between this and `other_high` (95 %).",
+        "other_high": "`other` is about between `other_low` and this (95 %).",
+    }
+    return {
+        "name": name,
+        "type": "integer",
+        "description": words[name],
+        "constraints": {"required": True, "minimum": 0},
     }
 
 

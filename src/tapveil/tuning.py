@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
-from math import gcd, inf, log2
+from math import gcd, log2
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from tapveil import sizes
 from tapveil.errors import PlanError
+from tapveil.manifest import Manifest, TableClaim
 from tapveil.notation import read_exact
 from tapveil.plan import COUNT, OPAL_SHAPES
 from tapveil.privacy.calibration import calibrate
@@ -33,7 +34,7 @@ from tapveil.progress import Reporter, Silent
 from tapveil.sizes import Sizes
 from tapveil.statement import ERROR_CONFIDENCE, UNIT_NAMES, loss_in_words, number
 from tapveil.verify import manifest as manifests
-from tapveil.verify.manifest import PLACE, Manifest, TableClaim
+from tapveil.verify.finding import Finding
 from tapveil.verify.reading import UnreadableError, json_of, open_inside
 
 CANDIDATES = ("sbh", "laplace", "gaussian")
@@ -42,18 +43,23 @@ STRIDES = (4, 2, 1)
 """How far a weight is moved at a time, in quarters of a doubling: far at first, then less."""
 FARTHEST = 8
 """A weight is moved to a quarter or to four times of where it started, at most."""
-WORTH_IT = 1e-4
-"""A gain below this share of the trips is within the error of any guess."""
+HIGHEST = 40
+"""No weight starts at more than a thousand times another."""
+WORTH_IT, WORTH_A_STEP = 1e-3, 1e-4
+"""A gain below this share of the trips is not worth another plan, or another step on the way to it."""
 WIDER = 2
 """The 95 % error bound of no table may grow by more than this factor."""
+FEW, MOST = 50, 0.9
+"""A table is known if more than a few of its cells are published, or cells that hold most of its trips."""
 MOST_ROWS = 10**9
 ROWS_AT_ONCE = 1_000_000
 CLOSELY, ROUGHLY = 0.02, 0.2
 """How well one table tells how many trips another has: closely where each trip is once in every table."""
 CAUTION = (
-    "Shares are guesses from one published folder: the next trips may be others. Choosing by it costs no privacy, as it "
-    "reads only what is public."
+    "Shares are guesses from one published folder: the next trips may be others. Choosing by it costs no privacy: "
+    "it reads only what is public."
 )
+UNKNOWN = "Of some tables too little was published to learn from. So the weights stay: the next folder may say more."
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,8 @@ class Outlook:
 
     def worse_than(self, other: Outlook) -> bool:
         """Whether a change from the other one to this must not be made to a table."""
-        return self.share < other.share - 1e-9 or self.error > WIDER * other.error
+        fewer = self.share < other.share - 1e-9 or self.smallest > other.smallest
+        return fewer or self.error > WIDER * other.error
 
 
 @dataclass(frozen=True)
@@ -82,10 +89,11 @@ class TunedTable:
     """One table: its weight in the next release, and what that changes."""
 
     name: str
-    columns: tuple[str, ...]
     weight: Fraction
     before: Outlook
     after: Outlook
+    known: bool
+    """Whether enough of it was published to guess its shares."""
 
 
 @dataclass(frozen=True)
@@ -103,13 +111,13 @@ class Tuned:
 
     @property
     def before(self) -> float:
-        """The share of trips that the folder is thought to have published, as a mean over its tables."""
-        return _mean([table.before for table in self.tables])
+        """The share of trips that the folder is thought to have published, as a mean over the tables that are known."""
+        return _mean([table.before for table in self.tables if table.known])
 
     @property
     def after(self) -> float:
         """The same for the next release."""
-        return _mean([table.after for table in self.tables])
+        return _mean([table.after for table in self.tables if table.known])
 
     @property
     def improves(self) -> bool:
@@ -135,7 +143,7 @@ class Tuned:
         """For a person to read."""
         promise = f"{loss_in_words(self.loss)}, for {UNIT_NAMES[self.folder.unit]}"
         if not self.improves:
-            yield f"Nothing better than `{self.folder.mechanism}` as it is was found at the same {promise}: keep the plan."
+            yield f"Nothing better than `{self.folder.mechanism}` as it is, at the same {promise}: keep the plan."
             return
         changed = f" instead of `{self.folder.mechanism}`" if self.mechanism != self.folder.mechanism else ""
         yield f"Next time use `{self.mechanism}`{changed}, with these weights, at the same {promise}:"
@@ -143,6 +151,8 @@ class Tuned:
         yield from _aligned([_HEADINGS, *map(_row, self.tables)])
         yield ""
         yield f"Published trips, as a mean over the tables: {_percent(self.before)}, then {_percent(self.after)}."
+        if not all(table.known for table in self.tables):
+            yield UNKNOWN
         yield CAUTION
 
 
@@ -170,7 +180,7 @@ def _promise(folder: Path) -> tuple[Manifest, list[Mechanism]]:
     if not folder.is_dir():
         raise PlanError(f"there is no folder {folder}")
     try:
-        manifest, findings = manifests.read(json_of(folder, PLACE))
+        manifest, findings = manifests.read(json_of(folder, manifests.PLACE))
     except UnreadableError as error:
         raise PlanError(_no_release(folder, error.finding)) from None
     if manifest is None:
@@ -179,12 +189,20 @@ def _promise(folder: Path) -> tuple[Manifest, list[Mechanism]]:
     if findings:
         raise PlanError(_no_release(folder, findings[0]))
     every = [made[table.name] for table in manifest.tables]
-    if not certified(every, manifest.exact.loss, manifest.exposure):
+    if not _keeps_its_word(manifest, every):
         raise PlanError(f"{folder} does not keep the promise that it states: tapveil verify says more")
     return manifest, every
 
 
-def _no_release(folder: Path, finding: manifests.Finding) -> str:
+def _keeps_its_word(manifest: Manifest, made: Sequence[Mechanism]) -> bool:
+    try:
+        shared = min(map(_weight, manifest.tables)) > 0
+        return shared and certified(made, manifest.exact.loss, manifest.exposure)
+    except (ArithmeticError, ValueError):  # numbers that no release has
+        return False
+
+
+def _no_release(folder: Path, finding: Finding) -> str:
     return f"{folder} is not a published folder that can be used: {finding.place} {finding.sentence}"
 
 
@@ -216,15 +234,28 @@ def _by_size(batch: pa.RecordBatch, tap: str | None, table: TableClaim) -> sizes
 
 
 def _laws(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[sizes.Ints]) -> list[Sizes]:
-    """How large the cells of each table are. The table that shows most trips says how many the others hide."""
-    alone = [sizes.guess(each, mechanism) for each, mechanism in zip(seen, made, strict=True)]
-    if not any(law.trips for law in alone):
-        raise PlanError("nothing was published in this folder: it says nothing about the next one")
-    if manifest.mechanism == "dictionary":  # each list leaves out other trips
-        return alone
-    _, trips = max((float(each @ sizes.CLASSES[:-1]), law.trips) for each, law in zip(seen, alone, strict=True))
-    trust = CLOSELY if manifest.unit == "trip" and manifest.rows == "trips" else ROUGHLY
-    return [sizes.guess(each, mechanism, trips, trust) for each, mechanism in zip(seen, made, strict=True)]
+    """How large the cells of each table are; one that shows nearly all trips says how many the others hide."""
+    laws = [sizes.guess(each, mechanism) for each, mechanism in zip(seen, made, strict=True)]
+    if manifest.mechanism != "dictionary":  # where each list leaves out other trips
+        trips = _trips(made, laws, [float(each @ sizes.CLASSES[:-1]) for each in seen])
+        trust = CLOSELY if manifest.unit == "trip" and manifest.rows == "trips" else ROUGHLY
+        laws = [sizes.guess(each, mechanism, trips, trust) for each, mechanism in zip(seen, made, strict=True)]
+    known = [
+        law if each.sum() > FEW or law.published_share(mechanism) > MOST else sizes.NOTHING
+        for law, each, mechanism in zip(laws, seen, made, strict=True)
+    ]
+    if not any(law.trips for law in known):
+        raise PlanError("too little was published in this folder to learn from: larger areas or longer bins give more")
+    return known
+
+
+def _trips(made: Sequence[Mechanism], laws: Sequence[Sizes], shown: Sequence[float]) -> float:
+    """All trips, as the table has them that seems to hide least, of those that show about as many as any."""
+    tables = zip(made, laws, shown, strict=True)
+    most = [
+        (law.published_share(mechanism), law.trips) for mechanism, law, trips in tables if trips >= MOST * max(shown)
+    ]
+    return max(most)[1]
 
 
 # --- looking for something better -------------------------------------------------------------------------------------
@@ -247,9 +278,9 @@ class _Try:
     def worth(self) -> tuple[bool, float]:
         return self.allowed, _mean(self.outlooks)
 
-    def beats(self, other: _Try) -> bool:
+    def beats(self, other: _Try, by: float) -> bool:
         allowed, share = other.worth
-        return self.worth > (allowed, share + WORTH_IT)
+        return self.worth > (allowed, share + by)
 
 
 class _Search:
@@ -259,32 +290,32 @@ class _Search:
         self._manifest, self._laws = manifest, laws
         self._cut = int(made[0].threshold) if manifest.mechanism == "dictionary" else 1
         self._now = tuple(Outlook.of(law, mechanism) for law, mechanism in zip(laws, made, strict=True))
+        self._known = [bool(law.trips) for law in laws]
         self._groups = _groups(manifest.tables)
+        self._start = _start([_weight(table) for table in manifest.tables], self._groups)
         self.tried: dict[tuple[str, Weights], _Try | None] = {}
 
     def best(self, names: Sequence[str]) -> _Try | None:
         """The best that was found; None where there is no noise for this promise at all."""
-        start = _start([_weight(table) for table in self._manifest.tables], self._groups)
-        first = [found for name in names if (found := self._try(name, start))]
+        places = self._start
+        first = [found for name in names if (found := self._try(name, places))]
         if not first:
             return None
         best = max(first, key=lambda each: each.worth)
-        for stride in STRIDES:
-            better: tuple[_Try, Places] | None = (best, start)
-            while better:
-                best, start = better
-                better = self._step(best, start, stride)
+        for stride in STRIDES if all(self._known) else ():
+            while better := self._step(best, places, stride):
+                best, places = better
         return best
 
     def _step(self, best: _Try, places: Places, stride: int) -> tuple[_Try, Places] | None:
-        """The first step that makes it better."""
+        """The step that makes it better by most; None where none does."""
+        steps = []
         for group, way in product(range(len(places)), (stride, -stride)):
             moved = (*places[:group], places[group] + way, *places[group + 1 :])
-            if 0 <= moved[group] and max(moved) - min(moved) <= 4 * FARTHEST:
-                found = self._try(best.name, moved)
-                if found and found.beats(best):
-                    return found, moved
-        return None
+            near = abs(moved[group] - self._start[group]) <= FARTHEST
+            if near and (found := self._try(best.name, moved)) and found.beats(best, by=WORTH_A_STEP):
+                steps.append((found, moved))
+        return max(steps, key=lambda step: step[0].worth, default=None)
 
     def _try(self, name: str, places: Places) -> _Try | None:
         weights = _weights(places, self._groups)
@@ -308,11 +339,11 @@ class _Search:
     def tuned(self, best: _Try | None) -> Tuned:
         """The outcome; where nothing better was found, what the folder itself was made with."""
         tables = self._manifest.tables
-        name, weights, after = self._manifest.mechanism, tuple(map(_weight, tables)), self._now
-        if best and best.allowed and _mean(best.outlooks) > _mean(self._now) + WORTH_IT:
-            name, weights, after = best.name, best.weights, best.outlooks
-        every = zip(tables, weights, self._now, after, strict=True)
-        return Tuned(self._manifest, name, tuple(TunedTable(each.name, each.columns, *rest) for each, *rest in every))
+        present = _Try(self._manifest.mechanism, tuple(map(_weight, tables)), self._now, allowed=True)
+        chosen = best if best and best.beats(present, by=WORTH_IT) else present
+        names = (table.name for table in tables)
+        every = map(TunedTable, names, chosen.weights, self._now, chosen.outlooks, self._known)
+        return Tuned(self._manifest, chosen.name, tuple(every))
 
 
 def _weight(table: TableClaim) -> Fraction:
@@ -332,22 +363,25 @@ def _groups(tables: Sequence[TableClaim]) -> list[list[int]]:
 
 
 def _start(weights: Sequence[Fraction], groups: Sequence[Sequence[int]]) -> Places:
-    """Where the folder's own weights are, the least of them a little above the bottom."""
-    middles = [float(np.mean([log2(weights[index]) for index in group])) for group in groups]
-    return tuple(FARTHEST + round(min(4 * (middle - min(middles)), 3 * FARTHEST)) for middle in middles)
+    """Where the folder's own weights are, the least of them as far above the bottom as it may be moved."""
+    logarithms = [log2(weight.numerator) - log2(weight.denominator) for weight in weights]
+    middles = [float(np.mean([logarithms[index] for index in group])) for group in groups]
+    return tuple(FARTHEST + min(round(4 * (middle - min(middles))), HIGHEST) for middle in middles)
 
 
 def _weights(places: Places, groups: Sequence[Sequence[int]]) -> Weights:
     """Small whole numbers: 4, 5, 6, 7, 8, 10, 12, 14, 16, …, without a common factor."""
     ladder = [(4 + place % 4) * 2 ** (place // 4) for place in places]
     common = gcd(*ladder)
-    by_table = {index: Fraction(weight // common) for weight, group in zip(ladder, groups, strict=True) for index in group}
+    by_table = {
+        index: Fraction(weight // common) for weight, group in zip(ladder, groups, strict=True) for index in group
+    }
     return tuple(by_table[index] for index in sorted(by_table))
 
 
 # --- in words ---------------------------------------------------------------------------------------------------------
 
-_HEADINGS = ["table", "weight", "trips published", "", "95 % within", "", "least printed", ""]
+_HEADINGS = ["table", "weight", "trips published", "95 % within", "least printed"]
 
 
 def _row(table: TunedTable) -> list[str]:
@@ -355,9 +389,9 @@ def _row(table: TunedTable) -> list[str]:
     return [
         table.name,
         str(table.weight),
-        *(_percent(before.share), f"-> {_percent(after.share)}"),
-        *(f"± {before.error}", f"-> ± {after.error}"),
-        *(str(before.smallest), f"-> {after.smallest}"),
+        f"{_percent(before.share)} → {_percent(after.share):>7}" if table.known else "not known",
+        f"± {before.error} → {after.error}",
+        f"{before.smallest} → {after.smallest}",
     ]
 
 
@@ -372,7 +406,7 @@ def _table_json(table: TunedTable) -> dict[str, Any]:
     return {
         "name": table.name,
         "weight": number(table.weight),
-        "expected_share": {when: outlook.share for when, outlook in both.items()},
+        "expected_share": {when: outlook.share if table.known else None for when, outlook in both.items()},
         "error_95": {when: outlook.error for when, outlook in both.items()},
         "smallest_published": {when: outlook.smallest for when, outlook in both.items()},
     }

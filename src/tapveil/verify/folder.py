@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tapveil.bundle import CHECKSUMS, SIGNATURE
 from tapveil.errors import PlanError
+from tapveil.manifest import Manifest
 from tapveil.plan import OPAL_SHAPES
+from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
 from tapveil.signature import SignatureError, read_signature, signer
 from tapveil.statement import PLACES, loss_in_words
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading
 from tapveil.verify.finding import Finding, shown
-from tapveil.verify.manifest import Manifest
 from tapveil.verify.places import places_findings
 from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import SheetCheck, synthetic_findings
@@ -83,7 +84,7 @@ class _Check:
             if not impossible:
                 self._add(manifests.promise_findings(manifest, made))
         with self.progress.stage("Reading the tables"):
-            sheets = self._tables(files, manifest)
+            sheets = self._tables(files, manifest, made)
             self._add(self._package(files, manifest))
             if not impossible:
                 totals = {name: each for sheet in sheets for name, each in sheet.totals.items()}
@@ -153,15 +154,15 @@ class _Check:
     def _text(self, name: str) -> str:
         return reading.text_of(self.folder, name)
 
-    def _tables(self, files: dict[str, int], manifest: Manifest) -> list[SheetCheck]:
-        sheets = [SheetCheck(self.folder, name, columns, manifest) for name, columns in manifest.sheets.items()]
+    def _tables(self, files: dict[str, int], manifest: Manifest, made: Mapping[str, Mechanism]) -> list[SheetCheck]:
+        sheets = [SheetCheck(self.folder, name, keys, manifest, made) for name, keys in manifest.sheets.items()]
         for sheet in sheets:
             if {sheet.csv, f"data/{sheet.name}.parquet"} <= set(files):
                 sheet.run()
                 self._add(sheet.findings)
                 synthetic = {f"synthetic/{sheet.name}.{kind}" for kind in ("csv", "parquet")} <= set(files)
                 if synthetic and not sheet.findings:
-                    self._add(synthetic_findings(self.folder, sheet.name, sheet.columns))
+                    self._add(synthetic_findings(self.folder, sheet.name, sheet.columns, sheet.keys))
         return sheets
 
     def _package(self, files: dict[str, int], manifest: Manifest) -> Iterator[Finding]:
@@ -220,31 +221,31 @@ def _resource_findings(
     place = f"datapackage.json, {path}"
     if set(resource) - _RESOURCE_KEYS:
         yield Finding("hidden-data", place, "has keys that no release has")
-    columns = manifest.sheets.get(Path(path).stem)
+    found = manifest.sheets.get(Path(path).stem)
     schema = resource.get("schema")
     fields = schema.get("fields") if isinstance(schema, dict) else None
     if (
-        columns is None
+        found is None
         or not isinstance(schema, dict)
         or not isinstance(fields, list)
         or not all(isinstance(each, dict) for each in fields)
     ):
         yield Finding("package-shape", place, "has no schema, or is of no table")
         return
-    keys = list(columns[:-1])
+    keys = list(found)
     synthetic = path.startswith("synthetic/")
     names = [each.get("name") for each in fields]
-    if names != (keys if synthetic else list(columns)):
+    if names != (keys if synthetic else [*keys, *manifest.numbers]):
         yield Finding("schema-differs", place, "its columns are not those of the table")
         return
     if not synthetic:
         types = [each.get("type") for each in fields]
         least = min(_smallest_of(manifest, Path(path).stem))
-        constraints = fields[-1].get("constraints")
+        constraints = fields[len(keys)].get("constraints")
         minimum = constraints.get("minimum") if isinstance(constraints, dict) else None
-        if schema.get("primaryKey") != keys or types[-1] != "integer" or minimum != least:
+        if schema.get("primaryKey") != keys or set(types[len(keys) :]) != {"integer"} or minimum != least:
             yield Finding("schema-differs", place, "its key, or its smallest count, is not that of the table")
-        if not set(types[:-1]) <= {"string", "date"}:
+        if not set(types[: len(keys)]) <= {"string", "date"}:
             yield Finding("schema-differs", place, "a column has a type that no key has")
     alternates = resource.get("alternates")
     twin = f"{path.removesuffix('.csv')}.parquet"

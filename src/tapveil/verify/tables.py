@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 
@@ -17,11 +18,12 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from tapveil.notation import MINUTES_PER_DAY
-from tapveil.plan import COUNT, OPAL_SHAPES
+from tapveil.manifest import Manifest
+from tapveil.plan import COUNT, HIGH, LOW, NUMBERS, OPAL_SHAPES
+from tapveil.privacy.intervals import MISS, interval
+from tapveil.privacy.mechanisms import Mechanism
 from tapveil.verify.finding import Finding
 from tapveil.verify.identifiers import ColumnLook
-from tapveil.verify.manifest import Manifest
 from tapveil.verify.reading import UnreadableError, open_inside
 
 ROWS_AT_ONCE = 100_000
@@ -54,8 +56,10 @@ class SheetCheck:
 
     folder: Path
     name: str
-    columns: tuple[str, ...]
+    keys: tuple[str, ...]
     manifest: Manifest
+    made: Mapping[str, Mechanism]
+    """The mechanism of each table; none where it could not be made."""
     totals: dict[str, Totals] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     rows: int = 0
@@ -65,8 +69,8 @@ class SheetCheck:
         return f"data/{self.name}.csv"
 
     @property
-    def keys(self) -> tuple[str, ...]:
-        return self.columns[:-1]
+    def columns(self) -> tuple[str, ...]:
+        return (*self.keys, *self.manifest.numbers)
 
     def run(self) -> None:
         """Check the CSV file, and that the Parquet file says the same."""
@@ -106,6 +110,7 @@ class SheetCheck:
             if counts is not None:
                 self._wrong("count-below-smallest", rows & (counts < smallest), f"a count is below {smallest}")
                 self._add_up(name, piece.filter(pa.array(rows)), counts[rows])
+                self._check_intervals(piece, counts, self.made.get(name))
         for column in self.keys:
             self._check_values(column, piece.column(column))
         self._check_order(piece if last is None else pa.concat_tables([last, piece]), 0 if last is None else 1)
@@ -122,6 +127,14 @@ class SheetCheck:
             return None
         counts: npt.NDArray[np.int64] = texts.cast(pa.int64()).to_numpy()
         return counts
+
+    def _check_intervals(self, piece: pa.Table, counts: npt.NDArray[np.int64], mechanism: Mechanism | None) -> None:
+        if self.manifest.layout != "tables" or mechanism is None:
+            return
+        rule = interval(mechanism, MISS)
+        for column, expected in ((LOW, rule.low(counts)), (HIGH, rule.high(counts))):
+            right = _mask(pc.equal(piece.column(column), pa.array(expected).cast(pa.string())))
+            self._wrong("interval-differs", ~right, f"`{column}` does not follow from the count and the noise")
 
     def _tables(self, piece: pa.Table) -> Iterator[tuple[str, Mask]]:
         """Which rows of the file are of which table of the plan."""
@@ -148,7 +161,13 @@ class SheetCheck:
             totals.add(tuple(row[part] for part in parts), row["#n_sum"], row["#n_count"])
 
     def _kind(self, column: str) -> str:
-        return {"date": "date", "time": "time", "tap_on_time": "time", "tap_off_time": "time"}.get(column, "label")
+        return {"time": "time", **self.manifest.columns}.get(column, "label")
+
+    @cached_property
+    def _bins(self) -> set[str]:
+        """The labels that a time can have in this file."""
+        table = next((each for each in self.manifest.tables if each.name == self.name), self.manifest.tables[0])
+        return set(self.manifest.times(table).labels)
 
     def _check_values(self, column: str, values: pa.ChunkedArray) -> None:
         unique = pc.unique(values)
@@ -160,7 +179,7 @@ class SheetCheck:
     def _possible(self, column: str) -> Iterator[tuple[Callable[[str], bool], str]]:
         covers = self.manifest.covers
         if self._kind(column) == "time":
-            yield self._is_bin, f"is not the start of a bin of {self.manifest.time_minutes} minutes"
+            yield self._bins.__contains__, "is not the start of a bin of time"
         if column == "date" and (first := covers.first_day) and (last := covers.last_day):
             yield (
                 (lambda text: _is_day(text) and first <= date.fromisoformat(text) <= last),
@@ -169,15 +188,6 @@ class SheetCheck:
         if column == "mode" and covers.modes:
             yield covers.modes.__contains__, "is not a mode that the release covers"
         yield (lambda text: text != ""), "is empty"
-
-    def _is_bin(self, text: str) -> bool:
-        if text == "-1":
-            return True
-        hours, colon, minutes = text[:2], text[2:3], text[3:]
-        if len(text) != 5 or colon != ":" or not (hours + minutes).isascii() or not (hours + minutes).isdigit():
-            return False
-        minute = 60 * int(hours) + int(minutes) - self.manifest.day.first_minute
-        return int(minutes) < 60 and 0 <= minute < MINUTES_PER_DAY and minute % self.manifest.time_minutes == 0
 
     def _check_order(self, rows: pa.Table, before: int) -> None:
         """Each row after the one before it: by the first key that differs, in the order of the bytes."""
@@ -273,7 +283,7 @@ def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator
 
 
 def _refuse_strange_types(name: str, parquet: pq.ParquetFile) -> None:
-    expected = {COUNT: (pa.int64(),)}
+    expected = dict.fromkeys(NUMBERS, (pa.int64(),))
     for each in parquet.schema_arrow:
         if each.type not in expected.get(each.name, (pa.string(), pa.date32())):
             raise UnreadableError("column-type", name, "a column is not of the type that the table has")
@@ -286,9 +296,8 @@ def _require_columns(name: str, found: Sequence[str], columns: Sequence[str]) ->
         raise UnreadableError("column-unexpected" if more else "columns-differ", name, words)
 
 
-def synthetic_findings(folder: Path, name: str, columns: tuple[str, ...]) -> Iterator[Finding]:
+def synthetic_findings(folder: Path, name: str, columns: Sequence[str], keys: Sequence[str]) -> Iterator[Finding]:
     """Synthetic rows: as many for each cell as its count says, in the same order, and no others."""
-    keys = columns[:-1]
     for kind, rows in (("csv", csv_batches), ("parquet", parquet_batches)):
         synthetic = f"synthetic/{name}.{kind}"
         expected = _repeated(_pieces(csv_batches(folder, f"data/{name}.csv", columns)), keys)
@@ -303,7 +312,7 @@ def synthetic_findings(folder: Path, name: str, columns: tuple[str, ...]) -> Ite
             yield Finding("synthetic-differs", synthetic, "cannot be compared with its table")
 
 
-def _repeated(pieces: Iterator[pa.Table], keys: tuple[str, ...]) -> Iterator[pa.Table]:
+def _repeated(pieces: Iterator[pa.Table], keys: Sequence[str]) -> Iterator[pa.Table]:
     for piece in pieces:
         ends = np.cumsum(piece.column(COUNT).cast(pa.int64()).to_numpy())
         cells = piece.select(list(keys))

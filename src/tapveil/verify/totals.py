@@ -18,10 +18,9 @@ from math import ceil, log
 
 import numpy as np
 
-from tapveil.notation import MINUTES_PER_DAY
+from tapveil.manifest import Manifest, TableClaim
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.verify.finding import Finding
-from tapveil.verify.manifest import Manifest
 from tapveil.verify.tables import Totals
 
 MISTAKEN = 1e-9
@@ -34,12 +33,12 @@ def totals_findings(
     """Tables that count more trips in a part than another one can hold."""
     if manifest.unit != "trip" or manifest.mechanism == "dictionary":
         return  # a card counts once in each cell, and a list leaves out what is not on it: totals then need not agree
-    timed = [table for table in manifest.tables if _cells(manifest, table.columns)]
+    timed = [table for table in manifest.tables if _cells(manifest, table)]
     parts = {part for each in totals.values() for part in each.sums}
     beta = MISTAKEN / max(1, len(parts) * len(manifest.tables) * 2)
     least = {table.name: _Least(made[table.name], beta) for table in manifest.tables}
     for table in timed:
-        cells = _cells(manifest, table.columns) or 0
+        cells = _cells(manifest, table) or 0
         spread = _Most(made[table.name], cells, beta)
         for other in manifest.tables:
             if manifest.rows == "taps" and _end(other.columns) != _end(table.columns):
@@ -54,10 +53,10 @@ def totals_findings(
                     break
 
 
-def _cells(manifest: Manifest, columns: tuple[str, ...]) -> int | None:
+def _cells(manifest: Manifest, table: TableClaim) -> int | None:
     """How many cells a part of a table has, where that is known: the bins of a day, and none."""
-    times = {"tap_on_time", "tap_off_time"}
-    return MINUTES_PER_DAY // manifest.time_minutes + 1 if len(columns) == 1 and columns[0] in times else None
+    one_time = len(table.columns) == 1 and manifest.columns.get(table.columns[0]) == "time"
+    return len(manifest.times(table).labels) if one_time else None
 
 
 def _end(columns: tuple[str, ...]) -> set[str]:

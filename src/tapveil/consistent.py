@@ -1,0 +1,229 @@
+"""The consistent version of a release: the same cells, with numbers that add up.
+
+Tables are noised separately, so a fine table and a coarser one never quite agree. Here the published numbers are moved
+as little as it takes, each in proportion to the variance of its noise, until no coarser cell has less than the finer
+ones in it (weighted least squares under these conditions). The truth meets them all, so in the weighted mean square
+no release is further from it than before. Then all become whole numbers, and what the finer cells leave of a coarser
+one is its rest: what lies in cells that were not published.
+
+All of it is computed from what is published: anyone can do it again from the folder, number for number. To that end
+only operations are used whose results are the same on every machine (+, −, ×, ÷, √, in a fixed order).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tapveil.lattice import Edge, Floats, Ints, Lattice, Node
+from tapveil.manifest import Manifest
+
+MOST_WINDOWS, ENOUGH = 40, 40
+"""So many windows of sizes are told apart; a slope is read off so many cells, at least."""
+MOST_SWEEPS, MOST_ROUNDS = 300, 50
+TIGHT = 0.05
+CLOSE = 1e-3
+"""A condition that is missed by less than this is met once the numbers are whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class Consistent:
+    """Whole numbers for every cell of every table, and for the total of every part."""
+
+    lattice: Lattice
+    counts: Mapping[str, Ints]
+    total_variance: Floats
+
+    def rest(self, edge: Edge) -> Ints:
+        """What lies in cells of the finer table that were not published, for each cell of the coarser one."""
+        listed = edge.add_up(self.counts[edge.fine.name]).astype(np.int64)
+        left: Ints = self.counts[edge.coarse.name] - listed
+        return left
+
+    def rest_deviation(self, edge: Edge) -> Floats:
+        """How far off a rest typically is."""
+        own = self.total_variance if edge.coarse is self.lattice.total else edge.coarse.variance
+        found: Floats = np.sqrt(own + edge.listed * edge.fine.variance)
+        return found
+
+
+def consistent(manifest: Manifest, lattice: Lattice) -> Consistent:
+    """The numbers closest to the published ones that add up."""
+    totals, doubt = _totals(manifest, lattice)
+    moved = {node.name: node.counts - leaning(node) for node in lattice.nodes} | {lattice.total.name: totals}
+    _project(lattice, moved, doubt)
+    return Consistent(lattice, _whole(lattice, moved), doubt)
+
+
+# --- leaning --------------------------------------------------------------------------------------------------------
+
+
+def leaning(node: Node) -> Floats:
+    """By how much each published number is too high, on average.
+
+    There are more small cells than large ones, so a published number was more often raised by the noise than lowered.
+    Under Gaussian noise, what is behind it is lower, on average, by the variance times the slope of the logarithm of
+    how many published numbers there are of its size (Tweedie's formula); that is read off the table, for each mode by
+    itself. Under Laplace noise the number itself is the best guess unless that slope is steep, and is left as it is.
+    """
+    found = np.zeros(len(node))
+    if not node.normal:
+        return found
+    width = max(2, round(2 * float(np.sqrt(node.variance))))
+    modes = _codes(node, "mode")
+    windows = np.minimum((node.counts - node.least) // width, MOST_WINDOWS)
+    for mode in range(int(modes.max(initial=-1)) + 1):
+        chosen = np.flatnonzero(modes == mode)
+        number = np.bincount(windows[chosen], minlength=MOST_WINDOWS + 2).astype(np.float64)
+        before = np.concatenate([number[:1], number[:-2]])
+        apart = np.concatenate([[1.0], np.full(len(number) - 2, 2.0)]) * width
+        both = before + number[1:]
+        slope = np.where(both >= ENOUGH, 2 * (before - number[1:]) / np.maximum(both, 1) / apart, 0.0)
+        found[chosen] = np.clip(slope, 0.0, 1 / np.sqrt(node.variance))[windows[chosen]] * node.variance
+    return found
+
+
+def _codes(node: Node, column: str) -> Ints:
+    """Which mode each cell is of; where the table does not tell, all are of one."""
+    if column not in node.keys:
+        return np.zeros(len(node), dtype=np.int64)
+    labels = node.cells.column(column).to_pylist()
+    position = {label: index for index, label in enumerate(sorted(set(labels)))}
+    return np.array([position[label] for label in labels], dtype=np.int64)
+
+
+# --- totals ---------------------------------------------------------------------------------------------------------
+
+
+def _totals(manifest: Manifest, lattice: Lattice) -> tuple[Floats, Floats]:
+    """The number of trips in each part, and the variance of that: every table says it, each as well as it can.
+
+    A table says what it lists, and what it hides. That is taken to be about as many cells as it lists up to twice its
+    smallest count, and half that count in each: give or take as much, and as much as it lists less than another table.
+    Of a table of times it is known how many cells it can hide.
+    """
+    edges = [_to_total(lattice, node) for node in lattice.nodes]
+    sums = [edge.add_up(edge.fine.counts) for edge in edges]
+    most = np.max(sums, axis=0)
+    weight, weighted = np.zeros(len(lattice.total)), np.zeros(len(lattice.total))
+    for edge, listed in zip(edges, sums, strict=True):
+        node = edge.fine
+        hidden = np.minimum(edge.add_up(node.counts < 2 * node.least), _most_hidden(manifest, edge))
+        missing, less = hidden * (node.least / 2), most - listed
+        unsure = 1 + edge.listed * node.variance + missing * missing + less * less
+        weight += 1 / unsure
+        weighted += (listed + missing) / unsure
+    return weighted / weight, 1 / weight
+
+
+def _most_hidden(manifest: Manifest, edge: Edge) -> Floats:
+    """How many cells of a part are not listed, at most."""
+    node = edge.fine
+    if node.claim is None or not all(manifest.columns[column] == "time" for column in node.columns):
+        return np.full(len(edge.coarse), np.inf)
+    cells = len(manifest.times(node.claim).labels) ** len(node.columns)
+    return np.maximum(cells - edge.listed, 0).astype(np.float64)
+
+
+def _to_total(lattice: Lattice, node: Node) -> Edge:
+    return next(edge for edge in lattice.above(node) if edge.coarse is lattice.total)
+
+
+# --- least squares --------------------------------------------------------------------------------------------------
+
+
+def _project(lattice: Lattice, numbers: dict[str, Floats], doubt: Floats) -> None:
+    """Hildreth's method: each condition in turn is met by the least move; what it moved is taken back when it can be.
+
+    The conditions of one edge share no cell, so they are met all at once.
+    """
+    edges = [edge for edge in lattice.edges if len(edge.inside)]
+    pulls = [np.zeros(len(edge.coarse)) for edge in edges]
+    for _ in range(MOST_SWEEPS):
+        furthest = 0.0
+        for number, edge in enumerate(edges):
+            coarse, fine = numbers[edge.coarse.name], numbers[edge.fine.name]
+            own: Floats | float = doubt if edge.coarse is lattice.total else edge.coarse.variance
+            excess = edge.add_up(fine) - coarse
+            wanted = pulls[number] + excess / (own + edge.listed * edge.fine.variance)
+            pull = np.where(edge.complete, wanted, np.maximum(wanted, 0.0))
+            more = pull - pulls[number]
+            pulls[number] = pull
+            numbers[edge.coarse.name] = coarse + own * more
+            fine[edge.inside] -= edge.fine.variance * more[edge.parents[edge.inside]]
+            furthest = max(furthest, float(np.abs(more).max(initial=0.0)))
+        if furthest < CLOSE:
+            return
+
+
+# --- whole numbers --------------------------------------------------------------------------------------------------
+
+
+def _whole(lattice: Lattice, numbers: Mapping[str, Floats]) -> dict[str, Ints]:
+    """Rounded from the total down, so that what adds up still does; then raised where that was not possible.
+
+    A table has several coarser ones: it follows the one that holds it most tightly.
+    """
+    whole = {lattice.total.name: _nearest(numbers[lattice.total.name])}
+    for node in reversed(lattice.ordered):
+        edge = max(lattice.above(node), key=lambda each: len(_tight(each, numbers)))
+        whole[node.name] = np.maximum(_rounded(lattice, edge, numbers, whole), 1)
+    for _ in range(MOST_ROUNDS):
+        _raise(lattice, whole)
+        if not any([_hand_down(edge, whole) for edge in lattice.edges]):
+            break
+    return whole
+
+
+def _nearest(numbers: Floats) -> Ints:
+    return np.floor(numbers + 0.5).astype(np.int64)
+
+
+def _tight(edge: Edge, numbers: Mapping[str, Floats]) -> Ints:
+    """The coarser cells that have no more than the finer ones in them."""
+    left = numbers[edge.coarse.name] - edge.add_up(numbers[edge.fine.name])
+    return np.flatnonzero((left < TIGHT) & (edge.listed > 0))
+
+
+def _rounded(lattice: Lattice, edge: Edge, numbers: Mapping[str, Floats], whole: Mapping[str, Ints]) -> Ints:
+    """Each to the nearest whole number; but in a cell that holds them tightly, and in a part, so that they fit."""
+    exact = numbers[edge.fine.name]
+    sums = _nearest(edge.add_up(exact))
+    fitted = np.full(len(edge.coarse), edge.coarse is lattice.total)
+    fitted[_tight(edge, numbers)] = True
+    inside = edge.inside[fitted[edge.parents[edge.inside]]]
+    rounded = _nearest(exact)
+    rounded[inside] = _fitted(exact[inside], edge.parents[inside], np.minimum(sums, whole[edge.coarse.name]))
+    return rounded
+
+
+def _fitted(exact: Floats, groups: Ints, targets: Ints) -> Ints:
+    """Rounded up or down so that each group has its target: up where the most is cut off."""
+    low = np.floor(exact)
+    lacking = targets - np.bincount(groups, low, minlength=len(targets)).astype(np.int64)
+    order = np.lexsort((np.arange(len(exact)), low - exact, groups))
+    sizes = np.bincount(groups, minlength=len(targets))
+    rank = np.empty(len(exact), dtype=np.int64)
+    rank[order] = np.arange(len(exact)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return low.astype(np.int64) + (rank < lacking[groups])
+
+
+def _raise(lattice: Lattice, whole: dict[str, Ints]) -> None:
+    """From the finest tables up, no coarser cell has less than the finer ones in it."""
+    for node in [*lattice.ordered, lattice.total]:
+        for edge in lattice.below(node):
+            whole[node.name] = np.maximum(whole[node.name], edge.add_up(whole[edge.fine.name]).astype(np.int64))
+
+
+def _hand_down(edge: Edge, whole: dict[str, Ints]) -> bool:
+    """Where all finer cells were published, the largest of them gets what they lack; whether any did."""
+    fine = whole[edge.fine.name]
+    left = np.where(edge.complete, whole[edge.coarse.name] - edge.add_up(fine).astype(np.int64), 0)
+    if not left.any():
+        return False
+    by_size = edge.inside[np.lexsort((edge.inside, -fine[edge.inside], edge.parents[edge.inside]))]
+    parents, first = np.unique(edge.parents[by_size], return_index=True)
+    fine[by_size[first]] += left[parents]
+    return True

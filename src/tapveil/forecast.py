@@ -1,0 +1,193 @@
+"""What a mechanism would leave of exact counts, and how wrong it would be: computed, not drawn.
+
+What a cell adds to a forecast depends on its part and its count alone, so cells of the same count are looked at
+together. All of it is computed from exact counts: internal, not private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import erf, pi, sqrt
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tapveil.counting.exact import ExactTable
+from tapveil.privacy.mechanisms import Mechanism
+
+NEXT_TO_NOTHING = 0.5
+"""Where fewer cells than this are expected, most releases would publish none: there is no error to speak of."""
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class Worth:
+    """What some tables of a release would be worth. Internal: not private."""
+
+    cells: float
+    """How many would be published."""
+    of_cells: int
+    """How many occur."""
+    trips: float
+    """What the published cells count in truth."""
+    of_trips: int
+    trip_share: float
+    number_error: float | None
+    """How far a published number is from the true one, on average; None where next to nothing is published."""
+    total_error: float | None
+    """How far a table's total in a part, summed from published cells, is off on average, in proportion to the truth."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ExactSizes:
+    """An exact table as far as a forecast needs it: how many cells of which count each part has. Secret."""
+
+    part: Integers
+    count: Integers
+    cells: Integers
+    """So many cells of this part have this count."""
+    totals: Integers
+    """The true total of each part."""
+    never: Integers
+    """Of it, what lies in cells that a public list leaves out."""
+    occurring: int
+    """How many cells are counted, and can be published."""
+
+    @classmethod
+    def of(cls, exact: ExactTable, partition: Sequence[str], dictionary: pa.Table | None = None) -> ExactSizes:
+        """With a dictionary, only listed cells can be published, and empty ones are, too."""
+        known, part = np.unique(_part_codes(exact.label_codes(_all(exact)), exact, partition), return_inverse=True)
+        totals = _sums(part, exact.counts, len(known) + 1)
+        listed = _all(exact) if dictionary is None else exact.places_in(dictionary)[1]
+        part, counts = part[listed], exact.counts[listed]
+        never = totals - _sums(part, counts, len(totals))
+        (parts, sizes), cells = np.unique(np.stack([part, counts]), axis=1, return_counts=True)
+        if dictionary is not None:
+            empty = _empty_cells(exact, partition, dictionary, known, part)
+            parts = np.concatenate([parts, np.arange(len(empty))])
+            sizes = np.concatenate([sizes, np.zeros(len(empty), dtype=np.int64)])
+            cells = np.concatenate([cells, empty])
+        return cls(parts, sizes, cells, totals, never, len(listed))
+
+
+def _all(exact: ExactTable) -> npt.NDArray[np.intp]:
+    return np.arange(len(exact.counts))
+
+
+def _sums(part: Integers, counts: Integers, parts: int) -> Integers:
+    return np.bincount(part, counts, minlength=parts).astype(np.int64)
+
+
+def _part_codes(codes: Mapping[str, Integers], exact: ExactTable, partition: Sequence[str]) -> Integers:
+    """One number for each part, from the codes of its labels."""
+    part = np.zeros(max((len(code) for code in codes.values()), default=0), dtype=np.int64)
+    for column in partition:
+        part = part * len(exact.labels[column]) + codes[column]
+    return part
+
+
+def _empty_cells(
+    exact: ExactTable, partition: Sequence[str], dictionary: pa.Table, known: Integers, occupied: Integers
+) -> Integers:
+    """How many listed cells of each part do not occur; the last number is for parts of which none does."""
+    codes = {
+        column: pc.index_in(dictionary.column(column), pa.array(exact.labels[column], pa.string()))
+        for column in partition
+    }
+    there = np.ones(len(dictionary), dtype=bool)
+    for code in codes.values():
+        there &= code.is_valid().to_numpy()
+    filled = {column: code.fill_null(0).to_numpy().astype(np.int64) for column, code in codes.items()}
+    part = _part_codes(filled, exact, partition) if partition else np.zeros(len(dictionary), dtype=np.int64)
+    places = np.searchsorted(known, part)
+    there &= np.isin(part, known)
+    listed = np.bincount(np.where(there, places, len(known)), minlength=len(known) + 1)
+    return listed - np.bincount(occupied, minlength=len(known) + 1)
+
+
+class Law:
+    """What a mechanism publishes, as floats: for any count, the chance of a number, and how far off it is then."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        table = mechanism.noise
+        chance = np.array(table.weights, dtype=float) / table.total
+        off = (table.first + np.arange(len(chance))) // table.steps_per_count
+        moments = np.stack([chance, chance * off, chance * np.abs(off), chance * off**2])
+        # Summed from the far end, so that small chances keep their digits; beyond it there is nothing.
+        self._from = np.concatenate([moments[:, ::-1].cumsum(axis=1)[:, ::-1], np.zeros((4, 1))], axis=1)
+        self._steps, self._needed = table.steps_per_count, mechanism._cut - table.first
+
+    def published(self, counts: Integers) -> tuple[Floats, Floats, Floats, Floats]:
+        """For each count, over the noise that gets it published: Σ p, Σ p·off, Σ p·|off|, Σ p·off²."""
+        least = np.clip(self._needed - self._steps * counts, 0, self._from.shape[1] - 1)
+        chance, off, distance, square = self._from[:, least]
+        return chance, off, distance, square
+
+
+@dataclass(frozen=True, repr=False)
+class TableForecast:
+    """What one table would be worth, in sums that can be added up over tables. Internal: not private."""
+
+    cells: float
+    of_cells: int
+    trips: float
+    of_trips: int
+    distance: float
+    """Over all published numbers, how far they are off."""
+    total_errors: Floats
+    """Of each part that has trips, how far its total is off, in proportion."""
+
+
+def forecast(sizes: ExactSizes, mechanism: Mechanism) -> TableForecast:
+    """What a mechanism would publish of a table."""
+    chance, off, distance, square = Law(mechanism).published(sizes.count)
+    # What a cell adds to the error of its total: its noise if it is published, else minus its count.
+    bias = off - sizes.count * (1 - chance)
+    variance = square + np.square(sizes.count) * (1 - chance) - np.square(bias)
+    whole_bias = _by_part(sizes, bias) - sizes.never
+    errors = mean_distance(whole_bias, _by_part(sizes, variance))
+    there = sizes.totals > 0
+    return TableForecast(
+        cells=float((chance * sizes.cells).sum()),
+        of_cells=sizes.occurring,
+        trips=float((chance * sizes.count * sizes.cells).sum()),
+        of_trips=int(sizes.totals.sum()),
+        distance=float((distance * sizes.cells).sum()),
+        total_errors=errors[there] / sizes.totals[there],
+    )
+
+
+def _by_part(sizes: ExactSizes, each: Floats) -> Floats:
+    return np.bincount(sizes.part, sizes.cells * each, minlength=len(sizes.totals)).astype(np.float64)
+
+
+def mean_distance(bias: Floats, variance: Floats) -> Floats:
+    """E |X| of a sum X of many independent terms, taken as normal.
+
+    Exact where the bias outweighs the noise, as it does wherever many cells are missing.
+    """
+    spread = np.sqrt(np.maximum(variance, 1e-12))
+    ratio = bias / spread
+    within = np.array([erf(each / sqrt(2)) for each in ratio])
+    return np.asarray(spread * sqrt(2 / pi) * np.exp(-np.square(ratio) / 2) + bias * within)
+
+
+def together(tables: Sequence[TableForecast]) -> Worth:
+    """What several tables would be worth: every published number, and every total, weighs the same."""
+    cells, trips = sum(table.cells for table in tables), sum(table.trips for table in tables)
+    of_trips = sum(table.of_trips for table in tables)
+    totals = np.concatenate([table.total_errors for table in tables])
+    return Worth(
+        cells=cells,
+        of_cells=sum(table.of_cells for table in tables),
+        trips=trips,
+        of_trips=of_trips,
+        trip_share=trips / of_trips if of_trips else 0.0,
+        number_error=sum(table.distance for table in tables) / cells if cells >= NEXT_TO_NOTHING else None,
+        total_error=float(totals.mean()) if len(totals) else None,
+    )

@@ -1,0 +1,468 @@
+"""What data portals read: each text from the two public files alone, whatever a publisher calls things."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tapveil import metadata, statement
+from tapveil._version import __version__
+from tapveil.plan import Plan
+from tests.conftest import TODAY
+
+Files = tuple[dict[str, Any], dict[str, Any]]
+"""The manifest and the Data Package, as JSON reads them."""
+
+WRITERS = {
+    metadata.REGISTRY: metadata.registry_text,
+    metadata.CROISSANT: metadata.croissant_text,
+    metadata.DCAT: metadata.dcat_text,
+}
+
+HOSTILE = "سفر </script><script>alert(\"1\")</script> & 'a': - #b\n\n  c\r\n\t{d}: [e] \\ \u202e\u2028\x85\x7f\ufeff🚆"
+
+PLAN = """
+[release]
+name = "city_trips"
+title = "City trips"
+layout = "{layout}"
+[source]
+path = "trips.csv"
+{covers}
+[source.columns]
+card = "card"
+mode = "mode"
+date = "date"
+tap_on_time = "on"
+tap_on_location = "at"
+[coarsen]
+time_minutes = 15
+[privacy]
+unit = "{unit}"
+neighbours = "replace"
+mechanism = "{mechanism}"
+{privacy}
+[[table]]
+name = "on_time"
+columns = ["tap_on_time"]
+{share}
+"""
+CARD = {"unit": "card", "privacy": 'trips_per_card = 3\nwithout_card = "refuse"', "mechanism": "laplace"}
+TOTAL = {"privacy": 'epsilon = 1\ndelta = "1/1000000"', "share": "weight = 1"}
+LISTED = {"mechanism": "dictionary", "share": 'epsilon = 1\ncells = "cells.csv"'}
+COVERED = 'first_day = 2016-08-08\nlast_day = 2016-08-21\nmodes = ["bus", "train"]'
+
+
+def manifest(**changes: str) -> dict[str, Any]:
+    values = {"layout": "tables", "covers": "", "unit": "trip", "mechanism": "sbh", "privacy": ""}
+    share = 'epsilon = 1\ndelta = "1/8000000"'
+    plan = Plan.parse(PLAN.format(**{**values, "share": share, **changes}), base=Path("nowhere"))
+    made = statement.manifest(plan, TODAY, {"lookup of bus": "0" * 64})
+    return as_read({**made, "release_id": "ab" * 16})
+
+
+def as_read(document: dict[str, Any]) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(json.dumps(document))
+    return read
+
+
+def file(path: str, mediatype: str = "text/csv") -> dict[str, Any]:
+    form = path.rpartition(".")[2]
+    return {"path": path, "format": form, "mediatype": mediatype, "bytes": 708, "hash": f"sha256:{'0f' * 32}"}
+
+
+def resource(path: str, *numbers: str) -> dict[str, Any]:
+    texts = [{"name": name, "type": "string", "description": "As in the source."} for name in ("mode", "tap_on_time")]
+    day = {"name": "date", "type": "date"}
+    counted = [{"name": name, "type": "integer"} for name in numbers]
+    keys = {"primaryKey": ["mode", "date", "tap_on_time"]} if numbers else {}
+    schema = {"fields": [texts[0], day, texts[1], *counted], **keys}
+    name = path.removesuffix(".csv").removeprefix("data/").replace("/", "-")
+    return {"name": name, "title": "on time", **file(path), "schema": schema}
+
+
+def with_parquet(described: dict[str, Any]) -> dict[str, Any]:
+    twin = file(described["path"].replace(".csv", ".parquet"), "application/vnd.apache.parquet")
+    return {**described, "alternates": [twin]}
+
+
+def package(**more: Any) -> dict[str, Any]:
+    tables = [with_parquet(resource("data/on_time.csv", "count"))]
+    return {"name": "city_trips", "title": "City trips", "description": "Counts.", "resources": tables, **more}
+
+
+def signed_off(publisher: str = "City Transport", licence: str = "CC-BY-4.0") -> dict[str, Any]:
+    return {"contributors": [{"title": publisher, "roles": ["publisher"]}], "licenses": [{"name": licence}]}
+
+
+DERIVED = [
+    resource("consistent/on_time.csv", "count", "low", "high", "total"),
+    resource("finest/trips.csv", "count", "listed", "other"),
+    with_parquet(resource("synthetic/on_time.csv")),
+]
+
+
+@pytest.fixture(scope="module")
+def folders() -> dict[str, Files]:
+    """The releases that differ in what these texts say."""
+    hostile = {**manifest(covers=COVERED), "title": HOSTILE, "areas": {"bus": HOSTILE, "*": "stop"}}
+    hostile["covers"]["modes"] = [HOSTILE, "bus"]
+    hostile["columns"]["tap_on_location"] = "location"
+    coarse = manifest()
+    coarse["tables"][0]["level"] = {"time_minutes": None, "times": ["06:00", "19:00"], "location": "zone"}
+    ledger = {"ledger": "cd" * 16, "number": 3, "hash": "0" * 64}
+    return {
+        "plain": (manifest(), package()),
+        "covered": ({**manifest(covers=COVERED), "ledger": ledger}, package(**signed_off())),
+        "card": (manifest(**CARD), package(**signed_off(licence="our own terms"))),
+        "total": (manifest(mechanism="gaussian", **TOTAL), package()),
+        "dictionary": ({**manifest(**LISTED), "places": "areas.geojson"}, package(**signed_off())),
+        "opal": (manifest(layout="opal"), package(resources=[with_parquet(resource("data/time.csv", "count"))])),
+        "derived": (manifest(), package(resources=[*package()["resources"], *DERIVED], **signed_off())),
+        "coarse": (coarse, package()),
+        "hostile": (hostile, package(description=HOSTILE, **signed_off(HOSTILE, HOSTILE))),
+    }
+
+
+NAMES = ("plain", "covered", "card", "total", "dictionary", "opal", "derived", "coarse", "hostile")
+each_folder = pytest.mark.parametrize("name", NAMES)
+each_text = pytest.mark.parametrize("text", WRITERS)
+
+
+def record(files: Files) -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load(metadata.registry_text(*files))
+    return read
+
+
+def croissant(files: Files) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(metadata.croissant_text(*files))
+    return read
+
+
+def dcat(files: Files) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(metadata.dcat_text(*files))
+    return read
+
+
+# --- all of them --------------------------------------------------------------------------------------------------
+
+
+@each_folder
+@each_text
+def test_a_text_can_be_written_again_byte_for_byte(folders: dict[str, Files], name: str, text: str) -> None:
+    stated, described = folders[name]
+    before = copy.deepcopy((stated, described))
+    written = WRITERS[text](stated, described)
+    assert written == WRITERS[text](as_read(stated), as_read(described))
+    assert (stated, described) == before
+    assert written.encode().endswith(b"\n")
+    assert not written.endswith("\n\n")
+
+
+@each_text
+def test_a_text_does_not_depend_on_the_program_that_writes_it_again(folders: dict[str, Files], text: str) -> None:
+    """A later version checks what an earlier one wrote: the version is the one in the manifest."""
+    stated, described = folders["plain"]
+    older = WRITERS[text]({**stated, "software": {"name": "tapveil", "version": "0.0.7"}}, described)
+    assert f"tapveil {__version__}" not in older
+    assert ("tapveil 0.0.7" in older) is (text != metadata.CROISSANT)  # which has no place for it
+
+
+@each_text
+def test_no_title_can_end_a_script_or_turn_a_line_around(folders: dict[str, Files], text: str) -> None:
+    written = WRITERS[text](*folders["hostile"])
+    assert not re.search("[<>&\x7f-\x9f\u2028\u202e\ufeff]", written)
+    assert "سفر" in written
+
+
+def test_hostile_names_arrive_as_they_are(folders: dict[str, Files]) -> None:
+    files = folders["hostile"]
+    basic = record(files)["deployment"]["basic"]
+    assert (basic["name"], basic["description"]) == (HOSTILE, HOSTILE)
+    assert basic["data_curators"] == [{"data_curator_name": HOSTILE}]
+    described = croissant(files)
+    assert (described["name"], described["license"], described["creator"]["name"]) == (HOSTILE,) * 3
+    catalogued = dcat(files)
+    assert (catalogued["dct:title"], catalogued["dct:publisher"]["foaf:name"]) == (HOSTILE, HOSTILE)
+    assert catalogued["dct:license"] == {"@type": "dct:LicenseDocument", "rdfs:label": HOSTILE}
+    assert HOSTILE in catalogued["dcat:keyword"]
+
+
+def test_a_label_cannot_begin_a_line_of_its_own(folders: dict[str, Files]) -> None:
+    """Lists are Markdown: a mode with a line break in it must not look like a sentence of ours."""
+    quantities = record(folders["hostile"])["deployment"]["dp_variant"]["unprotected_quantities"]
+    assert all(line.startswith("- ") for line in quantities.split("\n"))
+
+
+@pytest.mark.parametrize("broken", [{}, {"resources": [1]}, {"resources": "x"}, {"contributors": [1]}, {"licenses": 1}])
+@each_text
+def test_a_package_that_is_none_is_an_error_that_verify_catches(
+    folders: dict[str, Files], broken: dict[str, Any], text: str
+) -> None:
+    described = {**package(), **broken} if broken else {}
+    if text == metadata.REGISTRY and "licenses" in broken:
+        return  # the registry has no place for a licence
+    with pytest.raises((LookupError, TypeError, ValueError)):
+        WRITERS[text](folders["plain"][0], described)
+
+
+# --- the deployments registry -------------------------------------------------------------------------------------
+
+REGISTRY_FIELDS = {
+    "basic": "name data_curators description intended_use data_product_type data_product_region data_product_sector "
+    "publication_date",
+    "dp_variant": "variant_name data_domain unprotected_quantities",
+    "privacy_loss": "privacy_unit privacy_unit_details number_of_privacy_units privacy_parameters "
+    "privacy_parameters_details",
+    "deployment_model": "model_name model_name_details trust_assumptions actors release_type release_type_details "
+    "data_source_type data_source_type_details access_type access_type_details",
+    "implementation": "preprocessing_and_hyperparameter_tuning mechanisms composition post_processing justification "
+    "utility additional_information",
+    "administrative": "evidence_sources status registry_authors tier",
+}
+"""The fields that the registry knows; it refuses any other."""
+LEFT_TO_THE_PUBLISHER = {"data_product_region", "data_product_sector"}
+NOT_SAID = {"number_of_privacy_units", "evidence_sources"}
+
+
+@each_folder
+def test_a_record_has_the_fields_of_the_registry_and_no_others(folders: dict[str, Files], name: str) -> None:
+    read = record(folders[name])
+    assert list(read) == ["url_slug", "deployment"]
+    assert list(read["deployment"]) == list(REGISTRY_FIELDS)
+    for section, fields in REGISTRY_FIELDS.items():
+        found = read["deployment"][section]
+        assert set(found) == set(fields.split()) - LEFT_TO_THE_PUBLISHER - NOT_SAID, section
+        assert all(found.values()), section
+
+
+@each_folder
+def test_what_the_publisher_has_to_add_is_named_at_the_top(folders: dict[str, Files], name: str) -> None:
+    head = metadata.registry_text(*folders[name]).partition("url_slug")[0]
+    assert all(line.startswith("# ") for line in head.splitlines())
+    assert all(field in head for field in LEFT_TO_THE_PUBLISHER | {"data_curator_type", "registry_authors"})
+
+
+def test_the_loss_is_that_of_the_manifest(folders: dict[str, Files]) -> None:
+    for name in NAMES:
+        stated, _ = folders[name]
+        loss = record(folders[name])["deployment"]["privacy_loss"]
+        assert loss["privacy_parameters"]["epsilon"] == stated["epsilon"]
+        assert loss["privacy_parameters"].get("delta", 0) == stated["delta"]
+        assert stated["exact"]["epsilon"] in loss["privacy_parameters_details"]
+        assert all(each["meaning"] in loss["privacy_parameters_details"] for each in stated["guarantees"])
+
+
+def test_only_a_delta_of_nothing_is_called_pure(folders: dict[str, Files]) -> None:
+    variants = {name: record(folders[name])["deployment"]["dp_variant"]["variant_name"] for name in NAMES}
+    assert variants.pop("dictionary") == "Pure DP"
+    assert set(variants.values()) == {"Approximate DP"}
+
+
+def test_every_table_has_its_noise(folders: dict[str, Files]) -> None:
+    for name in NAMES:
+        table = folders[name][0]["tables"][0]
+        line = record(folders[name])["deployment"]["implementation"]["mechanisms"].splitlines()[0]
+        assert line.startswith("- on_time (mode × date × tap_on_time): ")
+        assert f"{table['noise']}; scale {table['scale']}, threshold {table['threshold']}," in line
+
+
+def test_the_unit_and_its_bounds_are_said(folders: dict[str, Files]) -> None:
+    trip, card = (record(folders[name])["deployment"]["privacy_loss"] for name in ("plain", "card"))
+    assert (trip["privacy_unit"], card["privacy_unit"]) == ("Trip", "Card")
+    assert "At most 3 trips of a card in all" in card["privacy_unit_details"]
+    assert "at most: 3." in card["privacy_unit_details"]
+    assert "A trip without a card is left out" in card["privacy_unit_details"]
+    assert "At most" not in trip["privacy_unit_details"]
+    assert "all trips of any one card" in trip["privacy_parameters_details"]  # what a trip's promise is worth for it
+    assert "40 trips" not in card["privacy_parameters_details"]
+
+
+def test_what_is_not_protected_is_listed(folders: dict[str, Files]) -> None:
+    def unprotected(name: str) -> str:
+        text: str = record(folders[name])["deployment"]["dp_variant"]["unprotected_quantities"]
+        return text
+
+    assert "Days covered: no limit was set" in unprotected("plain")
+    assert "Days covered: 2016-08-08 to 2016-08-21" in unprotected("covered")
+    assert 'Modes covered: "bus", "train".' in unprotected("covered")
+    assert "list of cells" in unprotected("dictionary")
+    assert "areas.geojson" in unprotected("dictionary")
+    assert "areas.geojson" not in unprotected("plain")
+    assert folders["plain"][0]["plan_sha256"] in unprotected("plain")
+    assert 'Stops are given by "stop"' in unprotected("hostile")
+
+
+def test_what_was_given_up_before_counting_is_said_for_each_table(folders: dict[str, Files]) -> None:
+    def given_up(name: str) -> list[str]:
+        text: str = record(folders[name])["deployment"]["implementation"]["preprocessing_and_hyperparameter_tuning"]
+        return text.splitlines()
+
+    assert given_up("plain")[0] == "- Times are the starts of 15-minute bins. A day starts at 00:00."
+    coarse = 'parts of the day that start at 06:00, 19:00 and areas "zone"'
+    assert f"- Table on_time is coarser: {coarse}." in given_up("coarse")
+    assert not any("coarser" in line for line in given_up("plain"))
+    stated, described = folders["plain"]
+    timeless = record(({**stated, "columns": {"mode": "label"}}, described))
+    assert "bins" not in timeless["deployment"]["dp_variant"]["unprotected_quantities"]
+
+
+def test_post_processing_is_what_the_package_has_beside_its_data(folders: dict[str, Files]) -> None:
+    plain, derived = (
+        record(folders[name])["deployment"]["implementation"]["post_processing"] for name in ("plain", "derived")
+    )
+    assert plain.startswith("- None")
+    assert "`consistent/`, `finest/`, `synthetic/`" in derived
+    assert "`low`, `high`" in derived
+    assert "None" not in derived
+
+
+def test_the_ledger_is_named_or_said_to_be_missing(folders: dict[str, Files]) -> None:
+    model = {name: record(folders[name])["deployment"]["deployment_model"] for name in ("plain", "covered")}
+    assert "In no ledger" in model["plain"]["release_type_details"]
+    assert f"Entry 3 of the ledger {'cd' * 16}" in model["covered"]["release_type_details"]
+
+
+# --- YAML ---------------------------------------------------------------------------------------------------------
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+LINES = st.text(" \n\t\\\"'-:#ab", max_size=12)
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+VALUES = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS | LINES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS | LINES, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=4))
+def test_yaml_is_read_as_it_was_meant(document: dict[str, Any]) -> None:
+    read = yaml.safe_load(metadata.yaml_text(document))
+    assert read == document
+    assert json.dumps(read) == json.dumps(document)  # 1 is not 1.0, nor True
+
+
+@pytest.mark.parametrize("word", ["yes", "no", "on", "off", "y", "null", "~", "1e-7", "0x1f", "2016-08-08", "1:30", ""])
+def test_yaml_takes_no_word_for_something_else(word: str) -> None:
+    assert yaml.safe_load(metadata.yaml_text({word: word})) == {word: word}
+
+
+def test_yaml_has_no_number_that_is_none() -> None:
+    for number in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="not finite"):
+            metadata.yaml_text({"epsilon": number})
+
+
+# --- Croissant ----------------------------------------------------------------------------------------------------
+
+
+@each_folder
+def test_croissant_has_a_file_and_a_record_set_for_each_table(folders: dict[str, Files], name: str) -> None:
+    _, described = folders[name]
+    read = croissant(folders[name])
+    assert read["conformsTo"][0] == "http://mlcommons.org/croissant/1.0"
+    for table, listed, records in zip(described["resources"], read["distribution"], read["recordSet"], strict=True):
+        assert listed["contentUrl"] == table["path"]
+        assert listed["contentSize"] == "708 B"
+        assert f"sha256:{listed['sha256']}" == table["hash"]
+        assert [each["name"] for each in records["field"]] == [each["name"] for each in table["schema"]["fields"]]
+        assert all(each["source"]["fileObject"]["@id"] == listed["@id"] for each in records["field"])
+        keys = [f"{table['name']}/{key}" for key in table["schema"].get("primaryKey", [])]
+        assert [each["@id"] for each in records.get("key", [])] == keys
+    ids = [each["@id"] for each in with_ids(read) if "@type" in each]
+    assert len(set(ids)) == len(ids)
+
+
+def with_ids(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict) and "@id" in node:
+        yield node
+    for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from with_ids(inner)
+
+
+def test_croissant_types_follow_the_package(folders: dict[str, Files]) -> None:
+    fields = croissant(folders["derived"])["recordSet"][1]["field"]
+    types = {each["name"]: each["dataType"] for each in fields}
+    assert (types["mode"], types["date"]) == ("sc:Text", "sc:Date")
+    assert {types[name] for name in ("count", "low", "high", "total")} == {"sc:Integer"}
+
+
+def test_what_is_not_known_is_left_out(folders: dict[str, Files]) -> None:
+    assert not {"license", "creator", "publisher", "temporalCoverage"} & set(croissant(folders["plain"]))
+    assert not {"dct:license", "dct:publisher", "dct:temporal"} & set(dcat(folders["plain"]))
+
+
+def test_a_licence_is_an_address_where_its_name_tells(folders: dict[str, Files]) -> None:
+    assert croissant(folders["covered"])["license"] == "https://creativecommons.org/licenses/by/4.0/"
+    assert croissant(folders["card"])["license"] == "our own terms"
+    stated = folders["plain"][0]
+    for licence, known in (("https://city.example/terms?v=2", True), ("https://a.example/<b>", False)):
+        described = dcat((stated, package(**signed_off(licence=licence))))
+        assert ("@id" in described["dct:license"]) is known
+
+
+@each_folder
+def test_mlcroissant_finds_nothing_wrong(
+    folders: dict[str, Files], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant")
+    path = tmp_path / metadata.CROISSANT
+    path.write_text(metadata.croissant_text(*folders[name]), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    read = mlcroissant.Dataset(jsonld=path).metadata
+    assert not read.ctx.issues.errors
+    missing = set() if "licenses" in folders[name][1] else {"license"}
+    assert {
+        word for word in ("license", "version", "citeAs", "date") if word in str(read.ctx.issues.warnings)
+    } == missing
+    assert [each.id for each in read.record_sets] == [each["name"] for each in folders[name][1]["resources"]]
+
+
+# --- DCAT ---------------------------------------------------------------------------------------------------------
+
+
+@each_folder
+def test_dcat_has_a_distribution_for_each_file(folders: dict[str, Files], name: str) -> None:
+    _, described = folders[name]
+    files = [each for table in described["resources"] for each in (table, *table.get("alternates", ()))]
+    read = dcat(folders[name])
+    assert read["@type"] == "dcat:Dataset"
+    assert all(isinstance(address, str) for address in read["@context"].values())  # nothing to be fetched
+    for listed, expected in zip(read["dcat:distribution"], files, strict=True):
+        assert listed["dcat:accessURL"] == listed["dcat:downloadURL"] == {"@id": expected["path"]}
+        assert listed["dcat:mediaType"]["@id"].endswith(f"/{expected['mediatype']}")
+        assert listed["dcat:byteSize"]["@value"] == "708"
+        assert f"sha256:{listed['spdx:checksum']['spdx:checksumValue']['@value']}" == expected["hash"]
+        assert listed.get("dct:license") == read.get("dct:license")
+
+
+def test_dcat_says_when_and_under_which_promise(folders: dict[str, Files]) -> None:
+    read = dcat(folders["covered"])
+    days = [read["dct:temporal"][f"dcat:{end}Date"]["@value"] for end in ("start", "end")]
+    assert days == ["2016-08-08", "2016-08-21"]
+    assert "epsilon = 1, delta = 1.25e-7, for any one trip exchanged" in read["dct:provenance"]["rdfs:label"]
+    assert read["dct:issued"]["@value"] == TODAY.isoformat()
+    assert read["dct:identifier"] == "ab" * 16
+    assert {"bus", "train", "differential privacy"} <= set(read["dcat:keyword"])
+
+
+@each_folder
+def test_dcat_is_a_graph(folders: dict[str, Files], name: str) -> None:
+    rdflib = pytest.importorskip("rdflib")
+    base = "https://data.example/trips/dcat.jsonld"
+    graph = rdflib.Graph().parse(data=metadata.dcat_text(*folders[name]), format="json-ld", publicID=base)
+    dataset = rdflib.URIRef("https://data.example/trips/")
+    titles = list(graph.objects(dataset, rdflib.DCTERMS.title))
+    assert [str(title) for title in titles] == [folders[name][0]["title"]]
+    downloads = {str(each) for each in graph.objects(None, rdflib.DCAT.downloadURL)}
+    assert "https://data.example/trips/" + folders[name][1]["resources"][0]["path"] in downloads
+    graph.serialize(format="nt")  # refuses an address that is none
