@@ -18,16 +18,16 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+
 from benchmarks.utility.measure import BUILD, city
 from benchmarks.utility.report import put_into
-
 from tapveil import demo, publication
 from tapveil.counting.exact import Counted
-from tapveil.nextplan import tuned_plan_text
 from tapveil.plan import Plan, preset_text
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Silent
-from tapveil.tuning import Tuned, tune
+from tapveil.tuning.nextplan import tuned_plan_text
+from tapveil.tuning.tune import Tuned, tune
 
 DOCS = Path(__file__).parents[1] / "docs"
 KINDS = {

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tapveil.errors import EngineError, PlanError, TapveilError, TripDataError
     from tapveil.plan import Plan
     from tapveil.publication import release
+    from tapveil.reader import open
 
 __all__ = [
     "Bundle",
@@ -19,6 +20,7 @@ __all__ = [
     "TapveilError",
     "TripDataError",
     "__version__",
+    "open",
     "outlook",
     "release",
 ]
@@ -31,6 +33,7 @@ _HOME = {
     "TapveilError": "errors",
     "TripDataError": "errors",
     "__version__": "_version",
+    "open": "reader",
     "outlook": "check",
     "release": "publication",
 }

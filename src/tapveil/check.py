@@ -21,7 +21,7 @@ from tapveil.counting.exact import Counted, ExactTable
 from tapveil.dictionary import read_dictionaries
 from tapveil.errors import TripDataError
 from tapveil.notation import clock_text
-from tapveil.plan import EVERY_MODE, Plan, Table
+from tapveil.plan import EVERY_MODE, Level, Plan, Table
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
 from tapveil.publication import count, refuse_too_many
@@ -205,7 +205,9 @@ def _advice(plan: Plan, table: Table, share: float) -> str | None:
         *(["fewer or broader labels"] if kinds & {"label", "date"} else []),
     ]
     published = f"{percent(share)} of {NOUNS[plan.privacy.unit]}"
-    return f"{' × '.join(table.columns)} would publish {published}: use {' or '.join(ways)}"
+    coarser = any(set(other.columns) == set(table.columns) and other is not table for other in plan.table)
+    levels = "" if coarser or not kinds & {"time", "location"} else ", or publish it at several `levels`"
+    return f"{' × '.join(table.columns)} would publish {published}: use {' or '.join(ways)}{levels}"
 
 
 def read_public_files(plan: Plan) -> None:
@@ -224,6 +226,9 @@ def in_words(plan: Plan) -> Iterator[str]:
     yield f"Publish {tables} of {what}" + (f", split by {parts}." if parts else ".")
     if "time" in plan.published_kinds:
         yield f"Times are rounded down to {plan.coarsen.time_minutes} minutes."
+    for table in plan.table:
+        if table.level != Level():
+            yield f"Of {' × '.join(table.columns)}, {table.name} is at {table.level.in_words}."
     for mode, area in plan.coarsen.location.items():
         whose = "Every stop" if mode == EVERY_MODE else f"A stop of mode {mode}"
         yield f"{whose} is published as its {area.in_words}."

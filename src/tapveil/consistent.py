@@ -115,7 +115,8 @@ def _totals(manifest: Manifest, lattice: Lattice) -> tuple[Floats, Floats]:
         unsure = 1 + edge.listed * node.variance + missing * missing + less * less
         weight += 1 / unsure
         weighted += (listed + missing) / unsure
-    return weighted / weight, 1 / weight
+    found: Floats = weighted / weight
+    return found, 1 / weight
 
 
 def _most_hidden(manifest: Manifest, edge: Edge) -> Floats:
@@ -124,7 +125,8 @@ def _most_hidden(manifest: Manifest, edge: Edge) -> Floats:
     if node.claim is None or not all(manifest.columns[column] == "time" for column in node.columns):
         return np.full(len(edge.coarse), np.inf)
     cells = len(manifest.times(node.claim).labels) ** len(node.columns)
-    return np.maximum(cells - edge.listed, 0).astype(np.float64)
+    hidden: Floats = np.maximum(cells - edge.listed, 0).astype(np.float64)
+    return hidden
 
 
 def _to_total(lattice: Lattice, node: Node) -> Edge:

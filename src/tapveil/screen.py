@@ -44,7 +44,7 @@ def _sentence(words: str) -> str:
     return words if "_" in first or first.endswith(":") else words[0].upper() + words[1:]
 
 
-class _Grid:
+class Grid:
     """Rows in columns as wide as they need: the first to the left, numbers to the right. Never cut off."""
 
     def __init__(self, *headings: str) -> None:
@@ -85,7 +85,7 @@ def show_cost(console: Console, plan: Plan) -> None:
     if "whole_cards" in spent:
         _show_whole_cards(console, spent["whole_cards"]["cards"])
     console.print(f"\nThe chance that a cell appears, by its true number of {NOUNS[plan.privacy.unit]}:")
-    chances = _Grid("table", *(str(count) for count in EXAMPLE_COUNTS))
+    chances = Grid("table", *(str(count) for count in EXAMPLE_COUNTS))
     for table in plan.table:
         mechanism = plan.mechanisms[table.name]
         chances.add(table.name, *(_chance(mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS))
@@ -94,7 +94,7 @@ def show_cost(console: Console, plan: Plan) -> None:
 
 def _show_tables(console: Console, plan: Plan) -> None:
     shares = ("weight",) if plan.total_is_given else ("epsilon", "delta")
-    grid = _Grid("table", *shares, "scale", "95 % within", "threshold", "least printed")
+    grid = Grid("table", *shares, "scale", "95 % within", "threshold", "least printed")
     for table in plan.table:
         mechanism = plan.mechanisms[table.name]
         share = (
@@ -126,7 +126,7 @@ def _show_tables(console: Console, plan: Plan) -> None:
 def _show_whole_cards(console: Console, cards: list[dict[str, Any]]) -> None:
     """What the promise for single trips means for a person with many."""
     console.print("\nA card is not a trip. With a whole card added or left out, its trips all in different cells:")
-    grid = _Grid("trips", "epsilon", "delta", "any outcome at most")
+    grid = Grid("trips", "epsilon", "delta", "any outcome at most")
     for card in cards:
         grid.add(str(card["trips"]), f"{card['epsilon']:.2f}", f"{card['delta']:.3g}", f"e^{card['epsilon']:.2f} x")
     grid.show(console)
@@ -137,7 +137,7 @@ def show_draft(console: Console, found: Recognised, remarks: Sequence[str]) -> N
     """What was recognised in an export, and how sure that is. No value of it."""
     if found.like:
         console.print(f"It looks like {found.like}.")
-    grid = _Grid("ours", "your column", "how sure", "why")
+    grid = Grid("ours", "your column", "how sure", "why")
     for ours, guess in found.columns.items():
         notes = [guess.why]
         notes += [f"written {guess.format}"] if guess.format else []
@@ -177,7 +177,7 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
         return
     console.print("\nExpected to be published:")
     noun = NOUNS[plan.privacy.unit]
-    grid = _Grid("table", "cells", "of cells", noun, f"of {noun}")
+    grid = Grid("table", "cells", "of cells", noun, f"of {noun}")
     for table in outlook.tables:
         grid.add(
             table.name,
@@ -188,7 +188,7 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
         )
     grid.show(console)
     console.print(f"\nDensity: the share of the cells that have at least this many {noun}:")
-    density = _Grid("table", *(str(k) for k in DENSITY_AT), "threshold")
+    density = Grid("table", *(str(k) for k in DENSITY_AT), "threshold")
     for table in outlook.tables:
         shares = [*table.density.values(), table.threshold_density]
         density.add(table.name, *(f"{100 * share:.1f} %" for share in shares))
@@ -199,7 +199,7 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
 
 def show_release(console: Console, plan: Plan, published: Bundle) -> None:
     """What was published, and what it cost: from the published folder alone."""
-    grid = _Grid("published", "cells", "counted in all")
+    grid = Grid("published", "cells", "counted in all")
     for name in published.sheets:
         counts = published.sheet(name).column("count").to_numpy()
         grid.add(name, f"{len(counts):,}", f"{int(counts.sum()):,}")
@@ -245,7 +245,7 @@ def rounded(epsilon: Fraction | None) -> str:
 
 def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     """Entries, and for each budget what is spent on which days and modes, and what is left."""
-    grid = _Grid("entry", "on", "what", "data set", "unit", "covers", "folder")
+    grid = Grid("entry", "on", "what", "data set", "unit", "covers", "folder")
     appeared = {entry.id for entry in entries if isinstance(entry, Published)}
     for number, entry in enumerate(entries, start=1):
         if isinstance(entry, Spend):
@@ -272,7 +272,7 @@ def _show_account(console: Console, account: Account) -> None:
         f"By exact accounting at this delta: {rounded(account.epsilon)} is spent where most is; left: epsilon {left}."
     )
     if account.places:
-        grid = _Grid("days", "modes", "releases", "epsilon spent")
+        grid = Grid("days", "modes", "releases", "epsilon spent")
         for place in account.places:
             modes = ", ".join(place.modes) if place.modes else "all others" if _names_modes(account) else "all"
             spent = "-" if place.epsilon is None else decimal_text(place.epsilon, 5, ROUND_CEILING)
@@ -307,7 +307,7 @@ def show_findings(console: Console, findings: Sequence[Finding], all_well: str, 
 
 def show_audit(console: Console, findings: Sequence[AuditFinding], trials: int) -> None:
     """What was tried, what came of it, and what is allowed."""
-    grid = _Grid("tried", "table", "observed", "allowed", "")
+    grid = Grid("tried", "table", "observed", "allowed", "")
     for finding in findings:
         grid.add(finding.check, finding.table, finding.observed, finding.allowed, "BROKEN" if finding.broken else "ok")
     grid.show(console)

@@ -18,6 +18,7 @@ from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.loss import Loss, accounted_delta
 from tapveil.privacy.rational import decimal_text, exp_above, float_below
 from tapveil.published import Field
+from tapveil.resolution import Times
 
 MANIFEST_VERSION = 1
 PLACES = "areas.geojson"
@@ -359,9 +360,14 @@ def _readme_parts(plan: Plan, created: date, signed: bool, places: bool) -> Iter
     yield " ".join(_what_is_where(plan, places))
     yield " ".join(_how_to_check(signed))
     yield "## How to read a number"
-    yield "Each count is the true count plus random noise. Small counts are left out altogether:"
+    yield (
+        "Each count is the true count plus random noise. Small counts are left out altogether. "
+        f"{_intervals_in_words(plan)}"
+    )
     yield "\n".join([_README_HEAD, *(_readme_row(plan, table) for table in plan.table)])
     yield "\n".join(_how_to_read(plan))
+    yield "## Numbers that add up"
+    yield " ".join(_what_adds_up(plan))
     yield "## What it protects"
     yield f"{promise(plan)} {_PROTECTS} {_NOT_PROTECTED[plan.privacy.unit]}"
 
@@ -385,6 +391,14 @@ def _what_it_is(plan: Plan) -> Iterator[str]:
         ]
     if "time" in plan.published_kinds:
         yield f"Times are the starts of {plan.coarsen.time_minutes}-minute bins; `-1` means there was no tap."
+    for table in plan.table:
+        if table.level.times:
+            ends = Times.parts(table.level.times, _first_minute(plan)).ends.items()
+            yield (
+                f"In `{table.name}` they are those of parts of the day: "
+                + ", ".join(f"{start}–{end}" for start, end in ends)
+                + "."
+            )
     if plan.source.day_starts:
         yield from _days_in_words(plan)
     if plan.source.timezone and "time" in plan.published_kinds:
@@ -398,6 +412,10 @@ def _what_it_is(plan: Plan) -> Iterator[str]:
         yield f"{whose} are given by their `{area.label}`."
     if "location" in plan.published_kinds:
         yield "`UNKNOWN` means there was no tap, or the stop is not known."
+
+
+def _first_minute(plan: Plan) -> int:
+    return plan.source.day_starts if plan.coarsen.after_midnight == "continued" else 0
 
 
 def _taps_in_words(plan: Plan) -> Iterator[str]:
@@ -443,7 +461,10 @@ def _what_is_where(plan: Plan, places: bool) -> Iterator[str]:
         yield "`synthetic/` the same as rows, as many for each cell as its count says (not trips that took place);"
     if places:
         yield f"`{PLACES}` says where all places lie that could be named, whether they are or not;"
+    if any(table.level.location for table in plan.table):
+        yield f"`{WIDER}` says which wider area each published place lies in;"
     yield "`datapackage.json` describes every column; `privacy.json` states the privacy parameters;"
+    yield "`dp-registry.yaml`, `croissant.json` and `dcat.jsonld` say the same to portals;"
     yield "`SHA256SUMS` lets you check that the files are whole (`sha256sum -c SHA256SUMS`)."
 
 
@@ -458,14 +479,54 @@ def _how_to_check(signed: bool) -> Iterator[str]:
 
 
 _README_HEAD = """\
-| table | columns | noise scale | noise beyond … in at most 1 of 20 cells | smallest number printed |
-|---|---|---|---|---|"""
+| table | columns | noise scale | a number is off by, on average | 19 of 20 are off by at most | smallest number printed \
+| a cell that is not listed has at most |
+|---|---|---|---|---|---|---|"""
+
+
+def _intervals_in_words(plan: Plan) -> str:
+    where = f"Beside it, `{LOW}` and `{HIGH}` say" if plan.release.layout == "tables" else "The table below says"
+    return (
+        f"{where} between which numbers the true one lies: in at least 19 of 20 cells, published or not, whatever "
+        "their true numbers are. A cell that is not listed lies between 0 and the number in the last column."
+    )
+
+
+def _what_adds_up(plan: Plan) -> Iterator[str]:
+    """The consistent version, and the finest: what they are, how they lean."""
+    if plan.privacy.unit != "trip":
+        yield "There is no consistent version: a card counts once in each cell, so cells of cards do not add up."
+    elif plan.privacy.mechanism == "dictionary":
+        yield "There is no consistent version: lists of two tables need not be of the same trips."
+    elif plan.source.taps:
+        yield "There is no consistent version: taps on and taps off are counted apart."
+    else:
+        yield (
+            "`data/` has the numbers as the noise left them. Use them for statistics of your own: single numbers lean "
+            "a little high where they are near the smallest, sums over a fine table lean low. `consistent/` has the "
+            "same cells with numbers that add up, made from `data/` alone: moved as little as the noise explains, and "
+            "whole. Use them for totals, shares and maps. `consistent/total.csv` has the total of each "
+            f"{_part_in_words(plan)}; `consistent/FINE.by.COARSE.csv` says for each cell of a coarser table how much of "
+            "its `total` is `listed` in the finer one, and how much is `other`: in cells too small to be listed. "
+            "Totals are estimates: what every table hides, they can only guess; their intervals are wide enough for "
+            "that in about 19 of 20 cases, which is measured and not proved."
+        )
+    if len({table.columns for table in plan.table}) < len(plan.table):
+        yield (
+            "`finest/` has, for each table that is published at several resolutions, every trip that shows, once, as "
+            "finely as it does. A row `cell` is a cell of some resolution, from its time until `…_until`; a row `rest` "
+            "is what the finer cells leave of a coarser one."
+        )
+
+
+def _part_in_words(plan: Plan) -> str:
+    return " and ".join(plan.release.partition) or "table"
 
 
 def _how_to_read(plan: Plan) -> Iterator[str]:
     if plan.privacy.mechanism == "dictionary":
         yield "- **A number may be noise alone.** Cells that nobody used get noise like all others; some are printed."
-    yield "- **A cell that is not listed is not zero.** It was absent, or too small to print."
+    yield "- **A cell that is not listed is not zero.** It was absent, or too small to print: see the last column."
     yield (
         "- Tables are noised separately, so their totals do not agree exactly. Sums over a fine table come out low, "
         "because its small cells are missing."
@@ -491,6 +552,14 @@ _NOT_PROTECTED: dict[Unit, str] = {
 def _readme_row(plan: Plan, table: Table) -> str:
     mechanism = plan.mechanisms[table.name]
     error = mechanism.error_bound(1 - ERROR_CONFIDENCE)
-    columns = " × ".join(table.columns)
-    cells = (table.name, columns, decimal_text(mechanism.scale, 4), error, mechanism.smallest_published)
+    columns = " × ".join(table.columns) + ("" if table.level == Level() else f" ({table.level.in_words})")
+    cells = (
+        table.name,
+        columns,
+        decimal_text(mechanism.scale, 4),
+        f"{mean_error(mechanism):.1f}",
+        error,
+        mechanism.smallest_published,
+        interval(mechanism, MISS).absent,
+    )
     return "| " + " | ".join(str(cell) for cell in cells) + " |"

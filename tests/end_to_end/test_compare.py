@@ -16,16 +16,16 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from tapveil import comparison as comparing
 from tapveil import demo
 from tapveil.check import INTERNAL, outlook
-from tapveil.comparison import ALL, ONE, SEVERAL, Comparison, Point, compare
-from tapveil.comparison_plot import svg, write_plot
-from tapveil.comparison_screen import show
+from tapveil.comparison import compare as comparing
+from tapveil.comparison.compare import ALL, ONE, SEVERAL, Comparison, Point, compare
+from tapveil.comparison.forecast import ExactSizes, Law, forecast, mean_distance, together
+from tapveil.comparison.plot import svg, write_plot
+from tapveil.comparison.screen import show
 from tapveil.counting.exact import ExactTable
 from tapveil.counting.packing import Packing
 from tapveil.errors import PlanError, TripDataError
-from tapveil.forecast import ExactSizes, Law, forecast, mean_distance, together
 from tapveil.plan import Plan
 from tapveil.privacy.mechanisms import Dictionary, Gaussian, Laplace, Mechanism, StabilityHistogram
 from tests.conftest import BUS, TRAIN, opal_plan, write_csv

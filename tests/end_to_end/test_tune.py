@@ -23,13 +23,13 @@ from tapveil import publication
 from tapveil.counting.exact import Counted
 from tapveil.demo import make_city
 from tapveil.errors import PlanError
-from tapveil.nextplan import tuned_plan_text
 from tapveil.plan import Plan, Table
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.mechanisms import Dictionary, Mechanism
 from tapveil.progress import Silent
-from tapveil.sizes import guess, histogram
-from tapveil.tuning import Tuned, tune
+from tapveil.tuning.nextplan import tuned_plan_text
+from tapveil.tuning.sizes import guess, histogram
+from tapveil.tuning.tune import Tuned, tune
 from tests.architecture.test_house import SECRET, reachable
 from tests.conftest import opal_plan, write_csv
 
@@ -84,7 +84,7 @@ def change_manifest(folder: Path, change: Callable[[dict[str, Any]], object]) ->
 WATCHED = """
 import json, os, sys
 from pathlib import Path
-from tapveil.tuning import tune
+from tapveil.tuning.tune import tune
 
 opened = []
 sys.addaudithook(lambda event, args: opened.append(args[0]) if event in ("open", "os.listdir", "os.scandir") else None)
@@ -179,8 +179,8 @@ def test_the_guesses_are_near_the_truth(city: Path, tuned: Tuned) -> None:
     present = Plan.parse(text_of_week(city, FIRST_WEEK), base=city).mechanisms
     following = Plan.parse(tuned_plan_text(text_of_week(city, FIRST_WEEK), tuned), base=city).mechanisms
     for table in tuned.tables:
-        assert table.before.share == pytest.approx(true_share(exact, table.name, present[table.name]), abs=0.06)
-        assert table.after.share == pytest.approx(true_share(exact, table.name, following[table.name]), abs=0.15)
+        assert table.before.share == pytest.approx(true_share(exact, table.name, present[table.name]), abs=0.1)
+        assert table.after.share == pytest.approx(true_share(exact, table.name, following[table.name]), abs=0.1)
 
 
 def test_no_table_is_expected_to_lose_and_no_error_more_than_doubles(tuned: Tuned) -> None:
@@ -221,7 +221,7 @@ def test_the_opal_layout_says_the_same(city: Path, tuned: Tuned, tmp_path: Path)
     found = tune(publish(text, city, tmp_path / "opal"))
     assert found.mechanism == tuned.mechanism
     for one, two in zip(found.tables, tuned.tables, strict=True):  # other noise, the same trips
-        assert one.before.share == pytest.approx(two.before.share, abs=0.06)
+        assert one.before.share == pytest.approx(two.before.share, abs=0.15)
 
 
 # --- other folders ----------------------------------------------------------------------------------------------------

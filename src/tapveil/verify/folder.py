@@ -8,23 +8,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tapveil._version import __version__
 from tapveil.bundle import CHECKSUMS, SIGNATURE
+from tapveil.derived import CONSISTENT, FINEST, DerivedSheet
 from tapveil.errors import PlanError
 from tapveil.manifest import Manifest
+from tapveil.metadata import METADATA
 from tapveil.plan import OPAL_SHAPES
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
 from tapveil.signature import SignatureError, read_signature, signer
-from tapveil.statement import PLACES, loss_in_words
+from tapveil.statement import PLACES, WIDER, loss_in_words
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading
+from tapveil.verify.derived import derived_sheets, sheet_findings, wider_findings
 from tapveil.verify.finding import Finding, shown
 from tapveil.verify.places import places_findings
 from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import SheetCheck, synthetic_findings
 from tapveil.verify.totals import totals_findings
 
-DESCRIPTIONS = ("README.md", "datapackage.json", "privacy.json")
+DESCRIPTIONS = ("README.md", "datapackage.json", "privacy.json", *METADATA)
 
 
 @dataclass
@@ -85,7 +89,9 @@ class _Check:
                 self._add(manifests.promise_findings(manifest, made))
         with self.progress.stage("Reading the tables"):
             sheets = self._tables(files, manifest, made)
-            self._add(self._package(files, manifest))
+            sound = not impossible and not any(sheet.findings for sheet in sheets)
+            beside = self._derived(files, manifest, made) if sound else []
+            self._add(self._package(files, manifest, beside))
             if not impossible:
                 totals = {name: each for sheet in sheets for name, each in sheet.totals.items()}
                 self._add(totals_findings(manifest, made, totals))
@@ -165,13 +171,34 @@ class _Check:
                     self._add(synthetic_findings(self.folder, sheet.name, sheet.columns, sheet.keys))
         return sheets
 
-    def _package(self, files: dict[str, int], manifest: Manifest) -> Iterator[Finding]:
-        """The Data Package: one resource for each table, described as it is."""
+    def _derived(self, files: dict[str, int], manifest: Manifest, made: Mapping[str, Mechanism]) -> list[DerivedSheet]:
+        """What follows from the tables: each file there, and as it follows."""
+        if WIDER in files:
+            self._add(wider_findings(self.folder, manifest))
+        beside = derived_sheets(self.folder, manifest, made)
+        paths = {sheet.path: sheet for sheet in beside}
+        for name in sorted({name for name in files if _is_derived(name)} - set(paths)):
+            self._add([Finding("file-unexpected", shown(name), "is not a file of a release")])
+        for name, sheet in paths.items():
+            missing = [Finding("table-missing", name, "is not there")]
+            self._add(sheet_findings(self.folder, sheet) if name in files else missing)
+        return beside
+
+    def _package(self, files: dict[str, int], manifest: Manifest, beside: Sequence[DerivedSheet]) -> Iterator[Finding]:
+        """The Data Package: one resource for each table, described as it is; and what portals read."""
         if "datapackage.json" not in files:
             yield Finding("package-missing", "datapackage.json", "is missing: nothing describes the columns")
             return
         package = reading.json_of(self.folder, "datapackage.json")
-        yield from _package_findings(package, files, manifest, self.folder)
+        columns = {sheet.path: (list(sheet.keys), list(sheet.numbers)) for sheet in beside}
+        yield from _package_findings(package, files, manifest, self.folder, columns)
+        if manifest.software.version != __version__:
+            self.checked.notes.append("made by another version: what it says to portals was not compared")
+            return
+        stated = reading.json_of(self.folder, "privacy.json")
+        for name in sorted(set(METADATA) & set(files)):
+            if self._text(name) != METADATA[name](stated, package):
+                yield Finding("metadata-differs", name, "is not what privacy.json and datapackage.json say")
 
     def _summarise(self, manifest: Manifest, sheets: list[SheetCheck]) -> None:
         cells = sum(sheet.rows for sheet in sheets)
@@ -185,14 +212,24 @@ def _unexpected(files: dict[str, int], manifest: Manifest) -> Iterator[Finding]:
     synthetic = {f"synthetic/{sheet}.{kind}" for sheet in manifest.sheets for kind in ("csv", "parquet")}
     some_synthetic = {name for name in files if name.startswith("synthetic/")}
     needed |= {manifest.places} if manifest.places else set()
-    for name in sorted(set(files) - needed - synthetic - {CHECKSUMS, SIGNATURE}):
+    needed |= {WIDER} if any(table.level and table.level.location for table in manifest.tables) else set()
+    follows = {name for name in files if _is_derived(name)}
+    for name in sorted(set(files) - needed - synthetic - follows - {CHECKSUMS, SIGNATURE}):
         yield Finding("file-unexpected", shown(name), "is not a file of a release")
     for name in sorted((needed | (synthetic if some_synthetic else set())) - set(files)):
         yield Finding("table-missing" if "/" in name else "file-missing", name, "is not there")
 
 
+def _is_derived(name: str) -> bool:
+    return name.startswith((f"{CONSISTENT}/", f"{FINEST}/"))
+
+
+Columns = Mapping[str, tuple[list[str], list[str]]]
+"""The keys and the numbers of files that follow from others, by their paths."""
+
+
 def _package_findings(
-    package: dict[str, Any], files: dict[str, int], manifest: Manifest, folder: Path
+    package: dict[str, Any], files: dict[str, int], manifest: Manifest, folder: Path, beside: Columns
 ) -> Iterator[Finding]:
     place = "datapackage.json"
     if set(package) - _PACKAGE_KEYS:
@@ -208,9 +245,13 @@ def _package_findings(
             yield Finding("package-path", place, "describes something that is not a file of the folder")
             continue
         described.add(path)
-        yield from _resource_findings(resource, path, files, manifest, folder)
+        if path in beside:
+            yield from _derived_resource_findings(resource, path, files, folder, beside[path])
+        elif not _is_derived(path):
+            yield from _resource_findings(resource, path, files, manifest, folder)
     tables = {f"data/{sheet}.csv" for sheet in manifest.sheets}
     tables |= {name for name in files if name.startswith("synthetic/") and name.endswith(".csv")}
+    tables |= {name for name in files if _is_derived(name)}
     if described != tables:
         yield Finding("package-resources", place, "does not describe each table once, and nothing else")
 
@@ -257,6 +298,23 @@ def _resource_findings(
             yield Finding("package-file", place, "a file is not as large as described, or not the one described")
         elif described.get("hash") != f"sha256:{reading.sha256(folder, name)}":
             yield Finding("package-file", place, "a file has another checksum than described")
+
+
+def _derived_resource_findings(
+    resource: dict[str, Any], path: str, files: dict[str, int], folder: Path, columns: tuple[list[str], list[str]]
+) -> Iterator[Finding]:
+    """A resource that follows from others: CSV alone."""
+    place, (keys, numbers) = f"datapackage.json, {path}", columns
+    if set(resource) - (_RESOURCE_KEYS - {"alternates"}):
+        yield Finding("hidden-data", place, "has keys that no release has")
+    schema = resource.get("schema")
+    fields = schema.get("fields") if isinstance(schema, dict) else None
+    if not isinstance(schema, dict) or not isinstance(fields, list) or not all(isinstance(f, dict) for f in fields):
+        yield Finding("package-shape", place, "has no schema")
+    elif [each.get("name") for each in fields] != [*keys, *numbers] or schema.get("primaryKey") != keys:
+        yield Finding("schema-differs", place, "its columns, or its key, are not those of the file")
+    if resource.get("bytes") != files[path] or resource.get("hash") != f"sha256:{reading.sha256(folder, path)}":
+        yield Finding("package-file", place, "a file is not as large as described, or has another checksum")
 
 
 _PACKAGE_KEYS = {"$schema", "name", "title", "description", "created", "resources", "contributors", "licenses"}

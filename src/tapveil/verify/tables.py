@@ -79,8 +79,8 @@ class SheetCheck:
         looks = {column: ColumnLook(column) for column in self.keys}
         last: pa.Table | None = None
         pairs = zip_longest(
-            _pieces(csv_batches(self.folder, self.csv, self.columns)),
-            _pieces(parquet_batches(self.folder, f"data/{self.name}.parquet", self.columns)),
+            pieces(csv_batches(self.folder, self.csv, self.columns)),
+            pieces(parquet_batches(self.folder, f"data/{self.name}.parquet", self.columns)),
         )
         try:
             for piece, twin in pairs:
@@ -217,7 +217,7 @@ def _mask(values: pa.Array) -> Mask:
     return np.asarray(filled.to_numpy(zero_copy_only=False) if isinstance(filled, pa.Array) else filled.to_numpy())
 
 
-def _pieces(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def pieces(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """The same rows in pieces of one size, so that two files can be compared piece by piece."""
     waiting: list[pa.Table] = []
     size = 0
@@ -300,9 +300,9 @@ def synthetic_findings(folder: Path, name: str, columns: Sequence[str], keys: Se
     """Synthetic rows: as many for each cell as its count says, in the same order, and no others."""
     for kind, rows in (("csv", csv_batches), ("parquet", parquet_batches)):
         synthetic = f"synthetic/{name}.{kind}"
-        expected = _repeated(_pieces(csv_batches(folder, f"data/{name}.csv", columns)), keys)
+        expected = _repeated(pieces(csv_batches(folder, f"data/{name}.csv", columns)), keys)
         try:
-            for one, two in zip_longest(_pieces(expected), _pieces(rows(folder, synthetic, keys))):
+            for one, two in zip_longest(pieces(expected), pieces(rows(folder, synthetic, keys))):
                 if one is None or two is None or not one.equals(two):
                     yield Finding("synthetic-differs", synthetic, "is not what the counts of the table say")
                     break

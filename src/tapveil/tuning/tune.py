@@ -22,7 +22,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tapveil import sizes
 from tapveil.errors import PlanError
 from tapveil.manifest import Manifest, TableClaim
 from tapveil.notation import read_exact
@@ -31,8 +30,9 @@ from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.loss import Loss, certified
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
-from tapveil.sizes import Sizes
 from tapveil.statement import ERROR_CONFIDENCE, UNIT_NAMES, loss_in_words, number
+from tapveil.tuning import sizes
+from tapveil.tuning.sizes import Sizes
 from tapveil.verify import manifest as manifests
 from tapveil.verify.finding import Finding
 from tapveil.verify.reading import UnreadableError, json_of, open_inside

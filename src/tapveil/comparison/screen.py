@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 
 from tapveil.check import INTERNAL
-from tapveil.comparison import ALL, Comparison, Point
-from tapveil.forecast import Worth
+from tapveil.comparison.compare import ALL, Comparison, Point
+from tapveil.comparison.forecast import Worth
 from tapveil.plan import Unit
 from tapveil.privacy.rational import decimal_text
-from tapveil.screen import _Grid
+from tapveil.screen import Grid
 from tapveil.statement import change
 
 MARK = "*"
@@ -33,11 +33,11 @@ def show(console: Console, comparison: Comparison) -> None:
         console.print(words)
 
 
-def _grid(comparison: Comparison, unit: Unit) -> _Grid:
+def _grid(comparison: Comparison, unit: Unit) -> Grid:
     groups = comparison.groups
     of_each = [heading for group in groups for heading in (f"{_name(group)}trips", "number off", "total off")]
     overall = ["trips"] if len(groups) > 1 else []
-    grid = _Grid("  mechanism", "epsilon", "cells", *overall, *of_each)
+    grid = Grid("  mechanism", "epsilon", "cells", *overall, *of_each)
     never = comparison.never(unit)
     for point in (point for point in comparison.of(unit) if point.mechanism not in never):
         name = f"{MARK if point.own else ' '} {point.mechanism}"

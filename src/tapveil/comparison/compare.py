@@ -15,9 +15,9 @@ from typing import Any
 import pydantic
 
 from tapveil.check import INTERNAL
+from tapveil.comparison.forecast import ExactSizes, Worth, forecast, together
 from tapveil.counting import duckdb as engine
 from tapveil.dictionary import Dictionaries, read_dictionaries
-from tapveil.forecast import ExactSizes, Worth, forecast, together
 from tapveil.plan import Plan, Privacy, Table, Unit
 from tapveil.privacy.accountant import Neighbours
 from tapveil.progress import Reporter, Silent

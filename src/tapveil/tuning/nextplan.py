@@ -19,7 +19,7 @@ from tapveil.notation import read_exact
 from tapveil.plan import Plan
 from tapveil.privacy.rational import decimal_text
 from tapveil.statement import loss_in_words
-from tapveil.tuning import Tuned
+from tapveil.tuning.tune import Tuned
 
 _HEADER = re.compile(r"^[ \t]*\[\[?[ \t]*([\w.\"'* -]+?)[ \t]*\]\]?[ \t]*(?:#.*)?$", re.MULTILINE)
 _KEY = re.compile(r"\s*([a-z_]+)\s*=")

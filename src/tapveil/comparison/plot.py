@@ -12,11 +12,11 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from tapveil.check import INTERNAL
-from tapveil.comparison import ALL, EPSILONS, LISTED, MECHANISMS, SEVERAL, Comparison, Point
-from tapveil.comparison_screen import cautions, refusals
+from tapveil.comparison.compare import ALL, EPSILONS, LISTED, MECHANISMS, SEVERAL, Comparison, Point
+from tapveil.comparison.forecast import Worth
+from tapveil.comparison.screen import cautions, refusals
 from tapveil.disk import why
 from tapveil.errors import PlanError
-from tapveil.forecast import Worth
 from tapveil.plan import Unit
 from tapveil.privacy.rational import decimal_text
 
@@ -109,8 +109,8 @@ class _Picture:
         yield _text(self._width - 111, 32, INTERNAL, 14, bold=True, anchor="middle", colour="#ffffff")
         delta = self._comparison.delta
         at = f"δ = {float(delta):.3g}" if delta else "no δ"
-        changed = "exchanged" if self._comparison.neighbours == "replace" else "added or left out"
-        words = f"What is to be expected at other totals ε, with {at}, for what may be {changed}. Nothing was drawn."
+        changed = "exchanged for another" if self._comparison.neighbours == "replace" else "added or left out"
+        words = f"What is to be expected at other totals ε, with {at}. Protected: any one, {changed}."
         yield _text(20, 54, words, colour=PALE)
         yield from self._lines_of_mechanisms(84)
         yield from self._other_marks(108)
@@ -131,7 +131,7 @@ class _Picture:
             x += 64 + 8 * len(f"tables of {group}")
         yield _ring(x + 9, y)
         yield _text(x + 24, y + 4, "your plan", colour=PALE)
-        if any(point.impossible for point in self._comparison.points):
+        if any(point.impossible and point.mechanism in _shown(self._comparison) for point in self._comparison.points):
             yield _cross(x + 112, y, INK)
             yield _text(x + 122, y + 4, "not possible", colour=PALE)
 
@@ -245,7 +245,8 @@ def _y(top: float, axis: Axis, value: float) -> float:
 
 
 def _shown(comparison: Comparison) -> list[str]:
-    present = {point.mechanism for point in comparison.points}
+    """The mechanisms that have a line."""
+    present = {point.mechanism for point in comparison.points if not point.impossible}
     return [mechanism for mechanism in (*MECHANISMS, LISTED) if mechanism in present]
 
 
@@ -258,9 +259,11 @@ def _heading(comparison: Comparison, unit: Unit) -> str:
 
 def _notes(comparison: Comparison, room: int) -> list[str]:
     """What is not possible, and what the picture does not show."""
-    reasons = [
-        f"Not possible, unit {unit}: {words}." for unit in comparison.units for words in refusals(comparison, unit)
-    ]
+    refused: dict[str, list[str]] = {}
+    for unit in comparison.units:
+        for words in refusals(comparison, unit):
+            refused.setdefault(words, []).append(unit)
+    reasons = [f"Not possible by {', '.join(units)}: {words}." for words, units in refused.items()]
     notes = [*reasons, " ".join(cautions(comparison)), "Computed from exact counts, for the holder of the trips alone."]
     return [line for note in notes for line in textwrap.wrap(note, room)]
 

@@ -1,0 +1,1 @@
+"""The next release, from an earlier published folder alone."""

@@ -1,0 +1,97 @@
+"""What a folder offers beside its tables, computed again from them: number for number, and nothing else."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from pathlib import Path
+
+import pyarrow as pa
+
+from tapveil.derived import DerivedSheet, derived, raw_tables
+from tapveil.lattice import WIDER_COLUMNS, Wider
+from tapveil.manifest import Manifest
+from tapveil.privacy.mechanisms import Mechanism
+from tapveil.statement import LARGEST_PLACES, WIDER
+from tapveil.verify import reading
+from tapveil.verify.finding import Finding
+from tapveil.verify.reading import UnreadableError
+from tapveil.verify.tables import csv_batches, pieces
+
+MOST_CELLS = 20_000_000
+"""Beyond it, nothing is computed again: it would take more memory than a stranger's machine may have."""
+
+
+def derived_sheets(folder: Path, manifest: Manifest, made: Mapping[str, Mechanism]) -> list[DerivedSheet]:
+    """The sheets that follow from the tables of a folder, which have been found to be sound."""
+    columns = manifest.numbers
+    sheets = {
+        name: pa.concat_tables(list(csv_batches(folder, f"data/{name}.csv", (*keys, *columns)))).select(
+            [*keys, columns[0]]
+        )
+        for name, keys in manifest.sheets.items()
+    }
+    if sum(map(len, sheets.values())) > MOST_CELLS:
+        raise UnreadableError("too-large", ".", "has more cells than can be added up again")
+    return derived(manifest, made, raw_tables(manifest, sheets), _wider(folder, manifest))
+
+
+def sheet_findings(folder: Path, sheet: DerivedSheet) -> Iterator[Finding]:
+    """Whether a file says what follows from the tables."""
+    columns = (*sheet.keys, *sheet.numbers)
+    expected = pa.table({column: sheet.cells.column(column).cast(pa.string()) for column in columns})
+    try:
+        for one, two in zip_longest(pieces(iter([expected])), pieces(csv_batches(folder, sheet.path, columns))):
+            if one is None or two is None or not one.equals(two):
+                yield Finding("derived-differs", sheet.path, "is not what follows from the published tables")
+                return
+    except UnreadableError as error:
+        yield error.finding
+
+
+def wider_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
+    """Whether the wider areas are those of published places, each once, and written as they were."""
+    text, found = reading.text_of(folder, WIDER, LARGEST_PLACES), _wider(folder, manifest)
+    levels = {table.level.location for table in manifest.tables if table.level} - {None}
+    if set(found) - levels:
+        yield Finding("places-shape", WIDER, "has wider areas that no table is published at")
+    rows = [(name, *place, area) for name, places in sorted(found.items()) for place, area in sorted(places.items())]
+    written = io.StringIO(newline="")
+    csv.writer(written, lineterminator="\n").writerows([WIDER_COLUMNS, *rows])
+    if written.getvalue() != text:
+        yield Finding("hidden-data", WIDER, "is not written as it was: how it is could tell something")
+    published = _published_places(folder, manifest)
+    if any(set(places) != published for places in found.values()):
+        yield Finding("places-shape", WIDER, "does not list each published place once, and nothing else")
+
+
+def _wider(folder: Path, manifest: Manifest) -> Wider:
+    if not any(table.level and table.level.location for table in manifest.tables):
+        return {}
+    found: dict[str, dict[tuple[str, str], str]] = {}
+    rows = csv.reader(io.StringIO(reading.text_of(folder, WIDER, LARGEST_PLACES), newline=""))
+    try:
+        if tuple(next(rows, ())) != WIDER_COLUMNS:
+            raise ValueError
+        for name, mode, place, area in rows:
+            found.setdefault(name, {})[mode, place] = area
+    except (ValueError, csv.Error):
+        raise UnreadableError("places-shape", WIDER, "is not a list of wider areas") from None
+    return found
+
+
+def _published_places(folder: Path, manifest: Manifest) -> set[tuple[str, str]]:
+    """All places at the finest level, with their modes."""
+    found: set[tuple[str, str]] = set()
+    for table in manifest.tables:
+        keys = (*manifest.partition, *table.columns)
+        if table.level and table.level.location:
+            continue
+        for batch in csv_batches(folder, f"data/{table.name}.csv", (*keys, *manifest.numbers)):
+            modes = batch.column("mode").to_pylist() if "mode" in keys else ["*"] * len(batch)
+            for column in table.columns:
+                if manifest.columns.get(column) == "location":
+                    found.update(zip(modes, batch.column(column).to_pylist(), strict=True))
+    return found
