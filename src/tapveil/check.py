@@ -205,9 +205,10 @@ def _advice(plan: Plan, table: Table, share: float) -> str | None:
         *(["fewer or broader labels"] if kinds & {"label", "date"} else []),
     ]
     published = f"{percent(share)} of {NOUNS[plan.privacy.unit]}"
-    coarser = any(set(other.columns) == set(table.columns) and other is not table for other in plan.table)
-    levels = "" if coarser or not kinds & {"time", "location"} else ", or publish it at several `levels`"
-    return f"{' × '.join(table.columns)} would publish {published}: use {' or '.join(ways)}{levels}"
+    several = any(set(other.columns) == set(table.columns) and other is not table for other in plan.table)
+    levels = "" if several or not kinds & {"time", "location"} else ", or publish it at several `levels`"
+    what = table.name if several else " × ".join(table.columns)
+    return f"{what} would publish {published}: use {' or '.join(ways)}{levels}"
 
 
 def read_public_files(plan: Plan) -> None:

@@ -27,9 +27,12 @@ from tapveil import check as checking
 from tapveil import demo as demo_city
 from tapveil import draft as drafting
 from tapveil import plan as planning
-from tapveil import ridership, screen, signature, statement
+from tapveil import planfile, ridership, screen, signature, statement
 from tapveil._version import __version__
 from tapveil.bundle import Bundle
+from tapveil.comparison import compare as comparing
+from tapveil.comparison import plot as comparison_plot
+from tapveil.comparison import screen as comparison_screen
 from tapveil.counting.duckdb import DEFAULT_MEMORY
 from tapveil.errors import LedgerError, PlanError
 from tapveil.ledger.account import over_budget
@@ -41,6 +44,8 @@ from tapveil.plan import Plan
 from tapveil.progress import for_console
 from tapveil.publication import folder_of
 from tapveil.publication import release as release_folder
+from tapveil.tuning import tune as tuning
+from tapveil.tuning.nextplan import tuned_plan_text
 from tapveil.verify.file import verify_file
 from tapveil.verify.finding import Finding
 from tapveil.verify.folder import verify_folder
@@ -120,7 +125,7 @@ def demo(
 
 @app.command()
 def plan(
-    preset: Annotated[str, typer.Argument(help="Which plan: opal.")],
+    preset: Annotated[str, typer.Argument(help="Which plan: opal, or od (from where to where).")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write to this file instead of the screen.")
     ] = None,
@@ -162,13 +167,27 @@ def init(
 def check(
     plan_file: PlanFile,
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Do not look at the trips.")] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="What each mechanism, unit and epsilon would leave of the trips instead.")
+    ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="With --compare: also draw it, as an SVG file that only you may read.", show_default=False),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
     memory: Memory = DEFAULT_MEMORY,
     scratch: Scratch = None,
 ) -> None:
     """Is the plan sound, what would it cost, what would survive. Publishes nothing; what it shows is internal."""
+    if compare and plan_only:
+        raise PlanError("--compare looks at the trips: leave out --plan-only")
+    if plot and not compare:
+        raise PlanError("--plot draws a comparison: give --compare as well")
     plan = _read_plan(plan_file)
     checking.read_public_files(plan)
+    if compare:
+        _compare(plan, plot, as_json, memory, scratch)
+        return
     if not as_json:
         screen.show_cost(out, plan)
         screen.show_room(out, plan, plan_file)
@@ -181,6 +200,57 @@ def check(
         screen.show_outlook(out, plan, outlook)
     if outlook and outlook.stops:
         raise typer.Exit(1)
+
+
+def _compare(plan: Plan, plot: Path | None, as_json: bool, memory: str, scratch: Path | None) -> None:
+    """The plan's point among others."""
+    if plot and (plot.exists() or not plot.resolve().parent.is_dir()):
+        why = "already exists; choose another name" if plot.exists() else "is in a folder that is not there"
+        raise PlanError(f"{plot} {why}")
+    found = comparing.compare(plan, memory=memory, scratch=scratch, progress=for_console(err))
+    if as_json:
+        typer.echo(json.dumps(found.as_json(), indent=2))
+    else:
+        comparison_screen.show(out, found)
+    if plot:
+        comparison_plot.write_plot(plot, found)
+        err.print(f"Drawn in {plot}: {checking.INTERNAL}, do not publish it.")
+
+
+@app.command()
+def tune(
+    folder: Annotated[
+        Path, typer.Option("--from", help="A published folder: nothing else is looked at.", show_default=False)
+    ],
+    plan_file: Annotated[
+        Path | None,
+        typer.Option("--plan", help="The plan of that folder, to be rewritten for the next one.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="With --plan: the plan to write; it must not exist yet."),
+    ] = None,
+    keep_mechanism: Annotated[
+        bool, typer.Option("--keep-mechanism", help="Choose the weights alone, and leave the mechanism as it is.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+) -> None:
+    """Choose weights and mechanism for the next release from a published folder alone: costs no privacy."""
+    if (plan_file is None) != (output is None):
+        raise PlanError("--plan and --output belong together: the plan as it is, and the one to write")
+    if output and output.exists():
+        raise PlanError(f"{output} already exists; choose another name")
+    text = planfile.read_text(plan_file) if plan_file else None
+    tuned = tuning.tune(folder, keep_mechanism=keep_mechanism, progress=for_console(err))
+    if text is not None and output:
+        drafting.write(output, tuned_plan_text(text, tuned))
+    if as_json:
+        typer.echo(json.dumps(tuned.as_json(), indent=2))
+    else:
+        for line in tuned.lines():
+            out.print(line)
+    if output:
+        err.print(f"Wrote {output}. Read it through, then: tapveil check {output}")
 
 
 @app.command()

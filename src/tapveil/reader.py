@@ -267,8 +267,8 @@ class Frame:
     def sum(self, by: Sequence[str] = ()) -> Frame:
         """The listed cells added up, and in how many of them that is. Cells that are not listed are not in it.
 
-        Of published cells, the interval is that of their noise, all of it added up. Other numbers hang together, and may
-        all be wrong in the same direction: there the intervals themselves are added up.
+        Of published cells, the interval is that of their noise, all of it added up. Other numbers hang together, and
+        may all be wrong in the same direction: there the intervals themselves are added up.
         """
         for key in by:
             self._require(key)

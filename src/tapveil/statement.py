@@ -479,8 +479,8 @@ def _how_to_check(signed: bool) -> Iterator[str]:
 
 
 _README_HEAD = """\
-| table | columns | noise scale | a number is off by, on average | 19 of 20 are off by at most | smallest number printed \
-| a cell that is not listed has at most |
+| table | columns | noise scale | a number is off by, on average | 19 of 20 are off by at most | smallest number \
+printed | a cell that is not listed has at most |
 |---|---|---|---|---|---|---|"""
 
 
@@ -506,8 +506,8 @@ def _what_adds_up(plan: Plan) -> Iterator[str]:
             "a little high where they are near the smallest, sums over a fine table lean low. `consistent/` has the "
             "same cells with numbers that add up, made from `data/` alone: moved as little as the noise explains, and "
             "whole. Use them for totals, shares and maps. `consistent/total.csv` has the total of each "
-            f"{_part_in_words(plan)}; `consistent/FINE.by.COARSE.csv` says for each cell of a coarser table how much of "
-            "its `total` is `listed` in the finer one, and how much is `other`: in cells too small to be listed. "
+            f"{_part_in_words(plan)}; `consistent/FINE.by.COARSE.csv` says for each cell of a coarser table how much "
+            "of its `total` is `listed` in the finer one, and how much is `other`: in cells too small to be listed. "
             "Totals are estimates: what every table hides, they can only guess; their intervals are wide enough for "
             "that in about 19 of 20 cases, which is measured and not proved."
         )

@@ -65,7 +65,7 @@ def refresh(folder: Path) -> None:
     """Make checksums and sizes fit again, as one who tampers and knows the format would."""
     package = json.loads((folder / "datapackage.json").read_text())
     for one in package["resources"]:
-        for described in (one, *one["alternates"]):
+        for described in (one, *one.get("alternates", ())):
             data = (folder / described["path"]).read_bytes()
             described |= {"bytes": len(data), "hash": f"sha256:{hashlib.sha256(data).hexdigest()}"}
     (folder / "datapackage.json").write_text(json.dumps(package, indent=2, ensure_ascii=False) + "\n")
@@ -102,7 +102,7 @@ def change_table(
         writer = csv.DictWriter(file, list(rows[0]) if rows else columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    types = {column: pa.string() for column in columns if column != "count"}
+    types = {column: pa.string() for column in columns if column not in ("count", "low", "high")}
     table = pa_csv.read_csv(path, convert_options=pa_csv.ConvertOptions(column_types=types))
     if "date" in table.column_names and not text:
         index = table.column_names.index("date")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tapveil import metadata, statement
 from tapveil._version import __version__
+from tapveil.metadata.writing import yaml_text
 from tapveil.plan import Plan
 from tests.conftest import TODAY
 
@@ -346,20 +347,20 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=4))
 def test_yaml_is_read_as_it_was_meant(document: dict[str, Any]) -> None:
-    read = yaml.safe_load(metadata.yaml_text(document))
+    read = yaml.safe_load(yaml_text(document))
     assert read == document
     assert json.dumps(read) == json.dumps(document)  # 1 is not 1.0, nor True
 
 
 @pytest.mark.parametrize("word", ["yes", "no", "on", "off", "y", "null", "~", "1e-7", "0x1f", "2016-08-08", "1:30", ""])
 def test_yaml_takes_no_word_for_something_else(word: str) -> None:
-    assert yaml.safe_load(metadata.yaml_text({word: word})) == {word: word}
+    assert yaml.safe_load(yaml_text({word: word})) == {word: word}
 
 
 def test_yaml_has_no_number_that_is_none() -> None:
     for number in (float("nan"), float("inf")):
         with pytest.raises(ValueError, match="not finite"):
-            metadata.yaml_text({"epsilon": number})
+            yaml_text({"epsilon": number})
 
 
 # --- Croissant ----------------------------------------------------------------------------------------------------

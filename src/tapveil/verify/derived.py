@@ -13,6 +13,7 @@ import pyarrow as pa
 from tapveil.derived import DerivedSheet, derived, raw_tables
 from tapveil.lattice import WIDER_COLUMNS, Wider
 from tapveil.manifest import Manifest
+from tapveil.plan import COUNT
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.statement import LARGEST_PLACES, WIDER
 from tapveil.verify import reading
@@ -26,16 +27,17 @@ MOST_CELLS = 20_000_000
 
 def derived_sheets(folder: Path, manifest: Manifest, made: Mapping[str, Mechanism]) -> list[DerivedSheet]:
     """The sheets that follow from the tables of a folder, which have been found to be sound."""
-    columns = manifest.numbers
-    sheets = {
-        name: pa.concat_tables(list(csv_batches(folder, f"data/{name}.csv", (*keys, *columns)))).select(
-            [*keys, columns[0]]
-        )
-        for name, keys in manifest.sheets.items()
-    }
+    sheets = {name: _sheet(folder, manifest, name, keys) for name, keys in manifest.sheets.items()}
     if sum(map(len, sheets.values())) > MOST_CELLS:
         raise UnreadableError("too-large", ".", "has more cells than can be added up again")
     return derived(manifest, made, raw_tables(manifest, sheets), _wider(folder, manifest))
+
+
+def _sheet(folder: Path, manifest: Manifest, name: str, keys: tuple[str, ...]) -> pa.Table:
+    """Keys and counts of a file, as texts; one with no rows has its columns all the same."""
+    columns = (*keys, *manifest.numbers)
+    none = pa.table({column: pa.array([], pa.string()) for column in columns})
+    return pa.concat_tables([none, *csv_batches(folder, f"data/{name}.csv", columns)]).select([*keys, COUNT])
 
 
 def sheet_findings(folder: Path, sheet: DerivedSheet) -> Iterator[Finding]:
