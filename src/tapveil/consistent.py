@@ -12,7 +12,7 @@ only operations are used whose results are the same on every machine (+, −, ×
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,6 @@ from tapveil.manifest import Manifest
 MOST_WINDOWS, ENOUGH = 40, 40
 """So many windows of sizes are told apart; a slope is read off so many cells, at least."""
 MOST_SWEEPS, MOST_ROUNDS = 300, 50
-TIGHT = 0.05
 CLOSE = 1e-3
 """A condition that is missed by less than this is met once the numbers are whole."""
 
@@ -33,13 +32,13 @@ class Consistent:
     """Whole numbers for every cell of every table, and for the total of every part."""
 
     lattice: Lattice
-    counts: Mapping[str, Ints]
+    numbers: Mapping[str, Ints]
     total_variance: Floats
 
     def rest(self, edge: Edge) -> Ints:
         """What lies in cells of the finer table that were not published, for each cell of the coarser one."""
-        listed = edge.add_up(self.counts[edge.fine.name]).astype(np.int64)
-        left: Ints = self.counts[edge.coarse.name] - listed
+        listed = edge.add_up(self.numbers[edge.fine.name]).astype(np.int64)
+        left: Ints = self.numbers[edge.coarse.name] - listed
         return left
 
     def rest_deviation(self, edge: Edge) -> Floats:
@@ -52,7 +51,7 @@ class Consistent:
 def consistent(manifest: Manifest, lattice: Lattice) -> Consistent:
     """The numbers closest to the published ones that add up."""
     totals, doubt = _totals(manifest, lattice)
-    moved = {node.name: node.counts - leaning(node) for node in lattice.nodes} | {lattice.total.name: totals}
+    moved = {node.name: node.numbers - leaning(node) for node in lattice.nodes} | {lattice.total.name: totals}
     _project(lattice, moved, doubt)
     return Consistent(lattice, _whole(lattice, moved), doubt)
 
@@ -73,7 +72,7 @@ def leaning(node: Node) -> Floats:
         return found
     width = max(2, round(2 * float(np.sqrt(node.variance))))
     modes = _codes(node, "mode")
-    windows = np.minimum((node.counts - node.least) // width, MOST_WINDOWS)
+    windows = np.minimum((node.numbers - node.least) // width, MOST_WINDOWS)
     for mode in range(int(modes.max(initial=-1)) + 1):
         chosen = np.flatnonzero(modes == mode)
         number = np.bincount(windows[chosen], minlength=MOST_WINDOWS + 2).astype(np.float64)
@@ -105,12 +104,12 @@ def _totals(manifest: Manifest, lattice: Lattice) -> tuple[Floats, Floats]:
     Of a table of times it is known how many cells it can hide.
     """
     edges = [_to_total(lattice, node) for node in lattice.nodes]
-    sums = [edge.add_up(edge.fine.counts) for edge in edges]
+    sums = [edge.add_up(edge.fine.numbers) for edge in edges]
     most = np.max(sums, axis=0)
     weight, weighted = np.zeros(len(lattice.total)), np.zeros(len(lattice.total))
     for edge, listed in zip(edges, sums, strict=True):
         node = edge.fine
-        hidden = np.minimum(edge.add_up(node.counts < 2 * node.least), _most_hidden(manifest, edge))
+        hidden = np.minimum(edge.add_up(node.numbers < 2 * node.least), _most_hidden(manifest, edge))
         missing, less = hidden * (node.least / 2), most - listed
         unsure = 1 + edge.listed * node.variance + missing * missing + less * less
         weight += 1 / unsure
@@ -164,40 +163,29 @@ def _project(lattice: Lattice, numbers: dict[str, Floats], doubt: Floats) -> Non
 
 
 def _whole(lattice: Lattice, numbers: Mapping[str, Floats]) -> dict[str, Ints]:
-    """Rounded from the total down, so that what adds up still does; then raised where that was not possible.
-
-    A table has several coarser ones: it follows the one that holds it most tightly.
-    """
+    """Rounded, from the total down, so that what adds up still does."""
     whole = {lattice.total.name: _nearest(numbers[lattice.total.name])}
     for node in reversed(lattice.ordered):
-        edge = max(lattice.above(node), key=lambda each: len(_tight(each, numbers)))
-        whole[node.name] = np.maximum(_rounded(lattice, edge, numbers, whole), 1)
-    for _ in range(MOST_ROUNDS):
-        _raise(lattice, whole)
-        if not any([_hand_down(edge, whole) for edge in lattice.edges]):
+        whole[node.name] = _rounded(lattice.above(node), numbers[node.name], whole)
+    for _ in range(MOST_ROUNDS):  # to lower one number may ask for lowering another
+        lowered = [_lower(edge, numbers[edge.fine.name], whole) for edge in lattice.edges]
+        if not any([*lowered, *(_match(edge, whole) for edge in lattice.edges)]):
             break
+    _raise(lattice, whole)
     return whole
 
 
 def _nearest(numbers: Floats) -> Ints:
-    return np.floor(numbers + 0.5).astype(np.int64)
+    """A published cell has a trip, at least."""
+    return np.maximum(np.floor(numbers + 0.5), 1).astype(np.int64)
 
 
-def _tight(edge: Edge, numbers: Mapping[str, Floats]) -> Ints:
-    """The coarser cells that have no more than the finer ones in them."""
-    left = numbers[edge.coarse.name] - edge.add_up(numbers[edge.fine.name])
-    return np.flatnonzero((left < TIGHT) & (edge.listed > 0))
-
-
-def _rounded(lattice: Lattice, edge: Edge, numbers: Mapping[str, Floats], whole: Mapping[str, Ints]) -> Ints:
-    """Each to the nearest whole number; but in a cell that holds them tightly, and in a part, so that they fit."""
-    exact = numbers[edge.fine.name]
-    sums = _nearest(edge.add_up(exact))
-    fitted = np.full(len(edge.coarse), edge.coarse is lattice.total)
-    fitted[_tight(edge, numbers)] = True
-    inside = edge.inside[fitted[edge.parents[edge.inside]]]
+def _rounded(above: Sequence[Edge], exact: Floats, whole: Mapping[str, Ints]) -> Ints:
+    """Each to the nearest whole number; but where all cells of a coarser one are there, up or down so that they fit."""
     rounded = _nearest(exact)
-    rounded[inside] = _fitted(exact[inside], edge.parents[inside], np.minimum(sums, whole[edge.coarse.name]))
+    for edge in above:
+        inside = edge.inside[edge.complete[edge.parents[edge.inside]]]
+        rounded[inside] = np.maximum(_fitted(exact[inside], edge.parents[inside], whole[edge.coarse.name]), 1)
     return rounded
 
 
@@ -205,27 +193,45 @@ def _fitted(exact: Floats, groups: Ints, targets: Ints) -> Ints:
     """Rounded up or down so that each group has its target: up where the most is cut off."""
     low = np.floor(exact)
     lacking = targets - np.bincount(groups, low, minlength=len(targets)).astype(np.int64)
-    order = np.lexsort((np.arange(len(exact)), low - exact, groups))
-    sizes = np.bincount(groups, minlength=len(targets))
-    rank = np.empty(len(exact), dtype=np.int64)
-    rank[order] = np.arange(len(exact)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return low.astype(np.int64) + (rank < lacking[groups])
+    return low.astype(np.int64) + (_rank(low - exact, groups, len(targets)) < lacking[groups])
+
+
+def _rank(keys: Floats, groups: Ints, number: int) -> Ints:
+    """The place of each in its group, by its key and then by its position."""
+    order = np.lexsort((np.arange(len(keys)), keys, groups))
+    sizes = np.bincount(groups, minlength=number)
+    rank = np.empty(len(keys), dtype=np.int64)
+    rank[order] = np.arange(len(keys)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return rank
+
+
+def _lower(edge: Edge, exact: Floats, whole: dict[str, Ints]) -> bool:
+    """Where finer cells have more than the coarser one, those that are likeliest too high lose one; whether any did.
+
+    Those are the ones that were rounded up, and small ones, which lean higher than large ones.
+    """
+    fine = whole[edge.fine.name]
+    excess = edge.add_up(fine).astype(np.int64) - whole[edge.coarse.name]
+    if not (excess > 0).any():
+        return False
+    inside = edge.inside[(excess[edge.parents[edge.inside]] > 0) & (fine[edge.inside] > 1)]
+    groups = edge.parents[inside]
+    high = fine[inside] - exact[inside] + 2 * edge.fine.variance / exact[inside]
+    chosen = inside[_rank(-high, groups, len(edge.coarse)) < excess[groups]]
+    fine[chosen] -= 1
+    return len(chosen) > 0
+
+
+def _match(edge: Edge, whole: dict[str, Ints]) -> bool:
+    """Where all finer cells are there, the coarser one has what they have; whether any had more."""
+    sums, coarse = edge.add_up(whole[edge.fine.name]).astype(np.int64), whole[edge.coarse.name]
+    more = edge.complete & (coarse > sums)
+    coarse[more] = sums[more]
+    return bool(more.any())
 
 
 def _raise(lattice: Lattice, whole: dict[str, Ints]) -> None:
-    """From the finest tables up, no coarser cell has less than the finer ones in it."""
+    """What could not be lowered, as a cell has a trip at least: from the finest up, coarser cells get what it takes."""
     for node in [*lattice.ordered, lattice.total]:
         for edge in lattice.below(node):
             whole[node.name] = np.maximum(whole[node.name], edge.add_up(whole[edge.fine.name]).astype(np.int64))
-
-
-def _hand_down(edge: Edge, whole: dict[str, Ints]) -> bool:
-    """Where all finer cells were published, the largest of them gets what they lack; whether any did."""
-    fine = whole[edge.fine.name]
-    left = np.where(edge.complete, whole[edge.coarse.name] - edge.add_up(fine).astype(np.int64), 0)
-    if not left.any():
-        return False
-    by_size = edge.inside[np.lexsort((edge.inside, -fine[edge.inside], edge.parents[edge.inside]))]
-    parents, first = np.unique(edge.parents[by_size], return_index=True)
-    fine[by_size[first]] += left[parents]
-    return True

@@ -7,7 +7,7 @@ little memory. Nobody lives there, so its seed and its exact counts may be known
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -55,6 +55,7 @@ def make_city(
     trips: int = DEFAULT_TRIPS,
     seed: int = 1,
     file_format: Format | None = None,
+    days: Sequence[date] | None = None,
     progress: Reporter | None = None,
 ) -> Path:
     """Write trips, stops and a plan into a new folder; the plan's path is returned."""
@@ -64,7 +65,7 @@ def make_city(
     new_folder(folder)
     (folder / "trips").mkdir()
     modes = _modes(np.random.default_rng([seed, 0]))
-    days = [monday + timedelta(days=day) for monday in WEEKS for day in range(7)]
+    days = days or [monday + timedelta(days=day) for monday in WEEKS for day in range(7)]
     done = 0
 
     with (progress or Silent()).stage("Building Port Vesper", lambda: done / len(days)):
@@ -77,7 +78,7 @@ def make_city(
         with (folder / "trips" / f"{days[0]}.csv").open("a", encoding="utf-8") as file:
             file.write("<Error><Code>SlowDown</Code></Error>\n")
     plan = folder / "plan.toml"
-    plan.write_text(_plan_text(chosen), encoding="utf-8")
+    plan.write_text(_plan_text(chosen, days), encoding="utf-8")
     return plan
 
 
@@ -91,14 +92,14 @@ def new_folder(folder: Path) -> None:
         raise PlanError(f"the folder {folder} cannot be made: {error.strerror}") from None
 
 
-def _plan_text(file_format: Format) -> str:
+def _plan_text(file_format: Format, days: Sequence[date]) -> str:
     text = preset_text("opal")
     for old, new in {
         'name = "opal"': 'name = "port-vesper"',
         'title = "Tap-on': 'title = "Port Vesper: tap-on',
         'path = "trips/*" ': f'path = "trips/*.{file_format}" ',
-        "# first_day = 2016-08-08": f"first_day = {WEEKS[0]}",
-        "# last_day = 2016-08-14": f"last_day = {WEEKS[-1] + timedelta(days=6)}",
+        "# first_day = 2016-08-08": f"first_day = {days[0]}",
+        "# last_day = 2016-08-14": f"last_day = {days[-1]}",
         '# card = "card_id"': 'card = "card_id"',
     }.items():
         if old not in text:
@@ -154,7 +155,7 @@ def _write_stops(path: Path, bus_stops: tuple[str, ...]) -> None:
 # --- trips --------------------------------------------------------------------------------------------------------
 
 
-def _trips_per_day(days: list[date], trips: int) -> list[int]:
+def _trips_per_day(days: Sequence[date], trips: int) -> list[int]:
     """Weekends are quieter, and so is the second week; the parts add up to the whole."""
     weights = np.array(
         [(1, 1, 1.02, 1.04, 1.05, 0.55, 0.42)[day.weekday()] * (0.92 if day > WEEKS[1] else 1) for day in days]

@@ -83,10 +83,10 @@ def derived(
 
 def _consistent_sheets(whole: Lattice, adds_up: Consistent, made: Mapping[str, Mechanism]) -> Iterator[DerivedSheet]:
     total = whole.total
-    low, high = _around(adds_up.counts[total.name], np.sqrt(adds_up.total_variance))
-    yield _sheet(CONSISTENT, total, "all trips", {COUNT: adds_up.counts[total.name], LOW: low, HIGH: high})
+    low, high = _around(adds_up.numbers[total.name], np.sqrt(adds_up.total_variance))
+    yield _sheet(CONSISTENT, total, "all trips", {COUNT: adds_up.numbers[total.name], LOW: low, HIGH: high})
     for node in whole.nodes:
-        numbers = _with_interval(node, adds_up.counts[node.name], made[node.name])
+        numbers = _with_interval(node, adds_up.numbers[node.name], made[node.name])
         yield _sheet(CONSISTENT, node, " × ".join(node.columns), numbers)
         for edge in stated_edges(whole, node):
             yield _rest_sheet(edge, adds_up)
@@ -103,8 +103,8 @@ def _with_interval(node: Node, counts: Ints, mechanism: Mechanism) -> dict[str, 
     rule = interval(mechanism, MISS)
     return {
         COUNT: counts,
-        LOW: np.minimum(rule.low(node.counts), counts),
-        HIGH: np.maximum(rule.high(node.counts), counts),
+        LOW: np.minimum(rule.low(node.numbers), counts),
+        HIGH: np.maximum(rule.high(node.numbers), counts),
     }
 
 
@@ -112,7 +112,7 @@ def _rest_sheet(edge: Edge, adds_up: Consistent) -> DerivedSheet:
     rest = adds_up.rest(edge)
     low, high = _around(rest, adds_up.rest_deviation(edge))
     none = edge.complete
-    total = adds_up.counts[edge.coarse.name]
+    total = adds_up.numbers[edge.coarse.name]
     numbers = {
         "total": total,
         "listed": total - rest,
@@ -158,7 +158,7 @@ def _finest(
 ) -> DerivedSheet:
     pieces = []
     for number, node in enumerate(chain):
-        counts = adds_up.counts[node.name] if adds_up else node.counts
+        counts = adds_up.numbers[node.name] if adds_up else node.numbers
         numbers = _with_interval(node, counts, made[node.name])
         split = np.zeros(len(node), dtype=bool)
         for finer in chain[:number]:
@@ -188,13 +188,13 @@ def kind(manifest: Manifest, key: str) -> Kind:
 def _left_over(whole: Lattice, chain: Sequence[Node], adds_up: Consistent) -> tuple[Ints, Floats]:
     """What the finer cells leave of each cell of the coarsest; a finer cell counts where it is the next that shows."""
     *finer, coarse = chain
-    left, variance = adds_up.counts[coarse.name].copy(), np.full(len(coarse), coarse.variance)
+    left, variance = adds_up.numbers[coarse.name].copy(), np.full(len(coarse), coarse.variance)
     for number, fine in enumerate(finer):
         edge = whole.between(fine, coarse)
         next_ones = edge.parents >= 0
         for between in finer[number + 1 :]:
             next_ones &= whole.between(fine, between).parents < 0
-        left -= edge.add_up(adds_up.counts[fine.name] * next_ones).astype(np.int64)
+        left -= edge.add_up(adds_up.numbers[fine.name] * next_ones).astype(np.int64)
         variance += edge.add_up(next_ones) * fine.variance
     return np.maximum(left, 0), np.sqrt(variance)
 

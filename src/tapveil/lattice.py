@@ -47,7 +47,7 @@ class Node:
     """Whether its noise is Gaussian."""
 
     @property
-    def counts(self) -> Ints:
+    def numbers(self) -> Ints:
         numbers: Ints = self.cells.column(COUNT).to_numpy()
         return numbers
 

@@ -20,13 +20,19 @@ import pytest
 
 import tapveil
 from tapveil.demo import make_city
-from tapveil.plan import Plan
+from tapveil.metadata import METADATA
+from tapveil.plan import NUMBERS, Plan
 from tapveil.progress import Silent
 from tapveil.publication import count
 from tests.conftest import free_plan, opal_plan, start_ledger, write_csv
 from tests.property.test_counting import cells
 
 TABLES = ["on_time", "on_location", "off_time", "off_location", "on_time_location", "off_time_location"]
+RESTS = [
+    *(f"{end}_{what}.by.total" for end in ("on", "off") for what in ("time", "location")),
+    *(f"{end}_time_location.by.{end}_{what}" for end in ("on", "off") for what in ("time", "location")),
+]
+"""Which tables lie in which, each with what it leaves of the coarser one."""
 
 
 def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -72,7 +78,8 @@ def test_the_folder_is_whole(city: Path) -> None:
     folder = city / "published"
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     data = {f"data/{table}.{kind}" for table in TABLES for kind in ("csv", "parquet")}
-    assert names == data | {"README.md", "SHA256SUMS", "datapackage.json", "privacy.json"}
+    beside = {f"consistent/{name}.csv" for name in ("total", *TABLES, *RESTS)}
+    assert names == data | beside | {"README.md", "SHA256SUMS", "datapackage.json", "privacy.json", *METADATA}
     sums = dict(reversed(line.split("  ")) for line in (folder / "SHA256SUMS").read_text().splitlines())
     assert sums.keys() == names - {"SHA256SUMS"}
     for name, digest in sums.items():
@@ -83,8 +90,10 @@ def test_the_data_package_is_valid(city: Path) -> None:
     descriptor = city / "published" / "datapackage.json"
     package = json.loads(descriptor.read_text())
     assert package["$schema"].endswith("/2.0/datapackage.json")
-    listed = [*package["resources"], *(other for each in package["resources"] for other in each["alternates"])]
-    assert len(listed) == 12
+    copies = [other for each in package["resources"] for other in each.get("alternates", ())]
+    assert len(copies) == len(TABLES)
+    listed = [*package["resources"], *copies]
+    assert len(listed) == 2 * len(TABLES) + 1 + len(TABLES) + len(RESTS)
     for resource in listed:
         file = city / "published" / resource["path"]
         assert resource["bytes"] == file.stat().st_size
@@ -96,7 +105,7 @@ def test_the_data_package_is_valid(city: Path) -> None:
 def test_counts_are_sorted_possible_and_alike_in_csv_and_parquet(city: Path) -> None:
     for name in TABLES:
         csv_rows = rows(city / "published" / "data" / f"{name}.csv")
-        keys = [tuple(value for column, value in row.items() if column != "count") for row in csv_rows]
+        keys = [tuple(value for column, value in row.items() if column not in NUMBERS) for row in csv_rows]
         assert keys == sorted(set(keys))
         assert min(int(row["count"]) for row in csv_rows) >= (18 if name.endswith("time_location") else 34)
         parquet = pq.read_table(city / "published" / "data" / f"{name}.parquet").to_pylist()
@@ -172,7 +181,8 @@ def test_synthetic_rows_are_the_counts_again(tmp_path: Path) -> None:
     for name in TABLES:
         counts = rows(release.path / "data" / f"{name}.csv")
         copies = rows(release.path / "synthetic" / f"{name}.csv")
-        expected = [{k: v for k, v in row.items() if k != "count"} for row in counts for _ in range(int(row["count"]))]
+        keys = [{k: v for k, v in row.items() if k not in NUMBERS} for row in counts]
+        expected = [key for key, row in zip(keys, counts, strict=True) for _ in range(int(row["count"]))]
         assert copies == expected
         assert pq.read_metadata(release.path / "synthetic" / f"{name}.parquet").num_rows == len(expected)
     assert frictionless.validate(str(release.path / "datapackage.json")).valid
@@ -260,7 +270,7 @@ delta = "1/8000000"
         for name in ("on_location", "on_time", "trips")
         for row in rows(tmp_path / "published" / "data" / f"{name}.csv")
         for key, value in row.items()
-        if key != "count"
+        if key not in NUMBERS
     }
     assert not years & values
 
@@ -274,7 +284,7 @@ def test_a_domain_of_a_million_million_points(tmp_path: Path) -> None:
     release = tapveil.release(plan, tmp_path / "published", in_ledger=False)
     published = release.sheet("all")
     assert 100 < published.num_rows < 1_000_000
-    assert published.column_names == ["a", "b", "c", "d", "count"]
+    assert published.column_names == ["a", "b", "c", "d", "count", "low", "high"]
 
 
 def test_check_says_what_would_survive(tmp_path: Path) -> None:

@@ -75,7 +75,11 @@ MISTAKES = {
         "[[table]] on_time: unknown column `tap_on_tim`: did you mean `tap_on_time`?",
     ),
     "same table name": ('name = "on_location"', 'name = "on_time"', "table name `on_time` is used twice"),
-    "same columns": ('["tap_on_location"]', '["tap_on_time"]', "set of columns in a table `tap_on_time` is used twice"),
+    "same columns": (
+        '["tap_on_location"]',
+        '["tap_on_time"]',
+        "set of columns in a table `tap_on_time (as fine as the plan)` is used twice",
+    ),
     "column twice": (
         '["tap_on_time"]',
         '["tap_on_time", "tap_on_time"]',
