@@ -159,6 +159,7 @@ class Manifest(Stated):
     release_id: Identity
     ledger: _Ledger | None
     created: date
+    chosen_from: Identity | None
     unit: Unit
     counted: str
     bounds: _Bounds

@@ -183,6 +183,8 @@ class Privacy(Frozen):
     trips_per_card: PositiveInt | None = None
     without_card: Literal["refuse", "own-unit"] | None = None
     cut: PositiveInt | None = None
+    chosen_from: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = None
+    """The published release that this was chosen from: the ledger then adds up the losses of both."""
 
     @property
     def by_card(self) -> bool:

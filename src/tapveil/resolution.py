@@ -63,7 +63,8 @@ class Times:
 
     def within(self, coarser: Times) -> dict[str, str]:
         """The coarser bin that each of these lies in."""
-        found = (coarser.labels[coarser.code(start)] for start in self.starts)
+        labels = coarser.labels
+        found = (labels[coarser.code(start)] for start in self.starts)
         return dict(zip(self.labels, [MISSING, *found], strict=True))
 
     def nests_in(self, coarser: Times) -> bool:

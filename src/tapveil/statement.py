@@ -123,6 +123,7 @@ def _coverage(plan: Plan) -> dict[str, Any]:
 def cost(plan: Plan) -> dict[str, Any]:
     """What the release promises and spends, in total and per table."""
     return {
+        "chosen_from": plan.privacy.chosen_from,
         "unit": plan.privacy.unit,
         "counted": COUNTED[plan.privacy.unit],
         "bounds": _bounds(plan),

@@ -131,7 +131,7 @@ def test_another_file_would_be_seen(city: Path, week_one: Path, tmp_path: Path) 
 
 
 def test_tuning_cannot_reach_the_secret_side() -> None:
-    for name in ("tapveil.tuning", "tapveil.sizes", "tapveil.nextplan"):
+    for name in ("tapveil.tuning.tune", "tapveil.tuning.nextplan"):
         reached = reachable(name)
         assert "tapveil.privacy.mechanisms" in reached
         assert not {other for other in reached if any(other.startswith(secret) for secret in SECRET)}

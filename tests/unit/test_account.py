@@ -194,3 +194,39 @@ def test_places_are_found_as_by_looking_at_every_day_and_mode(
     account = Account(budget("trip", neighbours), spends)
     worst = max(place.epsilon or 0 for place in account.places)
     assert worst <= (account.epsilon or 0) * Fraction(10001, 10000)
+
+
+def test_a_release_that_was_chosen_from_another_is_added_to_it() -> None:
+    """Its noise may depend on what the other showed: no accounting of both at once, but the sum, each at half of δ."""
+    first = spend((0, 6), number=1)
+    again = spend((0, 6), number=2).model_copy(update={"chosen_from": first.id})
+    tables = [stated("laplace", Fraction(2), Fraction(40)).cells]
+    half = accountant.epsilon(tables, float(DELTA / 2), Exposure("replace", 1), precision=1e-6)
+    assert spent(first, again) == pytest.approx(2 * half, rel=1e-4)
+    assert spent(first, again) >= spent(first, spend((0, 6), number=2))
+    gaussian = SpentTable(name="t", mechanism="gaussian", scale=Fraction(4), threshold=Fraction(40))
+    one, two = (each.model_copy(update={"tables": (gaussian,)}) for each in (first, again))
+    assert spent(one, two) > 1.2 * spent(one, two.model_copy(update={"chosen_from": None})), "adding up costs more"
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_a_release_of_other_days_that_was_chosen_from_another(neighbours: Neighbours) -> None:
+    """A trip that is there or not is in one of them; one that is exchanged may leave the one and enter the other."""
+    first = spend((0, 6), number=1)
+    later = spend((7, 13), number=2).model_copy(update={"chosen_from": first.id})
+    if neighbours == "add-remove":
+        assert spent(first, later, neighbours=neighbours) == pytest.approx(alone(2, neighbours=neighbours), rel=1e-4)
+        return
+    cell = stated("laplace", Fraction(2), Fraction(40)).cells
+    ways = [accountant.Change({cell: 1}, {}), accountant.Change({}, {cell: 1})]
+    across = sum(accountant.least_epsilon([way], float(DELTA / 2), 1e-6) for way in ways)
+    assert spent(first, later) == pytest.approx(max(across, alone(2)), rel=1e-4)
+
+
+def test_what_was_chosen_from_another_is_refused_where_the_sum_is_too_much() -> None:
+    first = spend((0, 6), scale=1, number=1)
+    again = spend((0, 6), scale=1, number=2)
+    entries = [Start(on=TODAY, ledger="0" * 32), budget(epsilon=4), first]
+    refuse_overdraft(entries, again)
+    with pytest.raises(BudgetError, match="refused"):
+        refuse_overdraft([entries[0], budget(epsilon=3), first], again.model_copy(update={"chosen_from": first.id}))

@@ -31,6 +31,8 @@ ONE_DAY = timedelta(days=1)
 
 Covering = frozenset[int]
 """The releases that cover a place, by their positions."""
+Move = tuple[Covering, Covering]
+"""What a unit can do: leave the place that some releases cover, and enter one that others do."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,18 @@ class Account:
     def refuse_overdraft(self) -> None:
         """BudgetError if the releases together may show more than the budget allows."""
         self.refuse_smaller_units()
-        if not all(change.keeps(self.budget.loss) for change in self._changes):
+        if not self._fits:
             raise BudgetError(
                 f"refused: {in_words(self.budget)}; with this release it would be {self._spent_in_words()}. Nothing "
                 "was spent. Releases add up where they cover the same days and modes, and a plan without first_day and "
                 "last_day covers all: `tapveil ledger` shows what is spent where"
             )
+
+    @property
+    def _fits(self) -> bool:
+        if len(self._generations) == 1:
+            return all(change.keeps(self.budget.loss) for change in self._changes)
+        return self.epsilon is not None and self.epsilon <= self.budget.epsilon
 
     def _spent_in_words(self) -> str:
         if self.epsilon is None:
@@ -108,17 +116,39 @@ class Account:
     @cached_property
     def epsilon(self) -> Fraction | None:
         """What is spent in the worst case, at the budget's δ; None where there is no bound."""
-        return None if self.unbounded else self._least(self._changes)
+        return None if self.unbounded else self._least(self._moves)
 
     @property
     def left(self) -> Fraction:
         """What is left of ε in the worst place. Exact accounting does not just add: a release may fit that is more."""
         return max(Fraction(0), self.budget.epsilon - self.epsilon) if self.epsilon is not None else Fraction(0)
 
-    def _least(self, changes: Sequence[Change]) -> Fraction | None:
+    def _least(self, moves: Sequence[Move]) -> Fraction | None:
+        """The ε of the worst of some moves, at the budget's δ."""
+        if len(self._generations) > 1:
+            found = [self._added_up(*move) for move in moves]
+            return None if None in found else max((each for each in found if each is not None), default=Fraction(0))
+        changes = [self._change(*move) for move in moves]
         if not any(change.left or change.entered for change in changes):
             return Fraction(0)
         return least_epsilon(changes, self.budget.delta, PRECISION)
+
+    @cached_property
+    def _generations(self) -> list[Covering]:
+        """Releases planned by themselves, which are accounted for at once; and each that was chosen from another.
+
+        What the one showed may have decided on the noise of the other: then their losses are added up, each at its
+        part of δ (docs/privacy/proofs.md, 8).
+        """
+        later = [position for position, spend in enumerate(self.spends) if spend.chosen_from]
+        return [frozenset(range(len(self.spends))) - set(later), *(frozenset([position]) for position in later)]
+
+    def _added_up(self, left: Covering, entered: Covering) -> Fraction | None:
+        """The sum over generations, each at an equal part of δ; those that a move does not change cost nothing."""
+        changes = [self._change(left, entered, among) for among in self._generations]
+        changes = [change for change in changes if change.left or change.entered]
+        found = [least_epsilon([change], self.budget.delta / len(changes), PRECISION) for change in changes]
+        return None if None in found else sum((each for each in found if each is not None), start=Fraction(0))
 
     @property
     def places(self) -> list[Place]:
@@ -138,24 +168,28 @@ class Account:
                 joined.append(Place(first, last, modes, releases, spent))
         return joined
 
-    def _at(self, covering: Covering) -> Iterator[Change]:
+    def _at(self, covering: Covering) -> Iterator[Move]:
         """A unit at one place added or removed or, if that is what the budget is about, exchanged."""
         if self.budget.neighbours == "replace":
-            yield self._change(covering, covering)
+            yield covering, covering
         else:
-            yield self._change(covering, frozenset())
-            yield self._change(frozenset(), covering)
+            yield covering, frozenset()
+            yield frozenset(), covering
+
+    @cached_property
+    def _moves(self) -> list[Move]:
+        """Every move that is not contained in another."""
+        places = self._distinct_places()
+        if self.budget.neighbours == "replace":
+            return [(left, entered) for left in places for entered in places]
+        return [move for covering in places for move in self._at(covering)]
 
     @cached_property
     def _changes(self) -> list[Change]:
-        """Every change that is not contained in another."""
-        places = self._distinct_places()
-        if self.budget.neighbours == "replace":
-            return [self._change(left, entered) for left in places for entered in places]
-        return [change for covering in places for change in self._at(covering)]
+        return [self._change(*move) for move in self._moves]
 
-    def _change(self, left: Covering, entered: Covering) -> Change:
-        """What a unit that leaves one place and enters another changes.
+    def _change(self, left: Covering, entered: Covering, among: Covering | None = None) -> Change:
+        """What a unit that leaves one place and enters another changes, in all releases or among some.
 
         A release that protects a larger unit sees the kept trips of that unit exchanged for others, wherever the change
         is; and of two such units, if what leaves is of one and what enters is of another. The two taps of a trip may be
@@ -163,7 +197,7 @@ class Account:
         """
         units = 2 if left and entered and self.budget.neighbours == "replace" else 1
         changed = (Counter[Mechanism](), Counter[Mechanism]())
-        for position in left | entered:
+        for position in (left | entered) & (left | entered if among is None else among):
             spend = self.spends[position]
             larger = SIZE[spend.unit] > SIZE[self.budget.unit]
             for side, covering in zip(changed, (left, entered), strict=True):
@@ -188,7 +222,8 @@ class Account:
         return [one for one in found if not any(one < other for other in found)] or [frozenset()]
 
     def _noise(self, covering: Covering) -> frozenset[tuple[object, int]]:
-        releases = Counter((self.spends[position].tables, self.spends[position].cells) for position in covering)
+        spends = [self.spends[position] for position in covering]
+        releases = Counter((spend.tables, spend.cells, spend.chosen_from and spend.id) for spend in spends)
         return frozenset(releases.items())
 
     def _grid(self) -> Iterator[tuple[tuple[date | None, date | None], str | None, Covering]]:

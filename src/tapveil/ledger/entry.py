@@ -114,6 +114,8 @@ class Spend(_Entry):
     """How the mode of a row is read."""
     rows: Literal["trips", "taps"] = "trips"
     """What a row is: a trip has two taps, and they may be on two days. Entries without it are of trips."""
+    chosen_from: Id | None = None
+    """The release from whose output its noise was chosen. Entries without it were planned by themselves."""
 
     @property
     def mechanisms(self) -> list[Mechanism]:
@@ -172,6 +174,7 @@ def spend_of(plan: Plan, identity: str, today: date) -> Spend:
         modes=plan.source.modes,
         modes_by=_reading(plan, "mode") if plan.source.modes else None,
         rows=plan.source.shape,
+        chosen_from=plan.privacy.chosen_from,
     )
 
 

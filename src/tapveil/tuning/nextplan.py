@@ -95,6 +95,8 @@ def _weights_by_section(text: str, tuned: Tuned) -> Iterator[list[Fraction]]:
 
 def _privacy_lines(section: str, plan: Plan, tuned: Tuned) -> Iterator[str]:
     for line in section.splitlines(keepends=True):
+        if _key(line) == "chosen_from":
+            continue
         if _key(line) != "mechanism":
             yield line
             continue
@@ -105,6 +107,7 @@ def _privacy_lines(section: str, plan: Plan, tuned: Tuned) -> Iterator[str]:
             yield f'mechanism = "{tuned.mechanism}"\n'
         if not plan.total_is_given:
             yield from (f"{line}\n" for line in _total(tuned))
+        yield f'chosen_from = "{tuned.folder.release_id}"  # the ledger must know: see docs/ledger.md\n'
 
 
 def _weighed_lines(section: str, weight: Fraction) -> Iterator[str]:
@@ -180,6 +183,7 @@ def _meant(plan: Plan, tuned: Tuned) -> dict[str, Any]:
         "mechanism": tuned.mechanism,
         "epsilon": str(tuned.loss.epsilon),
         "delta": None if delta is None else str(delta),
+        "chosen_from": tuned.folder.release_id,
     }
     for table in meaning["table"]:
         table |= {"epsilon": None, "delta": None, "weight": str(weights[table["name"]])}
@@ -192,5 +196,6 @@ def _weights(tuned: Tuned) -> Mapping[str, Fraction]:
 
 def _by_hand(tuned: Tuned) -> str:
     weights = ", ".join(f"{name} {_toml(weight)}" for name, weight in _weights(tuned).items())
-    total = ", ".join([f'mechanism = "{tuned.mechanism}"', *_total(tuned)])
+    chosen = f'chosen_from = "{tuned.folder.release_id}"'
+    total = ", ".join([f'mechanism = "{tuned.mechanism}"', *_total(tuned), chosen])
     return f"under [privacy] {total}; weights: {weights}; no other epsilon or delta"
