@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -119,8 +119,13 @@ class Lattice:
 
     def inside(self, coarse: Node) -> list[Node]:
         """The tables that lie in a table, by any number of steps."""
-        found = [edge.fine for edge in self.below(coarse)]
-        return found + [node for each in found for node in self.inside(each)]
+        found = dict.fromkeys(edge.fine for edge in self.below(coarse))
+        waiting = list(found)
+        while waiting:
+            new = [edge.fine for edge in self.below(waiting.pop()) if edge.fine not in found]
+            found |= dict.fromkeys(new)
+            waiting += new
+        return list(found)
 
 
 def chains(whole: Lattice) -> list[list[Node]]:
@@ -162,7 +167,10 @@ def lattice(manifest: Manifest, made: Mapping[str, Mechanism], cells: Mapping[st
         for claim in manifest.tables
     ]
     total = Node(TOTAL, (), manifest.partition, _parts(nodes, manifest.partition))
-    found = [(a, b) for a in nodes for b in nodes if a is not b and _lies_in(manifest, a, b, wider)]
+    lies = {pair for pair in permutations(nodes, 2) if _lies_in(manifest, *pair, wider)}
+    # Of two tables that have the same cells, the first lies in the second, not the second in the first.
+    back = {(b, a) for a, b in combinations(nodes, 2) if (a, b) in lies}
+    found = [pair for pair in permutations(nodes, 2) if pair in lies - back]
     pairs = {(a.name, b.name) for a, b in found}
     names = [node.name for node in nodes]
     next_ones = [(a, b) for a, b in found if not any({(a.name, other), (other, b.name)} <= pairs for other in names)]

@@ -156,6 +156,8 @@ class Manifest(Stated):
     manifest_version: Literal[1]
     release: Name
     title: str
+    publisher_type: Literal["government", "industry", "nonprofit"] | None
+    region: Annotated[str, Field(max_length=500)] | None
     release_id: Identity
     ledger: _Ledger | None
     created: date

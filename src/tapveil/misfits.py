@@ -25,8 +25,9 @@ from tapveil.source import CARD, TAP, VEHICLE
 def misfits(plan: Plan) -> Iterator[str]:
     """All of it, a sentence each."""
     yield from _repeated("table name", (table.name for table in plan.table))
-    alike = (f"{', '.join(sorted(table.columns))} ({table.level.in_words})" for table in plan.table)
-    yield from _repeated("set of columns in a table", alike)
+    alike = [(", ".join(sorted(table.columns)), table.level) for table in plan.table]
+    for columns, level in dict.fromkeys(each for each in alike if alike.count(each) > 1):
+        yield f"set of columns in a table `{columns} ({level.in_words})` is used twice"
     yield from _repeated("partition column", plan.release.partition)
     for place, column in _named_columns(plan):
         if column not in plan.source.columns:

@@ -53,6 +53,9 @@ class Release(Frozen):
     title: Text
     description: Text | None = None
     publisher: Text | None = None
+    publisher_type: Literal["government", "industry", "nonprofit"] | None = None
+    region: Text | None = None
+    """Where the trips are, for portals."""
     licence: Text | None = None
     partition: tuple[str, ...] = ("mode", "date")
     layout: Literal["tables", "opal"] = "tables"

@@ -84,6 +84,8 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
         "release_id": None,
         "ledger": None,
         "title": plan.release.title,
+        "publisher_type": plan.release.publisher_type,
+        "region": plan.release.region,
         "created": created.isoformat(),
         **cost(plan),
         "covers": _coverage(plan),

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tapveil.metadata.facts import Document, coarsening, loss, period_of, promised, publisher_of, quoted, software
+from tapveil.metadata.facts import (
+    Document,
+    coarsening,
+    given,
+    loss,
+    period_of,
+    promised,
+    publisher_of,
+    quoted,
+    software,
+)
 from tapveil.metadata.writing import yaml_text
 from tapveil.notation import read_exact
 from tapveil.statement import UNIT_NAMES
 
-_REGISTRY_HEAD = """\
-# A record for the Differential Privacy Deployments Registry of OpenDP, as far as this folder tells.
-# Left for the publisher: data_curator_type (Government, Industry or Nonprofit), data_product_region,
-# data_product_sector, and registry_authors, once a person answers for it.
-"""
+_HEAD = "# A record for the Differential Privacy Deployments Registry of OpenDP, as far as this folder tells.\n"
 
 _WHY: Mapping[str, str] = {
     "sbh": "Noise and a threshold on each cell that occurs: the stability-based histogram, as in the release of the "
@@ -41,16 +47,33 @@ def registry_text(manifest: Document, package: Document) -> str:
         "administrative": {"status": "Draft", "registry_authors": [software(manifest)], "tier": 3},
     }
     slug = f"{manifest['release']}-{manifest['created'][:4]}".replace("_", "-")
-    return _REGISTRY_HEAD + yaml_text({"url_slug": slug, "deployment": deployment})
+    return _HEAD + _left_to_say(manifest) + yaml_text({"url_slug": slug, "deployment": deployment})
+
+
+def _left_to_say(manifest: Document) -> str:
+    """What the registry asks for and the plan did not say, for a person to add."""
+    asked = {
+        "data_curator_type (Government, Industry or Nonprofit)": manifest["publisher_type"],
+        "data_product_region": manifest["region"],
+        "data_product_sector": None,
+        "registry_authors, once a person answers for it": None,
+    }
+    return f"# Left for the publisher: {'; '.join(name for name, said in asked.items() if not said)}.\n"
 
 
 def _basic(manifest: Document, package: Document) -> dict[str, Any]:
     return {
         "name": manifest["title"],
-        "data_curators": [{"data_curator_name": publisher_of(package) or "Not stated"}],
+        "data_curators": [
+            {
+                "data_curator_name": publisher_of(package) or "Not stated",
+                **given({"data_curator_type": manifest["publisher_type"] and manifest["publisher_type"].capitalize()}),
+            }
+        ],
         "description": package["description"],
         "intended_use": "Open data, for anyone: how much public transport was used, where and when.",
         "data_product_type": "Summary statistics",
+        **given({"data_product_region": manifest["region"]}),
         "publication_date": manifest["created"],
     }
 
