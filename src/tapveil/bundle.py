@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tapveil import disk, statement
+from tapveil import disk, readme, statement
 from tapveil.derived import DerivedSheet, derived, kind, raw_tables
 from tapveil.errors import EngineError, PlanError
 from tapveil.lattice import WIDER_COLUMNS, Wider
@@ -122,12 +122,12 @@ def write(
         package = _datapackage(workspace, plan, laid_out, created)
         package["resources"] += [_derived_resource(plan, stated, workspace, each) for each in beside]
         _write_json(workspace / "datapackage.json", package)
-        for name, text in METADATA.items():
-            (workspace / name).write_text(text(manifest, package), encoding="utf-8")
+        for name, says in METADATA.items():
+            (workspace / name).write_text(says(manifest, package), encoding="utf-8")
         if places is not None:
             (workspace / statement.PLACES).write_text(statement.places_text(places), encoding="utf-8")
-        readme = statement.readme(plan, created, signed=key is not None, places=places is not None)
-        (workspace / "README.md").write_text(readme, encoding="utf-8")
+        text = readme.readme(plan, created, signed=key is not None, places=places is not None)
+        (workspace / "README.md").write_text(text, encoding="utf-8")
         guard(workspace)
         _write_checksums(workspace)
         if key:

@@ -51,6 +51,40 @@ def test_the_digest_follows_the_meaning_not_the_spelling() -> None:
     assert Plan.parse(other).digest != Plan.parse(text).digest
 
 
+REGION = """[coarsen.wider.region.bus]
+lookup = "regions.csv"
+from = "place"
+to = "region"
+"""
+LEVELS = {
+    "not several bins": (
+        "level = { time_minutes = 20 }",
+        "[[table]] on_time: time_minutes of a level must be several bins of 15 minutes",
+    ),
+    "as fine as the plan": ("level = { time_minutes = 15 }", "time_minutes of a level must be several bins of 15"),
+    "between bins": (
+        'level = { times = ["06:10"] }',
+        "[[table]] on_time: times of a level must be starts of bins of 15 minutes",
+    ),
+    "no part of a day": ("level = { time_minutes = 50 }", "`time_minutes`: must divide a day of 1440 minutes"),
+    "two ways": ('level = { time_minutes = 60, times = ["06:00"] }', "give `time_minutes` or `times`, not both"),
+    "not in order": ('level = { times = ["10:00", "06:00"] }', "`times` must be in their order, none twice"),
+    "no times": ("level = { times = [] }", "`times`"),
+    "one and several": (
+        'level = { time_minutes = 60 }\nlevels = [{ name = "a", time_minutes = 30 }]',
+        "give `level` or `levels`, not both",
+    ),
+    "same name": ("levels = [{}, { time_minutes = 60 }]", "table name `on_time` is used twice"),
+    "same level": (
+        'levels = [{ name = "a", time_minutes = 60 }, { name = "b", time_minutes = 60 }]',
+        "set of columns in a table `tap_on_time (60 minutes)` is used twice",
+    ),
+    "too many": (f"levels = [{', '.join(f'{{ name = "l{n}" }}' for n in range(9))}]", "`levels`"),
+    "weight of none": ('levels = [{ weight = 0 }, { name = "a", time_minutes = 60 }]', "`weight`: must be above 0"),
+    "unknown key": ("level = { time_minute = 60 }", "unknown key `time_minute`: did you mean `time_minutes`?"),
+}
+"""Mistakes in a level of on_time, and what is said of them."""
+
 MISTAKES = {
     "unknown key": (
         "epsilon = 1\n",
@@ -111,6 +145,45 @@ MISTAKES = {
     "broken TOML": ("[release]\n", "[release\n", "is not valid TOML"),
     "key outside a section": ("[release]\n", "epsilon = 3\n[release]\n", "unknown key `epsilon`"),
     "text for a list": ('columns = ["tap_on_time"]', 'columns = "tap_on_time"', "`columns`: must be a list"),
+    **{
+        f"level: {name}": ('columns = ["tap_on_time"]\n', f'columns = ["tap_on_time"]\n{level}\n', message)
+        for name, (level, message) in LEVELS.items()
+    },
+    "level of a table without times": (
+        'columns = ["tap_on_location"]\n',
+        'columns = ["tap_on_location"]\nlevel = { time_minutes = 60 }\n',
+        "[[table]] on_location: its level has times, the table has not",
+    ),
+    "wider areas of a table without places": (
+        "[privacy]\n",
+        REGION + "[privacy]\n",
+        "[[table]] on_time: its level has wider areas, the table has no places",
+    ),
+    "wider areas that are not there": (
+        'columns = ["tap_on_location"]\n',
+        'columns = ["tap_on_location"]\nlevel = { location = "regoin" }\n',
+        "[[table]] on_location: there are no wider areas `regoin` (give them under [coarsen.wider])",
+    ),
+    "wider areas by mode where tables are not": (
+        'partition = ["mode", "date"]',
+        'partition = ["date"]',
+        'its wider areas are by mode, the table is not: use [coarsen.wider.region."*"]',
+    ),
+    "wider areas by coordinates": (
+        "[privacy]\n",
+        "[coarsen.wider.region.bus]\nh3 = 5\n[privacy]\n",
+        "[coarsen.wider.region.bus]: needs a `lookup`, from the published places to the wider ones",
+    ),
+    "a table named as the totals": (
+        'name = "on_time"\n',
+        'name = "total"\n',
+        "[[table]] total: `total` is the name of the totals that are published beside the tables",
+    ),
+    "a column named as a number": (
+        'mode = "mode"\n',
+        'mode = "mode"\nlow = "low"\n',
+        "[[table]] on_time: `low` is the name of a published number: give your column another name of ours",
+    ),
     "name with a slash": ('name = "on_time"\n', 'name = "../on_time"\n', "`name`: must start with a letter"),
 }
 
@@ -122,6 +195,13 @@ def test_a_mistake_is_named_with_its_place(old: str, new: str, message: str | No
     text = text.replace(old, new, 1)
     if message is None:
         text, message = text.replace('["tap_on_time"]', '["card"]', 1), "`card` tells people apart"
+    if "low" in new:
+        text = text.replace('["tap_on_time"]', '["low"]', 1)
+    if REGION in new:
+        text = text.replace('["tap_on_time"]\n', '["tap_on_time"]\nlevel = { location = "region" }\n', 1)
+    if "by mode" in message:
+        text = text.replace("[privacy]\n", REGION + "[privacy]\n", 1)
+        text = text.replace('["tap_on_location"]\n', '["tap_on_location"]\nlevel = { location = "region" }\n', 1)
     with pytest.raises(PlanError) as caught:
         Plan.parse(text, where="plan.toml")
     assert message in str(caught.value)
@@ -139,6 +219,9 @@ def test_the_opal_layout_fits_only_the_opal_tables() -> None:
     assert Plan.parse(opal_text(**free))
     with pytest.raises(PlanError, match='layout "opal" has no file for'):
         Plan.parse(opal_text(**free, **{'# layout = "opal"': 'layout = "opal"'}))
+    with pytest.raises(PlanError, match='layout "opal" has no file for a coarser level'):
+        hours = {'columns = ["tap_on_time"]': 'columns = ["tap_on_time"]\nlevel = { time_minutes = 60 }'}
+        Plan.parse(opal_text(**hours, **{'# layout = "opal"': 'layout = "opal"'}))
     with pytest.raises(PlanError, match='needs partition = \\["mode", "date"\\]'):
         Plan.parse(opal_text(**{'# layout = "opal"': 'layout = "opal"', '["mode", "date"]': '["date"]'}))
 

@@ -1,0 +1,129 @@
+"""Bins of time and where they lie; a table at several levels, and what each gets of the budget."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tapveil.plan import Level, Plan
+from tapveil.resolution import MISSING, Times
+from tests.conftest import opal_text
+
+BINS = st.sampled_from([15, 30, 60, 120, 240, 360, 720, 1440])
+FIRST = st.sampled_from([0, 180, 240])
+CLOCKS = st.sets(st.integers(0, 95).map(lambda quarter: 15 * quarter), min_size=1, max_size=6).map(sorted)
+
+
+@given(minutes=BINS, first=FIRST)
+def test_a_day_has_each_minute_in_one_bin(minutes: int, first: int) -> None:
+    times = Times.every(minutes, first)
+    assert len(times.labels) == 1 + 1440 // minutes
+    assert list(times.labels) == sorted(times.labels), "in the order of the alphabet"
+    for minute in range(first, first + 1440):
+        assert times.starts[times.code(minute) - 1] == minute - (minute - first) % minutes
+
+
+def test_a_day_that_starts_at_four_goes_on_after_midnight() -> None:
+    day = Times.parts((60, 360, 1140), first=240)
+    assert day.labels == ("-1", "04:00", "06:00", "19:00", "25:00")
+    assert day.ends == {"04:00": "06:00", "06:00": "19:00", "19:00": "25:00", "25:00": "28:00"}
+    assert Times.parts((240, 1140), first=240).labels == ("-1", "04:00", "19:00"), "the start of the day once"
+    assert Times.parts((1140,)).labels == ("-1", "00:00", "19:00"), "a first part runs from the start of the day"
+    assert Times.every(720, 240).labels == ("-1", "04:00", "16:00")
+
+
+@given(minutes=BINS, clocks=CLOCKS, first=FIRST)
+def test_parts_are_made_of_bins_or_cut_through_them(minutes: int, clocks: list[int], first: int) -> None:
+    fine, coarse = Times.every(minutes, first), Times.parts(clocks, first)
+    in_both = {coarse.labels[coarse.code(minute)] for minute in fine.starts}
+    cut = any(
+        len({coarse.code(minute) for minute in range(start, start + minutes)}) > 1 for start in fine.starts
+    )
+    assert fine.nests_in(coarse) == (not cut)
+    within = fine.within(coarse)
+    assert within.keys() == set(fine.labels)
+    assert within.pop(MISSING) == MISSING
+    assert set(within.values()) == in_both <= set(coarse.labels)
+    if not cut:  # every coarser bin is made of finer ones, and ends where the last of them does
+        assert in_both == set(coarse.labels) - {MISSING}
+        last = {area: label for label, area in within.items()}
+        assert {area: fine.ends[label] for area, label in last.items()} == coarse.ends
+
+
+def test_as_many_bins_as_there_are_minutes_are_placed_at_once() -> None:
+    """A stranger's folder may ask for it, for every pair of 64 tables."""
+    within = Times.every(1).within(Times.every(1))
+    assert len(within) == 1441
+    assert all(fine == coarse for fine, coarse in within.items())
+
+
+# --- levels of a table ------------------------------------------------------------------------------------------------
+
+
+LEVELS = """levels = [
+  {{ {first} }},
+  {{ name = "hours", time_minutes = 60{weight} }},
+  {{ name = "peaks", times = ["06:00", "10:00"] }},
+]
+"""
+
+
+def with_levels(first: str = "", weight: str = "", **changes: str) -> Plan:
+    table = 'columns = ["tap_on_time"]\n'
+    return Plan.parse(opal_text(**{table: table + LEVELS.format(first=first, weight=weight)}, **changes))
+
+
+def test_the_budget_of_a_table_is_shared_over_its_levels() -> None:
+    plan = with_levels(weight=", weight = 2")
+    first, hours, peaks, other = plan.table[:4]
+    assert [each.name for each in plan.table[:4]] == ["on_time", "on_time-hours", "on_time-peaks", "on_location"]
+    assert [each.epsilon for each in (first, hours, peaks)] == [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)]
+    assert sum(each.delta or 0 for each in (first, hours, peaks)) == other.delta == Fraction(1, 8_000_000)
+    assert plan.loss == Plan.preset("opal").loss, "levels cost no more than the table did"
+    assert (first.level, hours.level) == (Level(), Level(time_minutes=60))
+    assert peaks.level == Level(times=(360, 600))
+    assert peaks.weight is None
+
+
+def test_a_weight_is_shared_over_levels_too() -> None:
+    total = {
+        'mechanism = "sbh"': 'mechanism = "gaussian"\nepsilon = 8\ndelta = "3/4000000"',
+        'delta = "1/8000000"\n': "",
+        "epsilon = 1\n": "",
+        "epsilon = 2\n": "weight = 2\n",
+    }
+    plan = with_levels("weight = 2", **total)
+    assert [each.weight for each in plan.table[:3]] == [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)]
+    assert plan.loss.epsilon == 8
+    once = Plan.parse(opal_text(**total))
+    # all that a table had is what its levels have: the others get what they got
+    assert plan.mechanisms["on_location"].scale == pytest.approx(once.mechanisms["on_location"].scale, rel=0.02)
+    assert plan.mechanisms["on_time"].scale < plan.mechanisms["on_time-hours"].scale
+
+
+def test_two_ways_to_cut_a_day_are_two_levels() -> None:
+    """Both are parts of the day, and not the same parts."""
+    plan = with_levels('times = ["12:00"]')
+    assert [each.level.in_words for each in plan.table[:3]] == ["parts of the day", "60 minutes", "parts of the day"]
+
+
+def test_the_digest_knows_levels() -> None:
+    assert with_levels().digest != with_levels(weight=", weight = 2").digest != Plan.preset("opal").digest
+
+
+@pytest.mark.parametrize("name", ["opal", "od"])
+def test_a_preset_is_a_plan(name: str) -> None:
+    plan = Plan.preset(name)
+    assert plan.loss.epsilon == 8
+    assert plan.loss.delta == Fraction(3, 4_000_000)
+
+
+def test_the_plan_for_origins_and_destinations_has_two_levels_and_what_they_are_held_against() -> None:
+    plan = Plan.preset("od")
+    assert [table.name for table in plan.table] == ["od", "od-day", "origin", "destination"]
+    assert plan.tables["od"].level.times == (360, 600, 900, 1140)
+    assert plan.tables["od-day"].level == Level(time_minutes=1440)
+    assert [table.weight for table in plan.table] == [2, 2, 1, 1]
