@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 DEMO   := build/demo
 TRIPS  ?= 30000000
 
-.PHONY: demo test test-full lint check format bench bench-utility bench-sampling clean
+.PHONY: demo test test-full lint check format bench bench-utility bench-numbers bench-sampling clean
 
 demo: $(READY)
 	@rm -rf $(DEMO)
@@ -37,6 +37,11 @@ bench: $(READY)
 
 bench-utility: $(READY)
 	$(BIN)/python -m benchmarks.utility --write
+
+bench-numbers: $(READY)
+	$(BIN)/python -m benchmarks.resolutions --write
+	$(BIN)/python -m benchmarks.consistency --write
+	$(BIN)/python -m benchmarks.tuning --write
 
 bench-sampling: $(READY)
 	$(BIN)/python benchmarks/sampling.py

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil import disk, readme, statement
-from tapveil.derived import DerivedSheet, derived, kind, raw_tables
+from tapveil.derived import ROW, DerivedSheet, derived, kind, raw_tables
 from tapveil.errors import EngineError, PlanError
 from tapveil.lattice import WIDER_COLUMNS, Wider
 from tapveil.layout import Sheet, sheets
@@ -270,8 +270,9 @@ def _resource(plan: Plan, folder: Path, path: Path, sheet: Sheet) -> dict[str, A
 
 def _derived_resource(plan: Plan, manifest: Manifest, folder: Path, sheet: DerivedSheet) -> dict[str, Any]:
     """A resource for a file that follows from others; CSV alone."""
+    continued = plan.coarsen.after_midnight == "continued"
     keys = [
-        statement.field(Field(key, kind(manifest, key)), continued=plan.coarsen.after_midnight == "continued")
+        statement.ROW_FIELD if key == ROW else statement.field(Field(key, kind(manifest, key)), continued=continued)
         for key in sheet.keys
     ]
     numbers = [statement.derived_field(plan, name) for name in sheet.numbers]

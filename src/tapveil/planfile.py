@@ -48,9 +48,9 @@ def _without_echoes(problems: list[Any], model: type[pydantic.BaseModel]) -> Ite
     """A misspelt key is one mistake: leave out that the right spelling is missing."""
     misspelt = [problem["loc"] for problem in problems if problem["type"] == "extra_forbidden"]
     meant = {(*loc[:-1], _suggestion(str(loc[-1]), model, loc[:-1])) for loc in misspelt}
-    inside = {problem["loc"][0] for problem in problems if len(problem["loc"]) > 1}
+    inside = {problem["loc"][:length] for problem in problems for length in range(len(problem["loc"]))}
     for problem in problems:
-        emptied = problem["type"] == "too_short" and problem["loc"][0] in inside  # a wrong table is not counted as one
+        emptied = problem["type"] == "too_short" and problem["loc"] in inside  # a wrong table is not counted as one
         if not emptied and (problem["type"] != "missing" or problem["loc"] not in meant):
             yield problem
 

@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from tapveil import bundle, coarsen, statement, trips, unfinished, veil
 from tapveil.bundle import Bundle
 from tapveil.counting import duckdb as engine
@@ -25,6 +27,7 @@ from tapveil.guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
 from tapveil.lattice import Wider
 from tapveil.ledger.book import Folder, Head, Ledger, open_ledger
 from tapveil.ledger.entry import Published, Spend, spend_of
+from tapveil.manifest import Manifest
 from tapveil.plan import EVERY_MODE, TIMETABLE, Plan
 from tapveil.progress import Reporter, Silent
 from tapveil.published import PublishedTable
@@ -168,7 +171,13 @@ def _stated(plan: Plan, created: str) -> dict[str, Any]:
     places = coarsen.read_places(plan)
     if places and len(statement.places_text(places).encode()) > statement.LARGEST_PLACES:
         raise TripDataError("the shapes of the areas are too large to be published: make them simpler")
-    return statement.manifest(plan, date.fromisoformat(created), public_files(plan), places=places is not None)
+    stated = statement.manifest(plan, date.fromisoformat(created), public_files(plan), places=places is not None)
+    try:  # as anyone will read it: what could not be read back must not be paid for
+        Manifest.model_validate(stated | {"release_id": "0" * 32})
+    except ValidationError as error:
+        place = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise PlanError(f"the plan has more, or longer names, than a folder can state ({place})") from None
+    return stated
 
 
 def _digest(data: dict[str, Any]) -> str:

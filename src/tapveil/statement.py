@@ -259,6 +259,15 @@ _DESCRIPTIONS = {
 }
 
 
+ROW_FIELD: dict[str, Any] = {
+    "name": "row",
+    "type": "string",
+    "description": "cell: a cell that was published; rest: what the finer cells leave of a coarser one.",
+    "constraints": {"required": True, "enum": ["cell", "rest"]},
+}
+"""What sort of row it is, in the data dictionary."""
+
+
 def number_field(plan: Plan, name: str, smallest: int) -> dict[str, Any]:
     """A column of numbers in the data dictionary."""
     what = COUNTED[plan.privacy.unit].capitalize()

@@ -133,7 +133,7 @@ def change_table(
     text: bool = False,
     intervals: bool = True,
 ) -> None:
-    """CSV and Parquet alike, with all that follows; `text` keeps days as texts, `intervals` makes them fit the counts."""
+    """CSV and Parquet alike, with all that follows; `text` keeps days as texts, `intervals` fits them to the counts."""
     path = folder / "data" / f"{name}.csv"
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -500,11 +500,12 @@ def test_a_thousand_tampered_folders_and_none_passes(published: Path, tmp_path: 
 
 
 def quickly_checked(published: Path) -> Callable[[Path], bool]:
-    """Verification with its arithmetic remembered: each is computed once, and again only where its own files changed."""
+    """Verification with its arithmetic remembered: all is computed once, and again where its own files changed."""
     sound = {path.relative_to(published).as_posix(): path.read_bytes() for path in published.rglob("*.*")}
     manifest = Manifest.model_validate_json(sound["privacy.json"])
     sheets = derived_sheets(published, manifest, manifests.mechanisms(manifest)[0])
-    texts = {name: lambda *_, text=sound[name].decode(): text for name in METADATA}
+    said = {name: sound[name].decode() for name in METADATA}
+    texts = {name: lambda *_, text=text: text for name, text in said.items()}
     steps: dict[tuple[ModuleType, str], tuple[Any, ...]] = {
         (manifests, "promise_findings"): (lambda *_: iter(()), "privacy.json"),
         (folders, "derived_sheets"): (lambda *_: sheets, "privacy.json", *(f"data/{name}.csv" for name in TABLES)),
