@@ -195,6 +195,7 @@ def _left_over(whole: Lattice, chain: Sequence[Node], adds_up: Consistent) -> tu
         for between in finer[number + 1 :]:
             next_ones &= whole.between(fine, between).parents < 0
         left -= edge.add_up(adds_up.numbers[fine.name] * next_ones).astype(np.int64)
+        left[edge.complete] = 0
         variance += edge.add_up(next_ones) * fine.variance
     return np.maximum(left, 0), np.sqrt(variance)
 

@@ -90,6 +90,8 @@ class Lattice:
     total: Node
     edges: tuple[Edge, ...]
     """Between tables, the next coarser ones only; and from every table to the total."""
+    manifest: Manifest
+    wider: Wider
 
     @property
     def ordered(self) -> list[Node]:
@@ -108,14 +110,11 @@ class Lattice:
         return [edge for edge in self.edges if edge.coarse is node]
 
     def between(self, fine: Node, coarse: Node) -> Edge:
-        """Where the cells of a table lie in one that is coarser by several steps."""
+        """Where the cells of a table lie in one that is coarser by any number of steps, whatever is between them."""
         for edge in self.above(fine):
             if edge.coarse is coarse:
                 return edge
-        step = next(edge for edge in self.above(fine) if edge.coarse in self.inside(coarse))
-        rest = self.between(step.coarse, coarse)
-        parents = np.where(step.parents >= 0, rest.parents[step.parents], -1) if len(rest.parents) else step.parents
-        return Edge(fine, coarse, parents, np.zeros(len(coarse), dtype=bool))
+        return _edge(self.manifest, fine, coarse, self.wider)
 
     def inside(self, coarse: Node) -> list[Node]:
         """The tables that lie in a table, by any number of steps."""
@@ -176,7 +175,7 @@ def lattice(manifest: Manifest, made: Mapping[str, Mechanism], cells: Mapping[st
     next_ones = [(a, b) for a, b in found if not any({(a.name, other), (other, b.name)} <= pairs for other in names)]
     edges = [_edge(manifest, a, b, wider) for a, b in next_ones]
     edges += [_edge(manifest, node, total, wider) for node in nodes]
-    return Lattice(tuple(nodes), total, tuple(edges))
+    return Lattice(tuple(nodes), total, tuple(edges), manifest, wider)
 
 
 def _parts(nodes: Sequence[Node], partition: Sequence[str]) -> pa.Table:
