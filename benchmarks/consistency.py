@@ -25,8 +25,8 @@ from benchmarks.utility.report import put_into
 from tapveil import publication, statement, veil
 from tapveil.consistent import Consistent, consistent
 from tapveil.counting.exact import Counted, ExactTable
-from tapveil.derived import DEVIATIONS, stated_edges
-from tapveil.lattice import Edge, Lattice, Node, lattice
+from tapveil.derived import stated_edges
+from tapveil.lattice import Edge, Ints, Lattice, Node, lattice
 from tapveil.manifest import Manifest
 from tapveil.plan import Plan
 from tapveil.privacy.intervals import MISS, interval
@@ -128,7 +128,7 @@ def measure(trips: int, name: str, draws: int) -> Measured:
 def _add(found: Measured, plan: Plan, whole: Lattice, adds_up: Consistent, truth: Truth) -> None:
     parts = truth.behind(whole.total)
     guessed = adds_up.numbers[whole.total.name] - parts
-    found.totals.append(_held(guessed, np.sqrt(adds_up.total_variance)))
+    found.totals.append(_held(parts, adds_up.total_low, adds_up.total_high))
     for node in whole.nodes:
         errors, behind = found.tables[node.name], truth.behind(node)
         raw, moved = node.numbers - behind, adds_up.numbers[node.name] - behind
@@ -145,11 +145,11 @@ def _add(found: Measured, plan: Plan, whole: Lattice, adds_up: Consistent, truth
 
 def _rest_held(edge: Edge, adds_up: Consistent, truth: Truth) -> float:
     hidden = truth.behind(edge.coarse) - edge.add_up(truth.behind(edge.fine))
-    return _held(adds_up.rest(edge) - hidden, adds_up.rest_deviation(edge))
+    return _held(hidden, *adds_up.rest_between(edge))
 
 
-def _held(off: Floats, deviation: Floats) -> float:
-    return float((np.abs(off) <= np.ceil(DEVIATIONS * deviation)).mean())
+def _held(truth: Floats, low: Ints, high: Ints) -> float:
+    return float(((low <= truth) & (truth <= high)).mean())
 
 
 # --- report ---------------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def _row(name: str, errors: Errors) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trips", type=int, nargs="+", default=[1_000_000, 5_000_000])
+    parser.add_argument("--trips", type=int, nargs="+", default=[300_000, 1_000_000, 5_000_000])
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--write", action="store_true", help="renew docs/consistency.md")
     options = parser.parse_args()

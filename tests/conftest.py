@@ -97,3 +97,79 @@ def declare(plan: Plan, epsilon: str, delta: str) -> None:
 TODAY = date(2026, 11, 16)
 BUS = ("308500001", "2016-08-08", "bus", "07:31", "1001", "07:55", "1003")
 TRAIN = ("308500002", "2016-08-09", "train", "08:02", "Central", "", "")
+
+
+# --- a table at several levels ----------------------------------------------------------------------------------------
+
+LEVELLED = """
+[release]
+name = "levelled"
+title = "Boardings at several levels"
+[source]
+path = "trips.csv"
+first_day = 2025-03-03
+last_day = 2025-03-04
+[source.columns]
+card = "card_id"
+mode = "mode"
+date = "trip_date"
+tap_on_time = "tap_on_time"
+tap_on_location = "tap_on_location"
+[coarsen]
+time_minutes = 30
+[coarsen.wider.region."*"]
+lookup = "regions.csv"
+from = "place"
+to = "region"
+[coarsen.wider.region.bus]
+lookup = "zones.csv"
+from = "place"
+to = "zone"
+[privacy]
+unit = "trip"
+neighbours = "replace"
+mechanism = "sbh"
+epsilon = 8
+delta = 1e-6
+[[table]]
+name = "on_time"
+columns = ["tap_on_time"]
+levels = [{}, { name = "hours", time_minutes = 60 }, { name = "peaks", times = ["06:00", "10:00"] }]
+[[table]]
+name = "on_location"
+columns = ["tap_on_location"]
+levels = [{}, { name = "region", location = "region" }]
+[[table]]
+name = "both"
+columns = ["tap_on_time", "tap_on_location"]
+weight = 3
+levels = [
+  { weight = 2 },
+  { name = "hours", time_minutes = 60 },
+  { name = "region", times = ["06:00", "10:00"], location = "region" },
+]
+"""
+BY_CARD = {'unit = "trip"': 'unit = "card-day"\ntrips_per_day = 3\nwithout_card = "refuse"'}
+
+
+def levelled_plan(folder: Path, **changes: str) -> Plan:
+    """Tables at several levels, over some thousands of trips that follow from nothing but this line of code."""
+    places = {"bus": ["2000", "2010", "2020", "9999"], "train": ["Central", "Town, Hall", "東門", ""]}
+    rows = []
+    for number in range(12_000):
+        mode, day = ("bus", "train")[number * 7 % 3 > 0], f"2025-03-0{3 + number % 2}"
+        minute = (number * number * 37 + 11 * number) % 1200 + 200 if number % 50 else None
+        place = places[mode][(number * number * 13 + number // 7) % 97 % 5 % 4]
+        clock = "" if minute is None else f"{minute // 60:02d}:{minute % 60:02d}"
+        rows.append((f"30852200{number % 4000:08}", day, mode, clock, place))
+    write_csv(folder / "trips.csv", rows, ("card_id", "trip_date", "mode", "tap_on_time", "tap_on_location"))
+    write_csv(
+        folder / "regions.csv", [("Central", "South"), ("Town, Hall", "South"), ("東門", "北")], ("place", "region")
+    )
+    write_csv(folder / "zones.csv", [("2000", "A"), ("2010", "A"), ("2020", "B")], ("place", "zone"))
+    text = LEVELLED
+    for old, new in changes.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    (folder / "plan.toml").write_text(text, encoding="utf-8")
+    return Plan.read(folder / "plan.toml")

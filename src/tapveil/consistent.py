@@ -20,6 +20,8 @@ import numpy as np
 from tapveil.lattice import Edge, Floats, Ints, Lattice, Node
 from tapveil.manifest import Manifest
 
+DEVIATIONS = 2.3
+"""Intervals of totals and rests are so many standard deviations wide on each side: by simulation, not by proof."""
 MOST_WINDOWS, ENOUGH = 40, 40
 """So many windows of sizes are told apart; a slope is read off so many cells, at least."""
 MOST_SWEEPS, MOST_ROUNDS = 300, 50
@@ -33,7 +35,8 @@ class Consistent:
 
     lattice: Lattice
     numbers: Mapping[str, Ints]
-    total_variance: Floats
+    total_low: Ints
+    total_high: Ints
 
     def rest(self, edge: Edge) -> Ints:
         """What lies in cells of the finer table that were not published, for each cell of the coarser one."""
@@ -41,19 +44,35 @@ class Consistent:
         left: Ints = self.numbers[edge.coarse.name] - listed
         return left
 
-    def rest_deviation(self, edge: Edge) -> Floats:
-        """How far off a rest typically is."""
-        own = self.total_variance if edge.coarse is self.lattice.total else edge.coarse.variance
-        found: Floats = np.sqrt(own + edge.listed * edge.fine.variance)
-        return found
+    def rest_between(self, edge: Edge) -> tuple[Ints, Ints]:
+        """Between which numbers a rest lies, about: none where all finer cells were published."""
+        rest, noise = self.rest(edge), (edge.listed * edge.fine.variance).astype(np.float64)
+        if edge.coarse is self.lattice.total:
+            below, above = (each - self.numbers[edge.coarse.name] for each in (self.total_low, self.total_high))
+            low, high = rest + below - _wide(noise), rest + above + _wide(noise)
+        else:
+            low, high = around(rest, noise + edge.coarse.variance)
+        low = np.maximum(low, 0)
+        return np.where(edge.complete, 0, low), np.where(edge.complete, 0, np.maximum(high, low))
+
+
+def around(numbers: Ints, variance: Floats) -> tuple[Ints, Ints]:
+    """An interval from a variance."""
+    return np.maximum(numbers - _wide(variance), 0), numbers + _wide(variance)
+
+
+def _wide(variance: Floats) -> Ints:
+    return np.ceil(DEVIATIONS * np.sqrt(variance)).astype(np.int64)
 
 
 def consistent(manifest: Manifest, lattice: Lattice) -> Consistent:
     """The numbers closest to the published ones that add up."""
-    totals, doubt = _totals(manifest, lattice)
-    moved = {node.name: node.numbers - leaning(node) for node in lattice.nodes} | {lattice.total.name: totals}
-    _project(lattice, moved, doubt)
-    return Consistent(lattice, _whole(lattice, moved), doubt)
+    totals = _totals(manifest, lattice)
+    moved = {node.name: node.numbers - leaning(node) for node in lattice.nodes} | {lattice.total.name: totals.guess}
+    _project(lattice, moved, totals.variance)
+    numbers = _whole(lattice, moved)
+    found = numbers[lattice.total.name]
+    return Consistent(lattice, numbers, np.minimum(totals.low, found), np.maximum(totals.high, found))
 
 
 # --- leaning --------------------------------------------------------------------------------------------------------
@@ -96,33 +115,52 @@ def _codes(node: Node, column: str) -> Ints:
 # --- totals ---------------------------------------------------------------------------------------------------------
 
 
-def _totals(manifest: Manifest, lattice: Lattice) -> tuple[Floats, Floats]:
-    """The number of trips in each part, and the variance of that: every table says it, each as well as it can.
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """The number of trips in each part: a guess, the variance of that, and between which numbers it lies."""
+
+    guess: Floats
+    variance: Floats
+    low: Ints
+    high: Ints
+
+
+def _totals(manifest: Manifest, lattice: Lattice) -> Totals:
+    """What the tables say of the number of trips in each part, each as well as it can.
 
     A table says what it lists, and what it hides. That is taken to be about as many cells as it lists up to twice its
     smallest count, and half that count in each: give or take as much, and as much as it lists less than another table.
-    Of a table of times it is known how many cells it can hide.
+    Of a table of times it is known how many cells it hides: at least a quarter of the smallest count is taken to be in
+    each, and at most three quarters. So there are at least as many trips as the table that lists most has, but for its
+    noise, and at most as many as some table of times can have.
     """
     edges = [_to_total(lattice, node) for node in lattice.nodes]
     sums = [edge.add_up(edge.fine.numbers) for edge in edges]
     most = np.max(sums, axis=0)
     weight, weighted = np.zeros(len(lattice.total)), np.zeros(len(lattice.total))
+    low, high = np.zeros(len(lattice.total)), np.full(len(lattice.total), np.inf)
     for edge, listed in zip(edges, sums, strict=True):
-        node = edge.fine
-        hidden = np.minimum(edge.add_up(node.numbers < 2 * node.least), _most_hidden(manifest, edge))
-        missing, less = hidden * (node.least / 2), most - listed
-        unsure = 1 + edge.listed * node.variance + missing * missing + less * less
+        node, absent = edge.fine, _absent(manifest, edge)
+        noise, less = edge.listed * node.variance, most - listed
+        missing = edge.add_up(node.numbers < 2 * node.least) * (node.least / 2)
+        if absent is not None:
+            missing = np.maximum(np.minimum(missing, absent * (node.least / 2)), absent * (node.least / 4))
+            high = np.minimum(high, listed + DEVIATIONS * np.sqrt(noise) + absent * (0.75 * node.least))
+        low = np.maximum(low, listed - DEVIATIONS * np.sqrt(noise))
+        unsure = 1 + noise + missing * missing + less * less
         weight += 1 / unsure
         weighted += (listed + missing) / unsure
-    found: Floats = weighted / weight
-    return found, 1 / weight
+    guess, variance = weighted / weight, 1 / weight
+    high = np.where(np.isinf(high), guess + DEVIATIONS * np.sqrt(variance), np.maximum(high, low))
+    guess = np.minimum(np.maximum(guess, low), high)
+    return Totals(guess, variance, np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64))
 
 
-def _most_hidden(manifest: Manifest, edge: Edge) -> Floats:
-    """How many cells of a part are not listed, at most."""
+def _absent(manifest: Manifest, edge: Edge) -> Floats | None:
+    """How many cells of a part are not listed; None where that is not known."""
     node = edge.fine
     if node.claim is None or not all(manifest.columns[column] == "time" for column in node.columns):
-        return np.full(len(edge.coarse), np.inf)
+        return None
     cells = len(manifest.times(node.claim).labels) ** len(node.columns)
     hidden: Floats = np.maximum(cells - edge.listed, 0).astype(np.float64)
     return hidden

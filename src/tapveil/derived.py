@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapveil.consistent import Consistent, consistent
+from tapveil.consistent import Consistent, around, consistent
 from tapveil.lattice import Edge, Floats, Ints, Lattice, Node, Wider, chains, lattice, why_not
 from tapveil.manifest import Manifest
 from tapveil.plan import COUNT, HIGH, LOW, OPAL_SHAPES
@@ -22,8 +22,6 @@ from tapveil.privacy.mechanisms import Mechanism
 from tapveil.source import Kind
 
 CONSISTENT, FINEST = "consistent", "finest"
-DEVIATIONS = 2.3
-"""Intervals of sums and rests are so many standard deviations wide on each side: checked by simulation, not proved."""
 UNTIL = "_until"
 ROW = "row"
 CELL, REST = "cell", "rest"
@@ -83,8 +81,8 @@ def derived(
 
 def _consistent_sheets(whole: Lattice, adds_up: Consistent, made: Mapping[str, Mechanism]) -> Iterator[DerivedSheet]:
     total = whole.total
-    low, high = _around(adds_up.numbers[total.name], np.sqrt(adds_up.total_variance))
-    yield _sheet(CONSISTENT, total, "all trips", {COUNT: adds_up.numbers[total.name], LOW: low, HIGH: high})
+    limits = {LOW: adds_up.total_low, HIGH: adds_up.total_high}
+    yield _sheet(CONSISTENT, total, "all trips", {COUNT: adds_up.numbers[total.name], **limits})
     for node in whole.nodes:
         numbers = _with_interval(node, adds_up.numbers[node.name], made[node.name])
         yield _sheet(CONSISTENT, node, " × ".join(node.columns), numbers)
@@ -109,25 +107,12 @@ def _with_interval(node: Node, counts: Ints, mechanism: Mechanism) -> dict[str, 
 
 
 def _rest_sheet(edge: Edge, adds_up: Consistent) -> DerivedSheet:
-    rest = adds_up.rest(edge)
-    low, high = _around(rest, adds_up.rest_deviation(edge))
-    none = edge.complete
+    rest, (low, high) = adds_up.rest(edge), adds_up.rest_between(edge)
     total = adds_up.numbers[edge.coarse.name]
-    numbers = {
-        "total": total,
-        "listed": total - rest,
-        "other": rest,
-        "other_low": np.where(none, 0, low),
-        "other_high": np.where(none, 0, high),
-    }
+    numbers = {"total": total, "listed": total - rest, "other": rest, "other_low": low, "other_high": high}
     name = f"{edge.fine.name}.by.{edge.coarse.name}"
     title = f"cells that {edge.fine.name} does not list, for each of {edge.coarse.name}"
     return DerivedSheet(CONSISTENT, name, title, edge.coarse.keys, tuple(numbers), _table(edge.coarse, numbers))
-
-
-def _around(numbers: Ints, deviation: Floats) -> tuple[Ints, Ints]:
-    wide = np.ceil(DEVIATIONS * deviation).astype(np.int64)
-    return np.maximum(numbers - wide, 0), numbers + wide
 
 
 def _sheet(folder: str, node: Node, title: str, numbers: Mapping[str, Ints]) -> DerivedSheet:
@@ -166,8 +151,8 @@ def _finest(
             split |= edge.listed > 0
         pieces.append(_piece(manifest, node, numbers, ~split, CELL))
         if number and adds_up:
-            rest, deviation = _left_over(whole, chain[: number + 1], adds_up)
-            low, high = _around(rest, deviation)
+            rest, variance = _left_over(whole, chain[: number + 1], adds_up)
+            low, high = around(rest, variance)
             pieces.append(_piece(manifest, node, {COUNT: rest, LOW: low, HIGH: high}, split & (rest > 0), REST))
     every = pa.concat_tables(pieces)
     keys = tuple(name for name in every.column_names if name not in (COUNT, LOW, HIGH))
@@ -197,7 +182,7 @@ def _left_over(whole: Lattice, chain: Sequence[Node], adds_up: Consistent) -> tu
         left -= edge.add_up(adds_up.numbers[fine.name] * next_ones).astype(np.int64)
         left[edge.complete] = 0
         variance += edge.add_up(next_ones) * fine.variance
-    return np.maximum(left, 0), np.sqrt(variance)
+    return np.maximum(left, 0), variance
 
 
 def _piece(

@@ -208,7 +208,10 @@ def _how_to_read(plan: Plan) -> Iterator[str]:
             "- **A sum of cells is not a number of people.** A card counts once in each cell that it was in, so it may "
             "be in several; and trips beyond the limit for a card are missing, so busy cells come out low."
         )
-    yield "- A number just above the smallest says little about how small the true count was."
+    yield (
+        "- **A number just above the smallest says little about how small the true count was**: noise may have raised it. "
+        "In a table that lists few cells, most may be such; then take a coarser one."
+    )
 
 
 _PROTECTS = "This holds whatever else anyone knows or will ever know."
