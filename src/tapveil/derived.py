@@ -154,7 +154,7 @@ def _finest(
             rest, variance = _left_over(whole, chain[: number + 1], adds_up)
             low, high = around(rest, variance)
             pieces.append(_piece(manifest, node, {COUNT: rest, LOW: low, HIGH: high}, split & (rest > 0), REST))
-    every = pa.concat_tables(pieces)
+    every = pa.concat_tables(piece.select(pieces[0].column_names) for piece in pieces)  # levels may turn the columns
     keys = tuple(name for name in every.column_names if name not in (COUNT, LOW, HIGH))
     first = chain[0]
     ordered = every.sort_by([(key, "ascending") for key in keys])

@@ -209,8 +209,8 @@ def _how_to_read(plan: Plan) -> Iterator[str]:
             "be in several; and trips beyond the limit for a card are missing, so busy cells come out low."
         )
     yield (
-        "- **A number just above the smallest says little about how small the true count was**: noise may have raised it. "
-        "In a table that lists few cells, most may be such; then take a coarser one."
+        "- **A number just above the smallest says little about how small the true count was**: noise may have raised "
+        "it. In a table that lists few cells, most may be such; then take a coarser one."
     )
 
 
