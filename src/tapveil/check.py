@@ -107,7 +107,8 @@ def outlook(
         _table_outlook(plan, table, counted.tables[table.name], dictionaries[table.name]) for table in plan.table
     )
     refusals = counted.refusals
-    notes = tuple(remarks(plan, counted, dictionaries, Look(plan, memory, scratch, progress)))
+    looked = remarks(plan, counted, dictionaries, Look(plan, memory, scratch, progress))
+    notes = (*looked, *_modes_without_wider_areas(plan, _labels(counted, "mode")))
     stops = _why_stopped(counted, plan)
     return Outlook(
         COUNTED[plan.privacy.unit],
@@ -121,6 +122,14 @@ def outlook(
         {reason: list(where) for reason, where in refusals.located.items()},
         {column: found for column in ("date", "mode") if (found := _labels(counted, column))},
     )
+
+
+def _modes_without_wider_areas(plan: Plan, found: Sequence[str]) -> Iterator[str]:
+    """Their places would be published a second time, as finely as before: that wastes their part of the budget."""
+    for name in sorted({table.level.location for table in plan.table if table.level.location}):
+        wider = plan.coarsen.wider[name]
+        if EVERY_MODE not in wider and (without := [mode for mode in found if mode not in wider]):
+            yield f"[coarsen.wider.{name}] has nothing for {', '.join(without)}: their places are not made wider"
 
 
 def _labels(counted: Counted, column: str) -> tuple[str, ...]:

@@ -253,15 +253,23 @@ def _places(rows: pa.Table, among: pa.Table) -> Ints:
 
 
 def _complete(manifest: Manifest, edge: Edge) -> npt.NDArray[np.bool_]:
-    """Where only the bins of time are finer, it is known how many of them there are in each coarser one."""
+    """Where only the bins of time are finer, it is known how many of them there are in each coarser one.
+
+    So it is where areas are wider, but those of a mode are its places.
+    """
     fine, coarse = edge.fine, edge.coarse
-    if set(fine.columns) != set(coarse.columns) or _level(fine) != _level(coarse):
+    level = _level(coarse)
+    if set(fine.columns) != set(coarse.columns):
         return np.zeros(len(coarse), dtype=bool)
+    own = np.ones(len(coarse), dtype=bool)
+    if level is not None and _level(fine) != level:
+        modes = coarse.cells.column("mode").to_pylist() if "mode" in coarse.keys else ["*"] * len(coarse)
+        own = np.array([not manifest.has_wider(level, mode) for mode in modes], dtype=bool)
     within = _times(manifest, fine).within(_times(manifest, coarse))
     sizes = {label: list(within.values()).count(label) for label in set(within.values())}
     possible = np.ones(len(coarse), dtype=np.int64)
     for column in coarse.columns:
         if manifest.columns[column] == "time":
             possible *= np.array([sizes[label] for label in coarse.cells.column(column).to_pylist()], dtype=np.int64)
-    full: npt.NDArray[np.bool_] = edge.listed == possible
+    full: npt.NDArray[np.bool_] = own & (edge.listed == possible)
     return full

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tapveil.layout import OPAL_COLUMNS
 from tapveil.notation import Clock, Exact, Name
-from tapveil.plan import COUNT, NUMBERS, OPAL_SHAPES, Unit
+from tapveil.plan import COUNT, EVERY_MODE, NUMBERS, OPAL_SHAPES, Unit
 from tapveil.privacy.accountant import Exposure, Neighbours
 from tapveil.privacy.loss import Loss
 from tapveil.resolution import Times
@@ -181,6 +181,8 @@ class Manifest(Stated):
     time_minutes: Annotated[int, Field(ge=1, le=1440)]
     day: _Day
     areas: dict[Annotated[str, Field(max_length=100)], Annotated[str, Field(max_length=500)]]
+    wider: dict[Name, dict[Annotated[str, Field(max_length=100)], Annotated[str, Field(max_length=500)]]]
+    derived_version: Literal[1]
     plan_sha256: Digest
     public_files_sha256: dict[Annotated[str, Field(pattern=_PUBLIC_FILE)], Digest]
     places: Literal["areas.geojson"] | None
@@ -196,6 +198,10 @@ class Manifest(Stated):
         if level and level.times:
             return Times.parts(level.times, first)
         return Times.every((level and level.time_minutes) or self.time_minutes, first)
+
+    def has_wider(self, name: str, mode: str) -> bool:
+        """Whether places of a mode have wider areas of this name; else each is its own."""
+        return mode in self.wider[name] or EVERY_MODE in self.wider[name]
 
     @property
     def sheets(self) -> dict[str, tuple[str, ...]]:

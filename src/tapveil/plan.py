@@ -221,7 +221,8 @@ class Level(Frozen):
     @property
     def in_words(self) -> str:
         """What a cell of it is, in a few words."""
-        time = f"{self.time_minutes} minutes" if self.time_minutes else "parts of the day" if self.times else ""
+        length = "the whole day" if self.time_minutes == MINUTES_PER_DAY else f"{self.time_minutes} minutes"
+        time = length if self.time_minutes else "parts of the day" if self.times else ""
         return " and ".join(filter(None, [time, self.location or ""])) or "as fine as the plan"
 
 

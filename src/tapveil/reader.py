@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from importlib import import_module
@@ -28,8 +28,8 @@ from tapveil.errors import PlanError, did_you_mean
 from tapveil.lattice import why_not
 from tapveil.layout import with_interval
 from tapveil.manifest import Manifest, TableClaim
-from tapveil.plan import COUNT, HIGH, LOW, NUMBERS, TOTAL
-from tapveil.privacy.intervals import MISS, interval, spread
+from tapveil.plan import COUNT, HIGH, LOW, NUMBERS, TOTAL, Level
+from tapveil.privacy.intervals import MISS, Interval, interval, spread, variance
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.resolution import MISSING
 from tapveil.statement import NOUNS, loss_in_words
@@ -37,6 +37,8 @@ from tapveil.statement import NOUNS, loss_in_words
 Version = Literal["published", "consistent", "finest"]
 Ints = npt.NDArray[np.int64]
 ROWS_SHOWN = 20
+LEANING = 3
+"""How steeply the number of cells falls with their size, at most: as its third power. By so much small numbers lean."""
 PUBLISHED = "published"
 """The column of a profile that tells a number from a cell that was not published."""
 
@@ -84,7 +86,7 @@ class Opened:
     manifest: Manifest
 
     def __repr__(self) -> str:
-        tables = "\n".join(f"  {each.name}: {' × '.join(each.columns)}" for each in self.manifest.tables)
+        tables = "\n".join(f"  {each.name}: {_columns_in_words(each)}" for each in self.manifest.tables)
         parts = ", ".join(self.manifest.partition) or "nothing"
         return (
             f"{self.manifest.title}\ncounts of {NOUNS[self.manifest.unit]}, "
@@ -119,12 +121,21 @@ class Opened:
         hint = did_you_mean(name, self.tables) or f" (tables: {', '.join(self.tables)})"
         raise PlanError(f"there is no table `{name}` in {self.path}{hint}")
 
+    def _known(self, claim: TableClaim) -> dict[str, frozenset[str]]:
+        """Which parts are published at all, and which times there are."""
+        parts = {
+            column: frozenset(label for table in self._raw.values() for label in pc.unique(table[column]).to_pylist())
+            for column in self.manifest.partition
+        }
+        timed = [column for column in claim.columns if self.manifest.columns[column] == "time"]
+        return parts | dict.fromkeys(timed, frozenset(self.manifest.times(claim).labels))
+
     def table(self, name: str, version: Version = "published") -> Frame:
         """One table: as it was published, in the consistent version, or at the finest level that survived."""
         if version == "published":
             mechanism = self.mechanism(name)
             keys = (*self.manifest.partition, *self._claim(name).columns)
-            return Frame(with_interval(self._raw[name], mechanism), keys, mechanism)
+            return Frame(with_interval(self._raw[name], mechanism), keys, mechanism, self._known(self._claim(name)))
         if version == "consistent":
             return self._derived(CONSISTENT, name)
         if version == "finest":
@@ -192,6 +203,8 @@ class Frame:
     keys: tuple[str, ...]
     mechanism: Mechanism | None = None
     """What the numbers went through, where each cell is as it was published."""
+    known: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """All values that a column can have, where that is known: parts and times."""
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -252,6 +265,10 @@ class Frame:
         missing = set(self.keys) - set(values)
         if missing:
             raise PlanError(f"say which {' and '.join(sorted(missing))}: a cell has a value of each")
+        for key, value in values.items():
+            if key in self.known and str(value) not in self.known[key]:
+                hint = did_you_mean(str(value), self.known[key]) or f" ({', '.join(sorted(self.known[key])[:8])} …)"
+                raise PlanError(f"there is no {key} `{value}`{hint}")
         found = self.where(**values).cells.to_pylist()
         if found:
             return Estimate(found[0][COUNT], found[0][LOW], found[0][HIGH])
@@ -267,32 +284,39 @@ class Frame:
     def sum(self, by: Sequence[str] = ()) -> Frame:
         """The listed cells added up, and in how many of them that is. Cells that are not listed are not in it.
 
-        Of published cells, the interval is that of their noise, all of it added up. Other numbers hang together, and
-        may all be wrong in the same direction: there the intervals themselves are added up.
+        Of published cells, the interval is that of their noise, added up, and below it as much as numbers near the
+        smallest may lean. Other numbers hang together, and may all be wrong in the same direction: there the intervals
+        themselves are added up.
         """
         for key in by:
             self._require(key)
         if COUNT not in self.columns:
             raise PlanError("this table has several sorts of numbers: add them up as they are meant")
-        wide = np.maximum(self._numbers(HIGH) - self._numbers(COUNT), self._numbers(COUNT) - self._numbers(LOW))
-        counted = self.cells.select([*by, COUNT]).append_column("#wide", pa.array(wide))
-        wanted = [(COUNT, "sum"), (COUNT, "count"), ("#wide", "sum")]
+        below, above = self._margins()
+        counted = self.cells.select([*by, COUNT]).append_column("#below", pa.array(below))
+        counted = counted.append_column("#above", pa.array(above))
+        wanted = [(COUNT, "sum"), (COUNT, "count"), ("#below", "sum"), ("#above", "sum")]
         if by:
             grouped = counted.group_by(list(by)).aggregate(wanted).sort_by([(key, "ascending") for key in by])
         else:
             grouped = pa.table({f"{name}_{what}": [_aggregate(counted, name, what)] for name, what in wanted})
-        counts = grouped.column(f"{COUNT}_sum").to_numpy().astype(np.int64)
-        cells = grouped.column(f"{COUNT}_count").to_numpy().astype(np.int64)
-        half = self._half_widths(cells, grouped.column("#wide_sum").to_numpy().astype(np.int64))
-        numbers = {COUNT: counts, LOW: np.maximum(counts - half, 0), HIGH: counts + half, "cells": cells}
+        counts, cells = (grouped.column(f"{COUNT}_{what}").to_numpy().astype(np.int64) for what in ("sum", "count"))
+        under, over = (np.ceil(grouped.column(f"#{side}_sum").to_numpy()) for side in ("below", "above"))
+        low, high = counts - under.astype(np.int64), counts + over.astype(np.int64)
+        if self.mechanism is not None:
+            noise = _spreads(self.mechanism, cells)
+            low, high = low - noise, high + noise
+        numbers = {COUNT: counts, LOW: np.maximum(low, 0), HIGH: high, "cells": cells}
         return Frame(pa.table({**{key: grouped.column(key) for key in by}, **numbers}), tuple(by))
 
-    def _half_widths(self, cells: Ints, wide: Ints) -> Ints:
+    def _margins(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """What each cell adds to the interval of a sum, below and above, beside its noise."""
+        counts = self._numbers(COUNT)
         if self.mechanism is None:
-            return wide
-        mechanism = self.mechanism
-        found = {number: spread({mechanism: number}, MISS) if number else 0 for number in set(cells.tolist())}
-        return np.array([found[number] for number in cells.tolist()], dtype=np.int64)
+            return (counts - self._numbers(LOW)).astype(float), (self._numbers(HIGH) - counts).astype(float)
+        half_width = interval(self.mechanism, MISS).half_width
+        lean = np.minimum(LEANING * variance(self.mechanism) / np.maximum(counts, 1), half_width)
+        return lean, np.zeros(len(counts))
 
     def _numbers(self, name: str) -> Ints:
         numbers: Ints = self.cells.column(name).to_numpy()
@@ -309,19 +333,20 @@ class Frame:
             raise PlanError("differences are of published tables: each of their cells has noise of its own")
         noise = {self.mechanism: 1}
         noise[other.mechanism] = noise.get(other.mechanism, 0) + 1
-        half = spread(noise, MISS)
+        # Half of the misses for cells that are both there; of the other half, half for each cell by itself.
+        half = spread(noise, MISS / 2)
+        rules = [interval(mechanism, MISS / 4) for mechanism in (self.mechanism, other.mechanism)]
         ours, theirs = self._by_key(), other._by_key()
-        rows = [_difference(ours.get(key), theirs.get(key), half, self, other) for key in sorted({*ours, *theirs})]
+        rows = [_difference(ours.get(key), theirs.get(key), half, rules) for key in sorted({*ours, *theirs})]
         keys = {name: [key[index] for key in sorted({*ours, *theirs})] for index, name in enumerate(self.keys)}
         numbers = {
             name: pa.array([row[index] for row in rows], pa.int64()) for index, name in enumerate((COUNT, LOW, HIGH))
         }
         return Frame(pa.table({**keys, **numbers}), self.keys)
 
-    def _by_key(self) -> dict[tuple[str, ...], tuple[int, int, int]]:
+    def _by_key(self) -> dict[tuple[str, ...], int]:
         keys = zip(*(self.cells.column(key).to_pylist() for key in self.keys), strict=True)
-        numbers = zip(*(self.cells.column(name).to_pylist() for name in NUMBERS), strict=True)
-        return dict(zip(keys if self.keys else [()] * len(self), numbers, strict=True))
+        return dict(zip(keys if self.keys else [()] * len(self), self.cells.column(COUNT).to_pylist(), strict=True))
 
     def filled(self, key: str, values: Sequence[str]) -> Frame:
         """All of these values of a key, in this order; those that were not published without a number."""
@@ -331,6 +356,17 @@ class Frame:
         columns = {name: pa.array([row[name] for row in rows]) for name in (key, *NUMBERS)}
         listed = pa.array([value in found for value in values])
         return Frame(pa.table({**columns, PUBLISHED: listed}), (key,), self.mechanism)
+
+
+def _columns_in_words(claim: TableClaim) -> str:
+    level = f" ({Level.model_construct(**dict(claim.level)).in_words})" if claim.level else ""
+    return " × ".join(claim.columns) + level
+
+
+def _spreads(mechanism: Mechanism, cells: Ints) -> Ints:
+    """How far the noise of so many cells goes, added up."""
+    found = {number: spread({mechanism: number}, MISS) if number else 0 for number in set(cells.tolist())}
+    return np.array([found[number] for number in cells.tolist()], dtype=np.int64)
 
 
 def _text(value: object) -> str:
@@ -344,13 +380,12 @@ def _aggregate(cells: pa.Table, name: str, what: str) -> Any:
 
 
 def _difference(
-    ours: tuple[int, int, int] | None, theirs: tuple[int, int, int] | None, half: int, one: Frame, two: Frame
+    ours: int | None, theirs: int | None, half: int, rules: Sequence[Interval]
 ) -> tuple[int | None, int, int]:
-    if ours and theirs:
-        difference = ours[0] - theirs[0]
-        return difference, difference - half, difference + half
-    _, low, high = ours or (0, 0, one._absent)
-    _, their_low, their_high = theirs or (0, 0, two._absent)
+    """The difference, and its interval; no number where one of them was not published."""
+    if ours is not None and theirs is not None:
+        return ours - theirs, ours - theirs - half, ours - theirs + half
+    (low, high), (their_low, their_high) = (rule.of(count) for rule, count in zip(rules, (ours, theirs), strict=True))
     return None, low - their_high, high - their_low
 
 

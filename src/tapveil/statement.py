@@ -20,6 +20,8 @@ from tapveil.privacy.rational import decimal_text, exp_above, float_below
 from tapveil.published import Field
 
 MANIFEST_VERSION = 1
+DERIVED_VERSION = 1
+"""By which method the consistent version and the finest are made: they are made again by the same."""
 PLACES = "areas.geojson"
 """The file that says where the published places lie."""
 WIDER = "wider-areas.csv"
@@ -95,6 +97,10 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
         "time_minutes": plan.coarsen.time_minutes,
         "day": _day(plan),
         "areas": {mode: area.label for mode, area in plan.coarsen.location.items()},
+        "wider": {
+            name: {mode: area.label for mode, area in modes.items()} for name, modes in plan.coarsen.wider.items()
+        },
+        "derived_version": DERIVED_VERSION,
         "plan_sha256": plan.digest,
         "public_files_sha256": dict(public_files),
         "places": PLACES if places else None,

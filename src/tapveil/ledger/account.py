@@ -21,6 +21,7 @@ from tapveil.plan import Unit
 from tapveil.privacy.loss import Change, least_epsilon
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.rational import decimal_text
+from tapveil.statement import rounded_up
 
 SIZE: dict[Unit, int] = {"trip": 0, "card-day": 1, "card": 2}
 """Units by how much they hold: what protects a card protects its days, and they their trips; not the other way."""
@@ -314,7 +315,7 @@ def over_budget(entries: Sequence[Entry], budget: Budget) -> Fraction | None:
 
 def in_words(budget: Budget) -> str:
     """A budget, for a message."""
-    limit = f"epsilon {decimal_text(budget.epsilon, 6)}, delta {decimal_text(budget.delta, 4)}"
+    limit = f"epsilon {decimal_text(budget.epsilon, 6)}, delta {rounded_up(budget.delta)}"
     return f"the budget of `{budget.data_set}` (unit {budget.unit}) is {limit}"
 
 

@@ -34,6 +34,12 @@ class Interval:
     absent: int
     """A cell that is not published has at most so many."""
 
+    def of(self, published: int | None) -> tuple[int, int]:
+        """Between which numbers the true one lies; None where a cell was not published."""
+        if published is None:
+            return 0, self.absent
+        return max(self.least, published - self.half_width), published + self.half_width
+
     def low(self, published: Counts) -> Counts:
         return np.maximum(self.least, published - self.half_width)
 
