@@ -29,7 +29,7 @@ from tapveil.lattice import why_not
 from tapveil.layout import with_interval
 from tapveil.manifest import Manifest, TableClaim
 from tapveil.plan import COUNT, HIGH, LOW, NUMBERS, TOTAL, Level
-from tapveil.privacy.intervals import MISS, Interval, interval, spread, variance
+from tapveil.privacy.intervals import MISS, Interval, given_published, interval, spread, variance
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.resolution import MISSING
 from tapveil.statement import NOUNS, loss_in_words
@@ -166,7 +166,11 @@ class Opened:
         with path.open("rb") as file:
             names = file.readline().decode("utf-8").rstrip("\r\n").split(",")
         types = {each: pa.int64() if each in numbers else pa.string() for each in names}
-        cells = pa_csv.read_csv(path, convert_options=pa_csv.ConvertOptions(column_types=types, null_values=[]))
+        cells = pa_csv.read_csv(
+            path,
+            parse_options=pa_csv.ParseOptions(newlines_in_values=True),  # a name may have one
+            convert_options=pa_csv.ConvertOptions(column_types=types, null_values=[]),
+        )
         return Frame(cells, tuple(each for each in names if each not in numbers))
 
     def total(self, **where: str) -> Estimate:
@@ -273,6 +277,20 @@ class Frame:
         if found:
             return Estimate(found[0][COUNT], found[0][LOW], found[0][HIGH])
         return Estimate(None, 0, self._absent)
+
+    def given_published(self) -> Frame:
+        """The same numbers with intervals for whoever picks them because they are printed.
+
+        `low` and `high` of a folder hold for cells, before it is known whether they are printed. These hold for the
+        printed ones by themselves: near the smallest number they go down to 1.
+        """
+        if self.mechanism is None:
+            raise PlanError("only numbers as they were published have such intervals")
+        limits = [given_published(self.mechanism, count, MISS) for count in self._numbers(COUNT).tolist()]
+        cells = self.cells
+        for name, values in zip((LOW, HIGH), zip(*limits, strict=True) if limits else ((), ()), strict=True):
+            cells = cells.set_column(cells.column_names.index(name), name, pa.array(values, pa.int64()))
+        return replace(self, cells=cells)
 
     @property
     def _absent(self) -> int:

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from tapveil import statement
@@ -138,7 +138,7 @@ class Made:
 
 
 @st.composite
-def releases(draw: st.DrawFn, mechanism: str | None = None, noise: int | None = None, unit: str = "trip") -> Made:
+def releases(draw: st.DrawFn, mechanism: str | None = None, unit: str = "trip", *, exact: bool = False) -> Made:
     """Trips, counted in some of the tables; of their cells some, with some noise, none below the smallest."""
     by_mode = draw(st.booleans())
     manifest, made = stated(mechanism or draw(st.sampled_from(["sbh", "gaussian"])), by_mode, unit)
@@ -149,11 +149,8 @@ def releases(draw: st.DrawFn, mechanism: str | None = None, noise: int | None = 
     trips: Counter[Trip] = Counter()
     for _ in range(draw(st.integers(0, 60))):
         trip = (chance.choice(["bus", "train"]), chance.choice(TIMES), chance.choice(places), chance.choice(places))
-        trips[trip] += chance.choice([1, 10, 40, 300])
-    far, hidden = (
-        noise if noise is not None else draw(st.sampled_from([0, 3, 30])),
-        draw(st.sampled_from([0, 0.2, 0.7])),
-    )
+        trips[trip] += chance.choice([1, 10, 40, 300] if not exact else [40, 300])
+    far, hidden = (0, 0.0) if exact else draw(st.tuples(st.sampled_from([0, 3, 30]), st.sampled_from([0, 0.2, 0.7])))
     truth: dict[str, dict[Key, int]] = {}
     published: dict[str, dict[Key, int]] = {}
     for each in manifest.tables:
@@ -252,20 +249,16 @@ def test_no_release_is_further_from_the_truth_than_it_was(made: Made) -> None:
         assert (np.abs(left[edge.complete]) <= 1).all()
 
 
-def test_what_adds_up_already_stays_as_it_is() -> None:
-    """Without noise, and with nothing hidden, all but the totals is left alone."""
-
-    @settings(max_examples=30, deadline=None)
-    @given(made=releases(mechanism="sbh", noise=0))
-    def check(made: Made) -> None:
-        raised = {name for name, cells in made.truth.items() if cells != made.published[name]}
-        if raised:
-            return  # a cell below the smallest is none that could have been published
-        found = consistent(made.manifest, made.lattice)
-        for node in made.lattice.nodes:
-            assert np.abs(found.numbers[node.name] - node.numbers).max(initial=0) <= 1, node.name
-
-    check()
+@QUICK
+@given(made=releases(mechanism="sbh", exact=True))
+def test_what_adds_up_already_stays_as_it_is(made: Made) -> None:
+    """Without noise, and with nothing hidden, every number is left alone; totals may be guessed higher, never lower."""
+    assume(made.truth == made.published)  # a cell below the smallest is none that could have been published
+    whole = made.lattice
+    found = consistent(made.manifest, whole)
+    for node in whole.nodes:
+        assert found.numbers[node.name].tolist() == node.numbers.tolist()
+        assert (found.rest(whole.between(node, whole.total)) >= 0).all()
 
 
 @pytest.mark.parametrize("mechanism", ["sbh", "gaussian"])
@@ -327,7 +320,6 @@ def test_the_finest_has_every_trip_that_shows_once(made: Made) -> None:
         for row in rows:
             inside[cell_above(coarsest, row, made.by_mode)] += row["count"]
         for key, number in zip(sorted(made.published[coarsest]), numbers[coarsest].tolist(), strict=True):
-            assert inside[key] >= number
             if no_parent_missing(made, [node.name for node in chain], key):
                 assert inside[key] == number, "what finer cells leave is there as a rest"
 

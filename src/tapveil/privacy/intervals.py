@@ -71,6 +71,37 @@ def _missed(mechanism: Mechanism, count: int, half_width: int) -> Fraction:
     return above + 1 - shown
 
 
+@lru_cache(maxsize=4096)
+def given_published(mechanism: Mechanism, published: int, miss: Fraction) -> tuple[int, int]:
+    """Between which numbers the true one lies, where it is known that the cell was published.
+
+    For whoever picks numbers because they are printed: of all cells with a given true number that are printed, at most
+    this share is missed. Near the threshold a printed number says nothing about how small the true one was.
+
+    >>> from tapveil.privacy.mechanisms import Laplace
+    >>> [given_published(Laplace(Fraction(1), 18), y, Fraction(1, 20)) for y in (18, 21, 22, 26)]
+    [(1, 20), (1, 24), (19, 25), (23, 29)]
+    """
+    least = 0 if mechanism.visits_empty_cells else 1
+    reach = published + mechanism.noise.last // mechanism.noise.steps_per_count + 1
+
+    def tail(count: int, value: int) -> Fraction:
+        """P(at least this, given that it is published)."""
+        shown = mechanism.publish_probability(count)
+        return mechanism.publish_tail(count, value) / shown if shown else Fraction(0)
+
+    low, high = least - 1, published + 1  # the more trips, the more often a number is as high as this
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if tail(middle, published) > miss / 2 else (middle, high)
+    lowest = min(high, published)
+    low, high = published - 1, reach
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if 1 - tail(middle, published + 1) > miss / 2 else (low, middle)
+    return lowest, max(low, published)
+
+
 # --- sums -----------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,410 @@
+"""What is computed from published tables: numbers that add up, whole and no further off; and each trip once."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+
+from tapveil import statement
+from tapveil.consistent import _project, _totals, consistent
+from tapveil.derived import derived
+from tapveil.lattice import Edge, Lattice, chains, lattice
+from tapveil.manifest import Manifest
+from tapveil.plan import Plan
+from tapveil.privacy.mechanisms import Mechanism
+
+PLAN = """
+[release]
+name = "made-up"
+title = "Made up"
+partition = {partition}
+[source]
+path = "trips.csv"
+[source.columns]
+card = "card"
+mode = "mode"
+date = "date"
+tap_on_time = "on"
+tap_on_location = "from"
+tap_off_location = "to"
+[coarsen]
+time_minutes = 360
+[coarsen.wider.area."*"]
+lookup = "areas.csv"
+from = "place"
+to = "area"
+[privacy]
+unit = "{unit}"
+neighbours = "replace"
+mechanism = "{mechanism}"
+epsilon = 24
+delta = 1e-5
+[[table]]
+name = "t"
+columns = ["tap_on_time"]
+levels = [{{}}, {{ name = "half", time_minutes = 720 }}, {{ name = "whole", time_minutes = 1440 }}]
+[[table]]
+name = "l"
+columns = ["tap_on_location"]
+levels = [{{}}, {{ name = "area", location = "area" }}]
+[[table]]
+name = "tl"
+columns = ["tap_on_time", "tap_on_location"]
+levels = [
+  {{}},
+  {{ name = "half", time_minutes = 720 }},
+  {{ name = "morning", times = ["06:00"] }},
+  {{ name = "area", time_minutes = 1440, location = "area" }},
+]
+[[table]]
+name = "od"
+columns = ["tap_on_location", "tap_off_location"]
+[[table]]
+name = "d"
+columns = ["tap_off_location"]
+"""
+PLACES = {"a1": "A", "a2": "A", "b1": "B", "b2": "B"}
+TIMES = ("-1", "00:00", "06:00", "12:00", "18:00")
+Key = tuple[str, ...]
+Trip = tuple[str, str, str, str]
+"""Mode, time, from, to."""
+
+
+@lru_cache
+def stated(mechanism: str, by_mode: bool, unit: str = "trip") -> tuple[Manifest, dict[str, Mechanism]]:
+    bound = "" if unit == "trip" else '"\ntrips_per_card = 2\nwithout_card = "refuse'
+    text = PLAN.format(partition='["mode"]' if by_mode else "[]", unit=unit + bound, mechanism=mechanism)
+    plan = Plan.parse(text)
+    manifest = statement.manifest(plan, date(2025, 3, 3), {})
+    return Manifest.model_validate(manifest | {"release_id": "0" * 32}), dict(plan.mechanisms)
+
+
+def coarser(time: str, level: str) -> str:
+    """The start of the bin that a bin lies in."""
+    if time == "-1" or level == "":
+        return time
+    return {"half": "12:00" if time >= "12:00" else "00:00", "morning": min(time, "06:00")}.get(level, "00:00")
+
+
+def cell(table: str, trip: Trip, by_mode: bool) -> Key:
+    """Where a trip is, in each of the tables: by hand."""
+    mode, time, start, end = trip
+    kind, _, level = table.partition("-")
+    place = PLACES[start] if level == "area" else start
+    own = {"t": (coarser(time, level),), "l": (place,), "tl": (coarser(time, level), place)}
+    return (*([mode] if by_mode else []), *{**own, "od": (start, end), "d": (end,)}[kind])
+
+
+@dataclass(frozen=True)
+class Made:
+    """Published tables that were made up, and the trips behind them."""
+
+    manifest: Manifest
+    made: dict[str, Mechanism]
+    truth: dict[str, dict[Key, int]]
+    published: dict[str, dict[Key, int]]
+    trips: Counter[Trip]
+    by_mode: bool
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        return {name: self.table(name, cells) for name, cells in self.published.items()}
+
+    def table(self, name: str, cells: dict[Key, int]) -> pa.Table:
+        claim = next(each for each in self.manifest.tables if each.name == name)
+        names = (*self.manifest.partition, *claim.columns)
+        keys = sorted(cells)
+        columns = {each: pa.array([key[index] for key in keys], pa.string()) for index, each in enumerate(names)}
+        return pa.table({**columns, "count": pa.array([cells[key] for key in keys], pa.int64())})
+
+    @property
+    def wider(self) -> dict[str, dict[tuple[str, str], str]]:
+        modes = ("bus", "train") if self.by_mode else ("*",)
+        return {"area": {(mode, place): area for mode in modes for place, area in PLACES.items()}}
+
+    @property
+    def lattice(self) -> Lattice:
+        return lattice(self.manifest, self.made, self.tables, self.wider)
+
+
+@st.composite
+def releases(draw: st.DrawFn, mechanism: str | None = None, unit: str = "trip", *, exact: bool = False) -> Made:
+    """Trips, counted in some of the tables; of their cells some, with some noise, none below the smallest."""
+    by_mode = draw(st.booleans())
+    manifest, made = stated(mechanism or draw(st.sampled_from(["sbh", "gaussian"])), by_mode, unit)
+    names = draw(st.sets(st.sampled_from([each.name for each in manifest.tables]), min_size=1))
+    manifest = manifest.model_copy(update={"tables": tuple(each for each in manifest.tables if each.name in names)})
+    chance = random.Random(draw(st.integers(0, 10**6)))
+    places = list(PLACES)[: draw(st.integers(1, 4))]
+    trips: Counter[Trip] = Counter()
+    for _ in range(draw(st.integers(0, 60))):
+        trip = (chance.choice(["bus", "train"]), chance.choice(TIMES), chance.choice(places), chance.choice(places))
+        trips[trip] += chance.choice([1, 10, 40, 300] if not exact else [40, 300])
+    far, hidden = (0, 0.0) if exact else draw(st.tuples(st.sampled_from([0, 3, 30]), st.sampled_from([0, 0.2, 0.7])))
+    truth: dict[str, dict[Key, int]] = {}
+    published: dict[str, dict[Key, int]] = {}
+    for each in manifest.tables:
+        counted: Counter[Key] = Counter()
+        for trip, number in trips.items():
+            counted[cell(each.name, trip, by_mode)] += number
+        shown = [key for key in sorted(counted) if chance.random() >= hidden]
+        truth[each.name] = {key: counted[key] for key in shown}
+        least = made[each.name].smallest_published
+        published[each.name] = {key: max(least, counted[key] + chance.randint(-far, far)) for key in shown}
+    return Made(manifest, made, truth, published, trips, by_mode)
+
+
+QUICK = settings(max_examples=4000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def chunked(table: pa.Table, size: int) -> pa.Table:
+    parts = [table.slice(start, size).combine_chunks() for start in range(0, len(table), size)]
+    return pa.concat_tables(parts) if parts else table
+
+
+@QUICK
+@given(made=releases(), size=st.integers(1, 5))
+def test_numbers_are_whole_and_add_up(made: Made, size: int) -> None:
+    whole = made.lattice
+    found = consistent(made.manifest, whole)
+    assert set(found.numbers) == {*made.published, "total"}
+    for name, numbers in found.numbers.items():
+        assert numbers.dtype == np.int64
+        assert len(numbers) == len(made.published.get(name, whole.total.cells))
+        assert (numbers >= 1).all() or (name == "total" and not any(made.published.values()))
+    for edge in whole.edges:
+        rest = found.rest(edge)
+        assert (rest >= 0).all(), (edge.fine.name, edge.coarse.name)
+        assert (rest[edge.complete] == 0).all(), (edge.fine.name, edge.coarse.name)
+        listed = sums_by_hand(edge, found.numbers[edge.fine.name])
+        assert (listed + rest == found.numbers[edge.coarse.name]).all()
+    in_pieces = {name: chunked(table, size) for name, table in made.tables.items()}
+    again = consistent(made.manifest, lattice(made.manifest, made.made, in_pieces, made.wider))
+    for name, numbers in found.numbers.items():
+        assert (again.numbers[name] == numbers).all(), "however the rows are cut"
+
+
+def sums_by_hand(edge: Edge, numbers: Iterable[int]) -> np.ndarray:
+    found = np.zeros(len(edge.coarse), dtype=np.int64)
+    for parent, number in zip(edge.parents, numbers, strict=True):
+        if parent >= 0:
+            found[parent] += number
+    return found
+
+
+@QUICK
+@given(made=releases())
+def test_every_cell_lies_where_its_trips_are(made: Made) -> None:
+    """The lattice, read from the folder, against the trips themselves."""
+    whole = made.lattice
+    for edge in whole.edges:
+        fine, coarse = (list(made.published.get(node.name, ())) for node in (edge.fine, edge.coarse))
+        if edge.coarse is whole.total:
+            coarse = [tuple(row.values())[:-1] for row in edge.coarse.cells.to_pylist()]
+        for trip in made.trips:
+            own = cell(edge.fine.name, trip, made.by_mode)
+            part = (trip[0],) if made.by_mode else ()
+            above = part if edge.coarse is whole.total else cell(edge.coarse.name, trip, made.by_mode)
+            if own in fine:
+                parent = edge.parents[sorted(fine).index(own)]
+                assert parent == (sorted(coarse).index(above) if above in coarse else -1)
+
+
+@QUICK
+@given(made=releases(mechanism="sbh"))
+def test_no_release_is_further_from_the_truth_than_it_was(made: Made) -> None:
+    """Weighted by the noise, before they are whole: whatever the noise was, as the truth meets every condition."""
+    whole = made.lattice
+    totals = _totals(made.manifest, whole)
+    before = {node.name: node.numbers.astype(np.float64) for node in whole.nodes} | {"total": totals.guess}
+    after = {name: numbers.copy() for name, numbers in before.items()}
+    _project(whole, after, totals.variance)
+    parts = Counter[Key]()
+    for trip, number in made.trips.items():
+        parts[(trip[0],) if made.by_mode else ()] += number
+    keys = [tuple(row.values())[:-1] for row in whole.total.cells.to_pylist()]
+    truth = {name: np.array([cells[key] for key in sorted(cells)], float) for name, cells in made.truth.items()}
+    truth["total"] = np.array([parts[key] for key in keys], float)
+    weights = {node.name: np.full(len(node), 1 / node.variance) for node in whole.nodes} | {
+        "total": 1 / totals.variance
+    }
+
+    def distance(numbers: dict[str, np.ndarray]) -> float:
+        return float(sum((weights[name] * (numbers[name] - truth[name]) ** 2).sum() for name in truth))
+
+    assert distance(after) <= distance(before) * 1.001 + 0.01
+    for edge in whole.edges:
+        left = after[edge.coarse.name] - edge.add_up(after[edge.fine.name])
+        assert (left >= -1).all()
+        assert (np.abs(left[edge.complete]) <= 1).all()
+
+
+@QUICK
+@given(made=releases(mechanism="sbh", exact=True))
+def test_what_adds_up_already_stays_as_it_is(made: Made) -> None:
+    """Without noise, and with nothing hidden, every number is left alone; totals may be guessed higher, never lower."""
+    assume(made.truth == made.published)  # a cell below the smallest is none that could have been published
+    whole = made.lattice
+    found = consistent(made.manifest, whole)
+    for node in whole.nodes:
+        assert found.numbers[node.name].tolist() == node.numbers.tolist()
+        assert (found.rest(whole.between(node, whole.total)) >= 0).all()
+
+
+@pytest.mark.parametrize("mechanism", ["sbh", "gaussian"])
+@pytest.mark.parametrize("by_mode", [True, False])
+def test_tables_with_nothing_in_them(mechanism: str, by_mode: bool) -> None:
+    manifest, made = stated(mechanism, by_mode)
+    nothing: dict[str, dict[Key, int]] = {each.name: {} for each in manifest.tables}
+    empty = Made(manifest, made, nothing, nothing, Counter(), by_mode)
+    found = consistent(manifest, empty.lattice)
+    assert len(found.numbers["total"]) == (0 if by_mode else 1)
+    assert all(len(sheet.cells) <= 1 for sheet in derived(manifest, made, empty.tables, empty.wider))
+
+
+def test_a_part_in_one_table_only_has_a_total_too() -> None:
+    manifest, made = stated("sbh", True)
+    published: dict[str, dict[Key, int]] = {each.name: {} for each in manifest.tables}
+    published["l"] = {("bus", "a1"): 90}
+    published["d"] = {("bus", "a1"): 95, ("train", "b2"): 70}
+    some = Made(manifest, made, published, published, Counter(), True)
+    sheets = {sheet.path: sheet.cells.to_pylist() for sheet in derived(manifest, made, some.tables, some.wider)}
+    totals = {row["mode"]: row for row in sheets["consistent/total.csv"]}
+    assert totals["train"]["low"] <= 70 <= totals["train"]["count"] <= totals["train"]["high"]
+    assert totals["bus"]["count"] >= 93
+    (bus,) = (row for row in sheets["consistent/d.by.total.csv"] if row["mode"] == "bus")
+    assert bus["listed"] + bus["other"] == bus["total"] == totals["bus"]["count"]
+
+
+# --- the finest -------------------------------------------------------------------------------------------------------
+
+
+ENDS = {"-1": "-1", "00:00": "06:00", "06:00": "12:00", "12:00": "18:00", "18:00": "24:00"}
+
+
+@QUICK
+@given(made=st.one_of(releases(), releases(unit="card")))
+@example(
+    made=Made(*stated("sbh", True), *([{each.name: {} for each in stated("sbh", True)[0].tables}] * 2), Counter(), True)
+)
+def test_the_finest_has_every_trip_that_shows_once(made: Made) -> None:
+    whole = made.lattice
+    sheets = {
+        sheet.name: sheet
+        for sheet in derived(made.manifest, made.made, made.tables, made.wider)
+        if sheet.folder == "finest"
+    }
+    assert set(sheets) == {chain[0].name for chain in chains(whole)}
+    numbers = consistent(made.manifest, whole).numbers if made.manifest.unit == "trip" else {}
+    for chain in chains(whole):
+        sheet = sheets[chain[0].name]
+        rows = sheet.cells.to_pylist()
+        keys = [tuple(row[key] for key in sheet.keys) for row in rows]
+        assert keys == sorted(set(keys)), "each once, and in order"
+        coarsest = chain[-1].name
+        check_fine_cells(made, chain[0].name, rows)
+        if not numbers:
+            assert {row["row"] for row in rows} <= {"cell"}
+            continue
+        inside: Counter[Key] = Counter()
+        for row in rows:
+            inside[cell_above(coarsest, row, made.by_mode)] += row["count"]
+        for key, number in zip(sorted(made.published[coarsest]), numbers[coarsest].tolist(), strict=True):
+            if no_parent_missing(made, [node.name for node in chain], key):
+                assert inside[key] == number, "what finer cells leave is there as a rest"
+
+
+def check_fine_cells(made: Made, finest: str, rows: list[dict[str, object]]) -> None:
+    """Every cell of the finest table is there as itself."""
+    found = {}
+    for row in rows:
+        if row["row"] == "cell":
+            values = [str(value) for key, value in row.items() if key not in ("row", "count", "low", "high")]
+            found[tuple(values)] = row
+    for key in made.published[finest]:
+        part, own = key[: len(made.manifest.partition)], key[len(made.manifest.partition) :]
+        spelt = [*part]
+        for value in own:
+            spelt += [value, ends(finest, value)] if value in TIMES else [value]
+        assert tuple(spelt) in found, (finest, key)
+
+
+def ends(table: str, time: str) -> str:
+    level = table.partition("-")[2]
+    within = [each for each in TIMES if coarser(each, level) == time]
+    return ENDS[within[-1]]
+
+
+def cell_above(coarsest: str, row: dict[str, str], by_mode: bool) -> Key:
+    """The cell of the coarsest level that a row lies in."""
+    place = row.get("tap_on_location", "a1")
+    start = place if place in PLACES else {"A": "a1", "B": "b1"}[place]
+    trip = (row.get("mode", ""), row.get("tap_on_time", "-1"), start, "a1")
+    return cell(coarsest, trip, by_mode)
+
+
+def no_parent_missing(made: Made, chain: list[str], key: Key) -> bool:
+    for trip in made.trips:
+        if cell(chain[-1], trip, made.by_mode) == key:
+            shown = [cell(name, trip, made.by_mode) in made.published[name] for name in chain]
+            if shown != sorted(shown):
+                return False
+    return True
+
+
+# --- hostile ones -----------------------------------------------------------------------------------------------------
+
+
+def test_tables_that_are_each_in_the_other_are_put_in_an_order() -> None:
+    """A day is a day, however a level spells it; and columns may stand in any order."""
+    manifest, made = stated("sbh", False)
+    t, tl = (next(each for each in manifest.tables if each.name == name) for name in ("t-whole", "tl"))
+    assert t.level is not None
+    spelt = t.model_copy(
+        update={"name": "t-spelt", "level": t.level.model_copy(update={"time_minutes": None, "times": (0,)})}
+    )
+    turned = tl.model_copy(update={"name": "turned", "columns": tl.columns[::-1]})
+    manifest = manifest.model_copy(update={"tables": (t, spelt, tl, turned)})
+    made = made | {"t-spelt": made["t-whole"], "turned": made["tl"]}
+    published = {
+        "t-whole": {("00:00",): 90},
+        "t-spelt": {("00:00",): 110},
+        "tl": {("00:00", "a1"): 50},
+        "turned": {("a1", "00:00"): 56},
+    }
+    found = Made(manifest, made, published, published, Counter(), False)
+    numbers = consistent(manifest, found.lattice).numbers
+    assert numbers["t-whole"].tolist() == numbers["t-spelt"].tolist() == [100]
+    assert derived(manifest, made, found.tables, found.wider)
+
+
+def test_many_ways_from_a_table_to_another_are_not_walked_one_by_one() -> None:
+    """Layers of two tables, each of which lies in both of the next: 2^30 ways from the first to the last."""
+    manifest, made = stated("sbh", False)
+    t = next(each for each in manifest.tables if each.name == "t-whole")
+    assert t.level is not None
+    claims = []
+    for layer in range(31):
+        later = {100 + 10 * other + side for other in range(layer + 1, 31) for side in (0, 1)}
+        for side in (0, 1):
+            times = tuple(sorted({0, 100 + 10 * layer + side, *later}))
+            level = t.level.model_copy(update={"time_minutes": None, "times": times})
+            claims.append(t.model_copy(update={"name": f"t-{layer}-{side}", "level": level}))
+    manifest = manifest.model_copy(update={"tables": tuple(claims)})
+    made = {claim.name: made["t-whole"] for claim in claims}
+    nothing: dict[str, dict[Key, int]] = {claim.name: {} for claim in claims}
+    made_up = Made(manifest, made, nothing, nothing, Counter(), False)
+    whole = made_up.lattice
+    assert len(whole.inside(whole.nodes[-1])) == 60
+    assert len(whole.edges) == 30 * 4 + 62
+    assert derived(manifest, made, made_up.tables, made_up.wider)
