@@ -210,6 +210,10 @@ def _whole(lattice: Lattice, numbers: Mapping[str, Floats]) -> dict[str, Ints]:
         if not any([*lowered, *(_match(edge, whole) for edge in lattice.edges)]):
             break
     _raise(lattice, whole)
+    for _ in range(MOST_ROUNDS):  # and to raise one, for raising another
+        if not any([_hand_down(edge, whole) for edge in lattice.edges]):
+            break
+        _raise(lattice, whole)
     return whole
 
 
@@ -273,3 +277,15 @@ def _raise(lattice: Lattice, whole: dict[str, Ints]) -> None:
     for node in [*lattice.ordered, lattice.total]:
         for edge in lattice.below(node):
             whole[node.name] = np.maximum(whole[node.name], edge.add_up(whole[edge.fine.name]).astype(np.int64))
+
+
+def _hand_down(edge: Edge, whole: dict[str, Ints]) -> bool:
+    """Where all finer cells are there, the largest of them gets what they lack of the coarser one; whether any did."""
+    fine = whole[edge.fine.name]
+    left = np.where(edge.complete, whole[edge.coarse.name] - edge.add_up(fine).astype(np.int64), 0)
+    if not left.any():
+        return False
+    groups = edge.parents[edge.inside]
+    largest = edge.inside[_rank(-fine[edge.inside].astype(np.float64), groups, len(edge.coarse)) == 0]
+    fine[largest] += left[edge.parents[largest]]
+    return True

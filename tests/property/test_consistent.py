@@ -286,6 +286,34 @@ def test_a_part_in_one_table_only_has_a_total_too() -> None:
     assert bus["listed"] + bus["other"] == bus["total"] == totals["bus"]["count"]
 
 
+def test_cells_of_one_trip_at_least_do_not_break_what_is_complete() -> None:
+    """Cells that would come out below one are raised to it; what all of their bins add up to follows, up and down."""
+    manifest, made = stated("sbh", False)
+    published: dict[str, dict[Key, int]] = {
+        "t": {("00:00",): 48, ("06:00",): 372, ("12:00",): 285, ("18:00",): 19},
+        "t-half": {("00:00",): 394, ("12:00",): 328},
+        "t-whole": {("00:00",): 750},
+        "l": {("a1",): 20, ("a2",): 371, ("b1",): 13, ("b2",): 341},
+        "l-area": {("A",): 388, ("B",): 317},
+        "tl": {
+            **{("06:00", "a1"): 32, ("06:00", "a2"): 25, ("06:00", "b1"): 25, ("06:00", "b2"): 284},
+            **{("12:00", "a2"): 270, ("12:00", "b1"): 25, ("12:00", "b2"): 25},
+            **{("18:00", "b1"): 25, ("18:00", "b2"): 25, ("00:00", "a2"): 59},
+        },
+        "tl-half": {
+            **{("00:00", "a1"): 67, ("00:00", "a2"): 35, ("00:00", "b1"): 27, ("00:00", "b2"): 303},
+            **{("12:00", "a2"): 328, ("12:00", "b1"): 25, ("12:00", "b2"): 25},
+        },
+    }
+    manifest = manifest.model_copy(update={"tables": tuple(each for each in manifest.tables if each.name in published)})
+    whole = Made(manifest, made, published, published, Counter(), False).lattice
+    found = consistent(manifest, whole)
+    assert found.numbers["tl"].min() == 1, "the case is still the one that it was"
+    for edge in whole.edges:
+        assert (found.rest(edge) >= 0).all()
+        assert (found.rest(edge)[edge.complete] == 0).all(), (edge.fine.name, edge.coarse.name)
+
+
 # --- the finest -------------------------------------------------------------------------------------------------------
 
 

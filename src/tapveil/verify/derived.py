@@ -19,7 +19,7 @@ from tapveil.statement import LARGEST_PLACES, WIDER
 from tapveil.verify import reading
 from tapveil.verify.finding import Finding
 from tapveil.verify.reading import UnreadableError
-from tapveil.verify.tables import csv_batches, pieces
+from tapveil.verify.tables import csv_batches, has_carriage_returns, pieces
 
 MOST_CELLS = 20_000_000
 """Beyond it, nothing is computed again: it would take more memory than a stranger's machine may have."""
@@ -43,6 +43,10 @@ def _sheet(folder: Path, manifest: Manifest, name: str, keys: tuple[str, ...]) -
 def sheet_findings(folder: Path, sheet: DerivedSheet) -> Iterator[Finding]:
     """Whether a file says what follows from the tables."""
     columns = (*sheet.keys, *sheet.numbers)
+    if has_carriage_returns(folder, sheet.path):
+        yield Finding(
+            "hidden-data", sheet.path, "its lines do not end as they were written: the ends could tell something"
+        )
     expected = pa.table({column: sheet.cells.column(column).cast(pa.string()) for column in columns})
     try:
         for one, two in zip_longest(pieces(iter([expected])), pieces(csv_batches(folder, sheet.path, columns))):

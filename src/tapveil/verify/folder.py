@@ -89,7 +89,8 @@ class _Check:
                 self._add(manifests.promise_findings(manifest, made))
         with self.progress.stage("Reading the tables"):
             sheets = self._tables(files, manifest, made)
-            sound = not impossible and not any(sheet.findings for sheet in sheets)
+            lacking = {each.place for each in unexpected if each.code == "file-missing"}
+            sound = not impossible and WIDER not in lacking and not any(sheet.findings for sheet in sheets)
             beside = self._derived(files, manifest, made) if sound else []
             self._add(self._package(files, manifest, beside))
             if not impossible:

@@ -74,7 +74,7 @@ class SheetCheck:
 
     def run(self) -> None:
         """Check the CSV file, and that the Parquet file says the same."""
-        if _has_carriage_returns(self.folder, self.csv):
+        if has_carriage_returns(self.folder, self.csv):
             self._find("hidden-data", None, "its lines do not end as they were written: the ends could tell something")
         looks = {column: ColumnLook(column) for column in self.keys}
         last: pa.Table | None = None
@@ -232,7 +232,7 @@ def pieces(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting).combine_chunks()
 
 
-def _has_carriage_returns(folder: Path, name: str) -> bool:
+def has_carriage_returns(folder: Path, name: str) -> bool:
     """Whether a line ends in CR LF: which ones do, and which do not, could be a message."""
     last = b""
     with os.fdopen(open_inside(folder, name), "rb") as file:
