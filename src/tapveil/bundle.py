@@ -23,7 +23,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil import disk, readme, statement
-from tapveil.derived import ROW, DerivedSheet, derived, kind, raw_tables
+from tapveil.csvtext import csv_bytes
+from tapveil.derived import ROW, TABLE, DerivedSheet, derived, kind, raw_tables
 from tapveil.errors import EngineError, PlanError
 from tapveil.lattice import WIDER_COLUMNS, Wider
 from tapveil.layout import Sheet, sheets
@@ -37,7 +38,7 @@ from tapveil.unfinished import AFTER_SPENDING
 SYNTHETIC_ROWS_AT_ONCE = 1_000_000
 CHECKSUMS = "SHA256SUMS"
 SIGNATURE = "SHA256SUMS.sig"
-LARGEST_MANIFEST = 2**20
+LARGEST_MANIFEST = 4 * 2**20
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,8 @@ def write(
     created = date.fromisoformat(manifest["created"])
     laid_out, stated = sheets(plan, tables), Manifest.model_validate(manifest)
     raw = raw_tables(stated, {sheet.name: sheet.cells for sheet in laid_out})
-    beside = derived(stated, plan.mechanisms, raw, wider or {})
     with _translated_errors():
+        beside = derived(stated, plan.mechanisms, raw, wider or {})
         shutil.rmtree(workspace, ignore_errors=True)
         workspace.mkdir()
         for sheet in laid_out:
@@ -184,8 +185,7 @@ def _write_csv(parquet: Path, path: Path) -> None:
 
 def _write_derived(folder: Path, sheet: DerivedSheet) -> None:
     (folder / sheet.folder).mkdir(exist_ok=True)
-    with duckdb.connect() as connection:
-        connection.from_arrow(sheet.cells).write_csv(str(folder / sheet.path), header=True)
+    (folder / sheet.path).write_bytes(csv_bytes(sheet.cells))
 
 
 def _write_wider(path: Path, wider: Wider) -> None:
@@ -198,7 +198,7 @@ def _write_wider(path: Path, wider: Wider) -> None:
 
 
 def _write_json(path: Path, data: dict[str, Any]) -> None:
-    path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(statement.json_text(data), encoding="utf-8")
 
 
 def _files(folder: Path) -> list[Path]:
@@ -271,10 +271,8 @@ def _resource(plan: Plan, folder: Path, path: Path, sheet: Sheet) -> dict[str, A
 def _derived_resource(plan: Plan, manifest: Manifest, folder: Path, sheet: DerivedSheet) -> dict[str, Any]:
     """A resource for a file that follows from others; CSV alone."""
     continued = plan.coarsen.after_midnight == "continued"
-    keys = [
-        statement.ROW_FIELD if key == ROW else statement.field(Field(key, kind(manifest, key)), continued=continued)
-        for key in sheet.keys
-    ]
+    own = {ROW: statement.ROW_FIELD, TABLE: statement.TABLE_FIELD}
+    keys = [own.get(key) or statement.field(Field(key, kind(manifest, key)), continued=continued) for key in sheet.keys]
     numbers = [statement.derived_field(plan, name) for name in sheet.numbers]
     return {
         "name": f"{sheet.folder}-{sheet.name}",

@@ -37,6 +37,8 @@ class Consistent:
     numbers: Mapping[str, Ints]
     total_low: Ints
     total_high: Ints
+    has_totals: bool
+    """Whether the totals are known from above, too: without a table of times, nothing tells how much is hidden."""
 
     def rest(self, edge: Edge) -> Ints:
         """What lies in cells of the finer table that were not published, for each cell of the coarser one."""
@@ -72,7 +74,8 @@ def consistent(manifest: Manifest, lattice: Lattice) -> Consistent:
     _project(lattice, moved, totals.variance)
     numbers = _whole(lattice, moved)
     found = numbers[lattice.total.name]
-    return Consistent(lattice, numbers, np.minimum(totals.low, found), np.maximum(totals.high, found))
+    low, high = np.minimum(totals.low, found), np.maximum(totals.high, found)
+    return Consistent(lattice, numbers, low, high, totals.bounded)
 
 
 # --- leaning --------------------------------------------------------------------------------------------------------
@@ -123,6 +126,8 @@ class Totals:
     variance: Floats
     low: Ints
     high: Ints
+    bounded: bool
+    """Whether a table of times says how many there can be: else they are not stated."""
 
 
 def _totals(manifest: Manifest, lattice: Lattice) -> Totals:
@@ -151,17 +156,19 @@ def _totals(manifest: Manifest, lattice: Lattice) -> Totals:
         weight += 1 / unsure
         weighted += (listed + missing) / unsure
     guess, variance = weighted / weight, 1 / weight
-    high = np.where(np.isinf(high), guess + DEVIATIONS * np.sqrt(variance), np.maximum(high, low))
+    high = np.maximum(high, low)
     guess = np.minimum(np.maximum(guess, low), high)
-    return Totals(guess, variance, np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64))
+    bounded = bool(np.isfinite(high).all())
+    lowest, highest = np.floor(low).astype(np.int64), np.ceil(high if bounded else guess).astype(np.int64)
+    return Totals(guess, variance, lowest, highest, bounded)
 
 
 def _absent(manifest: Manifest, edge: Edge) -> Floats | None:
     """How many cells of a part are not listed; None where that is not known."""
     node = edge.fine
-    if node.claim is None or not all(manifest.columns[column] == "time" for column in node.columns):
+    if node.claim is None or [manifest.columns[column] for column in node.columns] != ["time"]:
         return None
-    cells = len(manifest.times(node.claim).labels) ** len(node.columns)
+    cells = len(manifest.times(node.claim).labels)
     hidden: Floats = np.maximum(cells - edge.listed, 0).astype(np.float64)
     return hidden
 

@@ -24,7 +24,8 @@ from tapveil.source import Kind
 CONSISTENT, FINEST = "consistent", "finest"
 UNTIL = "_until"
 ROW = "row"
-CELL, REST = "cell", "rest"
+CELL, REST, AROUND = "cell", "rest", "around"
+TABLE = "table"
 
 
 @dataclass(frozen=True)
@@ -81,13 +82,15 @@ def derived(
 
 def _consistent_sheets(whole: Lattice, adds_up: Consistent, made: Mapping[str, Mechanism]) -> Iterator[DerivedSheet]:
     total = whole.total
-    limits = {LOW: adds_up.total_low, HIGH: adds_up.total_high}
-    yield _sheet(CONSISTENT, total, "all trips", {COUNT: adds_up.numbers[total.name], **limits})
+    if adds_up.has_totals:
+        limits = {LOW: adds_up.total_low, HIGH: adds_up.total_high}
+        yield _sheet(CONSISTENT, total, "all trips", {COUNT: adds_up.numbers[total.name], **limits})
     for node in whole.nodes:
         numbers = _with_interval(node, adds_up.numbers[node.name], made[node.name])
         yield _sheet(CONSISTENT, node, " × ".join(node.columns), numbers)
         for edge in stated_edges(whole, node):
-            yield _rest_sheet(edge, adds_up)
+            if adds_up.has_totals or edge.coarse is not total:
+                yield _rest_sheet(edge, adds_up)
 
 
 def stated_edges(whole: Lattice, node: Node) -> list[Edge]:
@@ -150,7 +153,9 @@ def _finest(
             edge = whole.between(finer, node)
             split |= edge.listed > 0
         pieces.append(_piece(manifest, node, numbers, ~split, CELL))
-        if number and adds_up:
+        if adds_up is None:
+            pieces.append(_piece(manifest, node, numbers, split, AROUND))
+        elif number:
             rest, variance = _left_over(whole, chain[: number + 1], adds_up)
             low, high = around(rest, variance)
             pieces.append(_piece(manifest, node, {COUNT: rest, LOW: low, HIGH: high}, split & (rest > 0), REST))
@@ -195,5 +200,6 @@ def _piece(
         if key in node.columns and manifest.columns[key] == "time" and node.claim:
             ends = {"-1": "-1", **manifest.times(node.claim).ends}
             columns[f"{key}{UNTIL}"] = pa.array([ends[label] for label in columns[key].to_pylist()], pa.string())
+    columns[TABLE] = pa.array([node.name] * len(node), pa.string())
     columns[ROW] = pa.array([row] * len(node), pa.string())
     return pa.table({**columns, **numbers}).filter(pa.array(rows))

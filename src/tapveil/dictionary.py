@@ -54,7 +54,14 @@ def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:
         return cells
     modes = cells.column("mode").to_pylist() if "mode" in cells.column_names else [""] * len(cells)
     for column, relabel in relabelled.items():
-        labels = map(relabel.label, modes, cells.column(column).to_pylist())
+        fine = cells.column(column).to_pylist()
+        labels = [relabel.label(mode, label) for mode, label in zip(modes, fine, strict=True)]
+        lost = [label for label, wider in zip(fine, labels, strict=True) if wider == UNKNOWN != label]
+        if lost:
+            raise TripDataError(
+                f"a list of cells has the {column} `{lost[0]}`, for which there is no wider area: list cells as the "
+                "finest level has them, and give each place its area"
+            )
         cells = cells.set_column(cells.column_names.index(column), column, pa.array(labels, pa.string()))
     distinct = cells.group_by(cells.column_names).aggregate([])
     return distinct.sort_by([(column, "ascending") for column in cells.column_names])

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.manifest import Manifest, TableClaim
-from tapveil.plan import COUNT, TOTAL
+from tapveil.plan import COUNT, MOST_LEVELS, TOTAL
 from tapveil.privacy.intervals import variance
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.resolution import Times
@@ -114,7 +114,13 @@ class Lattice:
         for edge in self.above(fine):
             if edge.coarse is coarse:
                 return edge
-        return _edge(self.manifest, fine, coarse, self.wider)
+        if (fine.name, coarse.name) not in self._far:
+            self._far[fine.name, coarse.name] = _edge(self.manifest, fine, coarse, self.wider)
+        return self._far[fine.name, coarse.name]
+
+    @cached_property
+    def _far(self) -> dict[tuple[str, str], Edge]:
+        return {}
 
     def inside(self, coarse: Node) -> list[Node]:
         """The tables that lie in a table, by any number of steps."""
@@ -135,7 +141,7 @@ def chains(whole: Lattice) -> list[list[Node]]:
     return [
         family
         for family in families.values()
-        if len(family) > 1 and all(fine in whole.inside(coarse) for fine, coarse in pairwise(family))
+        if 1 < len(family) <= MOST_LEVELS and all(fine in whole.inside(coarse) for fine, coarse in pairwise(family))
     ]
 
 
@@ -166,7 +172,7 @@ def lattice(manifest: Manifest, made: Mapping[str, Mechanism], cells: Mapping[st
         for claim in manifest.tables
     ]
     total = Node(TOTAL, (), manifest.partition, _parts(nodes, manifest.partition))
-    lies = {pair for pair in permutations(nodes, 2) if _lies_in(manifest, *pair, wider)}
+    lies = {pair for pair in permutations(nodes, 2) if _lies_in(manifest, *pair)}
     # Of two tables that have the same cells, the first lies in the second, not the second in the first.
     back = {(b, a) for a, b in combinations(nodes, 2) if (a, b) in lies}
     found = [pair for pair in permutations(nodes, 2) if pair in lies - back]
@@ -195,14 +201,14 @@ def _times(manifest: Manifest, node: Node) -> Times:
     return manifest.times(node.claim) if node.claim else Times((0,))
 
 
-def _lies_in(manifest: Manifest, fine: Node, coarse: Node, wider: Wider) -> bool:
+def _lies_in(manifest: Manifest, fine: Node, coarse: Node) -> bool:
     """Whether every cell of one table is in one cell of the other, and which one is known."""
     if not set(coarse.columns) <= set(fine.columns):
         return False
     kinds = {manifest.columns[column] for column in coarse.columns}
     times = "time" not in kinds or _times(manifest, fine).nests_in(_times(manifest, coarse))
     ours, theirs = _level(fine), _level(coarse)
-    places = "location" not in kinds or ours == theirs or (ours is None and theirs in wider)
+    places = "location" not in kinds or ours == theirs or (ours is None and theirs in manifest.wider)
     return times and places
 
 
@@ -223,7 +229,7 @@ def _coarsened(manifest: Manifest, fine: Node, coarse: Node, wider: Wider) -> It
             bins = _times(manifest, fine).within(_times(manifest, coarse))
             yield key, _mapped(labels, bins)
         elif key in coarse.columns and manifest.columns[key] == "location" and _level(fine) != _level(coarse):
-            areas = wider[str(_level(coarse))]
+            areas = wider.get(str(_level(coarse)), {})
             modes = fine.cells.column("mode").to_pylist() if "mode" in fine.keys else ["*"] * len(fine)
             places = zip(modes, labels.to_pylist(), strict=True)
             yield key, pa.array([areas.get((mode, place), place) for mode, place in places], pa.string())

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 
 from tapveil.errors import did_you_mean
 from tapveil.plan import (
     EARLIEST_YEAR,
     EVERY_MODE,
     LATEST_YEAR,
+    MOST_LEVELS,
     OPAL_SHAPES,
     RESERVED,
     TIMETABLE,
@@ -19,6 +21,7 @@ from tapveil.plan import (
     Table,
 )
 from tapveil.privacy.loss import certified
+from tapveil.resolution import Times
 from tapveil.source import CARD, TAP, VEHICLE
 
 
@@ -35,12 +38,15 @@ def misfits(plan: Plan) -> Iterator[str]:
             yield f"{place}: unknown column `{column}`{hint or ' (it is not under [source.columns])'}"
         elif column in RESERVED:
             yield f"{place}: `{column}` is the name of a published number: give your column another name of ours"
+        elif column.endswith("_until"):
+            yield f"{place}: `{column}` ends like the ends of times in a folder: give it another name of ours"
         elif plan.source.kind(column) == "card":
             yield f"{place}: `{column}` tells people apart and can never be published"
         elif (theirs := plan.source.columns[column].column) and theirs == plan.source.card:
             yield f"{place}: `{column}` is the column of the cards, `{theirs}`: it can never be published"
     for table in plan.table:
         yield from _table_misfits(plan, table)
+    yield from _family_misfits(plan)
     known = all(column in plan.source.columns for column in plan.used_columns)
     if known and not any(plan.source.columns[column].column for column in plan.used_columns):
         yield "[source.columns]: every column has a fixed value: at least one must come from the files"
@@ -76,6 +82,33 @@ def _table_misfits(plan: Plan, table: Table) -> Iterator[str]:
         yield f"{place}: `{TOTAL}` is the name of the totals that are published beside the tables"
     if all(column in plan.source.columns for column in table.columns):
         yield from _level_misfits(plan, table, place)
+
+
+def _family_misfits(plan: Plan) -> Iterator[str]:
+    """Whether the levels of one table lie in each other, so that what shows can be put together."""
+    families: dict[frozenset[str], list[Table]] = {}
+    for table in plan.table:
+        families.setdefault(frozenset(table.columns), []).append(table)
+    for family in families.values():
+        if len(family) > MOST_LEVELS:
+            yield f"[[table]] {family[0].name}: has more than {MOST_LEVELS} levels"
+        for fine, coarse in pairwise(family):
+            if not _lies_in(plan, fine, coarse):
+                yield (
+                    f"[[table]] {coarse.name}: its bins or areas do not hold those of {fine.name} whole: list levels "
+                    "from the finest to the coarsest, each of whole bins and areas of the one before"
+                )
+
+
+def _lies_in(plan: Plan, fine: Table, coarse: Table) -> bool:
+    first = plan.source.day_starts if plan.coarsen.after_midnight == "continued" else 0
+    times = [
+        Times.parts(level.times, first)
+        if level.times
+        else Times.every(level.time_minutes or plan.coarsen.time_minutes, first)
+        for level in (fine.level, coarse.level)
+    ]
+    return times[0].nests_in(times[1]) and fine.level.location in (None, coarse.level.location)
 
 
 def _level_misfits(plan: Plan, table: Table, place: str) -> Iterator[str]:

@@ -36,8 +36,10 @@ COUNT = "count"
 LOW, HIGH = "low", "high"
 NUMBERS = (COUNT, LOW, HIGH)
 """The columns of a published table that are not keys."""
-RESERVED = {*NUMBERS, "total", "listed", "other", "other_low", "other_high", "row"}
+RESERVED = {*NUMBERS, "total", "listed", "other", "other_low", "other_high", "row", "table"}
 """What columns of ours cannot be called: all columns of numbers in a folder."""
+MOST_LEVELS = 8
+"""Of one table."""
 TOTAL = "total"
 """The table of all tables: the trips of each part."""
 EVERY_MODE = "*"
@@ -243,7 +245,7 @@ class Table(Frozen):
     weight: Weight | None = None
     cells: Text | None = None
     level: Level = Level()
-    levels: Annotated[tuple[NamedLevel, ...], Field(max_length=8)] = ()
+    levels: Annotated[tuple[NamedLevel, ...], Field(max_length=MOST_LEVELS)] = ()
 
     @pydantic.model_validator(mode="after")
     def _level_or_levels(self) -> Self:

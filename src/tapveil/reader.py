@@ -145,6 +145,8 @@ class Opened:
     @property
     def totals(self) -> Frame:
         """The trips of each part, in all."""
+        if why_not(self.manifest) is None and not (self.path / CONSISTENT / f"{TOTAL}.csv").is_file():
+            raise PlanError(f"{self.path} has no totals: without a table of times, nothing tells how much is hidden")
         return self._derived(CONSISTENT, TOTAL)
 
     def rest(self, fine: str, coarse: str) -> Frame:
@@ -334,7 +336,8 @@ class Frame:
             return (counts - self._numbers(LOW)).astype(float), (self._numbers(HIGH) - counts).astype(float)
         half_width = interval(self.mechanism, MISS).half_width
         lean = np.minimum(LEANING * variance(self.mechanism) / np.maximum(counts, 1), half_width)
-        return lean, np.zeros(len(counts))
+        near = counts < self.mechanism.smallest_published + half_width
+        return np.where(near, float(half_width), lean), np.zeros(len(counts))
 
     def _numbers(self, name: str) -> Ints:
         numbers: Ints = self.cells.column(name).to_numpy()

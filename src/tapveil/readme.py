@@ -166,6 +166,7 @@ def _intervals_in_words(plan: Plan) -> str:
 
 def _what_adds_up(plan: Plan) -> Iterator[str]:
     """The consistent version, and the finest: what they are, how they lean."""
+    adds_up = plan.privacy.unit == "trip" and plan.privacy.mechanism != "dictionary" and not plan.source.taps
     if plan.privacy.unit != "trip":
         yield "There is no consistent version: a card counts once in each cell, so cells of cards do not add up."
     elif plan.privacy.mechanism == "dictionary":
@@ -177,18 +178,33 @@ def _what_adds_up(plan: Plan) -> Iterator[str]:
             "`data/` has the numbers as the noise left them. Use them for statistics of your own: single numbers lean "
             "a little high where they are near the smallest, sums over a fine table lean low. `consistent/` has the "
             "same cells with numbers that add up, made from `data/` alone: moved as little as the noise explains, and "
-            "whole. Use them for totals, shares and maps. `consistent/total.csv` has the total of each "
-            f"{_part_in_words(plan)}; `consistent/FINE.by.COARSE.csv` says for each cell of a coarser table how much "
-            "of its `total` is `listed` in the finer one, and how much is `other`: in cells too small to be listed. "
-            "Totals are estimates: what every table hides, they can only guess; their intervals are wide enough for "
-            "that in about 19 of 20 cases, which is measured and not proved."
+            "whole. Use them for shares and maps. `consistent/FINE.by.COARSE.csv` says for each cell of a coarser "
+            "table how much of its `total` is `listed` in the finer one, and how much is `other`: in cells too small "
+            "to be listed."
         )
-    if len({table.columns for table in plan.table}) < len(plan.table):
+        yield from _totals_in_words(plan)
+    if len({frozenset(table.columns) for table in plan.table}) < len(plan.table):
         yield (
-            "`finest/` has, for each table that is published at several resolutions, every trip that shows, once, as "
-            "finely as it does. A row `cell` is a cell of some resolution, from its time until `…_until`; a row `rest` "
-            "is what the finer cells leave of a coarser one."
+            "`finest/` has, for each table that is published at several resolutions, what shows, as finely as it does. "
+            "A row `cell` is a cell of some resolution, from its time until `…_until`;"
         )
+        yield (
+            "a row `rest` is what the finer cells leave of a coarser one, so that every trip that shows is in one row."
+            if adds_up
+            else "a row `around` is a coarser cell of which finer ones are listed, too: do not add them up."
+        )
+
+
+def _totals_in_words(plan: Plan) -> Iterator[str]:
+    """Totals are stated where a table of times says how many there can be."""
+    if not any([plan.source.kind(column) for column in table.columns] == ["time"] for table in plan.table):
+        yield "There are no totals: without a table of times alone, nothing tells how much is hidden in all."
+        return
+    yield (
+        f"`consistent/total.csv` has an estimate of the total of each {_part_in_words(plan)}: between what is listed "
+        "and what a table of times can hide, by a guess at what its hidden bins hold. That this is wide enough was "
+        "measured on made-up cities, and is not proved."
+    )
 
 
 def _part_in_words(plan: Plan) -> str:

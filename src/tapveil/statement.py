@@ -98,7 +98,8 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
         "day": _day(plan),
         "areas": {mode: area.label for mode, area in plan.coarsen.location.items()},
         "wider": {
-            name: {mode: area.label for mode, area in modes.items()} for name, modes in plan.coarsen.wider.items()
+            name: {mode: area.label for mode, area in plan.coarsen.wider[name].items()}
+            for name in sorted({table.level.location for table in plan.table if table.level.location})
         },
         "derived_version": DERIVED_VERSION,
         "plan_sha256": plan.digest,
@@ -268,10 +269,18 @@ _DESCRIPTIONS = {
 ROW_FIELD: dict[str, Any] = {
     "name": "row",
     "type": "string",
-    "description": "cell: a cell that was published; rest: what the finer cells leave of a coarser one.",
-    "constraints": {"required": True, "enum": ["cell", "rest"]},
+    "description": "cell: a cell that was published; rest: what the finer cells leave of a coarser one; around: a "
+    "coarser cell, of which finer ones are listed, too.",
+    "constraints": {"required": True, "enum": ["cell", "rest", "around"]},
 }
 """What sort of row it is, in the data dictionary."""
+TABLE_FIELD: dict[str, Any] = {
+    "name": "table",
+    "type": "string",
+    "description": "The table of data/ that the cell is of, and so its resolution.",
+    "constraints": {"required": True},
+}
+"""Which table a row is of, in the data dictionary."""
 
 
 def number_field(plan: Plan, name: str, smallest: int) -> dict[str, Any]:
@@ -297,13 +306,13 @@ def derived_field(plan: Plan, name: str) -> dict[str, Any]:
     what = COUNTED[plan.privacy.unit].capitalize()
     words = {
         COUNT: f"{what}, from the published counts: whole numbers that add up.",
-        LOW: f"The true number is about between this and `{HIGH}` (95 %).",
-        HIGH: f"The true number is about between `{LOW}` and this (95 %).",
+        LOW: f"The true number is about between this and `{HIGH}`.",
+        HIGH: f"The true number is about between `{LOW}` and this.",
         "total": f"{what} of the coarser cell: `listed` and `other` together.",
         "listed": "Of these, in finer cells that are listed.",
         "other": "Of these, in finer cells that are not listed, because each was too small.",
-        "other_low": "`other` is about between this and `other_high` (95 %).",
-        "other_high": "`other` is about between `other_low` and this (95 %).",
+        "other_low": "`other` is about between this and `other_high`.",
+        "other_high": "`other` is about between `other_low` and this.",
     }
     return {
         "name": name,
@@ -311,6 +320,11 @@ def derived_field(plan: Plan, name: str) -> dict[str, Any]:
         "description": words[name],
         "constraints": {"required": True, "minimum": 0},
     }
+
+
+def json_text(data: Mapping[str, Any]) -> str:
+    """A JSON file of the folder: the one way to write it, so that there is room for nothing else."""
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
 def places_text(places: Mapping[str, Any]) -> str:

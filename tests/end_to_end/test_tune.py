@@ -82,7 +82,7 @@ def change_manifest(folder: Path, change: Callable[[dict[str, Any]], object]) ->
 # --- nothing but the folder -------------------------------------------------------------------------------------------
 
 WATCHED = """
-import json, os, sys
+import json, os, sys, zoneinfo
 from pathlib import Path
 from tapveil.tuning.tune import tune
 
@@ -92,7 +92,8 @@ tuned = tune(Path(sys.argv[1]))
 if len(sys.argv) > 2:
     Path(sys.argv[2]).read_bytes()
 names = sorted({os.fspath(each) for each in opened if not isinstance(each, int)})
-libraries = sorted({os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, *sys.path) if path})
+places = (sys.prefix, sys.base_prefix, *sys.path, *zoneinfo.TZPATH)
+libraries = sorted({os.path.realpath(path) for path in places if path})
 print(json.dumps({"opened": names, "libraries": libraries, "tuned": tuned.as_json()}))
 """
 

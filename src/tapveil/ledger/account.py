@@ -138,17 +138,23 @@ class Account:
     def _generations(self) -> list[Covering]:
         """Releases planned by themselves, which are accounted for at once; and each that was chosen from another.
 
-        What the one showed may have decided on the noise of the other: then their losses are added up, each at its
-        part of δ (docs/privacy/proofs.md, 8).
+        What the one showed may have decided on the noise of the other: then their losses are added up
+        (docs/privacy/proofs.md, 8).
         """
         later = [position for position, spend in enumerate(self.spends) if spend.chosen_from]
         return [frozenset(range(len(self.spends))) - set(later), *(frozenset([position]) for position in later)]
 
     def _added_up(self, left: Covering, entered: Covering) -> Fraction | None:
-        """The sum over generations, each at an equal part of δ; those that a move does not change cost nothing."""
+        """The sum over the generations that a move changes: the first at half of δ, the next at half of the rest, …
+
+        The last has what is left. So what an earlier one is charged with does not depend on how many follow, but on
+        whether any does: how many there will be may be decided by what they show.
+        """
         changes = [self._change(left, entered, among) for among in self._generations]
         changes = [change for change in changes if change.left or change.entered]
-        found = [least_epsilon([change], self.budget.delta / len(changes), PRECISION) for change in changes]
+        last = len(changes) - 1
+        deltas = [self.budget.delta / 2 ** min(number + 1, last) for number in range(len(changes))]
+        found = [least_epsilon([change], delta, PRECISION) for change, delta in zip(changes, deltas, strict=True)]
         return None if None in found else sum((each for each in found if each is not None), start=Fraction(0))
 
     @property

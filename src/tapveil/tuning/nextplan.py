@@ -31,8 +31,6 @@ def tuned_plan_text(text: str, tuned: Tuned) -> str:
     """The plan with the tuned mechanism, one total, and a weight per table; PlanError if its tables are others."""
     plan = Plan.parse(text)
     _refuse_another(plan, tuned)
-    if not tuned.improves:
-        return text
     written = _rewritten(text, plan, tuned)
     try:
         same = Plan.parse(written).model_dump() == _meant(plan, tuned)
@@ -75,6 +73,8 @@ def _rewritten(text: str, plan: Plan, tuned: Tuned) -> str:
         name = header[1] if header else ""
         if name == "privacy":
             section = "".join(_privacy_lines(section, plan, tuned))
+        elif not tuned.improves:
+            pass  # to keep the plan is a choice, too, and is noted; nothing else changes
         elif name == "table":
             own = next(weights, [])
             levels = iter(own)
@@ -100,12 +100,12 @@ def _privacy_lines(section: str, plan: Plan, tuned: Tuned) -> Iterator[str]:
         if _key(line) != "mechanism":
             yield line
             continue
-        if plan.privacy.mechanism == tuned.mechanism:
+        if plan.privacy.mechanism == tuned.mechanism or not tuned.improves:
             yield line
         else:
             yield from _remembered(line)
             yield f'mechanism = "{tuned.mechanism}"\n'
-        if not plan.total_is_given:
+        if not plan.total_is_given and tuned.improves:
             yield from (f"{line}\n" for line in _total(tuned))
         yield f'chosen_from = "{tuned.folder.release_id}"  # the ledger must know: see docs/ledger.md\n'
 
@@ -176,8 +176,11 @@ def _toml(value: Fraction) -> str:
 
 
 def _meant(plan: Plan, tuned: Tuned) -> dict[str, Any]:
-    """The old plan with another mechanism, one total, and other weights."""
+    """The old plan with another mechanism, one total, and other weights; or with a note that it was kept."""
     meaning, weights = plan.model_dump(), _weights(tuned)
+    if not tuned.improves:
+        meaning["privacy"] |= {"chosen_from": tuned.folder.release_id}
+        return meaning
     delta = tuned.loss.delta or plan.privacy.delta
     meaning["privacy"] |= {
         "mechanism": tuned.mechanism,

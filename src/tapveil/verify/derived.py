@@ -19,7 +19,7 @@ from tapveil.statement import LARGEST_PLACES, WIDER
 from tapveil.verify import reading
 from tapveil.verify.finding import Finding
 from tapveil.verify.reading import UnreadableError
-from tapveil.verify.tables import csv_batches, has_carriage_returns, pieces
+from tapveil.verify.tables import csv_batches, is_written_otherwise, pieces
 
 MOST_CELLS = 20_000_000
 """Beyond it, nothing is computed again: it would take more memory than a stranger's machine may have."""
@@ -43,16 +43,14 @@ def _sheet(folder: Path, manifest: Manifest, name: str, keys: tuple[str, ...]) -
 def sheet_findings(folder: Path, sheet: DerivedSheet) -> Iterator[Finding]:
     """Whether a file says what follows from the tables."""
     columns = (*sheet.keys, *sheet.numbers)
-    if has_carriage_returns(folder, sheet.path):
-        yield Finding(
-            "hidden-data", sheet.path, "its lines do not end as they were written: the ends could tell something"
-        )
     expected = pa.table({column: sheet.cells.column(column).cast(pa.string()) for column in columns})
     try:
         for one, two in zip_longest(pieces(iter([expected])), pieces(csv_batches(folder, sheet.path, columns))):
             if one is None or two is None or not one.equals(two):
                 yield Finding("derived-differs", sheet.path, "is not what follows from the published tables")
                 return
+        if is_written_otherwise(folder, sheet.path, columns):
+            yield Finding("hidden-data", sheet.path, "is not written as it was: how it is could tell something")
     except UnreadableError as error:
         yield error.finding
 
@@ -76,7 +74,8 @@ def wider_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
 def _wider(folder: Path, manifest: Manifest) -> Wider:
     if not any(table.level and table.level.location for table in manifest.tables):
         return {}
-    found: dict[str, dict[tuple[str, str], str]] = {}
+    levels = {table.level.location for table in manifest.tables if table.level and table.level.location}
+    found: dict[str, dict[tuple[str, str], str]] = {level: {} for level in levels if level}
     rows = csv.reader(io.StringIO(reading.text_of(folder, WIDER, LARGEST_PLACES), newline=""))
     try:
         if tuple(next(rows, ())) != WIDER_COLUMNS:

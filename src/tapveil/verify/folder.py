@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tapveil._version import __version__
+import pyarrow as pa
+
 from tapveil.bundle import CHECKSUMS, SIGNATURE
 from tapveil.derived import CONSISTENT, FINEST, DerivedSheet
 from tapveil.errors import PlanError
@@ -18,7 +19,7 @@ from tapveil.plan import OPAL_SHAPES
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
 from tapveil.signature import SignatureError, read_signature, signer
-from tapveil.statement import PLACES, WIDER, loss_in_words
+from tapveil.statement import PLACES, WIDER, json_text, loss_in_words
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading
 from tapveil.verify.derived import derived_sheets, sheet_findings, wider_findings
@@ -53,11 +54,17 @@ def verify_folder(path: str | Path, *, signers: Path | None = None, progress: Re
         checked.findings.append(error.finding)
     except OSError as error:
         checked.findings.append(Finding("file-unreadable", ".", f"cannot be read: {error.strerror}"))
-    except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+    except _STUMBLES as error:
         # A folder that someone made so that we stumble is not a folder that keeps its word.
         words = f"could not be checked to its end ({type(error).__name__})"
         checked.findings.append(Finding("check-failed", ".", words))
     return checked
+
+
+_STUMBLES = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError),
+    pa.ArrowException,
+)
 
 
 @dataclass(frozen=True)
@@ -190,13 +197,15 @@ class _Check:
         if "datapackage.json" not in files:
             yield Finding("package-missing", "datapackage.json", "is missing: nothing describes the columns")
             return
-        package = reading.json_of(self.folder, "datapackage.json")
+        package, stated = (reading.json_of(self.folder, name) for name in ("datapackage.json", "privacy.json"))
+        for name, data in (("datapackage.json", package), ("privacy.json", stated)):
+            if self._text(name) != json_text(data):
+                yield Finding("hidden-data", name, "is not written as it was: how it is could tell something")
         columns = {sheet.path: (list(sheet.keys), list(sheet.numbers)) for sheet in beside}
-        yield from _package_findings(package, files, manifest, self.folder, columns)
-        if manifest.software.version != __version__:
-            self.checked.notes.append("made by another version: what it says to portals was not compared")
+        faults = list(_package_findings(package, files, manifest, self.folder, columns))
+        yield from faults
+        if faults:
             return
-        stated = reading.json_of(self.folder, "privacy.json")
         for name in sorted(set(METADATA) & set(files)):
             if self._text(name) != METADATA[name](stated, package):
                 yield Finding("metadata-differs", name, "is not what privacy.json and datapackage.json say")

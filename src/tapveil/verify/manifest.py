@@ -50,6 +50,10 @@ def read(data: dict[str, Any]) -> tuple[Manifest | None, list[Finding]]:
         return None, [Finding("manifest-shape", PLACE, f"is not a manifest as it should be, at: {', '.join(places)}")]
     if manifest.layout == "opal" and any(table.columns not in OPAL_SHAPES for table in manifest.tables):
         return None, [Finding("manifest-shape", PLACE, "has a table that the opal layout has no file for")]
+    used = {column for table in manifest.tables for column in (*manifest.partition, *table.columns)}
+    levels = {table.level.location for table in manifest.tables if table.level and table.level.location}
+    if set(manifest.columns) != used or set(manifest.wider) != levels:
+        return None, [Finding("manifest-shape", PLACE, "names columns or wider areas that no table has, or lacks one")]
     if len({table.name for table in manifest.tables}) < len(manifest.tables):
         return None, [Finding("manifest-shape", PLACE, "has two tables of one name")]
     return manifest, []

@@ -10,6 +10,7 @@ from datetime import date
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from tapveil.csvtext import csv_bytes
 from tapveil.manifest import Manifest
 from tapveil.plan import COUNT, HIGH, LOW, NUMBERS, OPAL_SHAPES
 from tapveil.privacy.intervals import MISS, interval
@@ -74,8 +76,6 @@ class SheetCheck:
 
     def run(self) -> None:
         """Check the CSV file, and that the Parquet file says the same."""
-        if has_carriage_returns(self.folder, self.csv):
-            self._find("hidden-data", None, "its lines do not end as they were written: the ends could tell something")
         looks = {column: ColumnLook(column) for column in self.keys}
         last: pa.Table | None = None
         pairs = zip_longest(
@@ -92,6 +92,8 @@ class SheetCheck:
                     look.add(piece.column(column))
                 last = piece.slice(len(piece) - 1)
                 self.rows += len(piece)
+            if not self.findings and is_written_otherwise(self.folder, self.csv, self.columns):
+                self._find("hidden-data", None, "is not written as it was: how it is could tell something")
         except UnreadableError as error:
             self.findings.append(error.finding)
         self.findings += [found for look in looks.values() for found in look.findings(self.csv)]
@@ -232,15 +234,16 @@ def pieces(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting).combine_chunks()
 
 
-def has_carriage_returns(folder: Path, name: str) -> bool:
-    """Whether a line ends in CR LF: which ones do, and which do not, could be a message."""
-    last = b""
+def is_written_otherwise(folder: Path, name: str, columns: Sequence[str]) -> bool:
+    """Whether ends of lines, quotes or marks in a CSV file are not those of a release: they could be a message."""
+    none = pa.table({column: pa.array([], pa.string()) for column in columns})
     with os.fdopen(open_inside(folder, name), "rb") as file:
-        while block := file.read(BLOCK):
-            if b"\r\n" in last + block:
+        expected = csv_bytes(none)
+        for piece in pieces(csv_batches(folder, name, columns)):
+            if file.read(len(expected)) != expected:
                 return True
-            last = block[-1:]
-    return False
+            expected = csv_bytes(piece, header=False)
+        return file.read(len(expected) + 1) != expected
 
 
 def csv_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator[pa.Table]:
@@ -273,6 +276,7 @@ def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator
                 raise UnreadableError("hidden-data", name, "holds more than its table: data about data that none wrote")
             _require_columns(name, parquet.schema_arrow.names, columns)
             _refuse_strange_types(name, parquet)
+            _refuse_gaps(name, parquet, file)
             for number in range(parquet.metadata.num_row_groups):
                 if parquet.metadata.row_group(number).total_byte_size > LARGEST_PIECE:
                     raise UnreadableError("too-large", name, "would unpack to more than a release holds at once")
@@ -280,6 +284,21 @@ def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator
                 yield pa.table({column: batch.column(column).cast(pa.string()) for column in columns})
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError):
         raise UnreadableError("not-parquet", name, "is not a Parquet file that can be read") from None
+
+
+def _refuse_gaps(name: str, parquet: pq.ParquetFile, file: IO[bytes]) -> None:
+    """Nothing may lie between the columns of a Parquet file, where no reader looks."""
+    footer = file.seek(-8, os.SEEK_END)
+    end = footer - int.from_bytes(file.read(4), "little")
+    ranges = []
+    for group in range(parquet.metadata.num_row_groups):
+        for number in range(parquet.metadata.num_columns):
+            chunk = parquet.metadata.row_group(group).column(number)
+            first = chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
+            ranges.append((first, first + chunk.total_compressed_size))
+    starts, ends = zip(*sorted(ranges), strict=True) if ranges else ((), ())
+    if [4, *ends] != [*starts, end]:
+        raise UnreadableError("hidden-data", name, "holds more than its table: bytes that belong to no column")
 
 
 def _refuse_strange_types(name: str, parquet: pq.ParquetFile) -> None:
