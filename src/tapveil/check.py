@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tapveil.coarsen import read_areas, read_places, read_wider
+from tapveil.coarsen import read_areas, read_places, read_wider, relabelling
 from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.dictionary import read_dictionaries
@@ -108,7 +108,8 @@ def outlook(
     )
     refusals = counted.refusals
     looked = remarks(plan, counted, dictionaries, Look(plan, memory, scratch, progress))
-    notes = (*looked, *_modes_without_wider_areas(plan, _labels(counted, "mode")))
+    wider = [*_modes_without_wider_areas(plan, _labels(counted, "mode")), *_places_without_wider_areas(plan, counted)]
+    notes = (*looked, *wider)
     stops = _why_stopped(counted, plan)
     return Outlook(
         COUNTED[plan.privacy.unit],
@@ -130,6 +131,34 @@ def _modes_without_wider_areas(plan: Plan, found: Sequence[str]) -> Iterator[str
         wider = plan.coarsen.wider[name]
         if EVERY_MODE not in wider and (without := [mode for mode in found if mode not in wider]):
             yield f"[coarsen.wider.{name}] has nothing for {', '.join(without)}: their places are not made wider"
+
+
+def _places_without_wider_areas(plan: Plan, counted: Counted) -> Iterator[str]:
+    """A list that lacks places makes them UNKNOWN."""
+    lists = read_wider(plan)
+    for table in plan.table:
+        relabelled = relabelling(plan, table, lists) if table.level.location else {}
+        for column in (column for column in relabelled if plan.source.kind(column) == "location"):
+            places = _places(plan, counted, column)
+            lost = [place for mode, place in places if relabelled[column].label(mode, place) == UNKNOWN != place]
+            if lost:
+                yield (
+                    f"{table.name}: {len(lost)} of {len(places)} places of {column} are not in the list of wider areas "
+                    f"`{table.level.location}`, and are {UNKNOWN} there"
+                )
+
+
+def _places(plan: Plan, counted: Counted, column: str) -> set[tuple[str, str]]:
+    """All places of a column that the trips have, with their modes."""
+    for table in plan.table:
+        if column in table.columns and table.level.location is None:
+            exact = counted.tables[table.name]
+            codes = exact.label_codes(np.arange(len(exact.words[0])))
+            modes = codes.get("mode", np.zeros(len(codes[column]), dtype=np.int64)).tolist()
+            names = exact.labels.get("mode", (EVERY_MODE,))
+            pairs = set(zip(modes, codes[column].tolist(), strict=True))
+            return {(names[mode], exact.labels[column][place]) for mode, place in pairs}
+    return set()
 
 
 def _labels(counted: Counted, column: str) -> tuple[str, ...]:

@@ -204,6 +204,8 @@ def check(
 
 def _compare(plan: Plan, plot: Path | None, as_json: bool, memory: str, scratch: Path | None) -> None:
     """The plan's point among others."""
+    if plot and plot.suffix != ".svg":
+        raise PlanError(f"{plot}: the picture is an SVG file: give it a name that ends in .svg")
     if plot and (plot.exists() or not plot.resolve().parent.is_dir()):
         why = "already exists; choose another name" if plot.exists() else "is in a folder that is not there"
         raise PlanError(f"{plot} {why}")

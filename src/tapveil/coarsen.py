@@ -15,7 +15,7 @@ from tapveil.errors import TripDataError, did_you_mean
 from tapveil.geometry import Place, Polygons, collection, h3_cell, h3_place, points
 from tapveil.gtfs import Stop, read_feed
 from tapveil.notation import MINUTES_PER_DAY, clock_text
-from tapveil.plan import EVERY_MODE, Area, Level, Plan, Table
+from tapveil.plan import EVERY_MODE, Area, Level, Plan, Table, WiderArea
 from tapveil.resolution import Times
 from tapveil.values import MISSING_TIME, UNKNOWN
 
@@ -208,7 +208,7 @@ def _stop_places(mode: str, stops: Stops, areas: Areas) -> Iterator[Place]:
             yield replace(points(label, where), title=title)
 
 
-def _read_lookup(path: Path, lookup: Area) -> dict[str, str]:
+def _read_lookup(path: Path, lookup: Area | WiderArea) -> dict[str, str]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = csv.DictReader(file, delimiter=lookup.delimiter or ",", skipinitialspace=True)
@@ -216,9 +216,7 @@ def _read_lookup(path: Path, lookup: Area) -> dict[str, str]:
             _require_columns(path, lookup, rows.fieldnames)
             return _areas_by_stop(path, lookup, rows)
     except FileNotFoundError:
-        raise TripDataError(
-            f"there is no lookup {lookup.lookup} ([coarsen.location]; it starts from the plan)"
-        ) from None
+        raise TripDataError(f"there is no lookup {lookup.lookup} (under [coarsen]; it starts from the plan)") from None
     except IsADirectoryError:
         raise TripDataError(f"the lookup {lookup.lookup} is a folder") from None
     except PermissionError:
@@ -227,17 +225,18 @@ def _read_lookup(path: Path, lookup: Area) -> dict[str, str]:
         raise TripDataError(f"the lookup {lookup.lookup} is not a CSV file in UTF-8") from None
 
 
-def _require_columns(path: Path, lookup: Area, columns: Sequence[str]) -> None:
+def _require_columns(path: Path, lookup: Area | WiderArea, columns: Sequence[str]) -> None:
     for wanted in (str(lookup.from_), str(lookup.to)):
         if wanted not in columns:
-            raise TripDataError(f"the lookup {path.name} has no column `{wanted}`{did_you_mean(wanted, columns)}")
+            hint = did_you_mean(wanted, columns) or f" (columns: {', '.join(columns)})"
+            raise TripDataError(f"the lookup {path.name} has no column `{wanted}`{hint}")
         if columns.count(wanted) > 1:
             raise TripDataError(
                 f"the lookup {path.name} has {columns.count(wanted)} columns named `{wanted}`; keep one"
             )
 
 
-def _areas_by_stop(path: Path, lookup: Area, rows: csv.DictReader[str]) -> dict[str, str]:
+def _areas_by_stop(path: Path, lookup: Area | WiderArea, rows: csv.DictReader[str]) -> dict[str, str]:
     areas: dict[str, str] = {}
     for row in rows:
         stop, area = ((row[str(column)] or "").strip() for column in (lookup.from_, lookup.to))

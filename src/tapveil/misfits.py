@@ -27,7 +27,7 @@ from tapveil.source import CARD, TAP, VEHICLE
 
 def misfits(plan: Plan) -> Iterator[str]:
     """All of it, a sentence each."""
-    yield from _repeated("table name", (table.name for table in plan.table))
+    yield from _repeated("table name", (table.name for table in plan.table), " (give every level but one a `name`)")
     alike = [(", ".join(sorted(table.columns)), table.level) for table in plan.table]
     for columns, level in dict.fromkeys(each for each in alike if alike.count(each) > 1):
         yield f"set of columns in a table `{columns} ({level.in_words})` is used twice"
@@ -168,10 +168,6 @@ def _day_misfits(plan: Plan) -> Iterator[str]:
 
 def _place_misfits(plan: Plan) -> Iterator[str]:
     """Whether there is a list of stops for what needs one."""
-    for name, wider in plan.coarsen.wider.items():
-        for mode, area in wider.items():
-            if area.lookup is None:
-                yield f"[coarsen.wider.{name}.{mode}]: needs a `lookup`, from the published places to the wider ones"
     for mode, area in plan.coarsen.location.items():
         if plan.gtfs is None and (area.gtfs or area.needs_coordinates):
             what = "gtfs" if area.gtfs else "polygons" if area.polygons else "h3"
@@ -321,9 +317,9 @@ def _opal_misfits(plan: Plan) -> Iterator[str]:
             yield f'[[table]] {table.name}: layout "opal" has no file for the columns {", ".join(table.columns)}'
 
 
-def _repeated(what: str, names: Iterator[str] | tuple[str, ...]) -> Iterator[str]:
+def _repeated(what: str, names: Iterator[str] | tuple[str, ...], hint: str = "") -> Iterator[str]:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            yield f"{what} `{name}` is used twice"
+            yield f"{what} `{name}` is used twice{hint}"
         seen.add(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -36,7 +37,7 @@ COUNT = "count"
 LOW, HIGH = "low", "high"
 NUMBERS = (COUNT, LOW, HIGH)
 """The columns of a published table that are not keys."""
-RESERVED = {*NUMBERS, "total", "listed", "other", "other_low", "other_high", "row", "table"}
+RESERVED = {*NUMBERS, "total", "listed", "other", "other_low", "other_high", "row", "table", "cells", "published"}
 """What columns of ours cannot be called: all columns of numbers in a folder."""
 MOST_LEVELS = 8
 """Of one table."""
@@ -130,6 +131,20 @@ class Area(Frozen):
         return self.to or self.name or self.gtfs or f"H3 cell of resolution {self.h3}"
 
 
+class WiderArea(Frozen):
+    """What a published place lies in, by a list."""
+
+    lookup: Text
+    from_: Annotated[Text, Field(alias="from")]
+    to: Text
+    delimiter: Delimiter | None = None
+
+    @property
+    def label(self) -> str:
+        """What the published names are."""
+        return self.to
+
+
 def _divides_a_day(minutes: int) -> int:
     if minutes < 1 or MINUTES_PER_DAY % minutes:
         raise ValueError("must divide a day of 1440 minutes, such as 5, 10, 15, 30 or 60")
@@ -143,7 +158,7 @@ class Coarsen(Frozen):
     after_midnight: Literal["wrapped", "continued"] = "wrapped"
     """Whether the hours before a day starts are 00:15, or go on as 24:15."""
     location: dict[str, Area] = Field(default={})
-    wider: dict[Name, dict[str, Area]] = Field(default={})
+    wider: dict[Name, dict[str, WiderArea]] = Field(default={})
     """Larger areas, by their name and the mode: what the published places lie in."""
 
 
@@ -171,6 +186,12 @@ def _delta_can_be_meant(value: Fraction) -> Fraction:
     return value
 
 
+def _is_release_id(value: str) -> str:
+    if not re.fullmatch("[0-9a-f]{32}", value):
+        raise ValueError("must be the release_id of a published folder, as its privacy.json has it: 32 digits and a-f")
+    return value
+
+
 Epsilon = Annotated[Exact, AfterValidator(_epsilon_can_be_meant)]
 Delta = Annotated[Exact, AfterValidator(_delta_can_be_meant)]
 Weight = Annotated[Exact, AfterValidator(_above_zero)]
@@ -188,7 +209,7 @@ class Privacy(Frozen):
     trips_per_card: PositiveInt | None = None
     without_card: Literal["refuse", "own-unit"] | None = None
     cut: PositiveInt | None = None
-    chosen_from: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = None
+    chosen_from: Annotated[str, AfterValidator(_is_release_id)] | None = None
     """The published release that this was chosen from: the ledger then adds up the losses of both."""
 
     @property

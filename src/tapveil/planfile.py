@@ -65,11 +65,20 @@ _PLAINER = {
     "model_type": "must be a text, or a section of its own",
     "string_type": "must be a text, in quotes",
     "too_short": "must not be empty",
+    "too_long": "has too many entries",
     "string_too_short": "must not be empty",
     "string_too_long": "is too long",
     "string_pattern_mismatch": "must start with a letter a-z, then only a-z, 0-9, _ and -",
 }
 """What pydantic's types of mistake are called here, where its own words are a programmer's."""
+
+
+_HOW = {
+    "level": "must be written as { time_minutes = 60 }, or the like",
+    "levels": 'must be a list of { name = "hour", time_minutes = 60 }, or the like',
+    "wider": 'belongs into a section for a mode, such as [coarsen.wider.region.bus], or [coarsen.wider.region."*"] for all',
+}
+"""How parts of a plan are written that are easily written in another way."""
 
 
 def _explain_one(problem: Any, model: type[pydantic.BaseModel], data: dict[str, Any], text: str) -> Iterator[str]:
@@ -78,8 +87,16 @@ def _explain_one(problem: Any, model: type[pydantic.BaseModel], data: dict[str, 
         for line in str(problem["msg"]).removeprefix("Value error, ").splitlines():
             yield f"{_line_named(line, text)}{line}"
         return
-    key = str(location[-1])
-    yield f"{_place(location[:-1], data, text, key)}{_sentence(problem, key, _keys_of(model, location[:-1]))}"
+    named = location
+    while len(named) > 1 and isinstance(named[-1], int):  # an entry of a list is named by the list
+        named = named[:-1]
+    key = str(named[-1])
+    sentence = _sentence(problem, key, _keys_of(model, named[:-1]))
+    if problem["type"] == "model_type" and key in _HOW:
+        sentence = f"`{key}`: {_HOW[key]}"
+    if problem["type"] == "model_type" and named[:2] == ("coarsen", "wider"):
+        sentence = f"`{key}`: {_HOW['wider']}"
+    yield f"{_place(named[:-1], data, text, key)}{sentence}"
 
 
 def _sentence(problem: Any, key: str, keys: list[str]) -> str:
@@ -119,8 +136,10 @@ def _place(location: Location, data: dict[str, Any], text: str, key: str) -> str
     if not location:
         return f"{at}" if line else ""
     if location[0] == "table" and len(location) > 1:
-        index = int(location[1])
-        return f"{at}[[table]] {_table_name(data, index)}: "
+        name = _table_name(data, int(location[1]))
+        level = f"level {int(location[3]) + 1}: " if location[2:3] == ("levels",) and len(location) > 3 else ""
+        where = f"[[table]] {name}: "
+        return f"{at or _line_named(where, text)}{where}{level}"
     return f"{at}[{'.'.join(str(part) for part in location)}] "
 
 

@@ -121,14 +121,18 @@ class Opened:
         hint = did_you_mean(name, self.tables) or f" (tables: {', '.join(self.tables)})"
         raise PlanError(f"there is no table `{name}` in {self.path}{hint}")
 
-    def _known(self, claim: TableClaim) -> dict[str, frozenset[str]]:
-        """Which parts are published at all, and which times there are."""
-        parts = {
+    @cached_property
+    def _parts(self) -> dict[str, frozenset[str]]:
+        """Which days and modes, or other parts, are published at all."""
+        return {
             column: frozenset(label for table in self._raw.values() for label in pc.unique(table[column]).to_pylist())
             for column in self.manifest.partition
         }
+
+    def _known(self, claim: TableClaim) -> dict[str, frozenset[str]]:
+        """Which parts there are, and which times."""
         timed = [column for column in claim.columns if self.manifest.columns[column] == "time"]
-        return parts | dict.fromkeys(timed, frozenset(self.manifest.times(claim).labels))
+        return self._parts | dict.fromkeys(timed, frozenset(self.manifest.times(claim).labels))
 
     def table(self, name: str, version: Version = "published") -> Frame:
         """One table: as it was published, in the consistent version, or at the finest level that survived."""
@@ -173,12 +177,14 @@ class Opened:
             parse_options=pa_csv.ParseOptions(newlines_in_values=True),  # a name may have one
             convert_options=pa_csv.ConvertOptions(column_types=types, null_values=[]),
         )
-        return Frame(cells, tuple(each for each in names if each not in numbers))
+        return Frame(cells, tuple(each for each in names if each not in numbers), known=self._parts)
 
     def total(self, **where: str) -> Estimate:
         """The trips of some parts, in all: `total(mode="train")`."""
-        found = self.totals.where(**where).sum()
-        row = found.cells.to_pylist()[0]
+        parts = self.totals.where(**where)
+        if not len(parts):
+            raise PlanError("nothing is published of that: how many trips it has, the folder does not say")
+        row = parts.sum().cells.to_pylist()[0]
         return Estimate(row[COUNT], row[LOW], row[HIGH])
 
     def profile(self, column: str, **where: str) -> Frame:
@@ -211,6 +217,8 @@ class Frame:
     """What the numbers went through, where each cell is as it was published."""
     known: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """All values that a column can have, where that is known: parts and times."""
+    adds_up: bool = True
+    """Whether its rows are cells apart: differences, and profiles with cells that are not there, cannot be added up."""
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -256,7 +264,7 @@ class Frame:
         """The rows that have these values, without their columns: `where(mode="train", date="2025-03-03")`."""
         cells = self.cells
         for key, value in values.items():
-            self._require(key)
+            self._require_value(key, str(value))
             cells = cells.filter(pc.equal(cells.column(key), str(value)))
         keys = tuple(key for key in self.keys if key not in values)
         return replace(self, cells=cells.drop_columns(list(values)), keys=keys)
@@ -266,15 +274,20 @@ class Frame:
             hint = did_you_mean(key, self.keys) or f" (columns: {', '.join(self.keys)})"
             raise PlanError(f"there is no column `{key}`{hint}")
 
+    def _require_value(self, key: str, value: str) -> None:
+        """A misspelt day or mode must not look like one with nothing published."""
+        self._require(key)
+        if key in self.known and value not in self.known[key]:
+            hint = did_you_mean(value, self.known[key]) or f" ({', '.join(sorted(self.known[key])[:8])}, …)"
+            raise PlanError(f"nothing is published of {key} `{value}`{hint}")
+
     def cell(self, **values: str | date) -> Estimate:
         """One cell, whether it was published or not."""
         missing = set(self.keys) - set(values)
         if missing:
             raise PlanError(f"say which {' and '.join(sorted(missing))}: a cell has a value of each")
-        for key, value in values.items():
-            if key in self.known and str(value) not in self.known[key]:
-                hint = did_you_mean(str(value), self.known[key]) or f" ({', '.join(sorted(self.known[key])[:8])} …)"
-                raise PlanError(f"there is no {key} `{value}`{hint}")
+        if COUNT not in self.columns:
+            raise PlanError("this table has several sorts of numbers: take its rows with where()")
         found = self.where(**values).cells.to_pylist()
         if found:
             return Estimate(found[0][COUNT], found[0][LOW], found[0][HIGH])
@@ -301,17 +314,20 @@ class Frame:
             raise PlanError("what a cell that is not listed has, only the published version says")
         return interval(self.mechanism, MISS).absent
 
-    def sum(self, by: Sequence[str] = ()) -> Frame:
+    def sum(self, by: str | Sequence[str] = ()) -> Frame:
         """The listed cells added up, and in how many of them that is. Cells that are not listed are not in it.
 
         Of published cells, the interval is that of their noise, added up, and below it as much as numbers near the
         smallest may lean. Other numbers hang together, and may all be wrong in the same direction: there the intervals
         themselves are added up.
         """
+        by = [by] if isinstance(by, str) else list(by)
         for key in by:
             self._require(key)
         if COUNT not in self.columns:
             raise PlanError("this table has several sorts of numbers: add them up as they are meant")
+        if not self.adds_up:
+            raise PlanError("differences and profiles are not added up: add up the table first, with where() and sum()")
         below, above = self._margins()
         counted = self.cells.select([*by, COUNT]).append_column("#below", pa.array(below))
         counted = counted.append_column("#above", pa.array(above))
@@ -350,8 +366,10 @@ class Frame:
         """
         if self.keys != other.keys:
             raise PlanError(f"the tables have different columns: {', '.join(self.keys)}; {', '.join(other.keys)}")
-        if self.mechanism is None or other.mechanism is None:
+        if self.mechanism is None or other.mechanism is None or not (self.adds_up and other.adds_up):
             raise PlanError("differences are of published tables: each of their cells has noise of its own")
+        if any(self.known.get(key) != other.known.get(key) for key in self.keys):
+            raise PlanError("the tables have different bins of time: their cells are not the same")
         noise = {self.mechanism: 1}
         noise[other.mechanism] = noise.get(other.mechanism, 0) + 1
         # Half of the misses for cells that are both there; of the other half, half for each cell by itself.
@@ -359,11 +377,10 @@ class Frame:
         rules = [interval(mechanism, MISS / 4) for mechanism in (self.mechanism, other.mechanism)]
         ours, theirs = self._by_key(), other._by_key()
         rows = [_difference(ours.get(key), theirs.get(key), half, rules) for key in sorted({*ours, *theirs})]
-        keys = {name: [key[index] for key in sorted({*ours, *theirs})] for index, name in enumerate(self.keys)}
-        numbers = {
-            name: pa.array([row[index] for row in rows], pa.int64()) for index, name in enumerate((COUNT, LOW, HIGH))
-        }
-        return Frame(pa.table({**keys, **numbers}), self.keys)
+        names = sorted({*ours, *theirs})
+        keys = {name: pa.array([key[index] for key in names], pa.string()) for index, name in enumerate(self.keys)}
+        numbers = {name: pa.array([row[index] for row in rows], pa.int64()) for index, name in enumerate(NUMBERS)}
+        return Frame(pa.table({**keys, **numbers}), self.keys, adds_up=False)
 
     def _by_key(self) -> dict[tuple[str, ...], int]:
         keys = zip(*(self.cells.column(key).to_pylist() for key in self.keys), strict=True)
@@ -371,12 +388,17 @@ class Frame:
 
     def filled(self, key: str, values: Sequence[str]) -> Frame:
         """All of these values of a key, in this order; those that were not published without a number."""
+        if self.keys != (key,):
+            raise PlanError(
+                f"only a table with the one column `{key}` can be filled: say which of the others with where()"
+            )
         found = {row[key]: row for row in self.cells.to_pylist()}
         none: Mapping[str, int | None] = {COUNT: None, LOW: 0, HIGH: self._absent}
         rows = [{key: value, **{name: found.get(value, none)[name] for name in NUMBERS}} for value in values]
-        columns = {name: pa.array([row[name] for row in rows]) for name in (key, *NUMBERS)}
-        listed = pa.array([value in found for value in values])
-        return Frame(pa.table({**columns, PUBLISHED: listed}), (key,), self.mechanism)
+        columns = {name: pa.array([row[name] for row in rows], pa.int64()) for name in NUMBERS}
+        listed = pa.array([value in found for value in values], pa.bool_())
+        filled = pa.table({key: pa.array(values, pa.string()), **columns, PUBLISHED: listed})
+        return Frame(filled, (key,), self.mechanism, adds_up=False)
 
 
 def _columns_in_words(claim: TableClaim) -> str:

@@ -604,10 +604,8 @@ LEVELLED_PLANS = {
         "time_minutes = 30": 'time_minutes = 30\nafter_midnight = "continued"',
     },
     "columns turned at one level": {
-        "weight = 3\nlevels = [\n": "weight = 2\nlevels = [\n",
-        '  { name = "hours", time_minutes = 60 },\n': "",
-        '[[table]]\nname = "on_location"': '[[table]]\nname = "turned"\ncolumns = ["tap_on_location", "tap_on_time"]\n'
-        'level = { time_minutes = 60 }\n[[table]]\nname = "on_location"',
+        'location = "region" },\n]\n': 'location = "region" },\n]\n[[table]]\nname = "turned"\n'
+        'columns = ["tap_on_location", "tap_on_time"]\nlevel = { times = ["06:00"], location = "region" }\n',
     },
     "two ways to say a whole day": {
         '{ name = "hours", time_minutes = 60 }, { name = "peaks", times = ["06:00", "10:00"] }': '{ name = "whole", '

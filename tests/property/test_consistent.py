@@ -63,7 +63,6 @@ columns = ["tap_on_time", "tap_on_location"]
 levels = [
   {{}},
   {{ name = "half", time_minutes = 720 }},
-  {{ name = "morning", times = ["06:00"] }},
   {{ name = "area", time_minutes = 1440, location = "area" }},
 ]
 [[table]]
@@ -82,11 +81,15 @@ Trip = tuple[str, str, str, str]
 
 @lru_cache
 def stated(mechanism: str, by_mode: bool, unit: str = "trip") -> tuple[Manifest, dict[str, Mechanism]]:
+    """What a folder says of itself; with one more level, whose bins cross those of another, as no plan has it."""
     bound = "" if unit == "trip" else '"\ntrips_per_card = 2\nwithout_card = "refuse'
     text = PLAN.format(partition='["mode"]' if by_mode else "[]", unit=unit + bound, mechanism=mechanism)
     plan = Plan.parse(text)
     manifest = statement.manifest(plan, date(2025, 3, 3), {})
-    return Manifest.model_validate(manifest | {"release_id": "0" * 32}), dict(plan.mechanisms)
+    half = next(table for table in manifest["tables"] if table["name"] == "tl-half")
+    crossing = {"name": "tl-morning", "level": {"time_minutes": None, "times": ["06:00"], "location": None}}
+    manifest |= {"release_id": "0" * 32, "tables": [*manifest["tables"], {**half, **crossing}]}
+    return Manifest.model_validate(manifest), {**plan.mechanisms, "tl-morning": plan.mechanisms["tl-half"]}
 
 
 def coarser(time: str, level: str) -> str:

@@ -81,6 +81,10 @@ LEVELS = {
         'levels = [{ name = "a", time_minutes = 60 }, { name = "b", time_minutes = 60 }]',
         "set of columns in a table `tap_on_time (60 minutes)` is used twice",
     ),
+    "not whole bins of the one before": (
+        'levels = [{ times = ["06:00"] }, { name = "a", time_minutes = 60 }]',
+        "[[table]] on_time-a: its bins or areas do not hold those of on_time whole",
+    ),
     "too many": (f"levels = [{', '.join(['{}'] * 9)}]", "`levels`"),
     "weight of none": ('levels = [{ weight = 0 }, { name = "a", time_minutes = 60 }]', "`weight`: must be above 0"),
     "unknown key": ("level = { time_minute = 60 }", "unknown key `time_minute`: did you mean `time_minutes`?"),

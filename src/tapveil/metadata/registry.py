@@ -91,7 +91,7 @@ def _variant(manifest: Document) -> dict[str, Any]:
 def _unprotected(manifest: Document) -> Iterator[str]:
     covers, period = manifest["covers"], period_of(manifest)
     yield "Nothing computed from the trips is published without noise: no count, no total, no number of rows or cards."
-    yield "What follows was fixed without them, is public, and is not protected."
+    yield "What follows is what the plan says: it is public, and is not protected."
     yield f"Days covered: {' to '.join(period) if period else 'no limit was set'}."
     yield f"Modes covered: {', '.join(map(quoted, covers['modes'])) if covers['modes'] else 'no limit was set'}."
     yield f"Tables: {', '.join(map(_table_in_words, manifest['tables']))}; layout `{manifest['layout']}`."
