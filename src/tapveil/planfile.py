@@ -76,7 +76,7 @@ _PLAINER = {
 _HOW = {
     "level": "must be written as { time_minutes = 60 }, or the like",
     "levels": 'must be a list of { name = "hour", time_minutes = 60 }, or the like',
-    "wider": 'belongs into a section for a mode, such as [coarsen.wider.region.bus], or [coarsen.wider.region."*"] for all',
+    "wider": 'belongs into a section for a mode, such as [coarsen.wider.region.bus], or ….region."*" for every mode',
 }
 """How parts of a plan are written that are easily written in another way."""
 
