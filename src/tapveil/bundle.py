@@ -17,13 +17,12 @@ from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil import disk, readme, statement
-from tapveil.csvtext import csv_bytes
+from tapveil.csvtext import csv_bytes, pieces_of, write_csv
 from tapveil.derived import ROW, TABLE, DerivedSheet, derived, kind, raw_tables
 from tapveil.errors import EngineError, PlanError
 from tapveil.lattice import WIDER_COLUMNS, Wider
@@ -148,7 +147,7 @@ def write(
 def _translated_errors() -> Iterator[None]:
     try:
         yield
-    except (OSError, duckdb.IOException, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException) as error:
         raise EngineError(f"the folder could not be written ({disk.why(error)}). {AFTER_SPENDING}") from None
 
 
@@ -159,7 +158,7 @@ def _write_sheet(folder: Path, sheet: Sheet) -> None:
     folder.mkdir(exist_ok=True)
     parquet = folder / f"{sheet.name}.parquet"
     pq.write_table(sheet.cells, parquet, compression="zstd")
-    _write_csv(parquet, folder / f"{sheet.name}.csv")
+    write_csv(folder / f"{sheet.name}.csv", pieces_of(parquet))
 
 
 def _write_synthetic(folder: Path, sheet: Sheet) -> None:
@@ -173,14 +172,7 @@ def _write_synthetic(folder: Path, sheet: Sheet) -> None:
         for start in range(0, total, SYNTHETIC_ROWS_AT_ONCE):
             rows = np.arange(start, min(start + SYNTHETIC_ROWS_AT_ONCE, total))
             writer.write_table(keys.take(pa.array(np.searchsorted(ends, rows, side="right"))))
-    _write_csv(parquet, folder / f"{sheet.name}.csv")
-
-
-def _write_csv(parquet: Path, path: Path) -> None:
-    """CSV as people write it, quotes only where needed (Arrow's own writer quotes every text)."""
-    with duckdb.connect() as connection:
-        source = connection.read_parquet(str(parquet))
-        source.write_csv(str(path), header=True)
+    write_csv(folder / f"{sheet.name}.csv", pieces_of(parquet))
 
 
 def _write_derived(folder: Path, sheet: DerivedSheet) -> None:

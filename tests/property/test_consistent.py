@@ -376,7 +376,7 @@ def check_fine_cells(made: Made, finest: str, rows: list[dict[str, object]]) -> 
     found = {}
     for row in rows:
         if row["row"] == "cell" and row["table"] == finest:
-            values = [str(value) for key, value in row.items() if key not in ("row", "count", "low", "high")]
+            values = [str(value) for key, value in row.items() if key not in ("table", "row", "count", "low", "high")]
             found[tuple(values)] = row
     for key in made.published[finest]:
         part, own = key[: len(made.manifest.partition)], key[len(made.manifest.partition) :]

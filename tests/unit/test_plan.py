@@ -173,7 +173,7 @@ MISTAKES = {
     "wider areas by coordinates": (
         "[privacy]\n",
         "[coarsen.wider.region.bus]\nh3 = 5\n[privacy]\n",
-        "[coarsen.wider.region.bus]: needs a `lookup`, from the published places to the wider ones",
+        "[coarsen.wider.region.bus] `lookup` is missing",
     ),
     "a table named as the totals": (
         'name = "on_time"\n',
