@@ -279,7 +279,7 @@ class Frame:
         self._require(key)
         if key in self.known and value not in self.known[key]:
             hint = did_you_mean(value, self.known[key]) or f" ({', '.join(sorted(self.known[key])[:8])}, …)"
-            raise PlanError(f"nothing is published of {key} `{value}`{hint}")
+            raise PlanError(f"there is no {key} `{value}`{hint}")
 
     def cell(self, **values: str | date) -> Estimate:
         """One cell, whether it was published or not."""

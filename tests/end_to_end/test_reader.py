@@ -141,10 +141,14 @@ def test_sums_of_published_cells_have_the_interval_of_their_noise(opened: Opened
         assert noise < each_alone
     (all_of_it,) = frame.sum().cells.to_pylist()
     assert all_of_it["count"] == sum(row["count"] for row in by_mode.values())
-    (none,) = frame.where(mode="ferry").sum().cells.to_pylist()
+    (none,) = frame.where(tap_on_location="Nowhere").sum().cells.to_pylist()
     assert none == {"count": 0, "low": 0, "high": 0, "cells": 0}
     with pytest.raises(PlanError, match="several sorts of numbers"):
         opened.rest("both", "both-hours").sum()
+    with pytest.raises(PlanError, match="there is no mode `Train`: did you mean `train`"):
+        opened.total(mode="Train")
+    with pytest.raises(PlanError, match="not added up"):
+        frame.where(mode="bus").minus(frame.where(mode="train")).sum()
     with pytest.raises(PlanError, match="there is no column `day`"):
         frame.sum(by=["day"])
 
@@ -284,7 +288,8 @@ def test_a_folder_with_nothing_in_it(tmp_path: Path) -> None:
         assert len(opened.table("on_time", version)) == 0
         assert len(opened.table("on_time", version).to_arrow()) == 0
         assert opened.table("on_time", version).sum().cells.to_pylist()[0]["count"] == 0
-    assert opened.total() == Estimate(0, 0, 0)
+    with pytest.raises(PlanError, match="nothing is published of that"):
+        opened.total()  # which is not zero
 
 
 # --- what is no folder ------------------------------------------------------------------------------------------------
