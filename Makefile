@@ -18,7 +18,7 @@ test: $(READY)
 	$(BIN)/pytest -n auto -m "not slow"
 
 test-full: $(READY)
-	TAPVEIL_CASES=5000 TAPVEIL_FUZZ=20000 $(BIN)/pytest -n auto
+	TAPVEIL_CASES=5000 TAPVEIL_FUZZ=20000 TAPVEIL_TAMPERED=1000 $(BIN)/pytest -n auto
 
 lint: $(READY)
 	$(BIN)/ruff format --check

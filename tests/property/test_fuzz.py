@@ -29,7 +29,7 @@ from tapveil.plan import Plan
 from tapveil.progress import Silent
 from tests.fuzz import FAMILIES, PLANS, Case, case, sound_case
 
-CASES = int(os.environ.get("TAPVEIL_FUZZ", "320"))
+CASES = int(os.environ.get("TAPVEIL_FUZZ", "160"))
 """How many broken files: `make test-full` asks for 20,000."""
 SHARES = 16
 """Tests among which they are divided, so that all cores have some."""

@@ -19,7 +19,7 @@ from tapveil.plan import Plan
 from tests.messy import Row, Tap, Telling, count_taps, count_trips
 from tests.property.test_counting import cells, exact
 
-CASES = int(os.environ.get("TAPVEIL_CASES", "40"))
+CASES = int(os.environ.get("TAPVEIL_CASES", "20"))
 """How many messy exports of each kind: `make test-full` asks for thousands."""
 
 CHANGES = {

@@ -103,7 +103,7 @@ def test_an_absent_cell_taken_for_zero_is_found(mechanism: str, epsilon: str) ->
     assert wrong[1 : smallest - 2].all()
 
 
-@pytest.mark.parametrize(("mechanism", "epsilon"), MECHANISMS)
+@pytest.mark.parametrize(("mechanism", "epsilon"), [("sbh", "2"), ("gaussian", "1"), ("dictionary", "1")])
 def test_an_interval_that_is_too_narrow_is_found(mechanism: str, epsilon: str) -> None:
     plan = plan_of(mechanism, epsilon)
     half_width = interval(plan.mechanisms["stops"], MISS).half_width
