@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.resolutions import plan_for
 from benchmarks.utility.measure import BUILD, city
 from benchmarks.utility.report import put_into
 from tapveil import publication, statement, veil
@@ -67,19 +68,6 @@ class Measured:
     rests: list[float]
     """The share of rests whose interval holds the truth."""
     totals: list[float]
-
-
-def plan_for(folder: Path, mechanism: str, weight: int, levels: str) -> Plan:
-    source = (folder / "plan.toml").read_text(encoding="utf-8").split("\n[privacy]\n")[0]
-    privacy = f'unit = "trip"\nneighbours = "replace"\nmechanism = "{mechanism}"\nepsilon = 8\ndelta = 7.5e-7\n'
-    tables = "".join(
-        f'[[table]]\nname = "{end}_time"\ncolumns = ["tap_{end}_time"]\n'
-        f'[[table]]\nname = "{end}_location"\ncolumns = ["tap_{end}_location"]\n'
-        f'[[table]]\nname = "{end}_time_location"\ncolumns = ["tap_{end}_time", "tap_{end}_location"]\n'
-        f"weight = {weight}\n{levels}\n"
-        for end in ("on", "off")
-    )
-    return Plan.parse(f"{source}\n[privacy]\n{privacy}{tables}", base=folder)
 
 
 def truth_of(exact: ExactTable) -> dict[Cell, int]:

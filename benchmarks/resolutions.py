@@ -67,6 +67,7 @@ def city(trips: int) -> Path:
 
 
 def plan_for(folder: Path, mechanism: str, weight: int, levels: str) -> Plan:
+    """The tables of the paper with one total of (8, 7.5e-7), and time × location at some levels."""
     source = (folder / "plan.toml").read_text(encoding="utf-8").split("\n[privacy]\n")[0]
     privacy = f'unit = "trip"\nneighbours = "replace"\nmechanism = "{mechanism}"\nepsilon = 8\ndelta = 7.5e-7\n'
     tables = "".join(
