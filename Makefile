@@ -8,16 +8,16 @@ READY  := $(VENV)/.ready
 DEMO   := build/demo
 TRIPS  ?= 30000000
 
-.PHONY: demo test test-full lint check format bench bench-utility bench-numbers bench-sampling clean
+.PHONY: demo test test-full browser lint check format bench bench-utility bench-numbers bench-sampling clean
 
 demo: $(READY)
 	@rm -rf $(DEMO)
 	$(BIN)/tapveil demo $(DEMO)
 
-test: $(READY)
+test: $(READY) browser
 	$(BIN)/pytest -n auto -m "not slow"
 
-test-full: $(READY)
+test-full: $(READY) browser
 	TAPVEIL_CASES=5000 TAPVEIL_FUZZ=20000 TAPVEIL_TAMPERED=1000 $(BIN)/pytest -n auto
 
 lint: $(READY)
@@ -45,6 +45,14 @@ bench-numbers: $(READY)
 
 bench-sampling: $(READY)
 	$(BIN)/python benchmarks/sampling.py
+
+# The page is tested in a real Chromium: the one on this machine, or else the system's package.
+browser: $(READY)
+	@$(BIN)/python -m tests.browser || { \
+	  echo "Installing Chromium for the tests of the page ..."; \
+	  (apt-get install -y -q chromium || { apt-get update -q && apt-get install -y -q chromium; }) > $(VENV)/chromium.log 2>&1 \
+	  || $(BIN)/playwright install chromium >> $(VENV)/chromium.log 2>&1; \
+	  $(BIN)/python -m tests.browser || echo "No Chromium: install it, or name it in TAPVEIL_CHROMIUM; the tests of the page will be skipped."; }
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
