@@ -1,0 +1,194 @@
+"""What the page holds: words from the manifest, the published tables as codes, the shapes of places.
+
+Every part follows from files of the folder, so `verify` makes the page again and compares.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tapveil.derived import CONSISTENT, DerivedSheet
+from tapveil.explorer.columns import Integers, packed, width_of
+from tapveil.manifest import Manifest, TableClaim
+from tapveil.plan import COUNT, HIGH, LOW, OPAL_SHAPES, TOTAL
+from tapveil.statement import NOT_PROTECTED, Places, promise_about
+
+MOST_CELLS = 3_000_000
+"""What a browser on a modest machine still opens at ease; the page leaves out larger tables, and says so."""
+LISTED = {"location": "place"}
+"""Columns of this kind share one list of labels: a place is the same where people get on and where they get off."""
+
+
+@dataclass
+class Contents:
+    """The words and the columns of a page."""
+
+    about: dict[str, Any]
+    columns: list[bytes] = field(default_factory=list)
+
+    @property
+    def data(self) -> bytes:
+        """All of it: the length of the words, the words as JSON, the columns in the order that the words name."""
+        words = json.dumps(self.about, ensure_ascii=False, separators=(",", ":")).encode()
+        return b"".join([len(words).to_bytes(4, "little"), words, *self.columns])
+
+
+def contents(
+    manifest: Manifest,
+    package: Mapping[str, Any],
+    tables: Mapping[str, pa.Table],
+    beside: Sequence[DerivedSheet],
+    places: Places | None,
+) -> Contents:
+    """The page's contents, from what the folder publishes: `tables` by their names, keys as texts."""
+    shown = _that_fit(manifest, tables)
+    labels = _labels(manifest, {name: tables[name] for name in shown})
+    page = Contents(
+        {
+            "title": manifest.title,
+            "description": package.get("description", ""),
+            "publisher": next((each["title"] for each in package.get("contributors", [])), ""),
+            "licence": next((each["name"] for each in package.get("licenses", [])), ""),
+            "region": manifest.region or "",
+            "created": manifest.created.isoformat(),
+            "release": manifest.release,
+            "counted": manifest.counted,
+            "promise": _promise(manifest),
+            "areas": dict(manifest.areas),
+            "partition": list(manifest.partition),
+            "kinds": dict(manifest.columns),
+            "labels": labels,
+            "left_out": [table.name for table in manifest.tables if table.name not in shown],
+            "files": _files(manifest, package),
+            "shapes": places["features"] if places else [],
+        }
+    )
+    page.about["tables"] = [
+        _table(manifest, table, tables[table.name], labels, page) for table in manifest.tables if table.name in shown
+    ]
+    total = next((each for each in beside if (each.folder, each.name) == (CONSISTENT, TOTAL)), None)
+    page.about["total"] = _total(manifest, total.cells, labels, page) if total else None
+    return page
+
+
+def _that_fit(manifest: Manifest, tables: Mapping[str, pa.Table]) -> set[str]:
+    """The tables that the page has room for: the smallest first, so that it always has something to show."""
+    room, fit = MOST_CELLS, set()
+    for name in sorted((table.name for table in manifest.tables), key=lambda name: (len(tables[name]), name)):
+        room -= len(tables[name])
+        if room >= 0:
+            fit.add(name)
+    return fit
+
+
+def _promise(manifest: Manifest) -> list[str]:
+    """The promise in three sentences: what was done, what it bounds, what it does not."""
+    return [
+        f"Every number is a true count of {manifest.counted} plus random noise, and small counts are left out: "
+        "they are hatched here, never shown as zero.",
+        promise_about(manifest.unit, manifest.neighbours, manifest.exact.loss),
+        NOT_PROTECTED[manifest.unit],
+    ]
+
+
+def _files(manifest: Manifest, package: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What a person may want to open next."""
+    found = [
+        {"path": resource["path"], "title": resource["title"]}
+        for resource in package["resources"]
+        if not resource["path"].startswith("synthetic/")
+    ]
+    others = {
+        "README.md": "How to read the numbers",
+        "privacy.json": "The promise, for programs and reviewers",
+        "datapackage.json": "What every column means",
+        "SHA256SUMS": "Checksums of all files",
+    }
+    return [*({"path": path, "title": title} for path, title in others.items()), *found]
+
+
+# --- tables as codes ------------------------------------------------------------------------------------------------
+
+
+def _list_of(manifest: Manifest, column: str) -> str:
+    """Which list of labels a column is coded by."""
+    return LISTED.get(manifest.columns[column], column)
+
+
+def _labels(manifest: Manifest, tables: Mapping[str, pa.Table]) -> dict[str, list[str]]:
+    """Every list of labels: only what is published, in the order of the alphabet. Times have their own, per table."""
+    found: dict[str, set[str]] = {}
+    for cells in tables.values():
+        for column in cells.column_names:
+            if column != COUNT and manifest.columns[column] != "time":
+                texts = found.setdefault(_list_of(manifest, column), set())
+                texts.update(pc.unique(cells.column(column)).to_pylist())
+    return {name: sorted(texts) for name, texts in sorted(found.items())}
+
+
+def _table(
+    manifest: Manifest, table: TableClaim, cells: pa.Table, labels: Mapping[str, Sequence[str]], page: Contents
+) -> dict[str, Any]:
+    """One table: its description for the page; its columns are added to the contents."""
+    times = manifest.times(table)
+    keys = [*manifest.partition, *table.columns]
+    lists = {key: times.labels if manifest.columns[key] == "time" else labels[_list_of(manifest, key)] for key in keys}
+    codes = [_codes(cells.column(key), lists[key]) for key in keys]
+    order = np.lexsort(codes[::-1])
+    counts = cells.column(COUNT).to_numpy()[order]
+    sheet, tap = (table.name, None) if manifest.layout == "tables" else OPAL_SHAPES[table.columns]
+    level = table.level
+    return {
+        "name": table.name,
+        "file": f"data/{sheet}.csv",
+        "columns": list(table.columns),
+        "tap": tap,
+        "wider": (level and level.location) or "",
+        "times": list(times.labels[1:]) if any(manifest.columns[key] == "time" for key in keys) else [],
+        "until": list(times.ends.values()) if any(manifest.columns[key] == "time" for key in keys) else [],
+        "rows": len(cells),
+        "widths": _add(page, [*(code[order] for code in codes), counts], keys=len(codes)),
+        "half": table.error_95,
+        "least": 0 if manifest.mechanism == "dictionary" else 1,
+        "absent": table.absent_95,
+        "smallest": table.smallest_published,
+        "mean_error": table.mean_error,
+        "noise": table.noise,
+    }
+
+
+def _total(
+    manifest: Manifest, cells: pa.Table, labels: Mapping[str, Sequence[str]], page: Contents
+) -> dict[str, Any] | None:
+    """All trips of each part, from the numbers that add up; parts that no table has are not asked for."""
+    lists = [labels.get(_list_of(manifest, key), []) for key in manifest.partition]
+    known = [
+        pc.is_in(cells.column(key), pa.array(each, pa.string()))
+        for key, each in zip(manifest.partition, lists, strict=True)
+    ]
+    for mask in known:
+        cells = cells.filter(mask) if len(mask) == len(cells) else cells
+    codes = [_codes(cells.column(key), each) for key, each in zip(manifest.partition, lists, strict=True)]
+    order = np.lexsort(codes[::-1]) if codes else np.arange(len(cells))
+    numbers = [cells.column(name).to_numpy()[order] for name in (COUNT, LOW, HIGH)]
+    return {"rows": len(cells), "widths": _add(page, [*(code[order] for code in codes), *numbers], keys=len(codes))}
+
+
+def _codes(column: pa.ChunkedArray, labels: Sequence[str]) -> Integers:
+    found = pc.index_in(column, pa.array(labels, pa.string())).to_numpy()
+    return np.asarray(found, dtype=np.int64)
+
+
+def _add(page: Contents, columns: Sequence[Integers], *, keys: int) -> list[int]:
+    """Columns into the contents, the first `keys` of them as differences; how wide each is."""
+    widths = [width_of(column) for column in columns]
+    for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
+        page.columns.append(packed(column, width, differences=index < keys))
+    return widths

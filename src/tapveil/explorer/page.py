@@ -1,0 +1,107 @@
+"""`explorer.html`: one file with everything in it, which asks nobody for anything.
+
+Its head forbids the browser any request, and any script or style but the ones written here: whatever a stop is called,
+nothing but this program runs. Plain canvas and SVG draw it, so there is no library to keep up with.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import pyarrow as pa
+
+from tapveil.derived import DerivedSheet
+from tapveil.explorer.contents import Contents, contents
+from tapveil.manifest import Manifest
+from tapveil.statement import Places
+
+SCRIPTS = ("release", "words", "colours", "view", "heat", "profile", "map", "balance", "numbers", "main")
+"""The files of the program, in the order in which they build on each other."""
+LEVEL = 6
+LARGEST_DATA = 2**28
+_SLOT = re.compile(r"\{\{([a-z]+)\}\}")
+
+
+def page(
+    manifest: Manifest,
+    package: Mapping[str, Any],
+    tables: Mapping[str, pa.Table],
+    beside: Sequence[DerivedSheet],
+    places: Places | None,
+) -> str:
+    """The page of a release."""
+    made = contents(manifest, package, tables, beside, places)
+    return Shell.around(made).text(base64.b64encode(zlib.compress(made.data, LEVEL)).decode())
+
+
+@dataclass(frozen=True)
+class Shell:
+    """A page but for its data."""
+
+    head: str
+    tail: str
+
+    @classmethod
+    def around(cls, made: Contents) -> Shell:
+        title = escape(made.about["title"])
+        words = {"policy": _policy(), "style": _style(), "script": _script(), "title": title}
+        filled = (_SLOT.sub(lambda slot: words[slot[1]], part) for part in _read("page.html").split("{{data}}"))
+        return cls(*filled)
+
+    def text(self, data: str) -> str:
+        return self.head + data + self.tail
+
+    def is_around(self, text: str) -> bool:
+        """Whether a page is this one but for its data."""
+        return len(text) >= len(self.text("")) and text.startswith(self.head) and text.endswith(self.tail)
+
+    def data_in(self, text: str) -> bytes | None:
+        """What a page of this shell holds; None where it cannot be unpacked."""
+        return _unpacked(text[len(self.head) : len(text) - len(self.tail)])
+
+
+def _unpacked(text: str) -> bytes | None:
+    """The data of a page, if it is written in the one way that it can be."""
+    try:
+        packed = base64.b64decode(text, validate=True)
+        unpacking = zlib.decompressobj()
+        data = unpacking.decompress(packed, LARGEST_DATA)
+    except (ValueError, zlib.error):
+        return None
+    whole = unpacking.eof and not unpacking.unused_data and base64.b64encode(packed).decode() == text
+    return data if whole else None
+
+
+@cache
+def _read(name: str) -> str:
+    return (files("tapveil.explorer") / "static" / name).read_text(encoding="utf-8")
+
+
+def _style() -> str:
+    return _read("page.css")
+
+
+def _script() -> str:
+    return "\n".join(_read(f"{name}.js") for name in SCRIPTS)
+
+
+def _policy() -> str:
+    """No request to anyone; this script, this style, and what the page itself draws."""
+    script, style = (_hash(text) for text in (_script(), _style()))
+    return (
+        f"default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

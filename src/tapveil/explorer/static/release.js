@@ -1,0 +1,208 @@
+"use strict";
+// The release, unpacked: tables of codes and counts, found by the part of the data that they are of.
+
+const SUPPRESSED = -1;
+
+function bytesOf(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  return bytes;
+}
+
+async function unpacked(text) {
+  const stream = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+class Columns {
+  constructor(bytes, at) { this.bytes = bytes; this.at = at; }
+
+  next(rows, width, differences) {
+    const found = new Uint32Array(rows);
+    for (let plane = 0; plane < width; plane++) {
+      const start = this.at + plane * rows, shift = 8 * plane;
+      for (let row = 0; row < rows; row++) found[row] |= this.bytes[start + row] << shift;
+    }
+    this.at += width * rows;
+    if (differences) {
+      const mask = width === 4 ? 0xffffffff : 2 ** (8 * width) - 1;
+      for (let row = 1; row < rows; row++) found[row] = (found[row] + found[row - 1]) & mask;
+    }
+    return found;
+  }
+}
+
+// Rows in the order of their keys; the columns that are chosen above the page come first.
+class Table {
+  constructor(release, about, columns) {
+    Object.assign(this, about);
+    this.release = release;
+    const keys = [...release.partition, ...about.columns];
+    const read = keys.map((_, i) => columns.next(about.rows, about.widths[i], true));
+    this.counts = columns.next(about.rows, about.widths[keys.length], false);
+    this.codes = Object.fromEntries(keys.map((key, i) => [key, read[i]]));
+    this.axes = this.columns.length > 2 ? chosenAxes(this) : this.columns;
+    this.chosen = keys.filter((key) => !this.axes.includes(key));
+    this.cache = new Map();
+  }
+
+  kind(column) { return this.release.kinds[column]; }
+  labels(column) {
+    return this.kind(column) === "time" ? ["-1", ...this.times] : this.release.labels[this.kind(column) === "location" ? "place" : column];
+  }
+  has(kind) { return this.axes.some((axis) => this.kind(axis) === kind); }
+  axis(kind) { return this.axes.find((axis) => this.kind(axis) === kind); }
+  low(count) { return Math.max(this.least, count - this.half); }
+  high(count) { return count + this.half; }
+
+  // Row numbers of a part: of the values chosen for all columns that are no axis. {mode: 2, date: 0} → rows.
+  rowsOf(part) {
+    const wanted = this.chosen.map((column) => part[column] ?? -1);
+    const key = wanted.join();
+    if (!this.parts) this.indexParts();
+    return this.parts.get(key) ?? EMPTY;
+  }
+
+  indexParts() {
+    this.parts = new Map();
+    const columns = this.chosen.map((column) => this.codes[column]);
+    const contiguous = this.axes.length === this.columns.length;
+    const lists = new Map();
+    let last = null, key = "";
+    for (let row = 0; row < this.rows; row++) {
+      if (last === null || columns.some((column) => column[row] !== column[last])) {
+        key = columns.map((column) => column[row]).join();
+        if (!lists.has(key)) lists.set(key, []);
+        lists.get(key).push([row, row]);
+      }
+      const ranges = lists.get(key);
+      ranges[ranges.length - 1][1] = row + 1;
+      last = row;
+    }
+    for (const [name, ranges] of lists) {
+      if (contiguous && ranges.length === 1) this.parts.set(name, { start: ranges[0][0], end: ranges[0][1], list: null });
+      else this.parts.set(name, { start: 0, end: 0, list: Uint32Array.from(ranges.flatMap(([a, b]) => Array.from({ length: b - a }, (_, i) => a + i))) });
+    }
+  }
+
+  // The largest count whatever the day: so that days share a scale.
+  most(part, free) {
+    const fixed = this.chosen.filter((column) => column !== free), key = `most ${fixed.map((column) => part[column] ?? -1).join()}`;
+    if (!this.scales) this.scales = new Map();
+    if (!this.scales.has(key)) {
+      const columns = fixed.map((column) => this.codes[column]), wanted = fixed.map((column) => part[column]);
+      let most = 2;
+      for (let row = 0; row < this.rows; row++) {
+        if (this.counts[row] > most && columns.every((column, i) => column[row] === wanted[i])) most = this.counts[row];
+      }
+      this.scales.set(key, most);
+    }
+    return this.scales.get(key);
+  }
+
+  // The cells of a part by their keys: one axis → Map code → count; two → Map code → counts along the second axis.
+  cells(part) {
+    const key = this.chosen.map((column) => part[column] ?? -1).join();
+    if (!this.cache.has(key)) {
+      if (this.cache.size > 12) this.cache.delete(this.cache.keys().next().value);
+      this.cache.set(key, new Cells(this, this.rowsOf(part)));
+    }
+    return this.cache.get(key);
+  }
+}
+
+const EMPTY = { start: 0, end: 0, list: null };
+
+function eachRow(rows, visit) {
+  if (rows.list) for (const row of rows.list) visit(row);
+  else for (let row = rows.start; row < rows.end; row++) visit(row);
+}
+
+// Of more than two columns two are drawn, the others are chosen: place and time first, then places, then the rest.
+function chosenAxes(table) {
+  const by = (kind) => table.columns.filter((column) => table.kind(column) === kind);
+  const [places, times] = [by("location"), by("time")];
+  if (places.length >= 2) return places.slice(0, 2);
+  if (places.length && times.length) return [places[0], times[0]];
+  return table.columns.slice(0, 2);
+}
+
+class Cells {
+  constructor(table, rows) {
+    this.table = table;
+    this.most = 0;
+    this.size = rows.list ? rows.list.length : rows.end - rows.start;
+    [this.down, this.across] = orderedAxes(table);
+    const down = table.codes[this.down], across = this.across && table.codes[this.across];
+    this.lines = new Map();
+    this.sums = new Map();
+    this.columns = new Map();
+    const width = across ? table.labels(this.across).length : 1;
+    eachRow(rows, (row) => {
+      let line = this.lines.get(down[row]);
+      if (!line) this.lines.set(down[row], (line = width > 4096 ? new Map() : new Int32Array(width).fill(SUPPRESSED)));
+      const at = across ? across[row] : 0, count = table.counts[row];
+      if (line instanceof Map) line.set(at, count); else line[at] = count;
+      this.sums.set(down[row], (this.sums.get(down[row]) ?? 0) + count);
+      if (across) this.columns.set(at, (this.columns.get(at) ?? 0) + count);
+      if (count > this.most) this.most = count;
+    });
+  }
+
+  at(down, across = 0) {
+    const line = this.lines.get(down);
+    if (!line) return SUPPRESSED;
+    return line instanceof Map ? (line.get(across) ?? SUPPRESSED) : (line[across] ?? SUPPRESSED);
+  }
+}
+
+// Places (or whatever else) go down, times go across.
+function orderedAxes(table) {
+  const [one, two] = table.axes;
+  if (!two) return [one, undefined];
+  return table.kind(one) === "time" && table.kind(two) !== "time" ? [two, one] : [one, two];
+}
+
+class Release {
+  constructor(bytes) {
+    const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+    const about = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
+    Object.assign(this, about);
+    const columns = new Columns(bytes, 4 + size);
+    this.tables = about.tables.map((table) => new Table(this, table, columns));
+    this.total = about.total && new Totals(this, about.total, columns);
+    this.cells = this.tables.reduce((sum, table) => sum + table.rows, 0);
+    this.shapeOf = new Map(this.shapes.map((shape) => [shape.properties.mode + "\n" + shape.properties.name, shape]));
+  }
+
+  // Where a place lies: by its mode, or for every mode that has no places of its own.
+  shape(mode, name) { return this.shapeOf.get(mode + "\n" + name) ?? this.shapeOf.get("*\n" + name); }
+
+  // The table of these kinds of columns that goes with another: same end of the trip, same areas and bins.
+  like(table, kinds, side) {
+    const fits = this.tables.filter((each) => each.columns.length === kinds.length && kinds.every((kind) => each.has(kind)) && sideOf(each) === side);
+    const score = (each) => (each.wider === table.wider ? 2 : 0) + (each.times.length === table.times.length || !kinds.includes("time") ? 1 : 0);
+    return fits.sort((a, b) => score(b) - score(a))[0];
+  }
+}
+
+class Totals {
+  constructor(release, about, columns) {
+    const keys = release.partition.map((_, i) => columns.next(about.rows, about.widths[i], true));
+    const [count, low, high] = [0, 1, 2].map((i) => columns.next(about.rows, about.widths[keys.length + i], false));
+    this.found = new Map();
+    for (let row = 0; row < about.rows; row++) {
+      this.found.set(keys.map((key) => key[row]).join(), { count: count[row], low: low[row], high: high[row] });
+    }
+    this.partition = release.partition;
+  }
+
+  of(part) { return this.found.get(this.partition.map((column) => part[column] ?? -1).join()); }
+}
+
+// Which end of a trip a table is about.
+function sideOf(table) {
+  const ends = new Set(table.columns.map((column) => (/(^|_)on(_|$)/.test(column) ? "on" : /(^|_)off(_|$)/.test(column) ? "off" : "")));
+  return ends.size === 1 ? [...ends][0] : "both";
+}

@@ -1,0 +1,95 @@
+// What is being looked at. The address bar keeps it, by names, so that a view can be shared and opened again.
+
+class View {
+  constructor(release, words) {
+    this.release = release;
+    this.words = words;
+    this.reset();
+  }
+
+  reset() {
+    this.table = this.firstTable();
+    this.part = {};
+    for (const column of this.release.partition) this.part[column] = this.firstCode(column);
+    Object.assign(this, { vs: null, place: null, time: null, find: "", sort: "busiest", difference: false, by: null, page: 0, theme: null });
+    this.chooseExtras();
+  }
+
+  // Place and time together say most; else whatever there is.
+  firstTable() {
+    const rank = (table) => (table.columns.length === 2 && table.has("location") && table.has("time") && !table.wider ? 0 : table.columns.length > 1 ? 1 : 2);
+    return [...this.release.tables].sort((a, b) => rank(a) - rank(b) || (rank(a) === 0 ? b.times.length - a.times.length : 0))[0];
+  }
+
+  // Of days the first; of all else the busiest: a first look should have something to see.
+  firstCode(column) { return column === this.day || !this.table ? 0 : this.busiest(column); }
+
+  busiest(column) {
+    const sums = new Map(), codes = this.table.codes[column], counts = this.table.counts;
+    for (let row = 0; row < this.table.rows; row++) sums.set(codes[row], (sums.get(codes[row]) ?? 0) + counts[row]);
+    return [...sums.entries()].sort((a, b) => b[1] - a[1] || a[0] - b[0])[0]?.[0] ?? 0;
+  }
+
+  get day() { return this.release.partition.find((column) => column === "date" || this.release.kinds[column] === "date"); }
+  get other() { return this.vs === null ? null : { ...this.part, [this.day]: this.vs }; }
+  get comparing() { return this.vs !== null && this.difference; }
+  get extras() { return this.table ? this.table.chosen.filter((column) => !this.release.partition.includes(column)) : []; }
+
+  // A table of more columns than can be drawn is looked at through one value of the others.
+  chooseExtras() {
+    for (const column of this.extras) {
+      const labels = this.table.labels(column);
+      if (!(this.part[column] < labels.length)) this.part[column] = this.busiest(column);
+    }
+  }
+
+  get hash() {
+    const words = new URLSearchParams();
+    if (this.table) words.set("table", this.table.name);
+    for (const [column, code] of Object.entries(this.part)) {
+      const shown = this.release.partition.includes(column) || this.extras.includes(column);
+      if (shown) words.set(column, (this.release.partition.includes(column) ? this.release.labels[column] : this.table.labels(column))[code] ?? "");
+    }
+    if (this.vs !== null) words.set("compare", this.release.labels[this.day][this.vs]);
+    if (this.place !== null) words.set("place", this.release.labels.place[this.place]);
+    if (this.time !== null) words.set("time", this.time);
+    if (this.find) words.set("find", this.find);
+    if (this.sort !== "busiest") words.set("sort", this.sort);
+    if (this.difference) words.set("show", "difference");
+    if (this.theme) words.set("theme", this.theme);
+    return "#" + words.toString();
+  }
+
+  // What a link says, as far as this release has it.
+  read(hash) {
+    this.reset();
+    const words = new URLSearchParams(hash.replace(/^#/, ""));
+    this.table = this.release.tables.find((table) => table.name === words.get("table")) ?? this.table;
+    for (const column of this.release.partition) {
+      const code = this.release.labels[column]?.indexOf(words.get(column) ?? "\u0000") ?? -1;
+      if (code >= 0) this.part[column] = code;
+    }
+    for (const column of this.extras) {
+      const code = this.table.labels(column).indexOf(words.get(column) ?? "\u0000");
+      if (code >= 0) this.part[column] = code;
+    }
+    this.chooseExtras();
+    const code = (list, text) => { const found = list && text !== null ? list.indexOf(text) : -1; return found < 0 ? null : found; };
+    this.vs = this.day ? code(this.release.labels[this.day], words.get("compare")) : null;
+    this.place = code(this.release.labels.place, words.get("place"));
+    const time = words.get("time");
+    this.time = time !== null && this.release.tables.some((table) => table.times.includes(time)) ? time : null;
+    this.find = (words.get("find") ?? "").slice(0, 200);
+    this.sort = ["name", "difference"].includes(words.get("sort")) ? words.get("sort") : "busiest";
+    this.difference = words.get("show") === "difference" && this.vs !== null;
+    this.theme = ["light", "dark"].includes(words.get("theme")) ? words.get("theme") : null;
+  }
+
+  // The bin of the chosen time in a table, which may have wider bins than the one it was chosen in.
+  timeIn(table) {
+    if (this.time === null || !table.times.length) return null;
+    const minute = clock(this.time);
+    const found = table.times.findIndex((label, i) => clock(label) <= minute && minute < clock(table.until[i]));
+    return found < 0 ? null : found + 1;
+  }
+}

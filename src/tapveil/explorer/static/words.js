@@ -1,0 +1,108 @@
+// Words for tables, places, days and numbers; and text that is never taken for markup.
+
+const NUMBER = new Intl.NumberFormat("en");
+const number = (n) => NUMBER.format(n);
+const plural = (n, word) => `${number(n)} ${n === 1 ? word : word + "s"}`;
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+// An element; strings become text nodes, whatever they hold.
+function el(name, properties = {}, ...children) {
+  const svg = ["svg", "g", "path", "rect", "line", "text", "circle", "title", "defs", "pattern"].includes(name);
+  const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value === true) made.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+const at = (id) => document.getElementById(id);
+// Names may run from right to left: they keep to themselves.
+const bidi = (text) => el("bdi", {}, text);
+
+function dayOf(label) {
+  const parts = /^(\d{4})-?(\d\d)-?(\d\d)$/.exec(label);
+  return parts ? new Date(Date.UTC(+parts[1], +parts[2] - 1, +parts[3])) : null;
+}
+
+const DAY = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+
+function dayTitle(label) {
+  const day = dayOf(label);
+  return day && !Number.isNaN(day.valueOf()) ? DAY.format(day) : label;
+}
+
+class Words {
+  constructor(release) {
+    this.release = release;
+    this.titles = new Map();
+    const tables = release.tables.map((table) => [table, this.tableTitle(table)]);
+    for (const [table, title] of tables) {
+      const alone = tables.filter(([, other]) => other === title).length === 1;
+      this.titles.set(table, alone ? title : `${title} · ${table.name}`);
+    }
+  }
+
+  counted(n) { return n === 1 && this.release.counted.endsWith("s") ? this.release.counted.slice(0, -1) : this.release.counted; }
+
+  kindTitle(kind) { return { location: "place", time: "time", date: "day" }[kind]; }
+
+  columnTitle(column) {
+    const kind = this.kindTitle(this.release.kinds[column]);
+    const side = /(^|_)on(_|$)/.test(column) ? "tap-on " : /(^|_)off(_|$)/.test(column) ? "tap-off " : "";
+    return side && kind ? side + kind : column === "date" ? "day" : column.replaceAll("_", " ");
+  }
+
+  side(table) { return { on: "Tap-on", off: "Tap-off", both: "From where to where", "": "" }[sideOf(table)]; }
+
+  bins(table) {
+    if (!table.has("time")) return "";
+    const minutes = table.times.map((label, i) => clock(table.until[i]) - clock(label));
+    if (minutes.some((each) => each !== minutes[0])) return "parts of the day";
+    return minutes[0] % 60 ? `${minutes[0]} min` : plural(minutes[0] / 60, "hour");
+  }
+
+  tableTitle(table) {
+    const side = sideOf(table);
+    const kinds = table.columns.map((column) => (side === "both" || !this.kindTitle(table.kind(column)) ? this.columnTitle(column) : this.kindTitle(table.kind(column))));
+    const finer = [this.bins(table), table.wider && `by ${table.wider}`].filter(Boolean).join(", ");
+    const what = kinds.sort((a, b) => (a === "place" ? -1 : b === "place" ? 1 : 0)).join(" × ");
+    return `${this.side(table) ? this.side(table) + ": " : ""}${what}${finer ? ` (${finer})` : ""}`;
+  }
+
+  title(table) { return this.titles.get(table); }
+
+  label(table, column, code, part) {
+    const label = table.labels(column)[code];
+    const kind = table.kind(column);
+    if (kind === "time") return label === "-1" ? "no time" : label;
+    if (kind === "location") return this.place(label, part);
+    return kind === "date" || column === "date" ? dayTitle(label) : label;
+  }
+
+  place(label, part) {
+    const mode = this.release.labels.mode?.[part.mode];
+    const title = this.release.shape(mode, label)?.properties.title;
+    return title ? `${title} (${label})` : label;
+  }
+
+  span(table, code) { return code === 0 ? "no time" : `${table.times[code - 1]} to ${table.until[code - 1]}`; }
+
+  // A number with what it stands for; a suppressed one is named as such.
+  cell(table, count) {
+    if (count === SUPPRESSED) return { text: "not published", range: `0 to ${number(table.absent)}`, absent: true };
+    return { text: number(count), range: `${number(table.low(count))} to ${number(table.high(count))}`, absent: false };
+  }
+
+  sentence(table, count) {
+    const { text, range, absent } = this.cell(table, count);
+    return absent ? `not published: ${range} ${this.release.counted}` : `${text} ${this.counted(count)}, between ${range.replace(" to ", " and ")}`;
+  }
+}
+
+const clock = (label) => { const [hours, minutes] = label.split(":"); return 60 * hours + +minutes; };
+
+// For searching: case and accents do not matter.
+const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLocaleLowerCase("en");
