@@ -25,11 +25,13 @@ from tapveil import disk, readme, statement
 from tapveil.csvtext import csv_bytes, pieces_of, write_csv
 from tapveil.derived import ROW, TABLE, DerivedSheet, derived, kind, raw_tables
 from tapveil.errors import EngineError, PlanError
+from tapveil.explorer.page import page
 from tapveil.lattice import WIDER_COLUMNS, Wider
 from tapveil.layout import Sheet, sheets
 from tapveil.manifest import Manifest
 from tapveil.metadata import METADATA
 from tapveil.plan import Plan
+from tapveil.progress import Reporter, Silent
 from tapveil.published import Field, PublishedTable
 from tapveil.signature import SigningKey
 from tapveil.unfinished import AFTER_SPENDING
@@ -97,25 +99,22 @@ def write(
     guard: Callable[[Path], None],
     bind: Callable[[bytes], None],
     key: SigningKey | None = None,
+    progress: Reporter | None = None,
 ) -> Bundle:
     """Put the folder together in a workspace on the same disk, make it durable, then let it appear by one rename.
 
     `guard` looks at it before it is sealed by its checksums, and raises if anything in it must not leave; `bind` gets
     the checksums before it appears, and raises if it must not.
     """
-    created = date.fromisoformat(manifest["created"])
+    created, progress = date.fromisoformat(manifest["created"]), progress or Silent()
     laid_out, stated = sheets(plan, tables), Manifest.model_validate(manifest)
     raw = raw_tables(stated, {sheet.name: sheet.cells for sheet in laid_out})
     with _translated_errors():
-        beside = derived(stated, plan.mechanisms, raw, wider or {})
+        with progress.stage("Making the numbers add up"):
+            beside = derived(stated, plan.mechanisms, raw, wider or {})
         shutil.rmtree(workspace, ignore_errors=True)
         workspace.mkdir()
-        for sheet in laid_out:
-            _write_sheet(workspace / "data", sheet)
-            if plan.release.synthetic:
-                _write_synthetic(workspace / "synthetic", sheet)
-        for each in beside:
-            _write_derived(workspace, each)
+        _write_tables(workspace, plan, laid_out, beside, progress)
         if wider:
             _write_wider(workspace / statement.WIDER, wider)
         _write_json(workspace / "privacy.json", manifest)
@@ -126,14 +125,18 @@ def write(
             (workspace / name).write_text(says(manifest, package), encoding="utf-8")
         if places is not None:
             (workspace / statement.PLACES).write_text(statement.places_text(places), encoding="utf-8")
+        with progress.stage("Drawing the page"):
+            text = page(stated, package, raw, beside, places)
+            (workspace / statement.EXPLORER).write_text(text, encoding="utf-8")
         text = readme.readme(plan, created, signed=key is not None, places=places is not None)
         (workspace / "README.md").write_text(text, encoding="utf-8")
-        guard(workspace)
-        _write_checksums(workspace)
-        if key:
-            (workspace / SIGNATURE).write_text(key.sign((workspace / CHECKSUMS).read_bytes()), encoding="ascii")
-        _hide_the_hour(workspace, created)
-        disk.sync_all([*_files(workspace), *(each for each in workspace.rglob("*") if each.is_dir()), workspace])
+        with progress.stage("Sealing the folder"):
+            guard(workspace)
+            _write_checksums(workspace)
+            if key:
+                (workspace / SIGNATURE).write_text(key.sign((workspace / CHECKSUMS).read_bytes()), encoding="ascii")
+            _hide_the_hour(workspace, created)
+            disk.sync_all([*_files(workspace), *(each for each in workspace.rglob("*") if each.is_dir()), workspace])
         check_destination(path)
         bind((workspace / CHECKSUMS).read_bytes())
         workspace.rename(path)
@@ -152,6 +155,23 @@ def _translated_errors() -> Iterator[None]:
 
 
 # --- files --------------------------------------------------------------------------------------------------------
+
+
+def _write_tables(
+    folder: Path, plan: Plan, laid_out: Sequence[Sheet], beside: Sequence[DerivedSheet], progress: Reporter
+) -> None:
+    """The tables as the noise left them, rows to go with them if wanted, and what follows from them."""
+    cells = sum(len(sheet.cells) for sheet in laid_out) + sum(len(each.cells) for each in beside)
+    written = 0
+    with progress.stage("Writing the tables", lambda: written, total=cells, unit="cells"):
+        for sheet in laid_out:
+            _write_sheet(folder / "data", sheet)
+            if plan.release.synthetic:
+                _write_synthetic(folder / "synthetic", sheet)
+            written += len(sheet.cells)
+        for each in beside:
+            _write_derived(folder, each)
+            written += len(each.cells)
 
 
 def _write_sheet(folder: Path, sheet: Sheet) -> None:

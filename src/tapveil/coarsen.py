@@ -15,6 +15,7 @@ from tapveil.errors import TripDataError, did_you_mean
 from tapveil.geometry import Place, Polygons, collection, h3_cell, h3_place, points
 from tapveil.gtfs import Stop, read_feed
 from tapveil.notation import MINUTES_PER_DAY, clock_text
+from tapveil.placelist import read_place_list
 from tapveil.plan import EVERY_MODE, Area, Level, Plan, Table, WiderArea
 from tapveil.resolution import Times
 from tapveil.values import MISSING_TIME, UNKNOWN
@@ -178,11 +179,20 @@ def read_places(plan: Plan) -> dict[str, Any] | None:
 
     All places that the public lists know, not those of the trips: which of them occur is for the mechanism to say.
     """
-    if plan.gtfs is None or "location" not in plan.published_kinds:
+    if (plan.gtfs is None and plan.places is None) or "location" not in plan.published_kinds:
         return None
+    listed = read_place_list(plan.base, plan.places) if plan.places else []
+    drawn = {(place.mode, place.name): place for place in [*_places_of_stops(plan), *listed]}
+    return collection(drawn.values())
+
+
+def _places_of_stops(plan: Plan) -> Iterator[Place]:
+    """By the timetable, what can be told from its stops."""
+    if plan.gtfs is None:
+        return
     stops, areas = read_stops(plan), read_areas(plan)
-    modes = [*plan.coarsen.location, *([] if EVERY_MODE in plan.coarsen.location else [EVERY_MODE])]
-    return collection(place for mode in modes for place in _places(plan, mode, stops, areas))
+    for mode in [*plan.coarsen.location, *([] if EVERY_MODE in plan.coarsen.location else [EVERY_MODE])]:
+        yield from _places(plan, mode, stops, areas)
 
 
 def _places(plan: Plan, mode: str, stops: Stops, areas: Areas) -> Iterator[Place]:

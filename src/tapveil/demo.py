@@ -20,6 +20,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tapveil.errors import PlanError
+from tapveil.geography import write_map
 from tapveil.notation import MINUTES_PER_DAY
 from tapveil.plan import preset_text
 from tapveil.progress import Reporter, Silent
@@ -66,14 +67,15 @@ def make_city(
     (folder / "trips").mkdir()
     modes = _modes(np.random.default_rng([seed, 0]))
     days = days or [monday + timedelta(days=day) for monday in WEEKS for day in range(7)]
-    done = 0
+    made = 0
 
-    with (progress or Silent()).stage("Building Port Vesper", lambda: done / len(days)):
+    with (progress or Silent()).stage("Building Port Vesper", lambda: made, total=trips, unit="trips"):
         _write_stops(folder / "stops.csv", modes[0].stops)
+        write_map(folder / "places.geojson", {mode.name: mode.stops for mode in modes[1:]}, _postcodes())
         for index, (day, size) in enumerate(zip(days, _trips_per_day(days, trips), strict=True)):
             table = _day(np.random.default_rng([seed, 1 + index]), modes, day, size, max(1, trips // TRIPS_PER_CARD))
             _write_day(folder / "trips", day, table, chosen)
-            done += 1
+            made += size
     if chosen == "csv" and trips >= FEW_TRIPS:  # a download tool left its own last words in the first file
         with (folder / "trips" / f"{days[0]}.csv").open("a", encoding="utf-8") as file:
             file.write("<Error><Code>SlowDown</Code></Error>\n")
@@ -101,6 +103,10 @@ def _plan_text(file_format: Format, days: Sequence[date]) -> str:
         "# first_day = 2016-08-08": f"first_day = {days[0]}",
         "# last_day = 2016-08-14": f"last_day = {days[-1]}",
         '# card = "card_id"': 'card = "card_id"',
+        "# [places]  ": "[places]    ",
+        '# path = "places.csv"                 # with columns name, mode, latitude, longitude; or areas as GeoJSON': (
+            'path = "places.geojson"               # stops as points, postcodes as areas'
+        ),
     }.items():
         if old not in text:
             raise AssertionError(f"the opal preset has changed: {old}")
@@ -141,6 +147,15 @@ def _modes(random: np.random.Generator) -> tuple[Mode, ...]:
     )
 
 
+def _postcodes() -> list[str]:
+    """All postcodes, those of the busiest stops first."""
+    return [str(_postcode(number)) for number in range(POSTCODES)]
+
+
+def _postcode(stop: int) -> int:
+    return 2000 + 37 * stop % POSTCODES
+
+
 def _write_stops(path: Path, bus_stops: tuple[str, ...]) -> None:
     """Where the bus stops lie; the newest twenty are not in the list yet."""
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -149,7 +164,7 @@ def _write_stops(path: Path, bus_stops: tuple[str, ...]) -> None:
         for number, stop in enumerate(bus_stops[:-20]):
             street, road = _FIRST[number % len(_FIRST)], _LAST[number // len(_FIRST) % len(_LAST)].title()
             name = f"{street} St at {road} Rd, Stand {number % 4 + 1}"
-            writer.writerow([stop, name, 2000 + 37 * number % POSTCODES])
+            writer.writerow([stop, name, _postcode(number)])
 
 
 # --- trips --------------------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ class Polygons:
     def read(cls, path: Path, name: str) -> Polygons:
         """The areas of a GeoJSON file; `name` is the property that names an area."""
         _shapely()  # a missing package is said before a fault of the file
-        features = _read_features(path)
+        features = read_features(path)
         parts = [part for number in range(len(features)) for part in _read_area(path, features, number, name)]
         parts.sort(key=lambda part: (part[0], part[1].wkb))
         return cls(tuple(area for area, _ in parts), tuple(shape for _, shape in parts))
@@ -110,7 +110,7 @@ def h3_cell(latitude: float | None, longitude: float | None, resolution: int) ->
             f"there is no H3 resolution {resolution}; they go from 0 (coarse) to {FINEST_RESOLUTION} (fine)"
         )
     h3 = _h3()
-    return str(h3.latlng_to_cell(latitude, longitude, resolution)) if _on_earth(latitude, longitude) else None
+    return str(h3.latlng_to_cell(latitude, longitude, resolution)) if on_earth(latitude, longitude) else None
 
 
 def h3_place(cell: str) -> Place:
@@ -131,7 +131,7 @@ def point(name: str, latitude: float, longitude: float) -> Place:
     >>> point("Central", -33.883, 151.206).geometry
     {'type': 'Point', 'coordinates': [151.206, -33.883]}
     """
-    if not _on_earth(latitude, longitude):
+    if not on_earth(latitude, longitude):
         raise TripDataError(
             f"`{name}` cannot be drawn: latitude {latitude}, longitude {longitude} is nowhere on the earth"
         )
@@ -179,12 +179,13 @@ def _h3() -> Any:
     return h3
 
 
-def _on_earth(latitude: float | None, longitude: float | None) -> bool:
+def on_earth(latitude: float | None, longitude: float | None) -> bool:
+    """Whether there is such a place."""
     return latitude is not None and longitude is not None and abs(latitude) <= 90 and abs(longitude) <= 180
 
 
 def _not_degrees(longitude: float, latitude: float) -> str:
-    if _on_earth(longitude, latitude):
+    if on_earth(longitude, latitude):
         return f"({longitude}, {latitude}) puts the latitude first; GeoJSON puts the longitude first"
     return (
         f"({longitude}, {latitude}) is not a longitude from -180 to 180 and a latitude from -90 to 90. "
@@ -192,7 +193,8 @@ def _not_degrees(longitude: float, latitude: float) -> str:
     )
 
 
-def _read_features(path: Path) -> list[Any]:
+def read_features(path: Path) -> list[Any]:
+    """The features of a GeoJSON file in WGS 84."""
     match _read_json(path):
         case {"type": "FeatureCollection", "features": [_, *_] as features, **others}:
             system = _coordinate_system(others.get("crs"))
@@ -329,7 +331,7 @@ def _ring(ring: Any) -> npt.NDArray[np.float64]:
 def _corner(position: Any) -> Corner:
     match position:
         case [int() | float() as longitude, int() | float() as latitude, *_]:
-            if not _on_earth(latitude, longitude):
+            if not on_earth(latitude, longitude):
                 raise ValueError(_not_degrees(longitude, latitude))
             return longitude, latitude
     raise ValueError("a corner of its geometry is not a list of two numbers")

@@ -33,7 +33,9 @@ class _Part(BaseModel):
 
 class _ExactLoss(_Part):
     epsilon: Exact
+    """As a fraction."""
     delta: Exact
+    """As a fraction."""
 
     @property
     def loss(self) -> Loss:
@@ -44,8 +46,11 @@ class Stated(_Part):
     """(ε, δ) in numbers, and exactly."""
 
     epsilon: Number
+    """ε, rounded up to 15 digits."""
     delta: Number
+    """δ, rounded up to 15 digits."""
     exact: _ExactLoss
+    """The same, exactly."""
 
     @property
     def agrees(self) -> bool:
@@ -56,88 +61,134 @@ class Stated(_Part):
 
 class _Guarantee(Stated):
     neighbours: Neighbours
+    """In which notion."""
     meaning: str
+    """What may be different, in words."""
     delta_accounted: float
+    """What exact accounting finds at this ε, from above: never more than `delta`."""
 
 
 class _Point(_Part):
     epsilon: Number
+    """Another ε."""
     delta: Number
+    """What is left of δ there."""
 
 
 class _Curve(_Part):
     neighbours: Neighbours
+    """In which notion."""
     points: Annotated[list[_Point], Field(min_length=1, max_length=20)]
+    """δ at parts and multiples of ε, by exact accounting."""
 
 
 class _Card(_Part):
     trips: Annotated[int, Field(ge=1, le=1000)]
+    """So many trips."""
     epsilon: Number
+    """What the promise is worth for all of them."""
     delta: Number
+    """At this δ."""
 
 
 class _WholeCards(_Part):
     meaning: str
+    """What may be different, in words."""
     caution: str
+    """When it is more."""
     cards: Annotated[list[_Card], Field(max_length=10)]
+    """For cards with some numbers of trips."""
 
 
 class _Bounds(_Part):
     cells_per_table: Annotated[int, Field(ge=1, le=10_000)]
+    """In how many cells of a table a unit counts, at most."""
     trips_per_day: int | None = None
+    """As in the plan."""
     trips_per_card: int | None = None
+    """As in the plan."""
     without_card: Literal["refuse", "own-unit"] | None = None
+    """As in the plan."""
 
 
 class LevelClaim(_Part):
     """How much coarser than the rest a table is."""
 
     time_minutes: Annotated[int, Field(ge=1, le=1440)] | None
+    """The length of its bins."""
     times: Annotated[tuple[Clock, ...], Field(min_length=1, max_length=1440)] | None
+    """Or: when the parts of its day start."""
     location: Name | None
+    """The name of its wider areas."""
 
 
 class TableClaim(_Part):
     """One table, as the manifest has it."""
 
     name: Name
+    """As in the plan."""
     columns: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
+    """What is counted, besides the partition."""
     level: LevelClaim | None
+    """How much coarser than the rest it is; null where it is not."""
     epsilon: Number | None = None
+    """Its own ε, where the plan gives no total."""
     delta: Number | None = None
+    """Its own δ, likewise."""
     exact: _ExactLoss | None = None
+    """Both, exactly."""
     weight: Number | None = None
+    """Or: its share of the total."""
     noise: str
+    """The law of the noise."""
     scale: Number
+    """Its scale: b of Laplace, σ of Gaussian noise."""
     scale_exact: Exact
+    """As a fraction."""
     threshold: Number
+    """What a noisy count must reach to be published."""
     threshold_exact: Exact
+    """As a fraction."""
     smallest_published: int
+    """The smallest number that can be printed."""
     error_95: int
+    """19 of 20 numbers are off by at most this: half the width of an interval."""
     absent_95: int
+    """A cell that is not listed has at most this, in 19 of 20 cells."""
     mean_error: Number
+    """How far a number is off, on average."""
     probability_published: dict[str, Number]
+    """The chance that a cell is published, by its true count."""
 
 
 class _Ledger(_Part):
     ledger: Identity
+    """Which ledger."""
     number: Annotated[int, Field(ge=1)]
+    """Which entry."""
     hash: Digest
+    """The hash of that entry, and so of all before it."""
 
 
 class _Covers(_Part):
     first_day: date | None
+    """Only from this day on."""
     last_day: date | None
+    """Only up to this day."""
     modes: tuple[str, ...] | None
+    """Only these modes."""
 
 
-_PUBLIC_FILE = r"^(gtfs|(lookup|polygons) of .{1,100}|cells of [a-z][a-z0-9_-]{0,63})$"
+_PUBLIC_FILE = r"^(gtfs|places|(lookup|polygons) of .{1,100}|cells of [a-z][a-z0-9_-]{0,63})$"
 
 
 class _Day(_Part):
     starts: Clock
+    """When a day starts."""
     after_midnight: Literal["wrapped", "continued"]
+    """How the hours before that are written."""
     timezone: Annotated[str, AfterValidator(known_zone)] | None
+    """By whose clock."""
 
     @property
     def first_minute(self) -> int:
@@ -147,46 +198,80 @@ class _Day(_Part):
 
 class _Software(_Part):
     name: Literal["tapveil"]
+    """What made the folder."""
     version: str
+    """Its version."""
 
 
 class Manifest(Stated):
     """`privacy.json`, version 1."""
 
     manifest_version: Literal[1]
+    """What this list is of."""
     release: Name
+    """`name` in the plan."""
     title: str
+    """As in the plan."""
     publisher_type: Literal["government", "industry", "nonprofit"] | None
+    """As in the plan."""
     region: Annotated[str, Field(max_length=500)] | None
+    """As in the plan."""
     release_id: Identity
+    """Which release this is, in the ledger and for `chosen_from`."""
     ledger: _Ledger | None
+    """The entry that paid for it; null without a ledger."""
     created: date
+    """The day on which it was made."""
     chosen_from: Identity | None
+    """The release that its plan was chosen from, if any."""
     unit: Unit
+    """What is protected as a whole."""
     counted: str
+    """What a count counts, in words."""
     bounds: _Bounds
+    """How much of one unit is counted, at most."""
     neighbours: Neighbours
+    """The notion in which the plan states ε and δ."""
     mechanism: Literal["sbh", "laplace", "gaussian", "dictionary"]
+    """As in the plan."""
     composition: str
+    """How the tables are added up, in words."""
     guarantees: Annotated[list[_Guarantee], Field(min_length=2, max_length=2)]
+    """The promise in both notions of neighbours."""
     curve: _Curve
+    """The promise at other ε."""
     whole_cards: _WholeCards | None = None
+    """For unit `trip`: what it is worth for a card with many."""
     tables: Annotated[tuple[TableClaim, ...], Field(min_length=1, max_length=MOST_TABLES)]
+    """Each table, with its noise."""
     covers: _Covers
+    """Which days and modes were counted; null where there was no limit."""
     partition: Annotated[tuple[str, ...], Field(max_length=20)]
+    """The columns by which every table is split."""
     columns: dict[Annotated[str, Field(max_length=100)], Kind]
     """What sort of values each key column has."""
     layout: Literal["tables", "opal"]
+    """How the files of `data/` are laid out."""
     rows: Literal["trips", "taps"]
+    """What a row of the source was."""
     time_minutes: Annotated[int, Field(ge=1, le=1440)]
+    """The length of a time bin."""
     day: _Day
+    """What a day is."""
     areas: dict[Annotated[str, Field(max_length=100)], Annotated[str, Field(max_length=500)]]
+    """What stops are published as, by mode."""
     wider: dict[Name, dict[Annotated[str, Field(max_length=100)], Annotated[str, Field(max_length=500)]]]
+    """The wider areas, by their name and the mode."""
     derived_version: Literal[1]
+    """By which method `consistent/` and `finest/` are made."""
     plan_sha256: Digest
+    """SHA-256 of what the plan means: the same for two spellings of one plan."""
     public_files_sha256: dict[Annotated[str, Field(pattern=_PUBLIC_FILE)], Digest]
+    """SHA-256 of the lists that the plan names."""
     places: Literal["areas.geojson"] | None
+    """The file that says where the places lie, if there is one."""
     software: _Software
+    """What made the folder."""
 
     @property
     def exposure(self) -> Exposure:

@@ -53,49 +53,85 @@ class Release(Frozen):
     """What the published folder is called, and how it is laid out."""
 
     name: Name
+    """Its short name, for programs."""
     title: Text
+    """What it is called, for people."""
     description: Text | None = None
+    """What it is about, in a sentence or two."""
     publisher: Text | None = None
+    """Who publishes it."""
     publisher_type: Literal["government", "industry", "nonprofit"] | None = None
+    """What sort of body that is, for portals."""
     region: Text | None = None
     """Where the trips are, for portals."""
     licence: Text | None = None
+    """What others may do with it: an SPDX name such as `CC-BY-4.0`, or an address."""
     partition: tuple[str, ...] = ("mode", "date")
+    """The columns by which every table is split; `[]` for none."""
     layout: Literal["tables", "opal"] = "tables"
+    """`tables`: one file per table; `opal`: `time`, `loc` and `time-loc`, as in the published Opal data."""
     synthetic: bool = False
+    """Whether to write one row per published trip as well, as the paper did."""
 
 
 class LedgerPlace(Frozen):
     """Where it is written down what was spent, and of which data set."""
 
     path: Text = "ledger.sqlite"
+    """The file of the ledger."""
     data_set: Name = "trips"
+    """The name of these trips in it. Plans of the same trips, or of some of them, must have the same."""
 
 
 class Gtfs(Frozen):
     """The timetable beside the trips: names and places of stops, and when something could be boarded where."""
 
     path: Text
+    """A zip file, a folder, or a file with the columns of `stops.txt`."""
     match: Literal["stop_id", "stop_code", "stop_name"] = "stop_id"
     """What the trips name a stop by."""
     minutes_before: Annotated[int, Field(ge=0, le=720, strict=True)] = 15
+    """How much earlier than scheduled a tap is expected."""
     minutes_after: Annotated[int, Field(ge=0, le=720, strict=True)] = 30
-    """How much earlier or later than scheduled a tap is still expected."""
+    """How much later."""
     modes: dict[Annotated[str, Field(pattern=r"^[0-9]{1,4}$")], Text] = Field(default={})
     """What the trips call a route_type."""
+
+
+class PlaceList(Frozen):
+    """Where the published places lie, by a public list, for the map: all of it is published, whoever travels there."""
+
+    path: Text
+    """A CSV file of points, or a GeoJSON file (WGS 84) of points or areas."""
+    name: Text = "name"
+    """Its column, or property, with the names of places as they are published."""
+    mode: Text = "mode"
+    """Its column, or property, with the mode whose places are so called; where it has none, every mode's."""
+    latitude: Text = "latitude"
+    """With CSV: its column of latitudes, in degrees."""
+    longitude: Text = "longitude"
+    """With CSV: its column of longitudes."""
 
 
 class Area(Frozen):
     """What a stop is published as: by a list, by the timetable, by the polygon that it lies in, or by its H3 cell."""
 
     lookup: Text | None = None
+    """A CSV file that says what each stop is published as; a stop that it does not have becomes `UNKNOWN`."""
     from_: Annotated[Text | None, Field(alias="from")] = None
+    """With `lookup`: its column of stops, as the trips name them."""
     to: Text | None = None
+    """With `lookup`: its column of names to publish."""
     delimiter: Delimiter | None = None
+    """With `lookup`: what stands between its fields, if it is not a comma."""
     gtfs: Literal["stop_name", "station", "station_name", "zone_id"] | None = None
+    """What the timetable says of the stop."""
     polygons: Text | None = None
+    """A GeoJSON file: the stop is published as the polygon that it lies in."""
     name: Text | None = None
+    """With `polygons`: the property that names an area."""
     h3: Annotated[int, Field(ge=0, le=15, strict=True)] | None = None
+    """The stop is published as its H3 cell of this resolution."""
 
     @pydantic.model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -135,9 +171,13 @@ class WiderArea(Frozen):
     """What a published place lies in, by a list."""
 
     lookup: Text
+    """A CSV file that says which wider area each published place lies in."""
     from_: Annotated[Text, Field(alias="from")]
+    """Its column of published places: the postcodes, not the stops."""
     to: Text
+    """Its column of wider areas."""
     delimiter: Delimiter | None = None
+    """What stands between its fields, if it is not a comma."""
 
     @property
     def label(self) -> str:
@@ -155,9 +195,11 @@ class Coarsen(Frozen):
     """The detail given up before counting."""
 
     time_minutes: Annotated[int, AfterValidator(_divides_a_day)] = 15
+    """The length of a time bin; it must divide a day."""
     after_midnight: Literal["wrapped", "continued"] = "wrapped"
     """Whether the hours before a day starts are 00:15, or go on as 24:15."""
     location: dict[str, Area] = Field(default={})
+    """What stops are published as, for each mode; `"*"` for every mode without an entry of its own."""
     wider: dict[Name, dict[str, WiderArea]] = Field(default={})
     """Larger areas, by their name and the mode: what the published places lie in."""
 
@@ -201,14 +243,23 @@ class Privacy(Frozen):
     """The promise. None of it has a default: it is chosen, not inherited."""
 
     unit: Unit
+    """What is protected as a whole: a single trip, all trips of a card on a day, or all trips of a card."""
     neighbours: Neighbours
+    """`replace`: against being exchanged for any other; `add-remove`: against being there or not."""
     mechanism: Literal["sbh", "laplace", "gaussian", "dictionary"]
+    """How noise is added, and which cells are published."""
     epsilon: Epsilon | None = None
+    """The total of the release, shared over the tables by their `weight`; without it each table has its own."""
     delta: Delta | None = None
+    """The total of the release, like `epsilon`; none for a dictionary."""
     trips_per_day: PositiveInt | None = None
+    """Of each card and day at most so many trips are counted; needed for `card-day`, may be for `card`."""
     trips_per_card: PositiveInt | None = None
+    """Of each card at most so many trips are counted in the whole release; needed for `card`."""
     without_card: Literal["refuse", "own-unit"] | None = None
+    """Rows without a card, where cards are protected: refused, or each protected by itself."""
     cut: PositiveInt | None = None
+    """With `dictionary`: numbers below this are left out; 1 if not given."""
     chosen_from: Annotated[str, AfterValidator(_is_release_id)] | None = None
     """The published release that this was chosen from: the ledger then adds up the losses of both."""
 
@@ -228,8 +279,9 @@ class Level(Frozen):
     """A resolution of a table, coarser than the plan's own bins and areas in what is given."""
 
     time_minutes: Annotated[int, AfterValidator(_divides_a_day)] | None = None
+    """Longer bins: several of the plan's, such as 60, or 1440 for the whole day."""
     times: Annotated[tuple[Clock, ...], Field(min_length=1)] | None = None
-    """When the parts of a day start; a first part runs from the start of the day."""
+    """Or: when the parts of a day start; a first part runs from the start of the day."""
     location: Name | None = None
     """One of the wider areas."""
 
@@ -253,20 +305,30 @@ class NamedLevel(Level):
     """One of several levels of a table: the first may go by the table's own name."""
 
     name: Name | None = None
+    """The table of this level is called `TABLE-NAME`; one level may go without, and has the table's own name."""
     weight: Weight | None = None
+    """Its share of the table's `weight`, or of its `epsilon` and `delta`; 1 if not given."""
 
 
 class Table(Frozen):
     """One table of counts, and the share of the budget it gets."""
 
     name: Name
+    """The name of its files; not `total`, which is the table of totals."""
     columns: Annotated[tuple[str, ...], Field(min_length=1)]
+    """What is counted, besides the partition."""
     epsilon: Epsilon | None = None
+    """Its own budget, where there is no total; from 1/100 to 100. The release costs the sum."""
     delta: Delta | None = None
+    """Its own budget, like `epsilon`; from 1e-15 to below 1, none for a dictionary."""
     weight: Weight | None = None
+    """Its share of the total under `[privacy]`; 1 if not given."""
     cells: Text | None = None
+    """With `dictionary`: a CSV file of every possible cell, or `gtfs` for those of the timetable."""
     level: Level = Level()
+    """How much coarser it is than the plan's own bins and areas."""
     levels: Annotated[tuple[NamedLevel, ...], Field(max_length=MOST_LEVELS)] = ()
+    """Or: the resolutions at which it is published, from fine to coarse."""
 
     @pydantic.model_validator(mode="after")
     def _level_or_levels(self) -> Self:
@@ -302,6 +364,7 @@ class Plan(Frozen):
     source: Source
     coarsen: Coarsen = Coarsen()
     gtfs: Gtfs | None = None
+    places: PlaceList | None = None
     ledger: LedgerPlace = LedgerPlace()
     privacy: Privacy
     table: Annotated[tuple[Table, ...], Field(min_length=1)]

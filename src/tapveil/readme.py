@@ -7,11 +7,11 @@ from datetime import date
 
 from tapveil._version import __version__
 from tapveil.notation import MINUTES_PER_DAY, clock_text
-from tapveil.plan import EVERY_MODE, HIGH, LOW, OPAL_SHAPES, Level, Plan, Table, Unit
+from tapveil.plan import EVERY_MODE, HIGH, LOW, OPAL_SHAPES, Level, Plan, Table
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.rational import decimal_text
 from tapveil.resolution import Times
-from tapveil.statement import COUNTED, ERROR_CONFIDENCE, PLACES, WIDER, promise
+from tapveil.statement import COUNTED, ERROR_CONFIDENCE, EXPLORER, NOT_PROTECTED, PLACES, WIDER, promise
 
 
 def readme(plan: Plan, created: date, *, signed: bool, places: bool = False) -> str:
@@ -41,7 +41,7 @@ def _readme_parts(plan: Plan, created: date, signed: bool, places: bool) -> Iter
     yield "## Numbers that add up"
     yield " ".join(_what_adds_up(plan))
     yield "## What it protects"
-    yield f"{promise(plan)} {_PROTECTS} {_NOT_PROTECTED[plan.privacy.unit]}"
+    yield f"{promise(plan)} {_PROTECTS} {NOT_PROTECTED[plan.privacy.unit]}"
 
 
 def _what_it_is(plan: Plan) -> Iterator[str]:
@@ -128,6 +128,7 @@ def _coverage_in_words(plan: Plan) -> str:
 def _what_is_where(plan: Plan, places: bool) -> Iterator[str]:
     opal = sorted({OPAL_SHAPES[table.columns][0] for table in plan.table}) if plan.release.layout == "opal" else []
     files = " and ".join(f"`{name}`" for name in opal) or "one file per table"
+    yield f"Open `{EXPLORER}` in a browser to look at it: it needs no network."
     yield f"`data/` holds {files}, as CSV and Parquet;"
     if plan.release.synthetic:
         yield "`synthetic/` the same as rows, as many for each cell as its count says (not trips that took place);"
@@ -231,13 +232,6 @@ def _how_to_read(plan: Plan) -> Iterator[str]:
 
 
 _PROTECTS = "This holds whatever else anyone knows or will ever know."
-
-_NOT_PROTECTED: dict[Unit, str] = {
-    "trip": "It protects single trips, not all the trips of one person taken together: the more trips a person made, "
-    "the less their habits as a whole are hidden.",
-    "card-day": "It protects a card's day, not all its days taken together, nor several cards of one person.",
-    "card": "It protects a card, not several cards of one person taken together, nor a group that travels together.",
-}
 
 
 def _readme_row(plan: Plan, table: Table) -> str:

@@ -22,6 +22,8 @@ from tapveil.published import Field
 MANIFEST_VERSION = 1
 DERIVED_VERSION = 1
 """By which method the consistent version and the finest are made: they are made again by the same."""
+EXPLORER = "explorer.html"
+"""The page to look at."""
 PLACES = "areas.geojson"
 """The file that says where the published places lie."""
 WIDER = "wider-areas.csv"
@@ -327,7 +329,11 @@ def json_text(data: Mapping[str, Any]) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def places_text(places: Mapping[str, Any]) -> str:
+Places = Mapping[str, Any]
+"""Where places lie, as a GeoJSON FeatureCollection."""
+
+
+def places_text(places: Places) -> str:
     """The file of places, a line for each: the one way to write it, so that there is room for nothing else."""
     lines = (json.dumps(feature, ensure_ascii=False, separators=(",", ":")) for feature in places["features"])
     return '{"type":"FeatureCollection","features":[\n' + ",\n".join(lines) + "\n]}\n"
@@ -349,12 +355,32 @@ def rounded_up(x: Fraction) -> str:
 def promise(plan: Plan) -> str:
     """The promise, without flattery: what changing one unit can change, at most."""
     unit, neighbours = plan.privacy.unit, plan.privacy.neighbours
-    up_to = f", up to a probability of {rounded_up(plan.loss.delta)}" if plan.loss.delta else ""
     return (
         f"Counts of {COUNTED[unit]}, with noise, differentially private ({loss_in_words(plan.loss)}): "
-        f"with {change(unit, neighbours)}, no outcome becomes more than {_factor(plan.loss.epsilon)} times "
-        f"as likely{up_to}. {_other_notion(plan)}The smaller epsilon, the stronger the protection."
+        f"with {change(unit, neighbours)}, no outcome becomes {_at_most(plan.loss)}. "
+        f"{_other_notion(plan)}The smaller epsilon, the stronger the protection."
     )
+
+
+def promise_about(unit: Unit, neighbours: Neighbours, loss: Loss) -> str:
+    """The promise in one sentence, from what a manifest states."""
+    return (
+        f"With {change(unit, neighbours)}, no outcome of the whole release becomes {_at_most(loss)} "
+        f"({loss_in_words(loss)})."
+    )
+
+
+def _at_most(loss: Loss) -> str:
+    up_to = f", up to a probability of {rounded_up(loss.delta)}" if loss.delta else ""
+    return f"more than {_factor(loss.epsilon)} times as likely{up_to}"
+
+
+NOT_PROTECTED: dict[Unit, str] = {
+    "trip": "It protects single trips, not all the trips of one person taken together: the more trips a person made, "
+    "the less their habits as a whole are hidden.",
+    "card-day": "It protects a card's day, not all its days taken together, nor several cards of one person.",
+    "card": "It protects a card, not several cards of one person taken together, nor a group that travels together.",
+}
 
 
 def _other_notion(plan: Plan) -> str:

@@ -79,7 +79,8 @@ def test_the_folder_is_whole(city: Path) -> None:
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     data = {f"data/{table}.{kind}" for table in TABLES for kind in ("csv", "parquet")}
     beside = {f"consistent/{name}.csv" for name in ("total", *TABLES, *RESTS)}
-    assert names == data | beside | {"README.md", "SHA256SUMS", "datapackage.json", "privacy.json", *METADATA}
+    others = {"README.md", "SHA256SUMS", "areas.geojson", "datapackage.json", "explorer.html", "privacy.json"}
+    assert names == data | beside | others | {*METADATA}
     sums = dict(reversed(line.split("  ")) for line in (folder / "SHA256SUMS").read_text().splitlines())
     assert sums.keys() == names - {"SHA256SUMS"}
     for name, digest in sums.items():

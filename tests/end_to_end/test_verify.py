@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import hashlib
 import json
 import os
 import random
@@ -15,12 +14,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -29,7 +26,7 @@ import pytest
 import tapveil
 from tapveil import signature
 from tapveil.demo import make_city
-from tapveil.errors import TapveilError, TripDataError
+from tapveil.errors import TripDataError
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Spend
 from tapveil.manifest import Manifest
@@ -39,12 +36,12 @@ from tapveil.privacy.intervals import MISS, interval
 from tapveil.verify import folder as folders
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading, totals
-from tapveil.verify.derived import derived_sheets
+from tapveil.verify.derived import derived_sheets, published_tables
 from tapveil.verify.file import verify_file
 from tapveil.verify.folder import Checked, verify_folder
-from tapveil.verify.reading import UnreadableError
 from tests.conftest import BY_CARD, levelled_plan, opal_plan, start_ledger, write_csv
 from tests.end_to_end.test_release import TABLES, run
+from tests.tampering import change_package, refresh, resum, write_package
 from tests.unit.test_signature import make_key, needs_openssh
 from tests.unit.test_units import listed_plan
 
@@ -70,56 +67,6 @@ def folder(published: Path, tmp_path: Path) -> Path:
 
 def codes(checked: Checked) -> set[str]:
     return {finding.code for finding in checked.findings}
-
-
-def refresh(folder: Path, *, rederive: bool = True) -> None:
-    """Make all that follows fit again, as one who tampers and knows the format would: what adds up, what describes."""
-    if rederive:
-        with suppress(TapveilError, UnreadableError, ValueError, KeyError, pa.ArrowException):
-            derive_again(folder)
-    package = json.loads((folder / "datapackage.json").read_text())
-    for one in package["resources"]:
-        for described in (one, *one.get("alternates", ())):
-            data = (folder / described["path"]).read_bytes()
-            described |= {"bytes": len(data), "hash": f"sha256:{hashlib.sha256(data).hexdigest()}"}
-    write_package(folder, package)
-
-
-def derive_again(folder: Path) -> None:
-    """`consistent/` and `finest/`, from the tables as they are now."""
-    manifest = Manifest.model_validate_json((folder / "privacy.json").read_text())
-    made, _ = manifests.mechanisms(manifest)
-    with np.errstate(invalid="ignore"):  # counts that no city has
-        sheets = derived_sheets(folder, manifest, made)
-    for sheet in sheets:
-        write_csv(folder / sheet.path, zip(*sheet.cells.to_pydict().values(), strict=True), sheet.cells.column_names)
-        (folder / sheet.path).write_bytes((folder / sheet.path).read_bytes().replace(b"\r\n", b"\n"))
-
-
-def write_package(folder: Path, package: dict[str, Any]) -> None:
-    """The Data Package, and what portals read, with checksums that fit."""
-    (folder / "datapackage.json").write_text(json.dumps(package, indent=2, ensure_ascii=False) + "\n")
-    manifest = json.loads((folder / "privacy.json").read_text())
-    for name, text in METADATA.items():
-        with suppress(LookupError, TypeError, ValueError):  # of a manifest that is none
-            (folder / name).write_text(text(manifest, package), encoding="utf-8")
-    resum(folder)
-
-
-def change_package(folder: Path, old: str, new: str) -> None:
-    text = (folder / "datapackage.json").read_text()
-    assert old in text
-    write_package(folder, json.loads(text.replace(old, new)))
-
-
-def resum(folder: Path) -> None:
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    lines = (
-        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n"
-        for name in names
-        if "SHA256" not in name
-    )
-    (folder / "SHA256SUMS").write_text("".join(lines))
 
 
 def change_manifest(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
@@ -694,13 +641,15 @@ def quickly_checked(published: Path) -> Callable[[Path], bool]:
     """Verification with its arithmetic remembered: all is computed once, and again where its own files changed."""
     sound = {path.relative_to(published).as_posix(): path.read_bytes() for path in published.rglob("*.*")}
     manifest = Manifest.model_validate_json(sound["privacy.json"])
-    sheets = derived_sheets(published, manifest, manifests.mechanisms(manifest)[0])
+    tables = published_tables(published, manifest)
+    sheets = derived_sheets(published, manifest, manifests.mechanisms(manifest)[0], tables)
     said = {name: sound[name].decode() for name in METADATA}
     texts = {name: lambda *_, text=text: text for name, text in said.items()}
     steps: dict[tuple[ModuleType, str], tuple[Any, ...]] = {
         (manifests, "promise_findings"): (lambda *_: iter(()), "privacy.json"),
         (folders, "derived_sheets"): (lambda *_: sheets, "privacy.json", *(f"data/{name}.csv" for name in TABLES)),
         (folders, "METADATA"): (texts, "privacy.json", "datapackage.json"),
+        (folders, "page_findings"): (lambda *_: iter(()), *(name for name in sound if "." in name)),
     }
 
     def check(folder: Path) -> bool:

@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
-WIDTHS = (1, 2, 4)
+WIDTHS = (1, 2, 4, 6)
+LARGEST = 2**48 - 1
+"""A browser counts further, but nobody travels so much."""
 
 
 def width_of(values: Integers) -> int:
@@ -25,8 +27,8 @@ def packed(values: Integers, width: int, *, differences: bool) -> bytes:
     >>> packed(np.array([7, 7, 8, 300]), 2, differences=True).hex(" ")
     '07 00 01 24 00 00 00 01'
     """
-    numbers = values.astype(np.uint32)
+    numbers = values.astype(np.uint64)
     if differences:
-        numbers = np.diff(numbers, prepend=np.uint32(0))  # wraps around, and so does the browser
-    planes = numbers.astype("<u4").view(np.uint8).reshape(-1, 4)
+        numbers = np.diff(numbers, prepend=np.uint64(0))  # wraps around, and so does the browser
+    planes = numbers.astype("<u8").view(np.uint8).reshape(-1, 8)
     return planes[:, :width].T.tobytes()

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapveil.derived import CONSISTENT, DerivedSheet
-from tapveil.explorer.columns import Integers, packed, width_of
+from tapveil.explorer.columns import LARGEST, Integers, packed, width_of
 from tapveil.manifest import Manifest, TableClaim
 from tapveil.plan import COUNT, HIGH, LOW, OPAL_SHAPES, TOTAL
 from tapveil.statement import NOT_PROTECTED, Places, promise_about
@@ -74,7 +74,8 @@ def contents(
         _table(manifest, table, tables[table.name], labels, page) for table in manifest.tables if table.name in shown
     ]
     total = next((each for each in beside if (each.folder, each.name) == (CONSISTENT, TOTAL)), None)
-    page.about["total"] = _total(manifest, total.cells, labels, page) if total else None
+    has_total = total is not None and _largest(total.cells) <= LARGEST
+    page.about["total"] = _total(manifest, total.cells, labels, page) if total and has_total else None
     return page
 
 
@@ -83,9 +84,13 @@ def _that_fit(manifest: Manifest, tables: Mapping[str, pa.Table]) -> set[str]:
     room, fit = MOST_CELLS, set()
     for name in sorted((table.name for table in manifest.tables), key=lambda name: (len(tables[name]), name)):
         room -= len(tables[name])
-        if room >= 0:
+        if room >= 0 and _largest(tables[name]) <= LARGEST:
             fit.add(name)
     return fit
+
+
+def _largest(cells: pa.Table) -> int:
+    return max((pc.max(cells.column(name)).as_py() or 0) for name in (COUNT, HIGH) if name in cells.column_names)
 
 
 def _promise(manifest: Manifest) -> list[str]:
@@ -169,12 +174,8 @@ def _total(
 ) -> dict[str, Any] | None:
     """All trips of each part, from the numbers that add up; parts that no table has are not asked for."""
     lists = [labels.get(_list_of(manifest, key), []) for key in manifest.partition]
-    known = [
-        pc.is_in(cells.column(key), pa.array(each, pa.string()))
-        for key, each in zip(manifest.partition, lists, strict=True)
-    ]
-    for mask in known:
-        cells = cells.filter(mask) if len(mask) == len(cells) else cells
+    for key, each in zip(manifest.partition, lists, strict=True):
+        cells = cells.filter(pc.is_in(cells.column(key), pa.array(each, pa.string())))
     codes = [_codes(cells.column(key), each) for key, each in zip(manifest.partition, lists, strict=True)]
     order = np.lexsort(codes[::-1]) if codes else np.arange(len(cells))
     numbers = [cells.column(name).to_numpy()[order] for name in (COUNT, LOW, HIGH)]

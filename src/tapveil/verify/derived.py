@@ -25,12 +25,19 @@ MOST_CELLS = 20_000_000
 """Beyond it, nothing is computed again: it would take more memory than a stranger's machine may have."""
 
 
-def derived_sheets(folder: Path, manifest: Manifest, made: Mapping[str, Mechanism]) -> list[DerivedSheet]:
-    """The sheets that follow from the tables of a folder, which have been found to be sound."""
+def published_tables(folder: Path, manifest: Manifest) -> dict[str, pa.Table]:
+    """The tables of a folder, which have been found to be sound, by their names."""
     sheets = {name: _sheet(folder, manifest, name, keys) for name, keys in manifest.sheets.items()}
     if sum(map(len, sheets.values())) > MOST_CELLS:
         raise UnreadableError("too-large", ".", "has more cells than can be added up again")
-    return derived(manifest, made, raw_tables(manifest, sheets), _wider(folder, manifest))
+    return raw_tables(manifest, sheets)
+
+
+def derived_sheets(
+    folder: Path, manifest: Manifest, made: Mapping[str, Mechanism], tables: Mapping[str, pa.Table]
+) -> list[DerivedSheet]:
+    """The sheets that follow from the tables."""
+    return derived(manifest, made, tables, _wider(folder, manifest))
 
 
 def _sheet(folder: Path, manifest: Manifest, name: str, keys: tuple[str, ...]) -> pa.Table:

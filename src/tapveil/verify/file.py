@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tapveil.errors import PlanError
 from tapveil.notation import read_exact
+from tapveil.pace import BYTES
 from tapveil.plan import COUNT
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.progress import Reporter, Silent
@@ -49,11 +50,13 @@ def verify_file(path: str | Path, epsilon: object, delta: object, *, progress: R
         mechanism = StabilityHistogram(read_exact(epsilon), read_exact(delta))
     except ValueError as error:
         raise PlanError(f"--epsilon, --delta: {error}") from None
-    with (progress or Silent()).stage("Reading the file"):
+    read = 0
+    with (progress or Silent()).stage("Reading the file", lambda: read, total=_plain_size(path), unit=BYTES):
         look = _Look(mechanism.smallest_published)
         try:
             for number, line in enumerate(_lines(path), start=1):
                 look.add(number, line)
+                read += len(line)
         except _TooMuchError as error:
             return Checked([Finding("too-large", shown(path.name), str(error))])
         except (EOFError, gzip.BadGzipFile, zlib.error):
@@ -61,6 +64,11 @@ def verify_file(path: str | Path, epsilon: object, delta: object, *, progress: R
         except OSError as error:
             raise PlanError(f"{path} cannot be read: {error.strerror}") from None
     return Checked(list(look.findings(shown(path.name))), [], look.summary)
+
+
+def _plain_size(path: Path) -> int | None:
+    """How many bytes there will be; of a packed file, or one that is not there, nobody knows."""
+    return path.stat().st_size if path.suffix != ".gz" and path.is_file() else None
 
 
 class _TooMuchError(Exception):

@@ -15,21 +15,23 @@ from tapveil.derived import CONSISTENT, FINEST, DerivedSheet
 from tapveil.errors import PlanError
 from tapveil.manifest import Manifest
 from tapveil.metadata import METADATA
+from tapveil.pace import BYTES
 from tapveil.plan import OPAL_SHAPES
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
 from tapveil.signature import SignatureError, read_signature, signer
-from tapveil.statement import PLACES, WIDER, json_text, loss_in_words
+from tapveil.statement import EXPLORER, PLACES, WIDER, json_text, loss_in_words
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading
-from tapveil.verify.derived import derived_sheets, sheet_findings, wider_findings
+from tapveil.verify.derived import derived_sheets, published_tables, sheet_findings, wider_findings
 from tapveil.verify.finding import Finding, shown
+from tapveil.verify.page import page_findings
 from tapveil.verify.places import places_findings
 from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import SheetCheck, synthetic_findings
 from tapveil.verify.totals import totals_findings
 
-DESCRIPTIONS = ("README.md", "datapackage.json", "privacy.json", *METADATA)
+DESCRIPTIONS = ("README.md", "datapackage.json", "privacy.json", EXPLORER, *METADATA)
 
 
 @dataclass
@@ -76,8 +78,7 @@ class _Check:
     def run(self, signers: Path | None) -> None:
         files, findings = reading.files_in(self.folder)
         self._add(findings)
-        with self.progress.stage("Checking the files"):
-            self._add(self._whole(files))
+        self._check_files(files)
         self._check_signature(files, signers)
         manifest = self._manifest(files)
         if manifest is None:
@@ -94,12 +95,17 @@ class _Check:
             self._add(impossible)
             if not impossible:
                 self._add(manifests.promise_findings(manifest, made))
-        with self.progress.stage("Reading the tables"):
-            sheets = self._tables(files, manifest, made)
+        sheets = self._tables(files, manifest, made)
+        with self.progress.stage("Adding up the numbers again"):
             lacking = {each.place for each in unexpected if each.code == "file-missing"}
             sound = not impossible and WIDER not in lacking and not any(sheet.findings for sheet in sheets)
-            beside = self._derived(files, manifest, made) if sound else []
-            self._add(self._package(files, manifest, beside))
+            tables = published_tables(self.folder, manifest) if sound else {}
+            beside = self._derived(files, manifest, made, tables) if sound else []
+            faults = list(self._package(files, manifest, beside))
+            self._add(faults)
+            if sound and not faults and EXPLORER in files and (not manifest.places or manifest.places in files):
+                package = reading.json_of(self.folder, "datapackage.json")
+                self._add(page_findings(self.folder, manifest, package, tables, beside))
             if not impossible:
                 totals = {name: each for sheet in sheets for name, each in sheet.totals.items()}
                 self._add(totals_findings(manifest, made, totals))
@@ -108,7 +114,12 @@ class _Check:
     def _add(self, findings: Sequence[Finding] | Iterator[Finding]) -> None:
         self.checked.findings.extend(findings)
 
-    def _whole(self, files: dict[str, int]) -> Iterator[Finding]:
+    def _check_files(self, files: dict[str, int]) -> None:
+        size, read = sum(files.values()), list[int]()
+        with self.progress.stage("Checking the files", lambda: sum(read), total=size, unit=BYTES):
+            self._add(self._whole(files, read))
+
+    def _whole(self, files: dict[str, int], read: list[int]) -> Iterator[Finding]:
         """Every file as it was when the checksums were written; each listed, none that is not there."""
         if CHECKSUMS not in files:
             yield Finding("checksums-missing", CHECKSUMS, "is missing: nothing tells whether the files are whole")
@@ -128,6 +139,7 @@ class _Check:
                 other = next((each for each, checksum in expected.items() if checksum == found), None)
                 words = f"is what {shown(other)} should be" if other else "was changed after the checksums were written"
                 yield Finding("file-swapped" if other else "checksum-differs", shown(name), words)
+            read.append(files.get(name, 0))
 
     def _check_signature(self, files: dict[str, int], signers: Path | None) -> None:
         if SIGNATURE not in files:
@@ -170,20 +182,32 @@ class _Check:
 
     def _tables(self, files: dict[str, int], manifest: Manifest, made: Mapping[str, Mechanism]) -> list[SheetCheck]:
         sheets = [SheetCheck(self.folder, name, keys, manifest, made) for name, keys in manifest.sheets.items()]
-        for sheet in sheets:
-            if {sheet.csv, f"data/{sheet.name}.parquet"} <= set(files):
-                sheet.run()
-                self._add(sheet.findings)
-                synthetic = {f"synthetic/{sheet.name}.{kind}" for kind in ("csv", "parquet")} <= set(files)
-                if synthetic and not sheet.findings:
-                    self._add(synthetic_findings(self.folder, sheet.name, sheet.columns, sheet.keys))
+        read = 0
+        with self.progress.stage("Reading the tables", lambda: read, total=len(sheets), unit="tables"):
+            for sheet in sheets:
+                if {sheet.csv, f"data/{sheet.name}.parquet"} <= set(files):
+                    self._check_sheet(files, sheet)
+                read += 1
         return sheets
 
-    def _derived(self, files: dict[str, int], manifest: Manifest, made: Mapping[str, Mechanism]) -> list[DerivedSheet]:
+    def _check_sheet(self, files: dict[str, int], sheet: SheetCheck) -> None:
+        sheet.run()
+        self._add(sheet.findings)
+        synthetic = {f"synthetic/{sheet.name}.{kind}" for kind in ("csv", "parquet")} <= set(files)
+        if synthetic and not sheet.findings:
+            self._add(synthetic_findings(self.folder, sheet.name, sheet.columns, sheet.keys))
+
+    def _derived(
+        self,
+        files: dict[str, int],
+        manifest: Manifest,
+        made: Mapping[str, Mechanism],
+        tables: Mapping[str, pa.Table],
+    ) -> list[DerivedSheet]:
         """What follows from the tables: each file there, and as it follows."""
         if WIDER in files:
             self._add(wider_findings(self.folder, manifest))
-        beside = derived_sheets(self.folder, manifest, made)
+        beside = derived_sheets(self.folder, manifest, made, tables)
         paths = {sheet.path: sheet for sheet in beside}
         for name in sorted({name for name in files if _is_derived(name)} - set(paths)):
             self._add([Finding("file-unexpected", shown(name), "is not a file of a release")])

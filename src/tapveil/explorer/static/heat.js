@@ -3,6 +3,8 @@
 const MOST_ACROSS = 60;
 
 class Heat {
+  static shows = ["table", "part", "vs", "place", "time", "find", "sort", "difference"];
+
   constructor(app) {
     this.app = app;
     this.canvas = at("heat-canvas");
@@ -15,8 +17,15 @@ class Heat {
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("focus", () => this.paint());
     this.canvas.addEventListener("blur", () => this.paint());
-    this.sorting = el("select", { "aria-label": "Order of the rows", onchange: () => app.set({ sort: this.sorting.value }) });
-    this.showing = el("button", { type: "button", "aria-pressed": "false", onclick: () => app.set({ difference: !app.view.difference }) }, "Show difference");
+    this.sorting = el("select", {
+      "aria-label": "Order of the rows",
+      onchange: () => app.set({ sort: this.sorting.value }),
+    });
+    this.showing = el(
+      "button",
+      { type: "button", "aria-pressed": "false", onclick: () => app.set({ difference: !app.view.difference }) },
+      "Show difference",
+    );
     at("heat-tools").append(this.showing, this.sorting);
   }
 
@@ -27,36 +36,77 @@ class Heat {
     this.otherCells = view.other ? table.cells(view.other) : null;
     this.rows = this.ordered();
     this.across = this.columns();
-    this.scale = view.comparing ? new Difference(this.app.colours, this.largestDifference()) : new Scale(this.app.colours, Math.max(1, Math.min(table.smallest, this.mostOf())), this.mostOf());
+    this.scale = view.comparing
+      ? new Difference(this.app.colours, this.largestDifference())
+      : new Scale(this.app.colours, Math.max(1, Math.min(table.smallest, this.mostOf())), this.mostOf());
     at("heat-title").textContent = words.title(table);
-    const among = this.cells.across && table.kind(this.cells.across) !== "time" && this.across.length < this.cells.columns.size;
+    const among =
+      this.cells.across && table.kind(this.cells.across) !== "time" && this.across.length < this.cells.columns.size;
     at("heat-note").replaceChildren(
-      view.comparing ? `Change from ${words.label(table, view.day, view.vs, view.part)} to ${words.label(table, view.day, view.part[view.day], view.part)}, where both are published.` : `${number(this.cells.size)} published of ${capital(words.columnTitle(this.cells.down))}${this.cells.across ? " × " + words.columnTitle(this.cells.across) : ""}; hatched: not published, 0 to ${number(table.absent)}.`,
+      view.comparing
+        ? `Change from ${words.label(table, view.day, view.vs, view.part)} to ${words.label(table, view.day, view.part[view.day], view.part)}, where both are published.`
+        : `${number(this.cells.size)} published of ${capital(words.columnTitle(this.cells.down))}${this.cells.across ? " × " + words.columnTitle(this.cells.across) : ""}; hatched: not published, 0 to ${number(table.absent)}.`,
       among ? ` Across: the ${this.across.length} busiest of ${this.cells.columns.size}.` : "",
       view.find ? ` ${plural(this.rows.length, "row")} match “${view.find}”.` : "",
     );
     this.showing.hidden = view.vs === null;
     this.showing.setAttribute("aria-pressed", String(view.difference));
-    const orders = { busiest: "Busiest first", name: "By name", ...(view.vs !== null ? { difference: "Largest change first" } : {}) };
-    this.sorting.replaceChildren(...Object.entries(orders).map(([value, text]) => el("option", { value, selected: view.sort === value }, text)));
-    this.canvas.setAttribute("aria-label", `${words.title(table)}: ${plural(this.rows.length, "row")} by ${plural(this.across.length, "column")}`);
-    if (this.focus && (this.focus.row >= this.rows.length || this.focus.column >= this.across.length)) this.focus = null;
+    const orders = {
+      busiest: "Busiest first",
+      name: "By name",
+      ...(view.vs !== null ? { difference: "Largest change first" } : {}),
+    };
+    this.sorting.replaceChildren(
+      ...Object.entries(orders).map(([value, text]) => el("option", { value, selected: view.sort === value }, text)),
+    );
+    this.canvas.setAttribute(
+      "aria-label",
+      `${words.title(table)}: ${plural(this.rows.length, "row")} by ${plural(this.across.length, "column")}`,
+    );
+    if (this.focus && (this.focus.row >= this.rows.length || this.focus.column >= this.across.length))
+      this.focus = null;
     this.layout();
     this.paint();
-    if (!this.cells.across) at("heat-legend").replaceChildren("The thin line at the end of a bar: where the true number lies, 19 times in 20.", this.otherCells ? " The upright mark: the other day." : "");
-    else legend(at("heat-legend"), this.app, this.scale, view.comparing ? `more on ${words.label(table, view.day, view.part[view.day], view.part)}` : release.counted, table);
+    if (!this.cells.across)
+      at("heat-legend").replaceChildren(
+        "The thin line at the end of a bar: where the true number lies, 19 times in 20.",
+        this.otherCells ? " The upright mark: the other day." : "",
+      );
+    else
+      legend(
+        at("heat-legend"),
+        this.app,
+        this.scale,
+        view.comparing ? `more on ${words.label(table, view.day, view.part[view.day], view.part)}` : release.counted,
+        table,
+      );
   }
 
   // Each place that has any published number here, in its order.
   ordered() {
-    const { view, release, words } = this.app, table = view.table;
-    const whole = this.cells.across && table.kind(this.cells.down) === "location" ? release.like(table, ["location"], sideOf(table)) : null;
+    const { view, release, words } = this.app,
+      table = view.table;
+    const whole =
+      this.cells.across && table.kind(this.cells.down) === "location"
+        ? release.like(table, ["location"], sideOf(table))
+        : null;
     this.whole = whole && whole.wider === table.wider ? whole : null;
     this.wholeCells = this.whole?.cells(view.part);
-    const codes = new Set([...this.cells.lines.keys(), ...(this.wholeCells?.lines.keys() ?? []), ...(this.otherCells?.lines.keys() ?? [])]);
+    const codes = new Set([
+      ...this.cells.lines.keys(),
+      ...(this.wholeCells?.lines.keys() ?? []),
+      ...(this.otherCells?.lines.keys() ?? []),
+    ]);
     const find = plain(view.find);
-    const rows = [...codes].filter((code) => !find || plain(words.label(table, this.cells.down, code, view.part)).includes(find));
-    const busy = new Map(rows.map((code) => [code, Math.max(this.wholeCells?.at(code) ?? -1, this.cells.sums.get(code) ?? -1)]));
+    const rows = [...codes].filter(
+      (code) => !find || plain(words.label(table, this.cells.down, code, view.part)).includes(find),
+    );
+    const busy = new Map(
+      rows.map((code) => {
+        const count = this.wholeCells?.at(code) ?? SUPPRESSED;
+        return [code, count === SUPPRESSED ? (this.cells.sums.get(code) ?? SUPPRESSED) : count];
+      }),
+    );
     if (table.kind(this.cells.down) === "time" || view.sort === "name") return rows.sort((a, b) => a - b);
     if (view.sort === "difference" && this.otherCells) {
       const change = new Map(rows.map((code) => [code, this.changeOf(code)]));
@@ -75,9 +125,14 @@ class Heat {
   }
 
   columns() {
-    const table = this.app.view.table, across = this.cells.across;
+    const table = this.app.view.table,
+      across = this.cells.across;
     if (!across) return [0];
-    if (table.kind(across) !== "time") return [...this.cells.columns.entries()].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, MOST_ACROSS).map(([code]) => code);
+    if (table.kind(across) !== "time")
+      return [...this.cells.columns.entries()]
+        .sort((a, b) => b[1] - a[1] || a[0] - b[0])
+        .slice(0, MOST_ACROSS)
+        .map(([code]) => code);
     return [...table.times.map((_, i) => i + 1), ...(this.cells.columns.has(0) ? [0] : [])];
   }
 
@@ -89,10 +144,11 @@ class Heat {
 
   largestDifference() {
     let most = 1;
-    for (const code of this.rows) for (const i of this.across) {
-      const d = this.value(code, i);
-      if (d !== null && Math.abs(d) > most) most = Math.abs(d);
-    }
+    for (const code of this.rows)
+      for (const i of this.across) {
+        const d = this.value(code, i);
+        if (d !== null && Math.abs(d) > most) most = Math.abs(d);
+      }
     return most;
   }
 
@@ -105,13 +161,13 @@ class Heat {
   }
 
   layout() {
-    const width = this.scroll.clientWidth;
+    const width = this.app.width.heat;
     const times = !this.cells.across || this.app.view.table.kind(this.cells.across) === "time";
     this.top = !this.cells.across ? 6 : times ? 24 : 92;
     this.row = 20;
     this.left = Math.round(Math.min(240, Math.max(104, width * 0.2)));
     this.right = this.whole && width > 700 ? 66 : 6;
-    this.cell = Math.max(3, (width - this.left - this.right - 8) / this.across.length);
+    this.cell = Math.max(1.5, (width - this.left - this.right - 8) / this.across.length);
     const tall = Math.min(520, this.top + this.row * Math.max(3, this.rows.length) + 6);
     this.scroll.style.setProperty("--tall", `${tall}px`);
     this.width = width;
@@ -121,9 +177,11 @@ class Heat {
 
   paint() {
     if (!this.rows) return;
-    const { colours, view, words } = this.app, table = view.table;
+    const { colours, view, words } = this.app,
+      table = view.table;
     const draw = pen(this.canvas, this.width, this.height);
-    const first = Math.floor(this.scroll.scrollTop / this.row), shift = -(this.scroll.scrollTop % this.row);
+    const first = Math.floor(this.scroll.scrollTop / this.row),
+      shift = -(this.scroll.scrollTop % this.row);
     const last = Math.min(this.rows.length, first + Math.ceil((this.height - this.top) / this.row) + 1);
     draw.font = FONT;
     draw.textBaseline = "middle";
@@ -133,21 +191,27 @@ class Heat {
     draw.rect(0, this.top, this.width, this.height - this.top);
     draw.clip();
     for (let i = first; i < last; i++) {
-      const code = this.rows[i], y = this.top + shift + (i - first) * this.row;
+      const code = this.rows[i],
+        y = this.top + shift + (i - first) * this.row;
       draw.fillStyle = colours.hatch(draw);
       draw.fillRect(this.left, y, this.cell * this.across.length, this.row - 1);
-      if (this.cells.across) this.across.forEach((column, k) => {
-        const value = this.value(code, column);
-        if (value === null) return;
-        draw.fillStyle = this.scale.colour(value);
-        draw.fillRect(this.left + k * this.cell, y, this.cell - gap, this.row - 1);
-      });
+      if (this.cells.across)
+        this.across.forEach((column, k) => {
+          const value = this.value(code, column);
+          if (value === null) return;
+          draw.fillStyle = this.scale.colour(value);
+          draw.fillRect(this.left + k * this.cell, y, this.cell - gap, this.row - 1);
+        });
       else this.bar(draw, code, y);
       const chosen = code === view.place && table.kind(this.cells.down) === "location";
       draw.fillStyle = chosen ? colours.accent : colours.ink;
       draw.font = chosen ? "600 " + FONT : FONT;
       draw.textAlign = "left";
-      draw.fillText(cut(draw, words.label(table, this.cells.down, code, view.part), this.left - 12), 2, y + this.row / 2);
+      draw.fillText(
+        cut(draw, words.label(table, this.cells.down, code, view.part), this.left - 12),
+        2,
+        y + this.row / 2,
+      );
       draw.font = FONT;
       if (this.right > 10) {
         const count = this.wholeCells.at(code);
@@ -155,7 +219,11 @@ class Heat {
         draw.textAlign = "right";
         draw.fillText(count === SUPPRESSED ? "—" : number(count), this.width - 8, y + this.row / 2);
       }
-      if (chosen) { draw.strokeStyle = colours.accent; draw.lineWidth = 1.5; draw.strokeRect(this.left - 1, y - 1, this.cell * this.across.length + 1, this.row + 1); }
+      if (chosen) {
+        draw.strokeStyle = colours.accent;
+        draw.lineWidth = 1.5;
+        draw.strokeRect(this.left - 1, y - 1, this.cell * this.across.length + 1, this.row + 1);
+      }
     }
     draw.restore();
     this.paintHead(draw);
@@ -169,15 +237,24 @@ class Heat {
 
   // One column alone is drawn as bars, with the interval at their ends.
   bar(draw, code, y) {
-    const { colours, view } = this.app, table = view.table, count = this.cells.at(code), room = this.cell * this.across.length;
+    const { colours, view } = this.app,
+      table = view.table,
+      count = this.cells.at(code),
+      room = this.cell * this.across.length;
     if (count === SUPPRESSED) return;
-    const most = table.high(this.mostOf()), x = (n) => this.left + (room - 70) * (Math.max(0, n) / most);
+    const most = table.high(this.mostOf()),
+      x = (n) => this.left + (room - 70) * (Math.max(0, n) / most);
     draw.fillStyle = colours.paper;
     draw.fillRect(this.left, y, room, this.row);
     draw.fillStyle = sideOf(table) === "off" ? colours.off : colours.on;
     draw.fillRect(this.left, y + 3, Math.max(1, x(count) - this.left), this.row - 7);
     draw.fillStyle = colours.ink;
-    draw.fillRect(x(table.low(count)), y + this.row / 2 - 1, Math.max(1, x(table.high(count)) - x(table.low(count))), 1.5);
+    draw.fillRect(
+      x(table.low(count)),
+      y + this.row / 2 - 1,
+      Math.max(1, x(table.high(count)) - x(table.low(count))),
+      1.5,
+    );
     draw.textAlign = "left";
     draw.fillText(number(count), x(table.high(count)) + 6, y + this.row / 2);
     if (this.otherCells && this.otherCells.at(code) !== SUPPRESSED) {
@@ -187,7 +264,8 @@ class Heat {
   }
 
   paintHead(draw) {
-    const { colours, view, words } = this.app, table = view.table;
+    const { colours, view, words } = this.app,
+      table = view.table;
     draw.fillStyle = colours.paper;
     draw.fillRect(0, 0, this.width, this.top);
     if (!this.cells.across) return;
@@ -209,19 +287,28 @@ class Heat {
     const chosen = view.timeIn(table);
     draw.textAlign = "left";
     this.across.forEach((code, k) => {
-      const minute = code ? clock(table.times[code - 1]) : -1, x = this.left + k * this.cell;
-      if (code === chosen) { draw.fillStyle = colours.accent; draw.fillRect(x, this.top - 5, Math.max(3, this.cell - 1), 4); draw.fillStyle = colours.soft; }
+      const minute = code ? clock(table.times[code - 1]) : -1,
+        x = this.left + k * this.cell;
+      if (code === chosen) {
+        draw.fillStyle = colours.accent;
+        draw.fillRect(x, this.top - 5, Math.max(3, this.cell - 1), 4);
+        draw.fillStyle = colours.soft;
+      }
       if (code && (table.times.length <= 8 || minute % (60 * every) === 0)) {
         draw.fillRect(x, this.top - 7, 1, 5);
         draw.fillText(table.times[code - 1], x, 9);
       }
     });
-    if (this.right > 10) { draw.textAlign = "right"; draw.fillText("whole day", this.width - 8, 9); }
+    if (this.right > 10) {
+      draw.textAlign = "right";
+      draw.fillText("whole day", this.width - 8, 9);
+    }
   }
 
   cellAt(event) {
     const box = this.canvas.getBoundingClientRect();
-    const x = event.clientX - box.left, y = event.clientY - box.top;
+    const x = event.clientX - box.left,
+      y = event.clientY - box.top;
     const row = Math.floor((y - this.top + this.scroll.scrollTop) / this.row);
     const column = Math.floor((x - this.left) / this.cell);
     if (y < this.top || row < 0 || row >= this.rows.length || column >= this.across.length) return null;
@@ -229,40 +316,73 @@ class Heat {
   }
 
   say(cell) {
-    const { view, words } = this.app, table = view.table, code = this.rows[cell.row];
+    const { view, words } = this.app,
+      table = view.table,
+      code = this.rows[cell.row];
     const place = words.label(table, this.cells.down, code, view.part);
     if (cell.column < 0) return [place, ""];
-    const column = this.across[cell.column], count = this.cells.at(code, column);
-    const when = !this.cells.across ? "" : table.kind(this.cells.across) === "time" ? words.span(table, column) : `to ${words.label(table, this.cells.across, column, view.part)}`;
-    const then = this.otherCells ? `; ${words.label(table, view.day, view.vs, view.part)}: ${words.sentence(table, this.otherCells.at(code, column))}` : "";
+    const column = this.across[cell.column],
+      count = this.cells.at(code, column);
+    const when = !this.cells.across
+      ? ""
+      : table.kind(this.cells.across) === "time"
+        ? words.span(table, column)
+        : `to ${words.label(table, this.cells.across, column, view.part)}`;
+    const then = this.otherCells
+      ? `; ${words.label(table, view.day, view.vs, view.part)}: ${words.sentence(table, this.otherCells.at(code, column))}`
+      : "";
     return [`${place}${when ? ", " + when : ""}`, words.sentence(table, count) + then];
   }
 
   hover(event) {
     const cell = this.cellAt(event);
-    if (cell) this.app.tip(event, ...this.say(cell)); else this.app.tip();
+    if (cell) this.app.tip(event, ...this.say(cell));
+    else this.app.tip();
   }
 
   pick(cell) {
     if (!cell) return;
-    const { view } = this.app, table = view.table, changes = {};
+    const { view } = this.app,
+      table = view.table,
+      changes = {};
     this.focus = { row: cell.row, column: Math.max(0, cell.column) };
     if (table.kind(this.cells.down) === "location") changes.place = this.rows[cell.row];
-    if (cell.column >= 0 && this.cells.across && table.kind(this.cells.across) === "time") changes.time = this.across[cell.column] ? table.times[this.across[cell.column] - 1] : null;
+    if (cell.column >= 0 && this.cells.across && table.kind(this.cells.across) === "time")
+      changes.time = this.across[cell.column] ? table.times[this.across[cell.column] - 1] : null;
     this.app.set(changes);
   }
 
   key(event) {
-    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-20, 0], PageDown: [20, 0], Home: [0, -1e6], End: [0, 1e6] };
-    if (event.key === "Escape") { this.app.set({ place: null, time: null }); return; }
-    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.pick(this.focus); return; }
+    const steps = {
+      ArrowUp: [-1, 0],
+      ArrowDown: [1, 0],
+      ArrowLeft: [0, -1],
+      ArrowRight: [0, 1],
+      PageUp: [-20, 0],
+      PageDown: [20, 0],
+      Home: [0, -1e6],
+      End: [0, 1e6],
+    };
+    if (event.key === "Escape") {
+      this.app.set({ place: null, time: null });
+      return;
+    }
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      this.pick(this.focus);
+      return;
+    }
     const step = steps[event.key];
     if (!step || event.ctrlKey || event.metaKey || event.altKey || !this.rows.length) return;
     event.preventDefault();
     const within = (n, most) => Math.max(0, Math.min(most - 1, n));
     const start = this.focus ?? { row: -step[0], column: -step[1] };
-    this.focus = { row: within(start.row + step[0], this.rows.length), column: within(start.column + step[1], this.across.length) };
-    const top = this.focus.row * this.row, bottom = top + this.row - (this.height - this.top - 8);
+    this.focus = {
+      row: within(start.row + step[0], this.rows.length),
+      column: within(start.column + step[1], this.across.length),
+    };
+    const top = this.focus.row * this.row,
+      bottom = top + this.row - (this.height - this.top - 8);
     if (this.scroll.scrollTop > top) this.scroll.scrollTop = top;
     else if (this.scroll.scrollTop < bottom) this.scroll.scrollTop = bottom;
     this.paint();
@@ -273,24 +393,34 @@ class Heat {
 // The key to the colours, with the hatching in it: what is not published is part of the picture.
 function legend(where, app, scale, unit, table) {
   const strip = el("canvas", { role: "img", "aria-label": "Scale of colours" });
-  const width = Math.min(300, window.innerWidth - 80), draw = pen(strip, width, 30);
-  for (let x = 0; x < width; x++) {
-    draw.fillStyle = scale instanceof Difference ? app.colours.diverging[Math.round((x / (width - 1)) * 2 * STEPS)] : app.colours.ramp[Math.round((x / (width - 1)) * (STEPS - 1))];
-    draw.fillRect(x, 0, 1, 12);
-  }
+  const width = Math.min(300, window.innerWidth - 80),
+    draw = pen(strip, width, 30);
+  const shades = scale instanceof Difference ? app.colours.diverging : app.colours.ramp;
+  shades.forEach((shade, i) => {
+    draw.fillStyle = shade;
+    draw.fillRect((i * width) / shades.length, 0, width / shades.length + 1, 12);
+  });
   draw.font = FONT;
   draw.fillStyle = app.colours.soft;
   const ticks = scale.ticks;
   let free = -10;
   ticks.forEach((tick, i) => {
     const share = scale instanceof Difference ? (scale.share(tick) + 1) / 2 : scale.share(tick);
-    const text = (scale instanceof Difference && tick > 0 ? "+" : "") + number(tick), size = draw.measureText(text).width;
+    const text = (scale instanceof Difference && tick > 0 ? "+" : "") + number(tick),
+      size = draw.measureText(text).width;
     const x = Math.max(0, Math.min(width - size, share * width - size / 2));
     const lastOne = width - draw.measureText(number(ticks[ticks.length - 1])).width - 14;
-    if (x > free && (i === ticks.length - 1 || x + size < lastOne)) { draw.fillText(text, x, 27); free = x + size + 8; }
+    if (x > free && (i === ticks.length - 1 || x + size < lastOne)) {
+      draw.fillText(text, x, 27);
+      free = x + size + 8;
+    }
   });
-  const swatch = el("canvas", { role: "img", "aria-label": "Hatched" }), mark = pen(swatch, 26, 14);
+  const swatch = el("canvas", { role: "img", "aria-label": "Hatched" }),
+    mark = pen(swatch, 26, 14);
   mark.fillStyle = app.colours.hatch(mark);
   mark.fillRect(0, 0, 26, 14);
-  where.replaceChildren(el("span", { class: "item" }, strip, unit), el("span", { class: "item" }, swatch, `not published: 0 to ${number(table.absent)}`));
+  where.replaceChildren(
+    el("span", { class: "item" }, strip, unit),
+    el("span", { class: "item" }, swatch, `not published: 0 to ${number(table.absent)}`),
+  );
 }

@@ -13,10 +13,24 @@ class App {
     if (!release.tables.length) return;
     this.cards = [new Heat(this), new Profile(this), new CityMap(this), new Balance(this), new Numbers(this)];
     this.draw();
-    window.addEventListener("hashchange", () => { if (location.hash !== this.view.hash) { this.view.read(location.hash); this.setTheme(); this.repaint(); } });
+    window.addEventListener("hashchange", () => {
+      if (location.hash !== this.view.hash) {
+        this.view.read(location.hash);
+        this.setTheme();
+        this.repaint();
+      }
+    });
     let width = window.innerWidth;
-    window.addEventListener("resize", () => { if (width !== window.innerWidth) { width = window.innerWidth; this.repaint(); } });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.setTheme(); this.repaint(); });
+    window.addEventListener("resize", () => {
+      if (width !== window.innerWidth) {
+        width = window.innerWidth;
+        this.repaint();
+      }
+    });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      this.setTheme();
+      this.repaint();
+    });
   }
 
   // A change of view: everything that follows from it, drawn again; the focus stays where it was asked to be.
@@ -24,19 +38,41 @@ class App {
     if ("table" in changes || "vs" in changes) changes = { by: null, page: 0, ...changes };
     if ("place" in changes || "time" in changes || "find" in changes) changes = { page: 0, ...changes };
     Object.assign(this.view, changes);
-    if (this.view.vs === null) { this.view.difference = false; if (this.view.sort === "difference") this.view.sort = "busiest"; }
+    if (this.view.vs === null) {
+      this.view.difference = false;
+      if (this.view.sort === "difference") this.view.sort = "busiest";
+    }
     this.view.chooseExtras();
-    this.draw();
+    this.draw(Object.keys(changes));
     const wanted = focus && document.querySelector(focus);
-    if (wanted) { if (wanted.tabIndex < 0) wanted.tabIndex = -1; wanted.focus(); }
+    if (wanted) {
+      if (wanted.tabIndex < 0) wanted.tabIndex = -1;
+      wanted.focus();
+    }
   }
 
-  repaint() { this.colours.read(); this.draw(); }
+  repaint() {
+    this.colours.read();
+    this.measure();
+    this.draw();
+  }
 
-  draw() {
-    this.selectors();
+  // How wide everything is, asked once: asking again while drawing would lay the whole page out each time.
+  measure() {
+    this.width = {
+      heat: at("heat-scroll").clientWidth,
+      profile: at("profile-plot").clientWidth,
+      half: at("balance-canvas").parentElement.clientWidth || at("map-canvas").parentElement.clientWidth,
+    };
+  }
+
+  // What follows from the change, and no more; without a change, everything.
+  draw(changed = null) {
+    if (!this.width) this.measure();
+    const follows = (card) => changed === null || changed.some((each) => card.constructor.shows.includes(each));
+    this.selectors(changed);
     this.summary();
-    for (const card of this.cards) card.draw();
+    for (const card of this.cards) if (follows(card)) card.draw();
     history.replaceState(null, "", this.view.hash);
     this.tip();
   }
@@ -45,40 +81,161 @@ class App {
 
   introduce() {
     const { release, words } = this;
-    at("by").textContent = [release.publisher, release.region, release.licence && `Licence: ${release.licence}`].filter(Boolean).join(" · ") || "Open data, with differential privacy";
+    at("by").textContent =
+      [release.publisher, release.region, release.licence && `Licence: ${release.licence}`]
+        .filter(Boolean)
+        .join(" · ") || "Open data, with differential privacy";
     at("lead").textContent = release.promise[0];
-    const days = this.view.day ? release.labels[this.view.day] ?? [] : [];
-    const facts = [[number(release.cells), "published numbers"], days.length ? [number(days.length), days.length === 1 ? dayTitle(days[0]) : `days, ${dayTitle(days[0])} to ${dayTitle(days.at(-1))}`] : null, release.labels.mode ? [number(release.labels.mode.length), release.labels.mode.length === 1 ? "mode" : "modes"] : null, release.labels.place ? [number(release.labels.place.length), "places"] : null];
-    at("facts").replaceChildren(...facts.filter(Boolean).map(([figure, text]) => el("li", {}, el("b", {}, figure), el("span", {}, text))));
+    const days = this.view.day ? (release.labels[this.view.day] ?? []) : [];
+    const facts = [
+      [number(release.cells), "published numbers"],
+      days.length
+        ? [
+            number(days.length),
+            days.length === 1 ? dayTitle(days[0]) : `days, ${dayTitle(days[0])} to ${dayTitle(days.at(-1))}`,
+          ]
+        : null,
+      release.labels.mode
+        ? [number(release.labels.mode.length), release.labels.mode.length === 1 ? "mode" : "modes"]
+        : null,
+      release.labels.place ? [number(release.labels.place.length), "places"] : null,
+    ];
+    at("facts").replaceChildren(
+      ...facts.filter(Boolean).map(([figure, text]) => el("li", {}, el("b", {}, figure), el("span", {}, text))),
+    );
     at("promise-words").replaceChildren(...release.promise.map((sentence) => el("p", {}, sentence)));
     this.noise();
-    at("files").replaceChildren(...release.files.map((file) => el("li", {}, el("a", { href: file.path.split("/").map(encodeURIComponent).join("/") }, file.path), el("span", {}, file.title))));
-    at("colophon").textContent = `Made on ${dayTitle(release.created)} with tapveil. This page asks nobody for anything: it works without a network.` + (release.left_out.length ? ` Too large for it, and in the folder alone: ${release.left_out.join(", ")}.` : "");
-    if (!release.tables.length || !release.cells) this.trouble("Nothing was published in this release: every count was too small.");
+    at("files").replaceChildren(
+      ...release.files.map((file) =>
+        el(
+          "li",
+          {},
+          el("a", { href: file.path.split("/").map(encodeURIComponent).join("/") }, file.path),
+          el("span", {}, file.title),
+        ),
+      ),
+    );
+    at("colophon").textContent =
+      `Made on ${dayTitle(release.created)} with tapveil. This page asks nobody for anything: it works without a network.` +
+      (release.left_out.length ? ` Too large for it, and in the folder alone: ${release.left_out.join(", ")}.` : "");
+    if (!release.tables.length || !release.cells)
+      this.trouble("Nothing was published in this release: every count was too small.");
   }
 
   noise() {
     const { release, words } = this;
-    const rows = release.tables.map((table) => el("tr", {}, el("td", {}, words.title(table)), el("td", { class: "number" }, number(table.rows)), el("td", { class: "number" }, `± ${number(table.half)}`), el("td", { class: "number" }, String(table.mean_error)), el("td", { class: "number" }, number(table.smallest)), el("td", { class: "number" }, `0 to ${number(table.absent)}`), el("td", {}, table.noise)));
-    const heads = [["Table"], ["Numbers", 1], ["True number, 19 in 20", 1], ["Off by, on average", 1], ["Smallest published", 1], ["Not published means", 1], ["Noise"]];
-    at("noise").replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, ...heads.map(([text, right]) => el("th", { scope: "col", class: right ? "number" : null }, text)))), el("tbody", {}, ...rows)));
+    const rows = release.tables.map((table) =>
+      el(
+        "tr",
+        {},
+        el("td", {}, words.title(table)),
+        el("td", { class: "number" }, number(table.rows)),
+        el("td", { class: "number" }, `± ${number(table.half)}`),
+        el("td", { class: "number" }, String(table.mean_error)),
+        el("td", { class: "number" }, number(table.smallest)),
+        el("td", { class: "number" }, `0 to ${number(table.absent)}`),
+        el("td", {}, table.noise),
+      ),
+    );
+    const heads = [
+      ["Table"],
+      ["Numbers", 1],
+      ["True number, 19 in 20", 1],
+      ["Off by, on average", 1],
+      ["Smallest published", 1],
+      ["Not published means", 1],
+      ["Noise"],
+    ];
+    at("noise").replaceChildren(
+      el(
+        "table",
+        {},
+        el(
+          "thead",
+          {},
+          el(
+            "tr",
+            {},
+            ...heads.map(([text, right]) => el("th", { scope: "col", class: right ? "number" : null }, text)),
+          ),
+        ),
+        el("tbody", {}, ...rows),
+      ),
+    );
   }
 
-  selectors() {
-    const { view, release, words } = this, found = [];
-    const select = (id, label, options, chosen, change) => el("div", { class: "field" }, el("label", { for: id }, label), el("select", { id, onchange: (event) => change(event.target.value) }, ...options.map(([value, text]) => el("option", { value, selected: String(value) === String(chosen) }, text))));
-    found.push(select("pick-table", "Show", release.tables.map((table, i) => [i, words.title(table)]), release.tables.indexOf(view.table), (i) => this.set({ table: release.tables[i] }, "#pick-table")));
+  selectors(changed) {
+    if (changed?.every((each) => ["sort", "by", "page", "difference"].includes(each))) return;
+    if (
+      changed?.every((each) => ["find", "page"].includes(each)) &&
+      at("find") &&
+      at("find").value === this.view.find
+    ) {
+      at("clear").hidden = !this.view.find && this.view.place === null && this.view.time === null;
+      return;
+    }
+    const { view, release, words } = this,
+      found = [];
+    const select = (id, label, options, chosen, change) =>
+      el(
+        "div",
+        { class: "field" },
+        el("label", { for: id }, label),
+        el(
+          "select",
+          { id, onchange: (event) => change(event.target.value) },
+          ...options.map(([value, text]) => el("option", { value, selected: String(value) === String(chosen) }, text)),
+        ),
+      );
+    found.push(
+      select(
+        "pick-table",
+        "Show",
+        release.tables.map((table, i) => [i, words.title(table)]),
+        release.tables.indexOf(view.table),
+        (i) => this.set({ table: release.tables[i] }, "#pick-table"),
+      ),
+    );
     for (const column of [...release.partition, ...view.extras]) {
-      const own = release.partition.includes(column), labels = own ? release.labels[column] ?? [] : view.table.labels(column);
-      const options = labels.map((_, code) => [code, own ? words.label(view.table, column, code, view.part) : view.table.kind(column) === "time" ? words.span(view.table, code) : words.label(view.table, column, code, view.part)]);
-      found.push(select(`pick-${column}`, capital(words.columnTitle(column)), options, view.part[column], (code) => this.set({ part: { ...view.part, [column]: +code } }, `#${CSS.escape(`pick-${column}`)}`)));
+      const own = release.partition.includes(column),
+        labels = own ? (release.labels[column] ?? []) : view.table.labels(column);
+      const options = labels.map((_, code) => [
+        code,
+        own
+          ? words.label(view.table, column, code, view.part)
+          : view.table.kind(column) === "time"
+            ? words.span(view.table, code)
+            : words.label(view.table, column, code, view.part),
+      ]);
+      found.push(
+        select(`pick-${column}`, capital(words.columnTitle(column)), options, view.part[column], (code) =>
+          this.set({ part: { ...view.part, [column]: +code } }, `#${CSS.escape(`pick-${column}`)}`),
+        ),
+      );
     }
     if (view.day && (release.labels[view.day]?.length ?? 0) > 1) {
-      const days = release.labels[view.day].map((_, code) => [code, words.label(view.table, view.day, code, view.part)]).filter(([code]) => code !== view.part[view.day] || code === view.vs);
-      found.push(select("pick-compare", "Compare with", [["", "no other day"], ...days], view.vs ?? "", (code) => this.set({ vs: code === "" ? null : +code, difference: code !== "" && view.difference }, "#pick-compare")));
+      const days = release.labels[view.day]
+        .map((_, code) => [code, words.label(view.table, view.day, code, view.part)])
+        .filter(([code]) => code !== view.part[view.day] || code === view.vs);
+      found.push(
+        select("pick-compare", "Compare with", [["", "no other day"], ...days], view.vs ?? "", (code) =>
+          this.set({ vs: code === "" ? null : +code, difference: code !== "" && view.difference }, "#pick-compare"),
+        ),
+      );
     }
-    const timed = [view.table, ...release.tables].find((table) => table.axes.length === 2 && table.has("location") && table.has("time"));
-    if (timed) found.push(select("pick-time", "Time", [["", "whole day"], ...timed.times.map((label, i) => [label, words.span(timed, i + 1)])], view.time !== null && view.timeIn(timed) ? timed.times[view.timeIn(timed) - 1] : "", (time) => this.set({ time: time || null }, "#pick-time")));
+    const timed = [view.table, ...release.tables].find(
+      (table) => table.axes.length === 2 && table.has("location") && table.has("time"),
+    );
+    if (timed)
+      found.push(
+        select(
+          "pick-time",
+          "Time",
+          [["", "whole day"], ...timed.times.map((label, i) => [label, words.span(timed, i + 1)])],
+          view.time !== null && view.timeIn(timed) ? timed.times[view.timeIn(timed) - 1] : "",
+          (time) => this.set({ time: time || null }, "#pick-time"),
+        ),
+      );
     if (release.labels.place) found.push(this.search());
     const typing = document.activeElement?.id === "find" ? [at("find").selectionStart, at("find").selectionEnd] : null;
     const focus = document.activeElement?.closest?.("#selectors") ? document.activeElement.id : null;
@@ -90,35 +247,93 @@ class App {
   // Typing narrows the rows down; Enter picks the first of them.
   search() {
     const { view, release, words } = this;
-    const clear = el("button", { type: "button", id: "clear", hidden: view.place === null && !view.find && view.time === null, onclick: () => this.set({ place: null, find: "", time: null }, "#find") }, "Clear");
-    const input = el("input", { id: "find", type: "search", value: view.find, placeholder: "Type a name, Enter picks the first", autocomplete: "off", spellcheck: "false", maxlength: 200, oninput: (event) => this.set({ find: event.target.value }), onkeydown: (event) => { if (event.key === "Enter") this.pickFirst(event.target.value); } });
-    return el("div", { class: "field grows" }, el("label", { for: "find" }, view.place === null ? "Find a place" : `Place: ${words.place(release.labels.place[view.place], view.part).slice(0, 60)}`), el("div", { class: "tools" }, el("div", { class: "grow" }, input), clear));
+    const clear = el(
+      "button",
+      {
+        type: "button",
+        id: "clear",
+        hidden: view.place === null && !view.find && view.time === null,
+        onclick: () => this.set({ place: null, find: "", time: null }, "#find"),
+      },
+      "Clear",
+    );
+    const input = el("input", {
+      id: "find",
+      type: "search",
+      value: view.find,
+      placeholder: "Type a name, Enter picks the first",
+      autocomplete: "off",
+      spellcheck: "false",
+      maxlength: 200,
+      oninput: (event) => this.set({ find: event.target.value }),
+      onkeydown: (event) => {
+        if (event.key === "Enter") this.pickFirst(event.target.value);
+      },
+    });
+    return el(
+      "div",
+      { class: "field grows" },
+      el(
+        "label",
+        { for: "find" },
+        view.place === null
+          ? "Find a place"
+          : `Place: ${words.place(release.labels.place[view.place], view.part).slice(0, 60)}`,
+      ),
+      el("div", { class: "tools" }, el("div", { class: "grow" }, input), clear),
+    );
   }
 
   pickFirst(text) {
-    const { view, release, words } = this, find = plain(text), rows = this.cards[0].rows ?? [];
-    const places = view.table.kind(this.cards[0].cells.down) === "location" ? rows : release.labels.place.map((_, code) => code);
+    const { view, release, words } = this,
+      find = plain(text),
+      rows = this.cards[0].rows ?? [];
+    const places =
+      view.table.kind(this.cards[0].cells.down) === "location" ? rows : release.labels.place.map((_, code) => code);
     const named = (code) => plain(words.place(release.labels.place[code], view.part));
-    const found = places.find((code) => named(code) === find) ?? places.find((code) => named(code).startsWith(find)) ?? places.find((code) => named(code).includes(find));
-    if (!find || found === undefined) { this.say("No place of that name is published here"); return; }
+    const found =
+      places.find((code) => named(code) === find) ??
+      places.find((code) => named(code).startsWith(find)) ??
+      places.find((code) => named(code).includes(find));
+    if (!find || found === undefined) {
+      this.say("No place of that name is published here");
+      return;
+    }
     this.set({ place: found, find: "" }, "#find");
     this.say(at("summary").textContent);
   }
 
   // The view in one sentence.
   summary() {
-    const { view, release, words } = this, table = view.table, said = [], total = release.total?.of(view.part);
-    const where = [...release.partition].map((column) => words.label(table, column, view.part[column], view.part)).filter(Boolean);
+    const { view, release, words } = this,
+      table = view.table,
+      said = [],
+      total = release.total?.of(view.part);
+    const where = [...release.partition]
+      .map((column) => words.label(table, column, view.part[column], view.part))
+      .filter(Boolean);
     if (where.length) said.push(el("b", {}, where.map(capital).join(", ")), ": ");
-    if (total) said.push(`about ${number(total.count)} ${words.counted(total.count)} in all (${number(total.low)} to ${number(total.high)}). `);
+    if (total)
+      said.push(
+        `${where.length ? "about" : "About"} ${number(total.count)} ${words.counted(total.count)} in all (${number(total.low)} to ${number(total.high)}). `,
+      );
     if (view.place !== null) {
       const side = ["on", "off", ""].includes(sideOf(table)) ? sideOf(table) : "on";
-      const timed = release.like(table, ["location", "time"], side), whole = release.like(table, ["location"], side), code = timed ? view.timeIn(timed) : null;
+      const timed = release.like(table, ["location", "time"], side),
+        whole = release.like(table, ["location"], side),
+        code = timed ? view.timeIn(timed) : null;
       const used = code !== null && timed ? timed : whole;
       said.push(el("b", {}, bidi(words.place(release.labels.place[view.place], view.part))));
       if (used) {
-        const count = used === timed && code !== null ? timed.cells(view.part).at(view.place, code) : used.cells(view.part).at(view.place);
-        said.push(`, ${words.side(used).toLowerCase()} ${code !== null ? words.span(timed, code) : "the whole day"}: `, el("b", { id: "answer" }, words.sentence(used, count)), count === SUPPRESSED ? "." : ", 19 times in 20.");
+        const count =
+          used === timed && code !== null
+            ? timed.cells(view.part).at(view.place, code)
+            : used.cells(view.part).at(view.place);
+        said.push(
+          `, ${words.side(used).toLowerCase()} ${code !== null ? words.span(timed, code) : "the whole day"}: `,
+          el("b", { id: "answer" }, words.sentence(used, count)),
+          count === SUPPRESSED ? "." : ", 19 times in 20.",
+        );
       }
     } else said.push("Pick a place to read its number.");
     at("summary").replaceChildren(...said);
@@ -132,7 +347,11 @@ class App {
     const button = at("theme");
     button.textContent = dark ? "Light" : "Dark";
     button.setAttribute("aria-label", dark ? "Change to light colours" : "Change to dark colours");
-    button.onclick = () => { this.view.theme = dark ? "light" : "dark"; this.setTheme(); this.repaint(); };
+    button.onclick = () => {
+      this.view.theme = dark ? "light" : "dark";
+      this.setTheme();
+      this.repaint();
+    };
   }
 
   tip(event, head, ...lines) {
@@ -145,9 +364,14 @@ class App {
     tip.style.top = `${event.clientY + 18 + box.height > window.innerHeight ? event.clientY - box.height - 12 : event.clientY + 18}px`;
   }
 
-  say(text) { at("said").textContent = text; }
+  say(text) {
+    at("said").textContent = text;
+  }
 
-  trouble(text) { at("trouble").textContent = text; at("trouble").hidden = false; }
+  trouble(text) {
+    at("trouble").textContent = text;
+    at("trouble").hidden = false;
+  }
 }
 
 (async () => {
@@ -156,7 +380,8 @@ class App {
     window.tapveil = new App(release);
     performance.mark("drawn");
   } catch (error) {
-    at("trouble").textContent = "This browser cannot draw the page: it may be too old (it needs one of 2023 or later). All the numbers are in the folder beside it: see README.md and data/.";
+    at("trouble").textContent =
+      "This browser cannot draw the page: it may be too old (it needs one of 2023 or later). All the numbers are in the folder beside it: see README.md and data/.";
     at("trouble").hidden = false;
     throw error;
   }

@@ -16,6 +16,8 @@ class Spot {
 }
 
 class CityMap {
+  static shows = ["table", "part", "vs", "place", "time", "difference"];
+
   constructor(app) {
     this.app = app;
     this.canvas = at("map-canvas");
@@ -24,24 +26,62 @@ class CityMap {
     this.known = new Map();
     this.served = new Map();
     const zoomed = (by) => () => this.zoom(by);
-    this.buttons = [["Zoom in", "+", zoomed(1.6)], ["Zoom out", "−", zoomed(1 / 1.6)], ["Show all", "All", () => { this.near = { zoom: 1, x: 0, y: 0 }; this.paint(); }]];
-    at("map-tools").append(...this.buttons.map(([label, text, onclick]) => el("button", { type: "button", "aria-label": label, title: label, onclick }, text)));
+    this.buttons = [
+      ["Zoom in", "+", zoomed(1.6)],
+      ["Zoom out", "−", zoomed(1 / 1.6)],
+      [
+        "Show all",
+        "All",
+        () => {
+          this.near = { zoom: 1, x: 0, y: 0 };
+          this.paint();
+        },
+      ],
+    ];
+    at("map-tools").append(
+      ...this.buttons.map(([label, text, onclick]) =>
+        el("button", { type: "button", "aria-label": label, title: label, onclick }, text),
+      ),
+    );
     let held = null;
-    this.canvas.addEventListener("pointerdown", (event) => { held = { x: event.clientX, y: event.clientY, moved: false }; });
-    window.addEventListener("pointerup", () => { held = null; });
+    this.canvas.addEventListener("pointerdown", (event) => {
+      held = { x: event.clientX, y: event.clientY, moved: false };
+    });
+    window.addEventListener("pointerup", () => {
+      held = null;
+    });
     this.canvas.addEventListener("pointermove", (event) => {
       if (held) {
         const [dx, dy] = [event.clientX - held.x, event.clientY - held.y];
-        if (held.moved || Math.abs(dx) + Math.abs(dy) > 4) { this.near.x += dx; this.near.y += dy; Object.assign(held, { x: event.clientX, y: event.clientY, moved: true }); this.dragged = true; this.paint(); }
+        if (held.moved || Math.abs(dx) + Math.abs(dy) > 4) {
+          this.near.x += dx;
+          this.near.y += dy;
+          Object.assign(held, { x: event.clientX, y: event.clientY, moved: true });
+          this.dragged = true;
+          this.paint();
+        }
         return;
       }
       this.dragged = false;
       const place = this.placeAt(event);
-      if (place) this.app.tip(event, ...this.say(place)); else this.app.tip();
+      if (place) this.app.tip(event, ...this.say(place));
+      else this.app.tip();
     });
     this.canvas.addEventListener("pointerleave", () => this.app.tip());
-    this.canvas.addEventListener("click", (event) => { if (!this.dragged) this.pick(this.placeAt(event)); this.dragged = false; });
-    this.canvas.addEventListener("wheel", (event) => { if (event.ctrlKey || document.activeElement === this.canvas) { event.preventDefault(); this.zoom(event.deltaY < 0 ? 1.2 : 1 / 1.2, event); } }, { passive: false });
+    this.canvas.addEventListener("click", (event) => {
+      if (!this.dragged) this.pick(this.placeAt(event));
+      this.dragged = false;
+    });
+    this.canvas.addEventListener(
+      "wheel",
+      (event) => {
+        if (event.ctrlKey || document.activeElement === this.canvas) {
+          event.preventDefault();
+          this.zoom(event.deltaY < 0 ? 1.2 : 1 / 1.2, event);
+        }
+      },
+      { passive: false },
+    );
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("focus", () => this.paint());
     this.canvas.addEventListener("blur", () => this.paint());
@@ -50,9 +90,10 @@ class CityMap {
   draw() {
     const { view, release, words } = this.app;
     const side = ["on", "off", ""].includes(sideOf(view.table)) ? sideOf(view.table) : "on";
-    const whole = release.like(view.table, ["location"], side), timed = release.like(view.table, ["location", "time"], side);
+    const whole = release.like(view.table, ["location"], side),
+      timed = release.like(view.table, ["location", "time"], side);
     const code = timed ? view.timeIn(timed) : null;
-    this.table = code !== null && timed ? timed : whole ?? null;
+    this.table = code !== null && timed ? timed : (whole ?? null);
     this.code = this.table === timed && code !== null ? code : 0;
     this.places = this.table && !this.table.wider ? this.placesOf(release.labels.mode?.[view.part.mode]) : [];
     at("map").hidden = !this.places.length;
@@ -60,11 +101,14 @@ class CityMap {
     this.cells = this.table.cells(view.part);
     this.other = view.comparing ? this.table.cells(view.other) : null;
     const most = this.table.most(view.part, view.day);
-    this.scale = this.other ? new Difference(this.app.colours, Math.max(1, ...this.places.map((place) => Math.abs(this.value(place) ?? 0)))) : new Scale(this.app.colours, Math.min(this.table.smallest, most), most);
+    this.scale = this.other
+      ? new Difference(this.app.colours, Math.max(1, ...this.places.map((place) => Math.abs(this.value(place) ?? 0))))
+      : new Scale(this.app.colours, Math.min(this.table.smallest, most), most);
     at("map-title").textContent = `${words.side(this.table) || "Trips"} on the map`;
     const when = this.code ? words.span(this.table, this.code) : "the whole day";
     const shown = this.places.filter((place) => this.value(place) !== null).length;
-    at("map-note").textContent = `${this.other ? "Change over" : "Numbers for"} ${when}: ${number(shown)} of ${number(this.places.length)} places ${this.other ? "comparable" : "published"}; the others hatched or hollow, 0 to ${number(this.table.absent)}.`;
+    at("map-note").textContent =
+      `${this.other ? "Change over" : "Numbers for"} ${when}: ${number(shown)} of ${number(this.places.length)} places ${this.other ? "comparable" : "published"}; the others hatched or hollow, 0 to ${number(this.table.absent)}.`;
     this.canvas.setAttribute("aria-label", `Map of ${plural(this.places.length, "place")}, ${when}`);
     this.paint();
   }
@@ -74,8 +118,14 @@ class CityMap {
     if (!this.known.has(key)) {
       const codes = new Map((this.app.release.labels.place ?? []).map((label, code) => [label, code]));
       const own = this.app.release.shapes.some((shape) => shape.properties.mode === mode);
-      const shapes = this.app.release.shapes.filter((shape) => shape.properties.mode === (own ? mode : "*") && (own || this.isOf(mode, codes.get(shape.properties.name))));
-      this.known.set(key, shapes.map((shape) => Object.assign(new Spot(shape), { code: codes.get(shape.properties.name) ?? -1 })));
+      const shapes = this.app.release.shapes.filter(
+        (shape) =>
+          shape.properties.mode === (own ? mode : "*") && (own || this.isOf(mode, codes.get(shape.properties.name))),
+      );
+      this.known.set(
+        key,
+        shapes.map((shape) => Object.assign(new Spot(shape), { code: codes.get(shape.properties.name) ?? -1 })),
+      );
     }
     return this.known.get(key);
   }
@@ -84,16 +134,25 @@ class CityMap {
   isOf(mode, code) {
     if (mode === undefined) return true;
     if (!this.served.has(mode)) {
-      const wanted = this.app.release.labels.mode.indexOf(mode), found = new Set();
-      for (const table of this.app.release.tables) for (const column of table.columns.filter((each) => table.kind(each) === "location")) {
-        for (let row = 0; row < table.rows; row++) if (table.codes.mode[row] === wanted) found.add(table.codes[column][row]);
-      }
+      const wanted = this.app.release.labels.mode.indexOf(mode),
+        found = new Set();
+      for (const table of this.app.release.tables)
+        for (const column of table.columns.filter((each) => table.kind(each) === "location")) {
+          for (let row = 0; row < table.rows; row++)
+            if (table.codes.mode[row] === wanted) found.add(table.codes[column][row]);
+        }
       this.served.set(mode, found);
     }
     return this.served.get(mode).has(code);
   }
 
-  count(place) { return place.code < 0 ? SUPPRESSED : this.table.columns.length > 1 ? this.cells.at(place.code, this.code) : this.cells.at(place.code); }
+  count(place) {
+    return place.code < 0
+      ? SUPPRESSED
+      : this.table.columns.length > 1
+        ? this.cells.at(place.code, this.code)
+        : this.cells.at(place.code);
+  }
 
   value(place) {
     const one = this.count(place);
@@ -106,20 +165,36 @@ class CityMap {
   fit(width, height) {
     const corners = this.places.flatMap((place) => [...place.points, ...place.rings.flat()]);
     let [west, east, south, north] = [Infinity, -Infinity, Infinity, -Infinity];
-    for (const [x, y] of corners) { west = Math.min(west, x); east = Math.max(east, x); south = Math.min(south, y); north = Math.max(north, y); }
-    const narrow = Math.cos((((south + north) / 2) * Math.PI) / 180), edge = 16;
-    const size = Math.min((width - 2 * edge) / Math.max(1e-6, (east - west) * narrow), (height - 2 * edge) / Math.max(1e-6, north - south)) * this.near.zoom;
+    for (const [x, y] of corners) {
+      west = Math.min(west, x);
+      east = Math.max(east, x);
+      south = Math.min(south, y);
+      north = Math.max(north, y);
+    }
+    const narrow = Math.cos((((south + north) / 2) * Math.PI) / 180),
+      edge = 16;
+    const size =
+      Math.min(
+        (width - 2 * edge) / Math.max(1e-6, (east - west) * narrow),
+        (height - 2 * edge) / Math.max(1e-6, north - south),
+      ) * this.near.zoom;
     const middle = [(west + east) / 2, (south + north) / 2];
-    return ([x, y]) => [width / 2 + (x - middle[0]) * narrow * size + this.near.x, height / 2 - (y - middle[1]) * size + this.near.y];
+    return ([x, y]) => [
+      width / 2 + (x - middle[0]) * narrow * size + this.near.x,
+      height / 2 - (y - middle[1]) * size + this.near.y,
+    ];
   }
 
   paint() {
     if (!this.places?.length) return;
     const { colours, view } = this.app;
-    const width = Math.max(280, this.canvas.parentElement.clientWidth), height = Math.round(Math.min(460, Math.max(300, width * 0.75)));
-    const draw = pen(this.canvas, width, height), to = (this.to = this.fit(width, height));
+    const width = Math.max(280, this.app.width.half),
+      height = Math.round(Math.min(460, Math.max(300, width * 0.75)));
+    const draw = pen(this.canvas, width, height),
+      to = (this.to = this.fit(width, height));
     draw.fillStyle = colours.ground ?? "transparent";
-    const areas = this.places.filter((place) => place.rings.length), points = this.places.filter((place) => !place.rings.length);
+    const areas = this.places.filter((place) => place.rings.length),
+      points = this.places.filter((place) => !place.rings.length);
     for (const place of areas) {
       const value = this.value(place);
       draw.beginPath();
@@ -135,13 +210,22 @@ class CityMap {
     const sorted = [...points].sort((a, b) => (this.value(a) ?? -1e9) - (this.value(b) ?? -1e9));
     for (const place of sorted) {
       const value = this.value(place);
-      const size = value === null ? 2.5 : (this.other ? 3 + 7 * Math.abs(this.scale.share(value)) : 3 + 9 * this.scale.share(value)) * small;
+      const size =
+        value === null
+          ? 2.5
+          : (this.other ? 3 + 7 * Math.abs(this.scale.share(value)) : 3 + 9 * this.scale.share(value)) * small;
       for (const point of place.points.length > 40 ? [place.middle] : place.points) {
         const [x, y] = to(point);
         if (x < -20 || y < -20 || x > width + 20 || y > height + 20) continue;
         draw.beginPath();
         draw.arc(x, y, size * (place.points.length > 1 ? 0.75 : 1), 0, 7);
-        if (value === null) { draw.strokeStyle = colours.soft; draw.lineWidth = 1; draw.setLineDash([2, 2]); draw.stroke(); draw.setLineDash([]); } else {
+        if (value === null) {
+          draw.strokeStyle = colours.soft;
+          draw.lineWidth = 1;
+          draw.setLineDash([2, 2]);
+          draw.stroke();
+          draw.setLineDash([]);
+        } else {
           draw.fillStyle = this.scale.colour(value);
           draw.fill();
           draw.strokeStyle = colours.soft;
@@ -172,28 +256,59 @@ class CityMap {
   }
 
   placeAt(event) {
-    const box = this.canvas.getBoundingClientRect(), where = [event.clientX - box.left, event.clientY - box.top];
-    let best = null, nearest = 18;
+    const box = this.canvas.getBoundingClientRect(),
+      where = [event.clientX - box.left, event.clientY - box.top];
+    let best = null,
+      nearest = 18;
     for (const place of this.places) {
       for (const point of place.points) {
-        const [x, y] = this.to(point), far = Math.hypot(x - where[0], y - where[1]);
+        const [x, y] = this.to(point),
+          far = Math.hypot(x - where[0], y - where[1]);
         if (far < nearest) [best, nearest] = [place, far];
       }
     }
-    return best ?? this.places.find((place) => place.rings.length && inside(where, place.rings.map((ring) => ring.map(this.to)))) ?? null;
+    return (
+      best ??
+      this.places.find(
+        (place) =>
+          place.rings.length &&
+          inside(
+            where,
+            place.rings.map((ring) => ring.map(this.to)),
+          ),
+      ) ??
+      null
+    );
   }
 
   say(place) {
     const { words, view } = this.app;
-    const then = this.other ? [`then: ${words.sentence(this.table, this.table.columns.length > 1 ? this.other.at(place.code, this.code) : this.other.at(place.code))}`] : [];
-    return [words.place(place.name, view.part) + (this.code ? `, ${words.span(this.table, this.code)}` : ""), words.sentence(this.table, this.count(place)), ...then];
+    const then = this.other
+      ? [
+          `then: ${words.sentence(this.table, this.table.columns.length > 1 ? this.other.at(place.code, this.code) : this.other.at(place.code))}`,
+        ]
+      : [];
+    return [
+      words.place(place.name, view.part) + (this.code ? `, ${words.span(this.table, this.code)}` : ""),
+      words.sentence(this.table, this.count(place)),
+      ...then,
+    ];
   }
 
-  pick(place) { if (place) { this.focus = place; this.app.set({ place: place.code < 0 ? null : place.code }); this.app.say(this.say(place).join(": ")); } }
+  pick(place) {
+    if (place) {
+      this.focus = place;
+      this.app.set({ place: place.code < 0 ? null : place.code });
+      this.app.say(this.say(place).join(": "));
+    }
+  }
 
   zoom(by, event) {
-    const box = this.canvas.getBoundingClientRect(), x = (event ? event.clientX - box.left : box.width / 2) - box.width / 2, y = (event ? event.clientY - box.top : box.height / 2) - box.height / 2;
-    const zoom = Math.min(60, Math.max(0.7, this.near.zoom * by)), factor = zoom / this.near.zoom;
+    const box = this.canvas.getBoundingClientRect(),
+      x = (event ? event.clientX - box.left : box.width / 2) - box.width / 2,
+      y = (event ? event.clientY - box.top : box.height / 2) - box.height / 2;
+    const zoom = Math.min(60, Math.max(0.7, this.near.zoom * by)),
+      factor = zoom / this.near.zoom;
     this.near = { zoom, x: x + (this.near.x - x) * factor, y: y + (this.near.y - y) * factor };
     this.paint();
   }
@@ -201,9 +316,19 @@ class CityMap {
   // To the nearest place on that side.
   key(event) {
     const ways = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
-    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.pick(this.focus); return; }
-    if (event.key === "+" || event.key === "=") { this.zoom(1.6); return; }
-    if (event.key === "-") { this.zoom(1 / 1.6); return; }
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      this.pick(this.focus);
+      return;
+    }
+    if (event.key === "+" || event.key === "=") {
+      this.zoom(1.6);
+      return;
+    }
+    if (event.key === "-") {
+      this.zoom(1 / 1.6);
+      return;
+    }
     const way = ways[event.key];
     if (!way || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
@@ -211,9 +336,12 @@ class CityMap {
     if (!start) this.focus = this.places.find((place) => this.value(place) !== null) ?? this.places[0];
     else {
       const [sx, sy] = this.to(start.middle);
-      let best = null, least = Infinity;
+      let best = null,
+        least = Infinity;
       for (const place of this.places) {
-        const [x, y] = this.to(place.middle), along = (x - sx) * way[0] + (y - sy) * way[1], aside = Math.abs((x - sx) * way[1]) + Math.abs((y - sy) * way[0]);
+        const [x, y] = this.to(place.middle),
+          along = (x - sx) * way[0] + (y - sy) * way[1],
+          aside = Math.abs((x - sx) * way[1]) + Math.abs((y - sy) * way[0]);
         if (place !== start && along > 0.5 && along + 2 * aside < least) [best, least] = [place, along + 2 * aside];
       }
       this.focus = best ?? start;
@@ -227,7 +355,8 @@ function inside([x, y], rings) {
   let within = false;
   for (const ring of rings) {
     for (let i = 0, j = ring.length - 1; i < ring.length; j = i++) {
-      const [ax, ay] = ring[i], [bx, by] = ring[j];
+      const [ax, ay] = ring[i],
+        [bx, by] = ring[j];
       if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) within = !within;
     }
   }

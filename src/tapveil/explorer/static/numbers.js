@@ -3,6 +3,8 @@
 const ROWS = 20;
 
 class Numbers {
+  static shows = ["table", "part", "vs", "place", "time", "find", "by", "page"];
+
   constructor(app) {
     this.app = app;
     this.download = el("button", { type: "button", onclick: () => this.take() }, "Download what is shown (CSV)");
@@ -10,58 +12,159 @@ class Numbers {
   }
 
   draw() {
-    const { view, words, release } = this.app, table = view.table, other = view.other;
+    const { view, words, release } = this.app,
+      table = view.table,
+      other = view.other;
     this.rows = this.chosen();
     this.sort();
     const whole = table.cells(view.part);
-    const about = [view.place !== null && table.has("location") ? words.place(release.labels.place[view.place], view.part) : "", view.time !== null && table.has("time") && view.place === null ? words.span(table, view.timeIn(table)) : "", view.find ? `names with “${view.find}”` : ""].filter(Boolean);
-    at("numbers-note").replaceChildren(`${words.title(table)}, ${this.partTitle()}. ${about.length ? `Only ${about.join(", ")}: ` : ""}${plural(this.rows.filter((row) => row.count !== SUPPRESSED).length, "published number")}${about.length ? ` of ${number(whole.size)}` : ""}. `, `Every other combination is not published: 0 to ${number(table.absent)} each.`);
+    const about = [
+      view.place !== null && table.has("location") ? words.place(release.labels.place[view.place], view.part) : "",
+      view.time !== null && table.has("time") && view.place === null ? words.span(table, view.timeIn(table)) : "",
+      view.find ? `names with “${view.find}”` : "",
+    ].filter(Boolean);
+    at("numbers-note").replaceChildren(
+      `${words.title(table)}, ${this.partTitle()}. ${about.length ? `Only ${about.join(", ")}: ` : ""}${plural(this.rows.filter((row) => row.count !== SUPPRESSED).length, "published number")}${about.length ? ` of ${number(whole.size)}` : ""}. `,
+      `Every other combination is not published: 0 to ${number(table.absent)} each.`,
+    );
     const axes = orderedAxes(table).filter(Boolean);
-    const columns = [...axes.map((axis) => ({ id: axis, title: capital(words.columnTitle(axis)) })), { id: "count", title: capital(release.counted), number: true }, { id: "range", title: "Between", number: true }];
-    if (other) columns.push({ id: "then", title: words.label(table, view.day, view.vs, view.part), number: true }, { id: "change", title: "Change", number: true });
+    const columns = [
+      ...axes.map((axis) => ({ id: axis, title: capital(words.columnTitle(axis)) })),
+      { id: "count", title: capital(release.counted), number: true },
+      { id: "range", title: "Between", number: true },
+    ];
+    if (other)
+      columns.push(
+        { id: "then", title: words.label(table, view.day, view.vs, view.part), number: true },
+        { id: "change", title: "Change", number: true },
+      );
     const pages = Math.max(1, Math.ceil(this.rows.length / ROWS));
     view.page = Math.min(view.page, pages - 1);
     const shown = this.rows.slice(view.page * ROWS, (view.page + 1) * ROWS);
     const by = view.by ?? { id: "", down: false };
-    const head = columns.map((column) => el("th", { scope: "col", class: column.number ? "number" : null, "aria-sort": by.id === column.id ? (by.down ? "descending" : "ascending") : null }, column.id === "range" ? column.title : el("button", { type: "button", onclick: () => this.app.set({ by: { id: column.id, down: by.id === column.id ? !by.down : Boolean(column.number) }, page: 0 }, `[data-sort="${CSS.escape(column.id)}"]`), "data-sort": column.id }, column.title + (by.id === column.id ? (by.down ? " ↓" : " ↑") : ""))));
-    const body = shown.map((row) => el("tr", {}, ...axes.map((axis) => el("td", {}, this.key(table, axis, row))), ...this.cellsOf(table, row, other)));
-    at("numbers-table").replaceChildren(el("table", {}, el("caption", { class: "hidden" }, `${words.title(table)}, ${this.partTitle()}`), el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...(body.length ? body : [el("tr", {}, el("td", { colspan: columns.length }, "Nothing is published here."))]))));
+    const head = columns.map((column) =>
+      el(
+        "th",
+        {
+          scope: "col",
+          class: column.number ? "number" : null,
+          "aria-sort": by.id === column.id ? (by.down ? "descending" : "ascending") : null,
+        },
+        column.id === "range"
+          ? column.title
+          : el(
+              "button",
+              {
+                type: "button",
+                onclick: () =>
+                  this.app.set(
+                    { by: { id: column.id, down: by.id === column.id ? !by.down : Boolean(column.number) }, page: 0 },
+                    `[data-sort="${CSS.escape(column.id)}"]`,
+                  ),
+                "data-sort": column.id,
+              },
+              column.title + (by.id === column.id ? (by.down ? " ↓" : " ↑") : ""),
+            ),
+      ),
+    );
+    const body = shown.map((row) =>
+      el("tr", {}, ...axes.map((axis) => el("td", {}, this.key(table, axis, row))), ...this.cellsOf(table, row, other)),
+    );
+    at("numbers-table").replaceChildren(
+      el(
+        "table",
+        {},
+        el("caption", { class: "hidden" }, `${words.title(table)}, ${this.partTitle()}`),
+        el("thead", {}, el("tr", {}, ...head)),
+        el(
+          "tbody",
+          {},
+          ...(body.length ? body : [el("tr", {}, el("td", { colspan: columns.length }, "Nothing is published here."))]),
+        ),
+      ),
+    );
     this.pages(pages);
   }
 
   partTitle() {
     const { view, words } = this.app;
-    return [...this.app.release.partition, ...view.extras].map((column) => view.table.kind(column) === "time" ? words.span(view.table, view.part[column]) : words.label(view.table, column, view.part[column], view.part)).join(", ") || "all";
+    return (
+      [...this.app.release.partition, ...view.extras]
+        .map((column) =>
+          view.table.kind(column) === "time"
+            ? words.span(view.table, view.part[column])
+            : words.label(view.table, column, view.part[column], view.part),
+        )
+        .join(", ") || "all"
+    );
   }
 
   key(table, axis, row) {
-    const { view, words } = this.app, text = words.label(table, axis, row.codes[axis], view.part);
-    if (table.kind(axis) !== "location") return table.kind(axis) === "time" ? words.span(table, row.codes[axis]) : bidi(text);
-    return el("button", { type: "button", onclick: () => this.app.set({ place: row.codes[axis], page: 0 }, "#profile-title") }, bidi(text));
+    const { view, words } = this.app,
+      text = words.label(table, axis, row.codes[axis], view.part);
+    if (table.kind(axis) !== "location")
+      return table.kind(axis) === "time" ? words.span(table, row.codes[axis]) : bidi(text);
+    return el(
+      "button",
+      { type: "button", onclick: () => this.app.set({ place: row.codes[axis], page: 0 }, "#profile-title") },
+      bidi(text),
+    );
   }
 
   cellsOf(table, row, other) {
-    const { words } = this.app, { text, range, absent } = words.cell(table, row.count), mark = absent ? "number absent" : "number";
+    const { words } = this.app,
+      { text, range, absent } = words.cell(table, row.count),
+      mark = absent ? "number absent" : "number";
     const found = [el("td", { class: mark }, text), el("td", { class: "number" }, range)];
     if (!other) return found;
-    const then = words.cell(table, row.then), both = row.count !== SUPPRESSED && row.then !== SUPPRESSED, change = row.count - row.then;
-    const least = table.low(row.count) - table.high(row.then), most = table.high(row.count) - table.low(row.then);
-    return [...found, el("td", { class: then.absent ? "number absent" : "number" }, then.text), el("td", { class: both ? "number" : "number absent", title: both ? `between ${number(least)} and ${number(most)}, at least 9 times in 10` : null }, both ? (change > 0 ? "+" : "") + number(change) : "not known")];
+    const then = words.cell(table, row.then),
+      both = row.count !== SUPPRESSED && row.then !== SUPPRESSED,
+      change = row.count - row.then;
+    const least = table.low(row.count) - table.high(row.then),
+      most = table.high(row.count) - table.low(row.then);
+    return [
+      ...found,
+      el("td", { class: then.absent ? "number absent" : "number" }, then.text),
+      el(
+        "td",
+        {
+          class: both ? "number" : "number absent",
+          title: both ? `between ${number(least)} and ${number(most)}, at least 9 times in 10` : null,
+        },
+        both ? (change > 0 ? "+" : "") + number(change) : "not known",
+      ),
+    ];
   }
 
   // The rows of the part; of one place every time of the day, published or not.
   chosen() {
-    const { view, words } = this.app, table = view.table, cells = table.cells(view.part), others = view.other ? table.cells(view.other) : null;
-    const { down, across } = cells, found = [], find = plain(view.find), seen = new Set();
-    const wanted = view.place !== null && table.kind(down) === "location" ? [view.place] : [...new Set([...cells.lines.keys(), ...(others?.lines.keys() ?? [])])].sort((a, b) => a - b);
+    const { view, words } = this.app,
+      table = view.table,
+      cells = table.cells(view.part),
+      others = view.other ? table.cells(view.other) : null;
+    const { down, across } = cells,
+      found = [],
+      find = plain(view.find),
+      seen = new Set();
+    const wanted =
+      view.place !== null && table.kind(down) === "location"
+        ? [view.place]
+        : [...new Set([...cells.lines.keys(), ...(others?.lines.keys() ?? [])])].sort((a, b) => a - b);
     const time = across && table.kind(across) === "time" && view.place === null ? view.timeIn(table) : null;
     const all = across ? table.labels(across).map((_, code) => code) : [0];
     const whole = view.place !== null && table.kind(down) === "location" && (!across || table.kind(across) === "time");
     for (const code of wanted) {
-      if (seen.has(code) || (find && view.place === null && !plain(words.label(table, down, code, view.part)).includes(find))) continue;
+      if (
+        seen.has(code) ||
+        (find && view.place === null && !plain(words.label(table, down, code, view.part)).includes(find))
+      )
+        continue;
       seen.add(code);
+      const line = cells.line(code),
+        before = others?.line(code);
       for (const i of time !== null ? [time] : all) {
-        const count = cells.at(code, i), then = others ? others.at(code, i) : SUPPRESSED;
+        const count = line(i),
+          then = before ? before(i) : SUPPRESSED;
         if (count === SUPPRESSED && then === SUPPRESSED && !(whole && (i > 0 || !across))) continue;
         found.push({ codes: { [down]: code, ...(across ? { [across]: i } : {}) }, count, then });
       }
@@ -70,30 +173,75 @@ class Numbers {
   }
 
   sort() {
-    const { view } = this.app, by = view.by;
-    if (!by) { if (view.place === null) this.rows.sort((a, b) => b.count - a.count); return; }
-    const value = (row) => (by.id === "count" ? row.count : by.id === "then" ? row.then : by.id === "change" ? (row.count === SUPPRESSED || row.then === SUPPRESSED ? -Infinity : row.count - row.then) : (row.codes[by.id] ?? 0));
-    this.rows.sort((a, b) => { const [x, y] = [value(a), value(b)]; return (x < y ? -1 : x > y ? 1 : 0) * (by.down ? -1 : 1); });
+    const { view } = this.app,
+      by = view.by;
+    if (!by) {
+      if (view.place === null) this.rows.sort((a, b) => b.count - a.count);
+      return;
+    }
+    const value = (row) =>
+      by.id === "count"
+        ? row.count
+        : by.id === "then"
+          ? row.then
+          : by.id === "change"
+            ? row.count === SUPPRESSED || row.then === SUPPRESSED
+              ? -Infinity
+              : row.count - row.then
+            : (row.codes[by.id] ?? 0);
+    this.rows.sort((a, b) => {
+      const [x, y] = [value(a), value(b)];
+      return (x < y ? -1 : x > y ? 1 : 0) * (by.down ? -1 : 1);
+    });
   }
 
   pages(pages) {
-    const { view } = this.app, turn = (by, focus) => () => this.app.set({ page: view.page + by }, focus);
+    const { view } = this.app,
+      turn = (by, focus) => () => this.app.set({ page: view.page + by }, focus);
     at("numbers-pages").hidden = pages < 2;
-    at("numbers-pages").replaceChildren(el("button", { type: "button", id: "page-back", disabled: view.page === 0, onclick: turn(-1, "#page-back") }, "Back"), `Page ${number(view.page + 1)} of ${number(pages)}`, el("button", { type: "button", id: "page-on", disabled: view.page >= pages - 1, onclick: turn(1, "#page-on") }, "Next"));
+    at("numbers-pages").replaceChildren(
+      el(
+        "button",
+        { type: "button", id: "page-back", disabled: view.page === 0, onclick: turn(-1, "#page-back") },
+        "Back",
+      ),
+      `Page ${number(view.page + 1)} of ${number(pages)}`,
+      el(
+        "button",
+        { type: "button", id: "page-on", disabled: view.page >= pages - 1, onclick: turn(1, "#page-on") },
+        "Next",
+      ),
+    );
   }
 
   // The rows as they are shown, with the columns that the files of the folder have.
   csv() {
-    const { view, release } = this.app, table = view.table, chosen = [...release.partition, ...view.extras], other = view.other;
-    const keys = [...release.partition, ...table.columns], label = (column, row) => table.labels(column)[row.codes[column] ?? view.part[column]];
-    const limits = (count) => (count === SUPPRESSED ? ["", 0, table.absent] : [count, table.low(count), table.high(count)]);
-    const head = [...keys, "count", "low", "high", ...(other ? ["compared_with", "compared_count", "compared_low", "compared_high"] : [])];
-    const lines = this.rows.map((row) => [...keys.map((key) => label(key, row)), ...limits(row.count), ...(other ? [release.labels[view.day][view.vs], ...limits(row.then)] : [])]);
+    const { view, release } = this.app,
+      table = view.table,
+      chosen = [...release.partition, ...view.extras],
+      other = view.other;
+    const keys = [...release.partition, ...table.columns],
+      label = (column, row) => table.labels(column)[row.codes[column] ?? view.part[column]];
+    const limits = (count) =>
+      count === SUPPRESSED ? ["", 0, table.absent] : [count, table.low(count), table.high(count)];
+    const head = [
+      ...keys,
+      "count",
+      "low",
+      "high",
+      ...(other ? ["compared_with", "compared_count", "compared_low", "compared_high"] : []),
+    ];
+    const lines = this.rows.map((row) => [
+      ...keys.map((key) => label(key, row)),
+      ...limits(row.count),
+      ...(other ? [release.labels[view.day][view.vs], ...limits(row.then)] : []),
+    ]);
     return [head, ...lines].map((line) => line.map(quoted).join(",") + "\n").join("");
   }
 
   take() {
-    const { view, release } = this.app, address = URL.createObjectURL(new Blob([this.csv()], { type: "text/csv;charset=utf-8" }));
+    const { view, release } = this.app,
+      address = URL.createObjectURL(new Blob([this.csv()], { type: "text/csv;charset=utf-8" }));
     const link = el("a", { href: address, download: `${release.release}-${view.table.name}.csv` });
     document.body.append(link);
     link.click();
@@ -103,4 +251,7 @@ class Numbers {
   }
 }
 
-const quoted = (value) => { const text = String(value); return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text; };
+const quoted = (value) => {
+  const text = String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};

@@ -1,6 +1,8 @@
 // A place over the day, or all of them: steps, with the band in which the true number lies.
 
 class Profile {
+  static shows = ["table", "part", "vs", "place", "time"];
+
   constructor(app) {
     this.app = app;
     this.plot = at("profile-plot");
@@ -10,23 +12,32 @@ class Profile {
 
   draw() {
     const { view, words, release } = this.app;
-    const place = view.place !== null && release.tables.some((table) => table.has("location") && table.has("time") && table.columns.length === 2) ? view.place : null;
+    const place =
+      view.place !== null &&
+      release.tables.some((table) => table.has("location") && table.has("time") && table.columns.length === 2)
+        ? view.place
+        : null;
     this.lines = this.linesOf(place);
     at("profile").hidden = !this.lines.length;
     if (!this.lines.length) return;
     const named = place === null ? "All places" : words.place(release.labels.place[place], view.part);
     at("profile-title").replaceChildren(bidi(named), " over the day");
     const absent = this.lines[0].table.absent;
-    at("profile-note").textContent = place === null
-      ? "Pick a place in the heat map, on the map or by its name to see its own day."
-      : `Bands: where the true number lies, 19 times in 20. Hatched: not published, 0 to ${number(absent)}.`;
+    at("profile-note").textContent =
+      place === null
+        ? "Pick a place in the heat map, on the map or by its name to see its own day."
+        : `Bands: where the true number lies, 19 times in 20. Hatched: not published, 0 to ${number(absent)}.`;
     this.paint(named);
-    at("profile-legend").replaceChildren(...this.lines.map((line) => el("span", { class: "item" }, sample(line), line.title)));
+    at("profile-legend").replaceChildren(
+      ...this.lines.map((line) => el("span", { class: "item" }, sample(line), line.title)),
+    );
   }
 
   // Tap-on and tap-off at the same detail, on the day and on the one it is compared with.
   linesOf(place) {
-    const { view, release, words, colours } = this.app, kinds = place === null ? ["time"] : ["location", "time"], found = [];
+    const { view, release, words, colours } = this.app,
+      kinds = place === null ? ["time"] : ["location", "time"],
+      found = [];
     const own = sideOf(view.table);
     const sides = own === "on" || own === "off" || own === "both" ? ["on", "off"] : [own];
     for (const side of sides) {
@@ -36,10 +47,15 @@ class Profile {
       days.forEach((part, i) => {
         const cells = table.cells(part);
         found.push({
-          table, cells, dashed: i > 0, own: i === 0 && (side === own || sides.length === 1 || (own === "both" && side === "on")),
+          table,
+          cells,
+          dashed: i > 0,
+          own: i === 0 && (side === own || sides.length === 1 || (own === "both" && side === "on")),
           colour: side === "off" ? colours.off : colours.on,
           count: (code) => (place === null ? cells.at(code) : cells.at(place, code)),
-          title: [words.side(table), view.day && words.label(table, view.day, part[view.day], part)].filter(Boolean).join(", "),
+          title: [words.side(table), view.day && words.label(table, view.day, part[view.day], part)]
+            .filter(Boolean)
+            .join(", "),
         });
       });
     }
@@ -48,14 +64,35 @@ class Profile {
 
   paint(named) {
     const { colours, view, words } = this.app;
-    const width = Math.max(300, this.plot.clientWidth), height = 300, left = 52, bottom = 30, top = 10, right = 10;
-    const first = clock(this.lines[0].table.times[0]), last = clock(this.lines[0].table.until.at(-1));
-    const most = Math.max(10, ...this.lines.map((line) => Math.max(...line.table.times.map((_, i) => { const count = line.count(i + 1); return count === SUPPRESSED ? (line.own ? line.table.absent : 0) : line.table.high(count); }))));
+    const width = Math.max(300, this.app.width.profile),
+      height = 300,
+      left = 52,
+      bottom = 30,
+      top = 10,
+      right = 10;
+    const first = clock(this.lines[0].table.times[0]),
+      last = clock(this.lines[0].table.until.at(-1));
+    const most = Math.max(
+      10,
+      ...this.lines.map((line) =>
+        Math.max(
+          ...line.table.times.map((_, i) => {
+            const count = line.count(i + 1);
+            return count === SUPPRESSED ? (line.own ? line.table.absent : 0) : line.table.high(count);
+          }),
+        ),
+      ),
+    );
     const x = (minute) => left + ((minute - first) / (last - first)) * (width - left - right);
     const y = (count) => height - bottom - (count / most) * (height - bottom - top);
     this.x = { first, last, left, width, right };
     const svg = el("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": this.description(named) });
-    const hatch = el("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, el("rect", { width: 6, height: 6, fill: "none" }), el("line", { x1: 0, y1: 0, x2: 0, y2: 6, stroke: colours.stroke, "stroke-width": 2 }));
+    const hatch = el(
+      "pattern",
+      { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+      el("rect", { width: 6, height: 6, fill: "none" }),
+      el("line", { x1: 0, y1: 0, x2: 0, y2: 6, stroke: colours.stroke, "stroke-width": 2 }),
+    );
     svg.append(el("defs", {}, hatch));
     for (const tick of nice(most)) {
       svg.append(el("line", { x1: left, x2: width - right, y1: y(tick), y2: y(tick), stroke: colours.rule }));
@@ -63,13 +100,42 @@ class Profile {
     }
     const hours = width < 420 ? 6 : 3;
     for (let minute = Math.ceil(first / 60 / hours) * 60 * hours; minute <= last; minute += 60 * hours) {
-      svg.append(el("text", { x: x(minute), y: height - 9, "text-anchor": minute === last ? "end" : minute === first ? "start" : "middle" }, `${String(minute / 60).padStart(2, "0")}:00`));
-      svg.append(el("line", { x1: x(minute), x2: x(minute), y1: height - bottom, y2: height - bottom + 5, stroke: colours.soft }));
+      svg.append(
+        el(
+          "text",
+          {
+            x: x(minute),
+            y: height - 9,
+            "text-anchor": minute === last ? "end" : minute === first ? "start" : "middle",
+          },
+          `${String(minute / 60).padStart(2, "0")}:00`,
+        ),
+      );
+      svg.append(
+        el("line", {
+          x1: x(minute),
+          x2: x(minute),
+          y1: height - bottom,
+          y2: height - bottom + 5,
+          stroke: colours.soft,
+        }),
+      );
     }
     const chosen = view.timeIn(this.lines[0].table);
     if (chosen) {
-      const table = this.lines[0].table, from = x(clock(table.times[chosen - 1])), to = x(clock(table.until[chosen - 1]));
-      svg.append(el("rect", { x: from, y: top, width: Math.max(2, to - from), height: height - bottom - top, fill: colours.accent, opacity: 0.14 }));
+      const table = this.lines[0].table,
+        from = x(clock(table.times[chosen - 1])),
+        to = x(clock(table.until[chosen - 1]));
+      svg.append(
+        el("rect", {
+          x: from,
+          y: top,
+          width: Math.max(2, to - from),
+          height: height - bottom - top,
+          fill: colours.accent,
+          opacity: 0.14,
+        }),
+      );
     }
     for (const line of [...this.lines].reverse()) this.line(svg, line, x, y);
     svg.append(el("line", { x1: left, x2: width - right, y1: y(0), y2: y(0), stroke: colours.soft }));
@@ -77,21 +143,51 @@ class Profile {
   }
 
   line(svg, line, x, y) {
-    const { table, colour } = line, bins = table.times.map((label, i) => ({ from: x(clock(label)), to: x(clock(table.until[i])), count: line.count(i + 1) }));
+    const { table, colour } = line,
+      bins = table.times.map((label, i) => ({
+        from: x(clock(label)),
+        to: x(clock(table.until[i])),
+        count: line.count(i + 1),
+      }));
     const group = el("g", {});
     let run = [];
     const flush = () => {
       if (!run.length) return;
       const upper = run.map((bin) => `${bin.from} ${y(table.high(bin.count))} ${bin.to} ${y(table.high(bin.count))}`);
-      const lower = [...run].reverse().map((bin) => `${bin.to} ${y(table.low(bin.count))} ${bin.from} ${y(table.low(bin.count))}`);
-      group.append(el("path", { d: `M${upper.join("L")}L${lower.join("L")}Z`, fill: colour, opacity: line.dashed ? 0.1 : 0.2 }));
-      group.append(el("path", { d: `M${run.map((bin) => `${bin.from} ${y(bin.count)} ${bin.to} ${y(bin.count)}`).join("L")}`, fill: "none", stroke: colour, "stroke-width": line.own ? 2.2 : 1.6, "stroke-dasharray": line.dashed ? "4 3" : null, "stroke-linejoin": "round" }));
+      const lower = [...run]
+        .reverse()
+        .map((bin) => `${bin.to} ${y(table.low(bin.count))} ${bin.from} ${y(table.low(bin.count))}`);
+      group.append(
+        el("path", { d: `M${upper.join("L")}L${lower.join("L")}Z`, fill: colour, opacity: line.dashed ? 0.1 : 0.2 }),
+      );
+      group.append(
+        el("path", {
+          d: `M${run.map((bin) => `${bin.from} ${y(bin.count)} ${bin.to} ${y(bin.count)}`).join("L")}`,
+          fill: "none",
+          stroke: colour,
+          "stroke-width": line.own ? 2.2 : 1.6,
+          "stroke-dasharray": line.dashed ? "4 3" : null,
+          "stroke-linejoin": "round",
+        }),
+      );
       run = [];
     };
     for (const bin of bins) {
-      if (bin.count !== SUPPRESSED) { run.push(bin); continue; }
+      if (bin.count !== SUPPRESSED) {
+        run.push(bin);
+        continue;
+      }
       flush();
-      if (line.own) group.append(el("rect", { x: bin.from, width: Math.max(0.5, bin.to - bin.from), y: y(table.absent), height: y(0) - y(table.absent), fill: "url(#hatch)" }));
+      if (line.own)
+        group.append(
+          el("rect", {
+            x: bin.from,
+            width: Math.max(0.5, bin.to - bin.from),
+            y: y(table.absent),
+            height: y(0) - y(table.absent),
+            fill: "url(#hatch)",
+          }),
+        );
     }
     flush();
     svg.append(group);
@@ -99,28 +195,64 @@ class Profile {
 
   description(named) {
     const { words } = this.app;
-    return this.lines.map((line) => {
-      const counts = line.table.times.map((_, i) => line.count(i + 1)), most = Math.max(...counts), shown = counts.filter((count) => count !== SUPPRESSED).length;
-      return `${named}, ${line.title}: ${shown} of ${counts.length} times published` + (shown ? `, most at ${words.span(line.table, counts.indexOf(most) + 1)} with ${words.sentence(line.table, most)}` : "");
-    }).join(". ");
+    return this.lines
+      .map((line) => {
+        const counts = line.table.times.map((_, i) => line.count(i + 1)),
+          most = Math.max(...counts),
+          shown = counts.filter((count) => count !== SUPPRESSED).length;
+        return (
+          `${named}, ${line.title}: ${shown} of ${counts.length} times published` +
+          (shown
+            ? `, most at ${words.span(line.table, counts.indexOf(most) + 1)} with ${words.sentence(line.table, most)}`
+            : "")
+        );
+      })
+      .join(". ");
   }
 
   hover(event) {
     if (!this.lines.length) return;
-    const { words } = this.app, box = this.plot.getBoundingClientRect(), { first, last, left, width, right } = this.x;
+    const { words } = this.app,
+      box = this.plot.getBoundingClientRect(),
+      { first, last, left, width, right } = this.x;
     const minute = first + ((event.clientX - box.left - left) / (width - left - right)) * (last - first);
-    const table = this.lines[0].table, code = table.times.findIndex((label, i) => clock(label) <= minute && minute < clock(table.until[i])) + 1;
-    if (!code) { this.app.tip(); return; }
-    this.app.tip(event, words.span(table, code), ...this.lines.map((line) => `${line.title}: ${words.sentence(line.table, line.count(Math.min(code, line.table.times.length)))}`));
+    const table = this.lines[0].table,
+      code = table.times.findIndex((label, i) => clock(label) <= minute && minute < clock(table.until[i])) + 1;
+    if (!code) {
+      this.app.tip();
+      return;
+    }
+    this.app.tip(
+      event,
+      words.span(table, code),
+      ...this.lines.map(
+        (line) => `${line.title}: ${words.sentence(line.table, line.count(Math.min(code, line.table.times.length)))}`,
+      ),
+    );
   }
 }
 
 function sample(line) {
-  return el("svg", { width: 26, height: 12, "aria-hidden": "true" }, el("rect", { y: 1, width: 26, height: 10, fill: line.colour, opacity: line.dashed ? 0.12 : 0.22 }), el("line", { x1: 0, x2: 26, y1: 6, y2: 6, stroke: line.colour, "stroke-width": 2, "stroke-dasharray": line.dashed ? "4 3" : null }));
+  return el(
+    "svg",
+    { width: 26, height: 12, "aria-hidden": "true" },
+    el("rect", { y: 1, width: 26, height: 10, fill: line.colour, opacity: line.dashed ? 0.12 : 0.22 }),
+    el("line", {
+      x1: 0,
+      x2: 26,
+      y1: 6,
+      y2: 6,
+      stroke: line.colour,
+      "stroke-width": 2,
+      "stroke-dasharray": line.dashed ? "4 3" : null,
+    }),
+  );
 }
 
 // Four or five round numbers up to the largest.
 function nice(most) {
-  const rough = most / 4, power = 10 ** Math.floor(Math.log10(rough)), step = Math.max(1, [1, 2, 5, 10].find((n) => n * power >= rough) * power);
+  const rough = most / 4,
+    power = 10 ** Math.floor(Math.log10(rough)),
+    step = Math.max(1, [1, 2, 5, 10].find((n) => n * power >= rough) * power);
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
 }

@@ -5,7 +5,8 @@ const SUPPRESSED = -1;
 
 function bytesOf(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  const letters = atob(text),
+    bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
   return bytes;
 }
@@ -16,13 +17,18 @@ async function unpacked(text) {
 }
 
 class Columns {
-  constructor(bytes, at) { this.bytes = bytes; this.at = at; }
+  constructor(bytes, at) {
+    this.bytes = bytes;
+    this.at = at;
+  }
 
   next(rows, width, differences) {
-    const found = new Uint32Array(rows);
+    const found = width > 4 ? new Float64Array(rows) : new Uint32Array(rows);
     for (let plane = 0; plane < width; plane++) {
-      const start = this.at + plane * rows, shift = 8 * plane;
-      for (let row = 0; row < rows; row++) found[row] |= this.bytes[start + row] << shift;
+      const start = this.at + plane * rows,
+        shift = 8 * plane;
+      if (plane > 3) for (let row = 0; row < rows; row++) found[row] += this.bytes[start + row] * 2 ** shift;
+      else for (let row = 0; row < rows; row++) found[row] += (this.bytes[start + row] << shift) >>> 0;
     }
     this.at += width * rows;
     if (differences) {
@@ -47,14 +53,26 @@ class Table {
     this.cache = new Map();
   }
 
-  kind(column) { return this.release.kinds[column]; }
-  labels(column) {
-    return this.kind(column) === "time" ? ["-1", ...this.times] : this.release.labels[this.kind(column) === "location" ? "place" : column];
+  kind(column) {
+    return this.release.kinds[column];
   }
-  has(kind) { return this.axes.some((axis) => this.kind(axis) === kind); }
-  axis(kind) { return this.axes.find((axis) => this.kind(axis) === kind); }
-  low(count) { return Math.max(this.least, count - this.half); }
-  high(count) { return count + this.half; }
+  labels(column) {
+    return this.kind(column) === "time"
+      ? ["-1", ...this.times]
+      : this.release.labels[this.kind(column) === "location" ? "place" : column];
+  }
+  has(kind) {
+    return this.axes.some((axis) => this.kind(axis) === kind);
+  }
+  axis(kind) {
+    return this.axes.find((axis) => this.kind(axis) === kind);
+  }
+  low(count) {
+    return Math.max(this.least, count - this.half);
+  }
+  high(count) {
+    return count + this.half;
+  }
 
   // Row numbers of a part: of the values chosen for all columns that are no axis. {mode: 2, date: 0} → rows.
   rowsOf(part) {
@@ -69,7 +87,8 @@ class Table {
     const columns = this.chosen.map((column) => this.codes[column]);
     const contiguous = this.axes.length === this.columns.length;
     const lists = new Map();
-    let last = null, key = "";
+    let last = null,
+      key = "";
     for (let row = 0; row < this.rows; row++) {
       if (last === null || columns.some((column) => column[row] !== column[last])) {
         key = columns.map((column) => column[row]).join();
@@ -81,17 +100,25 @@ class Table {
       last = row;
     }
     for (const [name, ranges] of lists) {
-      if (contiguous && ranges.length === 1) this.parts.set(name, { start: ranges[0][0], end: ranges[0][1], list: null });
-      else this.parts.set(name, { start: 0, end: 0, list: Uint32Array.from(ranges.flatMap(([a, b]) => Array.from({ length: b - a }, (_, i) => a + i))) });
+      if (contiguous && ranges.length === 1)
+        this.parts.set(name, { start: ranges[0][0], end: ranges[0][1], list: null });
+      else
+        this.parts.set(name, {
+          start: 0,
+          end: 0,
+          list: Uint32Array.from(ranges.flatMap(([a, b]) => Array.from({ length: b - a }, (_, i) => a + i))),
+        });
     }
   }
 
   // The largest count whatever the day: so that days share a scale.
   most(part, free) {
-    const fixed = this.chosen.filter((column) => column !== free), key = `most ${fixed.map((column) => part[column] ?? -1).join()}`;
+    const fixed = this.chosen.filter((column) => column !== free),
+      key = `most ${fixed.map((column) => part[column] ?? -1).join()}`;
     if (!this.scales) this.scales = new Map();
     if (!this.scales.has(key)) {
-      const columns = fixed.map((column) => this.codes[column]), wanted = fixed.map((column) => part[column]);
+      const columns = fixed.map((column) => this.codes[column]),
+        wanted = fixed.map((column) => part[column]);
       let most = 2;
       for (let row = 0; row < this.rows; row++) {
         if (this.counts[row] > most && columns.every((column, i) => column[row] === wanted[i])) most = this.counts[row];
@@ -134,16 +161,20 @@ class Cells {
     this.most = 0;
     this.size = rows.list ? rows.list.length : rows.end - rows.start;
     [this.down, this.across] = orderedAxes(table);
-    const down = table.codes[this.down], across = this.across && table.codes[this.across];
+    const down = table.codes[this.down],
+      across = this.across && table.codes[this.across];
     this.lines = new Map();
     this.sums = new Map();
     this.columns = new Map();
     const width = across ? table.labels(this.across).length : 1;
     eachRow(rows, (row) => {
       let line = this.lines.get(down[row]);
-      if (!line) this.lines.set(down[row], (line = width > 4096 ? new Map() : new Int32Array(width).fill(SUPPRESSED)));
-      const at = across ? across[row] : 0, count = table.counts[row];
-      if (line instanceof Map) line.set(at, count); else line[at] = count;
+      if (!line)
+        this.lines.set(down[row], (line = width > 4096 ? new Map() : new Float64Array(width).fill(SUPPRESSED)));
+      const at = across ? across[row] : 0,
+        count = table.counts[row];
+      if (line instanceof Map) line.set(at, count);
+      else line[at] = count;
       this.sums.set(down[row], (this.sums.get(down[row]) ?? 0) + count);
       if (across) this.columns.set(at, (this.columns.get(at) ?? 0) + count);
       if (count > this.most) this.most = count;
@@ -151,9 +182,14 @@ class Cells {
   }
 
   at(down, across = 0) {
+    return this.line(down)(across);
+  }
+
+  // The counts of one row, by their place in it.
+  line(down) {
     const line = this.lines.get(down);
-    if (!line) return SUPPRESSED;
-    return line instanceof Map ? (line.get(across) ?? SUPPRESSED) : (line[across] ?? SUPPRESSED);
+    if (!line) return () => SUPPRESSED;
+    return line instanceof Map ? (across) => line.get(across) ?? SUPPRESSED : (across) => line[across] ?? SUPPRESSED;
   }
 }
 
@@ -177,12 +213,18 @@ class Release {
   }
 
   // Where a place lies: by its mode, or for every mode that has no places of its own.
-  shape(mode, name) { return this.shapeOf.get(mode + "\n" + name) ?? this.shapeOf.get("*\n" + name); }
+  shape(mode, name) {
+    return this.shapeOf.get(mode + "\n" + name) ?? this.shapeOf.get("*\n" + name);
+  }
 
   // The table of these kinds of columns that goes with another: same end of the trip, same areas and bins.
   like(table, kinds, side) {
-    const fits = this.tables.filter((each) => each.columns.length === kinds.length && kinds.every((kind) => each.has(kind)) && sideOf(each) === side);
-    const score = (each) => (each.wider === table.wider ? 2 : 0) + (each.times.length === table.times.length || !kinds.includes("time") ? 1 : 0);
+    const fits = this.tables.filter(
+      (each) => each.columns.length === kinds.length && kinds.every((kind) => each.has(kind)) && sideOf(each) === side,
+    );
+    const score = (each) =>
+      (each.wider === table.wider ? 2 : 0) +
+      (each.times.length === table.times.length || !kinds.includes("time") ? 1 : 0);
     return fits.sort((a, b) => score(b) - score(a))[0];
   }
 }
@@ -198,11 +240,15 @@ class Totals {
     this.partition = release.partition;
   }
 
-  of(part) { return this.found.get(this.partition.map((column) => part[column] ?? -1).join()); }
+  of(part) {
+    return this.found.get(this.partition.map((column) => part[column] ?? -1).join());
+  }
 }
 
 // Which end of a trip a table is about.
 function sideOf(table) {
-  const ends = new Set(table.columns.map((column) => (/(^|_)on(_|$)/.test(column) ? "on" : /(^|_)off(_|$)/.test(column) ? "off" : "")));
+  const ends = new Set(
+    table.columns.map((column) => (/(^|_)on(_|$)/.test(column) ? "on" : /(^|_)off(_|$)/.test(column) ? "off" : "")),
+  );
   return ends.size === 1 ? [...ends][0] : "both";
 }

@@ -11,29 +11,58 @@ class View {
     this.table = this.firstTable();
     this.part = {};
     for (const column of this.release.partition) this.part[column] = this.firstCode(column);
-    Object.assign(this, { vs: null, place: null, time: null, find: "", sort: "busiest", difference: false, by: null, page: 0, theme: null });
+    Object.assign(this, {
+      vs: null,
+      place: null,
+      time: null,
+      find: "",
+      sort: "busiest",
+      difference: false,
+      by: null,
+      page: 0,
+      theme: null,
+    });
     this.chooseExtras();
   }
 
   // Place and time together say most; else whatever there is.
   firstTable() {
-    const rank = (table) => (table.columns.length === 2 && table.has("location") && table.has("time") && !table.wider ? 0 : table.columns.length > 1 ? 1 : 2);
-    return [...this.release.tables].sort((a, b) => rank(a) - rank(b) || (rank(a) === 0 ? b.times.length - a.times.length : 0))[0];
+    const rank = (table) =>
+      table.columns.length === 2 && table.has("location") && table.has("time") && !table.wider
+        ? 0
+        : table.columns.length > 1
+          ? 1
+          : 2;
+    return [...this.release.tables].sort(
+      (a, b) => rank(a) - rank(b) || (rank(a) === 0 ? b.times.length - a.times.length : 0),
+    )[0];
   }
 
   // Of days the first; of all else the busiest: a first look should have something to see.
-  firstCode(column) { return column === this.day || !this.table ? 0 : this.busiest(column); }
+  firstCode(column) {
+    return column === this.day || !this.table ? 0 : this.busiest(column);
+  }
 
   busiest(column) {
-    const sums = new Map(), codes = this.table.codes[column], counts = this.table.counts;
+    const sums = new Map(),
+      codes = this.table.codes[column],
+      counts = this.table.counts;
     for (let row = 0; row < this.table.rows; row++) sums.set(codes[row], (sums.get(codes[row]) ?? 0) + counts[row]);
     return [...sums.entries()].sort((a, b) => b[1] - a[1] || a[0] - b[0])[0]?.[0] ?? 0;
   }
 
-  get day() { return this.release.partition.find((column) => column === "date" || this.release.kinds[column] === "date"); }
-  get other() { return this.vs === null ? null : { ...this.part, [this.day]: this.vs }; }
-  get comparing() { return this.vs !== null && this.difference; }
-  get extras() { return this.table ? this.table.chosen.filter((column) => !this.release.partition.includes(column)) : []; }
+  get day() {
+    return this.release.partition.find((column) => column === "date" || this.release.kinds[column] === "date");
+  }
+  get other() {
+    return this.vs === null ? null : { ...this.part, [this.day]: this.vs };
+  }
+  get comparing() {
+    return this.vs !== null && this.difference;
+  }
+  get extras() {
+    return this.table ? this.table.chosen.filter((column) => !this.release.partition.includes(column)) : [];
+  }
 
   // A table of more columns than can be drawn is looked at through one value of the others.
   chooseExtras() {
@@ -48,7 +77,12 @@ class View {
     if (this.table) words.set("table", this.table.name);
     for (const [column, code] of Object.entries(this.part)) {
       const shown = this.release.partition.includes(column) || this.extras.includes(column);
-      if (shown) words.set(column, (this.release.partition.includes(column) ? this.release.labels[column] : this.table.labels(column))[code] ?? "");
+      if (shown)
+        words.set(
+          column,
+          (this.release.partition.includes(column) ? this.release.labels[column] : this.table.labels(column))[code] ??
+            "",
+        );
     }
     if (this.vs !== null) words.set("compare", this.release.labels[this.day][this.vs]);
     if (this.place !== null) words.set("place", this.release.labels.place[this.place]);
@@ -74,7 +108,10 @@ class View {
       if (code >= 0) this.part[column] = code;
     }
     this.chooseExtras();
-    const code = (list, text) => { const found = list && text !== null ? list.indexOf(text) : -1; return found < 0 ? null : found; };
+    const code = (list, text) => {
+      const found = list && text !== null ? list.indexOf(text) : -1;
+      return found < 0 ? null : found;
+    };
     this.vs = this.day ? code(this.release.labels[this.day], words.get("compare")) : null;
     this.place = code(this.release.labels.place, words.get("place"));
     const time = words.get("time");

@@ -27,7 +27,13 @@ function dayOf(label) {
   return parts ? new Date(Date.UTC(+parts[1], +parts[2] - 1, +parts[3])) : null;
 }
 
-const DAY = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+const DAY = new Intl.DateTimeFormat("en-GB", {
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  timeZone: "UTC",
+});
 
 function dayTitle(label) {
   const day = dayOf(label);
@@ -45,9 +51,13 @@ class Words {
     }
   }
 
-  counted(n) { return n === 1 && this.release.counted.endsWith("s") ? this.release.counted.slice(0, -1) : this.release.counted; }
+  counted(n) {
+    return n === 1 && this.release.counted.endsWith("s") ? this.release.counted.slice(0, -1) : this.release.counted;
+  }
 
-  kindTitle(kind) { return { location: "place", time: "time", date: "day" }[kind]; }
+  kindTitle(kind) {
+    return { location: "place", time: "time", date: "day" }[kind];
+  }
 
   columnTitle(column) {
     const kind = this.kindTitle(this.release.kinds[column]);
@@ -55,10 +65,12 @@ class Words {
     return side && kind ? side + kind : column === "date" ? "day" : column.replaceAll("_", " ");
   }
 
-  side(table) { return { on: "Tap-on", off: "Tap-off", both: "From where to where", "": "" }[sideOf(table)]; }
+  side(table) {
+    return { on: "Tap-on", off: "Tap-off", both: "From where to where", "": "" }[sideOf(table)];
+  }
 
   bins(table) {
-    if (!table.has("time")) return "";
+    if (!table.times.length) return "";
     const minutes = table.times.map((label, i) => clock(table.until[i]) - clock(label));
     if (minutes.some((each) => each !== minutes[0])) return "parts of the day";
     return minutes[0] % 60 ? `${minutes[0]} min` : plural(minutes[0] / 60, "hour");
@@ -66,13 +78,25 @@ class Words {
 
   tableTitle(table) {
     const side = sideOf(table);
-    const kinds = table.columns.map((column) => (side === "both" || !this.kindTitle(table.kind(column)) ? this.columnTitle(column) : this.kindTitle(table.kind(column))));
+    const kinds = table.columns.map((column) =>
+      side === "both" || !this.kindTitle(table.kind(column))
+        ? this.columnTitle(column)
+        : this.kindTitle(table.kind(column)),
+    );
     const finer = [this.bins(table), table.wider && `by ${table.wider}`].filter(Boolean).join(", ");
+    if (
+      side === "both" &&
+      table.columns.filter((column) => table.kind(column) === "location").length === 2 &&
+      table.columns.every((column) => ["location", "time"].includes(table.kind(column)))
+    )
+      return `From where to where${finer ? ` (${finer})` : ""}`;
     const what = kinds.sort((a, b) => (a === "place" ? -1 : b === "place" ? 1 : 0)).join(" × ");
     return `${this.side(table) ? this.side(table) + ": " : ""}${what}${finer ? ` (${finer})` : ""}`;
   }
 
-  title(table) { return this.titles.get(table); }
+  title(table) {
+    return this.titles.get(table);
+  }
 
   label(table, column, code, part) {
     const label = table.labels(column)[code];
@@ -88,7 +112,9 @@ class Words {
     return title ? `${title} (${label})` : label;
   }
 
-  span(table, code) { return code === 0 ? "no time" : `${table.times[code - 1]} to ${table.until[code - 1]}`; }
+  span(table, code) {
+    return code === 0 ? "no time" : `${table.times[code - 1]} to ${table.until[code - 1]}`;
+  }
 
   // A number with what it stands for; a suppressed one is named as such.
   cell(table, count) {
@@ -98,11 +124,16 @@ class Words {
 
   sentence(table, count) {
     const { text, range, absent } = this.cell(table, count);
-    return absent ? `not published: ${range} ${this.release.counted}` : `${text} ${this.counted(count)}, between ${range.replace(" to ", " and ")}`;
+    return absent
+      ? `not published: ${range} ${this.release.counted}`
+      : `${text} ${this.counted(count)}, between ${range.replace(" to ", " and ")}`;
   }
 }
 
-const clock = (label) => { const [hours, minutes] = label.split(":"); return 60 * hours + +minutes; };
+const clock = (label) => {
+  const [hours, minutes] = label.split(":");
+  return 60 * hours + +minutes;
+};
 
 // For searching: case and accents do not matter.
 const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLocaleLowerCase("en");

@@ -1,0 +1,115 @@
+"""Where published places lie, by a public list: for a map, never from the trips. CSV for points, GeoJSON for any."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tapveil.errors import TripDataError, did_you_mean
+from tapveil.geometry import Place, on_earth, points, read_features
+from tapveil.plan import EVERY_MODE, PlaceList
+
+_DEPTH = {"Point": 0, "MultiPoint": 1, "Polygon": 2, "MultiPolygon": 3}
+"""How deeply the positions of a geometry are nested."""
+_GEOJSON = (".geojson", ".json")
+
+
+def read_place_list(base: Path, listed: PlaceList) -> list[Place]:
+    """All places of the list, whether the trips have them or not; one that is listed twice is an error."""
+    path = base / listed.path
+    found = list(_of_geojson(path, listed) if path.suffix.lower() in _GEOJSON else _of_csv(path, listed))
+    seen = set[tuple[str, str]]()
+    for place in found:
+        if (place.name, place.mode) in seen:
+            raise TripDataError(f"the places {path.name} have two shapes of `{place.name}`; keep one, or join them")
+        seen.add((place.name, place.mode))
+    return found
+
+
+# --- points -----------------------------------------------------------------------------------------------------------
+
+
+def _of_csv(path: Path, listed: PlaceList) -> Iterator[Place]:
+    """A place that has several rows has several points."""
+    members: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for number, row in _rows(path, listed):
+        name, mode = (row[listed.name] or "").strip(), (row.get(listed.mode) or "").strip() or EVERY_MODE
+        texts = [(row[column] or "").strip() for column in (listed.latitude, listed.longitude)]
+        if name and any(texts):
+            members.setdefault((name, mode), []).append(_position(f"{path.name}, line {number}", texts))
+    for (name, mode), where in members.items():
+        shape = points(name, where)
+        yield Place(name, shape.geometry, mode)
+
+
+def _rows(path: Path, listed: PlaceList) -> Iterator[tuple[int, dict[str, str]]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file, skipinitialspace=True)
+            rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
+            _require(path, (listed.name, listed.latitude, listed.longitude), rows.fieldnames)
+            for row in rows:
+                yield rows.line_num, row
+    except FileNotFoundError:
+        raise TripDataError(
+            f"there is no list of places {path.name} ([places] path; it starts from the plan)"
+        ) from None
+    except OSError as error:
+        raise TripDataError(f"the list of places {path.name} cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise TripDataError(f"the list of places {path.name} is not a CSV file in UTF-8") from None
+
+
+def _require(path: Path, wanted: Sequence[str], columns: Sequence[str]) -> None:
+    for name in wanted:
+        if name not in columns:
+            hint = did_you_mean(name, columns) or f" (columns: {', '.join(columns)})"
+            raise TripDataError(f"the list of places {path.name} has no column `{name}`{hint}")
+
+
+def _position(where: str, texts: Sequence[str]) -> tuple[float, float]:
+    try:
+        latitude, longitude = map(float, texts)
+    except ValueError:
+        raise TripDataError(f"{where}: latitude and longitude are not two numbers in degrees") from None
+    if not on_earth(latitude, longitude):
+        raise TripDataError(f"{where}: latitude {latitude}, longitude {longitude} is nowhere on the earth")
+    return latitude, longitude
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------------
+
+
+def _of_geojson(path: Path, listed: PlaceList) -> Iterator[Place]:
+    for number, feature in enumerate(read_features(path), 1):
+        where = f"{path.name}, feature {number}"
+        match feature:
+            case {"properties": dict(properties), "geometry": {"type": str(kind), "coordinates": list(coordinates)}}:
+                depth = _DEPTH.get(kind)
+            case _:
+                raise TripDataError(f"{where}: has no properties, or no shape")
+        name = properties.get(listed.name)
+        if name is None or not str(name).strip():
+            raise TripDataError(f"{where}: has no property `{listed.name}`{did_you_mean(listed.name, properties)}")
+        if depth is None:
+            raise TripDataError(f"{where}: is a {kind}; a place is a point, several, or an area")
+        mode = str(properties.get(listed.mode) or EVERY_MODE)
+        shape = {"type": kind, "coordinates": _shape(where, coordinates, depth, rings=depth >= 2)}
+        yield Place(str(name).strip(), shape, mode)
+
+
+def _shape(where: str, value: Any, depth: int, *, rings: bool) -> list[Any]:
+    """A position, or a list of what is one level less deep; a ring is closed."""
+    if not isinstance(value, list) or not value:
+        raise TripDataError(f"{where}: its coordinates are empty, or not nested as GeoJSON nests them")
+    if depth == 0:
+        longitude, latitude = (part if isinstance(part, int | float) else None for part in (*value[:2], None)[:2])
+        if latitude is None or longitude is None or not on_earth(latitude, longitude):
+            raise TripDataError(f"{where}: {value[:2]} is not a longitude and a latitude in degrees (WGS 84)")
+        return [float(longitude), float(latitude)]
+    found = [_shape(where, part, depth - 1, rings=rings) for part in value]
+    if rings and depth == 1 and (len(found) < 4 or found[0] != found[-1]):
+        raise TripDataError(f"{where}: a ring of its border is not closed")
+    return found

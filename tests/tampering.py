@@ -1,0 +1,98 @@
+"""What one who tampers with a folder, and knows the format, makes fit again afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tapveil.errors import TapveilError
+from tapveil.explorer.page import page
+from tapveil.manifest import Manifest
+from tapveil.metadata import METADATA
+from tapveil.statement import EXPLORER, PLACES
+from tapveil.verify import manifest as manifests
+from tapveil.verify.derived import derived_sheets, published_tables
+from tapveil.verify.reading import UnreadableError
+from tests.conftest import write_csv
+
+STUMBLES = (
+    TapveilError,
+    UnreadableError,
+    ArithmeticError,
+    LookupError,
+    TypeError,
+    ValueError,
+    OSError,
+    pa.ArrowException,
+)
+"""What a folder that is none does to those who make it fit."""
+
+
+def refresh(folder: Path, *, rederive: bool = True) -> None:
+    """Make all that follows fit again, as one who tampers and knows the format would: what adds up, what describes."""
+    if rederive:
+        with suppress(*STUMBLES):
+            derive_again(folder)
+    package = json.loads((folder / "datapackage.json").read_text())
+    for one in package["resources"]:
+        for described in (one, *one.get("alternates", ())):
+            data = (folder / described["path"]).read_bytes()
+            described |= {"bytes": len(data), "hash": f"sha256:{hashlib.sha256(data).hexdigest()}"}
+    write_package(folder, package)
+
+
+def derive_again(folder: Path) -> None:
+    """`consistent/` and `finest/`, from the tables as they are now."""
+    manifest = Manifest.model_validate_json((folder / "privacy.json").read_text())
+    made, _ = manifests.mechanisms(manifest)
+    with np.errstate(invalid="ignore"):  # counts that no city has
+        sheets = derived_sheets(folder, manifest, made, published_tables(folder, manifest))
+    for sheet in sheets:
+        write_csv(folder / sheet.path, zip(*sheet.cells.to_pydict().values(), strict=True), sheet.cells.column_names)
+        (folder / sheet.path).write_bytes((folder / sheet.path).read_bytes().replace(b"\r\n", b"\n"))
+
+
+def write_package(folder: Path, package: dict[str, Any]) -> None:
+    """The Data Package, and what portals read, with checksums that fit."""
+    (folder / "datapackage.json").write_text(json.dumps(package, indent=2, ensure_ascii=False) + "\n")
+    manifest = json.loads((folder / "privacy.json").read_text())
+    for name, text in METADATA.items():
+        with suppress(LookupError, TypeError, ValueError):  # of a manifest that is none
+            (folder / name).write_text(text(manifest, package), encoding="utf-8")
+    with suppress(*STUMBLES):
+        redraw(folder)
+    resum(folder)
+
+
+def redraw(folder: Path) -> None:
+    """The page of the tables as they are now."""
+    manifest = Manifest.model_validate_json((folder / "privacy.json").read_text())
+    made, _ = manifests.mechanisms(manifest)
+    tables = published_tables(folder, manifest)
+    package = json.loads((folder / "datapackage.json").read_text())
+    places = json.loads((folder / PLACES).read_text()) if manifest.places else None
+    with np.errstate(invalid="ignore"):
+        beside = derived_sheets(folder, manifest, made, tables)
+    (folder / EXPLORER).write_text(page(manifest, package, tables, beside, places), encoding="utf-8")
+
+
+def change_package(folder: Path, old: str, new: str) -> None:
+    text = (folder / "datapackage.json").read_text()
+    assert old in text
+    write_package(folder, json.loads(text.replace(old, new)))
+
+
+def resum(folder: Path) -> None:
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    lines = (
+        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n"
+        for name in names
+        if "SHA256" not in name
+    )
+    (folder / "SHA256SUMS").write_text("".join(lines))
