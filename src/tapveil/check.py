@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.coarsen import read_areas, read_places, read_wider, relabelling
 from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, ExactTable
-from tapveil.dictionary import read_dictionaries
+from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.errors import TripDataError
 from tapveil.notation import clock_text
 from tapveil.plan import EVERY_MODE, Level, Plan, Table
@@ -28,6 +29,8 @@ from tapveil.publication import count, refuse_too_many
 from tapveil.remarks import Look, percent, remarks
 from tapveil.statement import COUNTED, NOUNS, UNIT_NAMES, change, loss_in_words
 from tapveil.values import UNKNOWN
+
+Integers = npt.NDArray[np.int64]
 
 INTERNAL = "internal: not private"
 NEARLY_EMPTY = 0.10
@@ -103,13 +106,18 @@ def outlook(
     """Look at the trips: count them, draw nothing, publish nothing."""
     dictionaries, progress = read_dictionaries(plan), progress or Silent()
     counted = count(plan, memory=memory, scratch=scratch, progress=progress, locate=True)
+    looked = Look(plan, memory, scratch, progress).remarks()
+    return outlook_of(plan, counted, dictionaries, tuple(looked))
+
+
+def outlook_of(plan: Plan, counted: Counted, dictionaries: Dictionaries, looked: Sequence[str] = ()) -> Outlook:
+    """The same from exact counts that are there already, with what another look at the trips found."""
     tables = tuple(
         _table_outlook(plan, table, counted.tables[table.name], dictionaries[table.name]) for table in plan.table
     )
     refusals = counted.refusals
-    looked = remarks(plan, counted, dictionaries, Look(plan, memory, scratch, progress))
     wider = [*_modes_without_wider_areas(plan, _labels(counted, "mode")), *_places_without_wider_areas(plan, counted)]
-    notes = (*looked, *wider)
+    notes = (*remarks(plan, counted, dictionaries), *looked, *wider)
     stops = _why_stopped(counted, plan)
     return Outlook(
         COUNTED[plan.privacy.unit],
@@ -217,13 +225,17 @@ def shares_by_width(
     shares = {}
     for width in widths:
         wider = width // plan.coarsen.time_minutes
-        columns = [(codes[each] + wider - 1) // wider if each in timed else codes[each] for each in codes]
-        cells = pa.table({f"c{number}": column for number, column in enumerate(columns)} | {"n": exact.counts})
-        counts = cells.group_by([f"c{number}" for number in range(len(columns))]).aggregate([("n", "sum")])["n_sum"]
-        sizes, times = np.unique(counts.to_numpy(), return_counts=True)
+        columns = {each: (codes[each] + wider - 1) // wider if each in timed else codes[each] for each in codes}
+        sizes, times = np.unique(merged(columns, exact.counts)[1], return_counts=True)
         expected = float((_publish_probabilities(mechanism, sizes) * sizes * times).sum())
         shares[width] = expected / trips if trips else 0.0
     return shares
+
+
+def merged(codes: Mapping[str, Integers], counts: Integers) -> tuple[dict[str, Integers], Integers]:
+    """Cells that have come to have the same codes, as one: its codes, and what they count together."""
+    cells = pa.table({**codes, "#": counts}).group_by(list(codes)).aggregate([("#", "sum")])
+    return {name: cells.column(name).to_numpy() for name in codes}, cells.column("#_sum").to_numpy()
 
 
 def _publish_probabilities(mechanism: Mechanism, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

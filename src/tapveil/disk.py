@@ -6,7 +6,10 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from tapveil.errors import PlanError
+
 OWNER_ONLY = 0o700
+OWNER_READS = 0o600
 
 
 def private_folder(path: Path) -> None:
@@ -27,6 +30,22 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 def write_text_whole(path: Path, text: str) -> None:
     """A text file that is there whole or not at all."""
     write_whole(path, lambda aside: aside.write_text(text, encoding="utf-8"))
+
+
+def write_private(path: Path, text: str) -> None:
+    """A text as a file that was not there, and that only its owner may read, from its first byte on."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_READS)
+    except FileExistsError:
+        raise PlanError(f"{path} already exists; choose another name") from None
+    except OSError as error:
+        raise PlanError(f"{path} cannot be written: {why(error)}") from None
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise PlanError(f"{path} cannot be written: {why(error)}") from None
 
 
 def rename(old: Path, new: Path) -> None:

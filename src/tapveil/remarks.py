@@ -32,17 +32,13 @@ MOST_COUPLED = 10
 MANY_TRIPS = 10_000
 
 
-def remarks(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | None], look: Look) -> Iterator[str]:
-    """All of them, the likeliest mistakes first."""
+def remarks(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | None]) -> Iterator[str]:
+    """What the counts show, the likeliest mistakes first."""
     yield from _unmatched_modes(plan, counted)
     yield from _unknown_places(plan, counted)
     yield from _unlisted(plan, counted, dictionaries)
     yield from _many_left_out(counted)
     yield from _no_such_taps(plan, counted)
-    yield from look.other_rows()
-    yield from look.copies()
-    yield from look.unknown_stops()
-    yield from look.coupled()
 
 
 def _unmatched_modes(plan: Plan, counted: Counted) -> Iterator[str]:
@@ -116,11 +112,20 @@ class Look:
     scratch: Path | None
     progress: Reporter
 
+    def remarks(self) -> Iterator[str]:
+        """All that it finds, the likeliest mistakes first."""
+        yield from self.other_rows()
+        yield from self.copies()
+        yield from self.unknown_stops()
+        yield from self.coupled()
+
     def other_rows(self) -> Iterator[str]:
         """Taps that are neither on nor off: left out, and perhaps a word that the plan does not know."""
         if self.plan.source.taps:
             files = trips.find(self.plan)
-            others = engine.other_taps(self.plan, files, memory=self.memory, scratch=self.scratch)
+            others = engine.other_taps(
+                self.plan, files, memory=self.memory, scratch=self.scratch, progress=self.progress
+            )
             if others:
                 yield f"{others:,} rows are neither taps on nor taps off by [source.taps], and are left out"
 
@@ -129,9 +134,8 @@ class Look:
         timed = any(self.plan.source.kind(ours) == "time" for ours in self.plan.named_columns)
         if self.plan.source.card is None or not timed:
             return  # without a card or a time, rows may be alike that are not the same
-        with self.progress.stage("Looking for copies"):
-            files = trips.find(self.plan)
-            found = engine.copies(self.plan, files, memory=self.memory, scratch=self.scratch)
+        files = trips.find(self.plan)
+        found = engine.copies(self.plan, files, memory=self.memory, scratch=self.scratch, progress=self.progress)
         if found:
             yield (
                 f"{found:,} rows are like another row in every column that is read, card and all, and count again (was "
@@ -145,7 +149,9 @@ class Look:
         known = read_stops(self.plan).by_name
         for column in self.plan.used_columns:
             if self.plan.source.kind(column) == "location":
-                yield from self._unknown_stops_of(column, known)
+                with self.progress.stage("Looking up stops"):
+                    unknown = list(self._unknown_stops_of(column, known))
+                yield from unknown
 
     def _unknown_stops_of(self, column: str, known: Mapping[str, object]) -> Iterator[str]:
         as_named = self.plan.coarsen.model_copy(update={"location": {}})
@@ -182,7 +188,8 @@ class Look:
             yield "coupled places cannot be looked for: that takes a timetable, or cards and times to pair taps by"
             return
         else:
-            found = from_trips(self._pairs())
+            with self.progress.stage("Looking for coupled places"):
+                found = from_trips(self._pairs())
         yield from (each.sentence for each in found[:MOST_COUPLED])
         if len(found) > MOST_COUPLED:
             yield f"{len(found) - MOST_COUPLED} more sets of coupled places are not shown"

@@ -15,8 +15,9 @@ from typing import Any
 import pydantic
 
 from tapveil.check import INTERNAL
-from tapveil.comparison.forecast import ExactSizes, Worth, forecast, together
+from tapveil.comparison.forecast import ExactSizes, TableForecast, Worth, forecast, together
 from tapveil.counting import duckdb as engine
+from tapveil.counting.exact import Counted
 from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.plan import Plan, Privacy, Table, Unit
 from tapveil.privacy.accountant import Neighbours
@@ -141,27 +142,38 @@ def compare(
     memory: str = engine.DEFAULT_MEMORY,
     scratch: Path | None = None,
     progress: Reporter | None = None,
+    truth: Truth | None = None,
 ) -> Comparison:
-    """Look at the trips: count them for each unit, draw nothing, publish nothing."""
+    """Look at the trips: count them for each unit, draw nothing, publish nothing.
+
+    Where what the plan itself counts is given as `truth`, nothing is counted, and its unit alone is compared.
+    """
     dictionaries, progress = read_dictionaries(plan), progress or Silent()
+    units = [plan.privacy.unit] if truth else list(_units(plan))
     points: list[Point] = []
     trips: dict[Unit, int] = {}
-    for unit in _units(plan):
+    for unit in units:
         candidates = _candidates(plan, unit, progress)
         possible = next((each.plan for each in candidates if each.plan), None)
-        truth = _Truth.of(possible, dictionaries, memory, scratch, progress) if possible else None
-        with progress.stage(f"Comparing, by {unit}"):
-            points += [each.point(truth) for each in candidates]
-        if truth:
-            trips[unit] = truth.trips
+        counted = truth or (Truth.of(possible, dictionaries, memory, scratch, progress) if possible else None)
+        points += _points(candidates, counted, unit, progress)
+        if counted:
+            trips[unit] = counted.trips
     return Comparison(
         plan.release.title,
         plan.privacy.neighbours,
         plan.loss.delta,
-        {unit: _bounds(_bounded(plan, unit)) for unit in _units(plan)},
+        {unit: _bounds(_bounded(plan, unit)) for unit in units},
         {unit: each / trips["trip"] for unit, each in trips.items() if trips.get("trip")},
         tuple(points),
     )
+
+
+def _points(candidates: Sequence[_Candidate], truth: Truth | None, unit: Unit, progress: Reporter) -> list[Point]:
+    points: list[Point] = []
+    with progress.stage(f"Comparing, by {unit}", lambda: len(points), total=len(candidates), unit="plans"):
+        points.extend(each.point(truth) for each in candidates)
+    return points
 
 
 # --- what is compared -----------------------------------------------------------------------------------------------
@@ -198,15 +210,15 @@ def _has_days(plan: Plan) -> bool:
     return "date" in source.columns and source.kind("date") == "date" and source.calendar
 
 
-def _weights(plan: Plan) -> list[Fraction]:
+def weights_of(plan: Plan) -> list[Fraction]:
     """How the plan shares its total: by weights, or by the ε of each table."""
     shares = [(table.weight if plan.total_is_given else table.epsilon) or Fraction(1) for table in plan.table]
     return [share / min(shares) for share in shares]
 
 
-def _variant(plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> Plan:
+def variant(plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> Plan:
     """The plan as it would be with another unit, mechanism and total; ValueError, in words, if it cannot be."""
-    listed, bounded, weights = mechanism == LISTED, _bounded(plan, unit), _weights(plan)
+    listed, bounded, weights = mechanism == LISTED, _bounded(plan, unit), weights_of(plan)
     if not listed and not plan.loss.delta:
         raise ValueError("it needs a delta, and the plan has none")
     width = sum(weights) * bounded.trips_per_unit * (2 if bounded.neighbours == "replace" else 1) / epsilon
@@ -218,11 +230,11 @@ def _variant(plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> Plan:
     # Made anew rather than copied: a copy would skip what makes sure of it, and keep the noise of the original.
     parts = {name: part for name, part in plan if name in Plan.model_fields}
     try:
-        variant = Plan.model_validate({**parts, "privacy": bounded.model_copy(update=budget), "table": tuple(shared)})
+        made = Plan.model_validate({**parts, "privacy": bounded.model_copy(update=budget), "table": tuple(shared)})
     except pydantic.ValidationError as error:
         raise ValueError(_first_misfit(error)) from None
-    variant._base = plan.base
-    return variant
+    made._base = plan.base
+    return made
 
 
 def _sharing(table: Table, weight: Fraction, listed: bool) -> Table:
@@ -252,11 +264,11 @@ class _Candidate:
     @classmethod
     def of(cls, plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> _Candidate:
         try:
-            return cls(unit, mechanism, epsilon, _variant(plan, unit, mechanism, epsilon))
+            return cls(unit, mechanism, epsilon, variant(plan, unit, mechanism, epsilon))
         except ValueError as error:
             return cls(unit, mechanism, epsilon, impossible=str(error))
 
-    def point(self, truth: _Truth | None) -> Point:
+    def point(self, truth: Truth | None) -> Point:
         worth = truth.worth(self.plan) if truth and self.plan else {}
         return Point(self.unit, self.mechanism, self.epsilon, worth, self.impossible, self.own)
 
@@ -267,7 +279,7 @@ def _candidates(plan: Plan, unit: Unit, progress: Reporter) -> list[_Candidate]:
     mechanisms = (*MECHANISMS, *((LISTED,) if all(table.cells for table in plan.table) else ()))
     epsilons = sorted({*EPSILONS, plan.loss.epsilon})
     whole = len(mechanisms) * len(epsilons)
-    with progress.stage(f"Finding the noise, by {unit}", lambda: min(1.0, len(found) / whole)):
+    with progress.stage(f"Finding the noise, by {unit}", lambda: len(found), total=whole, unit="plans"):
         for mechanism in mechanisms:
             for epsilon in epsilons:
                 made = _Candidate.of(plan, unit, mechanism, epsilon)
@@ -291,7 +303,7 @@ def _with_own(plan: Plan, made: _Candidate) -> list[_Candidate]:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class _Truth:
+class Truth:
     """The exact tables of a unit, as far as forecasts need them. Secret."""
 
     occurring: Mapping[str, ExactSizes]
@@ -299,11 +311,14 @@ class _Truth:
     """The same, where only the cells of public lists are published."""
 
     @classmethod
-    def of(
-        cls, plan: Plan, dictionaries: Dictionaries, memory: str, scratch: Path | None, progress: Reporter
-    ) -> _Truth:
+    def of(cls, plan: Plan, dictionaries: Dictionaries, memory: str, scratch: Path | None, progress: Reporter) -> Truth:
         counted = count(plan, memory=memory, scratch=scratch, progress=progress)
         refuse_too_many(counted.refusals, plan)
+        return cls.of_counted(plan, counted, dictionaries)
+
+    @classmethod
+    def of_counted(cls, plan: Plan, counted: Counted, dictionaries: Dictionaries) -> Truth:
+        """From exact tables that are there already."""
         partition, tables = plan.release.partition, counted.tables
         return cls(
             {name: ExactSizes.of(table, partition) for name, table in tables.items()},
@@ -319,11 +334,15 @@ class _Truth:
         """What all tables together count."""
         return sum(int(sizes.totals.sum()) for sizes in self.occurring.values())
 
+    def forecasts(self, plan: Plan) -> dict[str, TableForecast]:
+        """What each table of a plan of this unit would be worth."""
+        sizes = self.listed if plan.privacy.mechanism == LISTED else self.occurring
+        return {name: forecast(sizes[name], mechanism) for name, mechanism in plan.mechanisms.items()}
+
     def worth(self, plan: Plan) -> dict[str, Worth]:
         """What a plan of this unit would publish."""
-        sizes = self.listed if plan.privacy.mechanism == LISTED else self.occurring
-        forecasts = {name: forecast(sizes[name], mechanism) for name, mechanism in plan.mechanisms.items()}
-        return {group: together([forecasts[name] for name in names]) for group, names in _groups(plan).items() if names}
+        found = self.forecasts(plan)
+        return {group: together([found[name] for name in names]) for group, names in _groups(plan).items() if names}
 
 
 def _groups(plan: Plan) -> dict[str, Sequence[str]]:

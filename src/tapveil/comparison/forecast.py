@@ -120,13 +120,31 @@ class Law:
         moments = np.stack([chance, chance * off, chance * np.abs(off), chance * off**2])
         # Summed from the far end, so that small chances keep their digits; beyond it there is nothing.
         self._from = np.concatenate([moments[:, ::-1].cumsum(axis=1)[:, ::-1], np.zeros((4, 1))], axis=1)
-        self._steps, self._needed = table.steps_per_count, mechanism._cut - table.first
+        self._chance, self._off = chance, off
+        self._steps, self._first, self._needed = table.steps_per_count, table.first, mechanism._cut - table.first
 
     def published(self, counts: Integers) -> tuple[Floats, Floats, Floats, Floats]:
         """For each count, over the noise that gets it published: Σ p, Σ p·off, Σ p·|off|, Σ p·off²."""
         least = np.clip(self._needed - self._steps * counts, 0, self._from.shape[1] - 1)
         chance, off, distance, square = self._from[:, least]
         return chance, off, distance, square
+
+    def within(self, counts: Integers, distance: int) -> Floats:
+        """For each count, the chance that it is published with a number at most so far off."""
+        nearest = -self._steps * distance - self._first
+        least = np.clip(np.maximum(self._needed - self._steps * counts, nearest), 0, self._from.shape[1] - 1)
+        beyond = min(max(self._steps * (distance + 1) - self._first, 0), self._from.shape[1] - 1)
+        chance: Floats = np.maximum(self._from[0, least] - self._from[0, beyond], 0)
+        return chance
+
+    def errors(self, counts: Integers) -> tuple[Integers, Floats]:
+        """How far off published numbers can be, in order, and how many of these cells would be off by so much."""
+        ordered = np.sort(counts)
+        steps = np.arange(len(self._chance))
+        enough = -((steps - self._needed) // self._steps)  # the least count that is published with this noise
+        published = len(ordered) - np.searchsorted(ordered, enough)
+        expected = np.bincount(self._off - self._off[0], self._chance * published).astype(np.float64)
+        return np.arange(self._off[0], self._off[0] + len(expected), dtype=np.int64), expected
 
 
 @dataclass(frozen=True, repr=False)

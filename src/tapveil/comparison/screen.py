@@ -9,9 +9,9 @@ from rich.console import Console
 from tapveil.check import INTERNAL
 from tapveil.comparison.compare import ALL, Comparison, Point
 from tapveil.comparison.forecast import Worth
+from tapveil.grid import Grid
 from tapveil.plan import Unit
 from tapveil.privacy.rational import decimal_text
-from tapveil.screen import Grid
 from tapveil.statement import change
 
 MARK = "*"

@@ -1,0 +1,1 @@
+"""The holder's report: what a plan publishes of its trips, what it loses where, and what would pay. Internal."""

@@ -1,0 +1,156 @@
+"""All that the report says, as numbers: one counting of the trips, then one table after another. Internal.
+
+A table's cells are looked at and let go before the next, so that memory stays what counting needs and one table more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tapveil.check import Outlook, outlook_of
+from tapveil.coarsen import read_wider
+from tapveil.comparison.compare import Comparison, Truth, compare
+from tapveil.counting import duckdb as engine
+from tapveil.dictionary import read_dictionaries
+from tapveil.errors import PlanError
+from tapveil.plan import Plan, Table
+from tapveil.progress import Reporter, Silent
+from tapveil.publication import count, public_files
+from tapveil.reader import Opened
+from tapveil.reader import open as open_folder
+from tapveil.report.accuracy import TableAccuracy, accuracy
+from tapveil.report.cells import Cells
+from tapveil.report.changes import Change, Options, bin_minutes, options, ranked
+from tapveil.report.density import Density, density
+from tapveil.report.suppression import Suppression, suppression
+
+
+@dataclass(frozen=True, repr=False)
+class TableFindings:
+    """What is to be said of one table."""
+
+    table: Table
+    trips: int
+    cells: int
+    """How many occur."""
+    expected: float
+    """How many trips are expected in published cells."""
+    expected_cells: float
+    kept: float
+    """How many trips are in published cells: of the folder, where there is one."""
+    printed: int | None
+    """How many numbers the folder has."""
+    suppression: Suppression
+    accuracy: TableAccuracy
+    density: Density
+    options: Options
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    @property
+    def share(self) -> float:
+        return self.kept / self.trips if self.trips else 0.0
+
+    @property
+    def expected_share(self) -> float:
+        return self.expected / self.trips if self.trips else 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class Findings:
+    """The whole report, as numbers. Internal: not private."""
+
+    plan: Plan
+    outlook: Outlook
+    tables: tuple[TableFindings, ...]
+    changes: tuple[Change, ...]
+    comparison: Comparison
+    folder: Opened | None
+
+    @property
+    def accepted(self) -> int:
+        return self.outlook.rows - self.refused
+
+    @property
+    def refused(self) -> int:
+        return sum(self.outlook.refused.values())
+
+    @property
+    def share(self) -> float:
+        """What is published of what all tables count."""
+        trips = sum(table.trips for table in self.tables)
+        return sum(table.kept for table in self.tables) / trips if trips else 0.0
+
+
+def findings(
+    plan: Plan,
+    *,
+    folder: Path | None = None,
+    memory: str = engine.DEFAULT_MEMORY,
+    scratch: Path | None = None,
+    progress: Reporter | None = None,
+) -> Findings:
+    """Count the trips once and look at them from all sides; draw nothing, publish nothing."""
+    progress = progress or Silent()
+    opened = _of_this_plan(plan, folder) if folder else None
+    dictionaries = read_dictionaries(plan)
+    counted = count(plan, memory=memory, scratch=scratch, progress=progress, locate=True)
+    truth = Truth.of_counted(plan, counted, dictionaries)
+    outlook = outlook_of(plan, counted, dictionaries)
+    total_off = {name: _mean(each.total_errors) for name, each in truth.forecasts(plan).items()}
+    tables: list[TableFindings] = []
+    with progress.stage("Looking at the tables", lambda: len(tables), total=len(plan.table), unit="tables"):
+        for table, expected in zip(plan.table, outlook.tables, strict=True):
+            exact = counted.tables[table.name]
+            cells = Cells.of(plan, table, exact, dictionaries[table.name], opened)
+            tables.append(_table(plan, cells, expected.expected_cells, total_off[table.name]))
+    comparison = compare(plan, progress=progress, truth=truth)
+    with progress.stage("Looking for what would pay"):
+        by_table = {table.name: table.options for table in tables}
+        changes = ranked(plan, by_table, comparison, truth)
+    return Findings(plan, outlook, tuple(tables), changes, comparison, opened)
+
+
+def _table(plan: Plan, cells: Cells, expected_cells: float, total_off: float | None) -> TableFindings:
+    published = cells.published
+    return TableFindings(
+        cells.table,
+        cells.trips,
+        len(cells.true),
+        cells.expected,
+        expected_cells,
+        cells.kept,
+        None if published is None else len(published.count) + len(published.invented),
+        suppression(cells, bin_minutes(plan, cells.table)),
+        accuracy(cells, total_off),
+        density(cells),
+        options(plan, cells, read_wider(plan)),
+    )
+
+
+def _mean(errors: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
+    return float(errors.mean()) if len(errors) else None
+
+
+def _of_this_plan(plan: Plan, path: Path) -> Opened:
+    """A published folder, if this plan made it: numbers held against other trips would say nothing."""
+    opened = open_folder(path)
+    manifest = opened.manifest
+    if manifest.release != plan.release.name:
+        raise PlanError(
+            f"{path} is the release `{manifest.release}`, and the plan is of `{plan.release.name}`: name the folder "
+            "that this plan made"
+        )
+    if manifest.plan_sha256 != plan.digest:
+        raise PlanError(
+            f"{path} was made by another version of this plan: its privacy.json has another plan_sha256. Take the plan "
+            "as it was when the folder was made"
+        )
+    if manifest.public_files_sha256 != public_files(plan):
+        raise PlanError(f"a list that the plan names has changed since {path} was made: take the lists as they were")
+    return opened

@@ -1,0 +1,556 @@
+"""The holder's report: its numbers are those of plain code, it is its owner's alone, and hostile names are text."""
+
+from __future__ import annotations
+
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from html.parser import HTMLParser
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from tapveil import demo
+from tapveil.check import INTERNAL, Outlook, outlook, outlook_of
+from tapveil.cli import app
+from tapveil.comparison import compare as comparing
+from tapveil.comparison.compare import ALL
+from tapveil.comparison.forecast import Law
+from tapveil.comparison.screen import percent, three_digits
+from tapveil.dictionary import read_dictionaries
+from tapveil.disk import write_private
+from tapveil.errors import PlanError, TripDataError
+from tapveil.plan import Plan
+from tapveil.privacy.mechanisms import Mechanism
+from tapveil.progress import Silent
+from tapveil.publication import count, release
+from tapveil.report.accuracy import Errors
+from tapveil.report.advice import actions
+from tapveil.report.destination import check_destination, write_report
+from tapveil.report.findings import Findings, findings
+from tapveil.report.page import html
+from tapveil.report.suppression import MOST_COLUMNS, MOST_ROWS
+from tests.conftest import BUS, TRAIN, levelled_plan, opal_plan, write_csv
+from tests.end_to_end.test_compare import MECHANISMS
+
+OPAL = {"on_time": "tap_on_time", "on_location": "tap_on_location", "off_time": "tap_off_time"}
+CARD_DAY = ('unit = "trip"', 'unit = "card-day"\ntrips_per_day = 2\nwithout_card = "refuse"')
+HOSTILE = '<script>alert("1")</script>\'"><img src=x onerror=alert(1)> & \u202eevil'
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _two_totals() -> Iterator[None]:
+    """Noise takes its time: two totals are enough to compare."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(comparing, "EPSILONS", (Fraction(4), Fraction(8)))
+        yield
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return demo.make_city(tmp_path_factory.mktemp("city") / "demo", trips=20_000, seed=5)
+
+
+@pytest.fixture(scope="module")
+def released(city: Path) -> Path:
+    return release(Plan.read(city), city.parent / "published", in_ledger=False).path
+
+
+@pytest.fixture(scope="module")
+def found(city: Path, released: Path) -> Findings:
+    return findings(Plan.read(city), folder=released)
+
+
+@pytest.fixture(scope="module")
+def foreseen(city: Path) -> Findings:
+    return findings(Plan.read(city))
+
+
+class Reader(HTMLParser):
+    """What a page holds: its elements, and its tables by their captions."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: set[str] = set()
+        self.attributes: set[str] = set()
+        self.tables: dict[str, list[list[str]]] = {}
+        self.words = ""
+        self._caption: str | None = None
+        self._rows: list[list[str]] = []
+        self._open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self._open.append(tag)
+        if tag == "table":
+            self._caption, self._rows = "", []
+        elif tag == "tr":
+            self._rows.append([])
+        elif tag in ("th", "td"):
+            self._rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop() != tag:
+            pass
+        if tag == "table":
+            assert self._caption
+            self.tables[self._caption] = self._rows
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] != "style":
+            self.words += data
+        if "caption" in self._open[-1:]:
+            self._caption = data
+        elif "th" in self._open or "td" in self._open:
+            self._rows[-1][-1] += data
+
+    def row(self, caption: str, *names: str) -> dict[str, str]:
+        """The row that begins with these words, by its headings."""
+        (rows,) = (rows for name, rows in self.tables.items() if name.startswith(caption))
+        (row,) = (row for row in rows if tuple(row[: len(names)]) == names)
+        return dict(zip(rows[0], row, strict=True))
+
+
+# --- the numbers are those of plain code ------------------------------------------------------------------------------
+
+
+def plainly_read(city: Path) -> tuple[pd.DataFrame, dict[str, int]]:
+    """The trips of the city as pandas reads them, and what it could not read, by reason."""
+    files = sorted((city.parent / "trips").glob("*.csv"))
+    trips = pd.concat([pd.read_csv(file, dtype=str, keep_default_na=False) for file in files])
+    garbage = trips.trip_date == ""
+    no_day, no_mode = trips.trip_date == "30/02/2025", trips["mode"] == ""
+    no_time = trips.tap_on_time == "2S:61"
+    refused = {
+        "line does not have the fields of the header": int(garbage.sum()),
+        "date cannot be read": int(no_day.sum()),
+        "mode is missing": int((no_mode & ~garbage).sum()),
+        "tap_on_time cannot be read": int(no_time.sum()),
+    }
+    return trips[~(garbage | no_day | no_mode | no_time)], refused
+
+
+def plainly_counted(city: Path, name: str) -> pd.DataFrame:
+    """A table of the opal plan, counted by DuckDB from what pandas read: its keys, and `true`."""
+    trips, _ = plainly_read(city)  # noqa: RUF059  DuckDB sees it
+    stops = pd.read_csv(city.parent / "stops.csv", dtype=str)  # noqa: F841  DuckDB sees it
+    column = OPAL[name]
+    place = (
+        f"CASE WHEN mode = 'bus' THEN coalesce(postcode, 'UNKNOWN') WHEN {column} = '' THEN 'UNKNOWN' ELSE {column} END"
+    )
+    hour, minute = f"CAST(left({column}, 2) AS INT) % 24", f"CAST(right({column}, 2) AS INT) // 15 * 15"
+    time = f"CASE WHEN {column} = '' THEN '-1' ELSE format('{{:02d}}:{{:02d}}', {hour}, {minute}) END"
+    label = place if "location" in column else time
+    return duckdb.sql(
+        f"SELECT mode, trip_date AS date, {label} AS {column}, count(*) AS true FROM trips "
+        f"LEFT JOIN stops ON stop_id = {column} GROUP BY ALL"
+    ).df()
+
+
+def held_against(city: Path, folder: Path, name: str, version: str = "data") -> pd.DataFrame:
+    """Plain counts, beside what the folder has of them."""
+    published = pd.read_csv(folder / version / f"{name}.csv", dtype={OPAL[name]: str})
+    return plainly_counted(city, name).merge(published, on=["mode", "date", OPAL[name]], how="left")
+
+
+def test_rows_are_accepted_and_refused_as_plain_code_has_it(city: Path, found: Findings) -> None:
+    trips, refused = plainly_read(city)
+    page = Reader(html(found))
+    assert found.accepted == len(trips)
+    assert f"{len(trips):,}trips accepted" in page.words
+    assert {reason: number for reason, number in refused.items() if number} == found.outlook.refused
+    for reason, number in found.outlook.refused.items():
+        row = page.row("Refused rows", reason)
+        assert row["rows"] == f"{number:,}"
+        file, line = found.outlook.refused_at[reason][0]
+        assert row["first at"].startswith(f"{file} {line:,}")
+
+
+@pytest.mark.parametrize("name", OPAL)
+def test_what_is_published_and_lost_is_what_plain_code_finds_in_the_folder(
+    city: Path, released: Path, found: Findings, name: str
+) -> None:
+    cells, page = held_against(city, released, name), Reader(html(found))
+    printed = cells["count"].notna()
+    kept, trips = cells.true[printed].sum(), cells.true.sum()
+    row = page.row("Each table", name)
+    assert row["trips"] == f"{trips:,}"
+    assert row["cells"] == f"{len(cells):,}"
+    assert row["cells published"] == f"{printed.sum():,}"
+    assert row["published"] == percent(kept / trips)
+    lost = page.row("Trips in cells that are not published", name)
+    assert lost["lost"] == f"{trips - kept:,}"
+    parts = cells.assign(lost=cells.true.where(~printed, 0)).groupby(["mode", "date"])[["true", "lost"]].sum()
+    worst = parts.lost.max()
+    assert tuple(lost["part that loses most"].split(", ")) in set(parts.index[parts.lost == worst])
+    places = found.tables[list(found.plan.tables).index(name)].suppression.places
+    for group in places[0].worst if places else ():
+        mode, place = group.label.split(" · ")
+        here = cells[(cells["mode"] == mode) & (cells[OPAL[name]] == place)]
+        assert (group.trips, group.lost) == (here.true.sum(), here.true[here["count"].isna()].sum())
+
+
+@pytest.mark.parametrize("version", ["published", "consistent"])
+@pytest.mark.parametrize("name", OPAL)
+def test_errors_and_coverage_are_what_plain_code_finds_in_the_folder(
+    city: Path, released: Path, found: Findings, name: str, version: str
+) -> None:
+    cells = held_against(city, released, name, {"published": "data"}.get(version, version))
+    printed = cells[cells["count"].notna()]
+    off = printed["count"] - printed.true
+    row = Reader(html(found)).row("Errors, measured", name, version)
+    assert row["numbers"] == f"{len(printed):,}"
+    assert row["off by, mean"] == three_digits(off.abs().mean())
+    assert float(row["too high by"].replace("−", "-")) == pytest.approx(off.mean(), abs=0.00501)
+    assert row["90 % within"] == f"± {off.abs().sort_values().iloc[int(np.ceil(0.9 * len(off))) - 1]:.0f}"
+    right = (printed.low <= printed.true) & (printed.true <= printed.high)
+    assert row["of printed"] == percent(right.mean())
+    totals = cells.groupby(["mode", "date"])[["true", "count"]].sum()
+    assert row["a part’s total off by"] == percent(((totals["count"] - totals.true).abs() / totals.true).mean())
+    if version == "published":
+        absent = next(t.absent_95 for t in found.folder.manifest.tables if t.name == name)  # type: ignore[union-attr]
+        hidden = cells.true[cells["count"].isna()]
+        held = (right.sum() + (hidden <= absent).sum()) / len(cells)
+        assert row["95 % intervals right, all cells"] == percent(held)
+        assert held >= 0.93, "promised is 0.95, and a mean over some hundred cells is close to it"
+
+
+def test_hours_and_density_are_what_plain_code_counts(city: Path, found: Findings) -> None:
+    cells, table = plainly_counted(city, "on_time"), found.tables[0]
+    hours = cells.groupby(cells.tap_on_time.str[:2]).true.sum()
+    assert {group.label: group.trips for group in table.suppression.hours if group.trips} == hours.to_dict()
+    row = Reader(html(found)).row("The share of trips that are in cells of at least", "on_time")
+    for size in (2, 20, 100):
+        assert row[f"≥ {size}"] == percent(cells.true[cells.true >= size].sum() / cells.true.sum())
+    assert row["threshold"] == "34"
+    curve = dict(table.density.points)
+    for size, share in curve.items():
+        assert share == pytest.approx(cells.true[cells.true >= size].sum() / cells.true.sum())
+
+
+def test_expected_shares_are_those_of_check_and_of_draws(city: Path, foreseen: Findings, found: Findings) -> None:
+    said = {table.name: table for table in outlook(Plan.read(city)).tables}
+    page = Reader(html(foreseen))
+    for table, real in zip(foreseen.tables, found.tables, strict=True):
+        assert table.expected == pytest.approx(said[table.name].expected_trips, rel=1e-9)
+        assert page.row("Each table", table.name)["published"] == percent(said[table.name].trip_share)
+        expected, measured = table.accuracy.expected.errors, real.accuracy.published
+        assert expected.numbers == pytest.approx(said[table.name].expected_cells, rel=1e-9)
+        assert measured is not None
+        if measured.errors.numbers > 100:
+            spread = 3 * (expected.mean or 0) / measured.errors.numbers**0.5
+            assert measured.errors.mean == pytest.approx(expected.mean, abs=2 * spread)
+
+
+def test_the_plans_own_point_is_on_the_page(found: Findings) -> None:
+    page = Reader(html(found))
+    row = page.row("The share of what is counted", "sbh")
+    assert row["ε = 8"] == f"{percent(found.comparison.own.worth[ALL].trip_share)} your plan"
+    assert found.comparison.units == ("trip",)
+    assert "your plan, ε = 8" in page.words
+    assert "ε = 8" in page.words
+    assert "δ = 7.5 · 10⁻⁷" in page.words
+
+
+def counted_alone(plan: Plan) -> Outlook:
+    """What `check` says, without its other looks at the trips."""
+    counted = count(plan, memory="1GB", scratch=None, progress=Silent())
+    return outlook_of(plan, counted, read_dictionaries(plan))
+
+
+def test_a_change_that_is_advised_brings_what_is_said(city: Path, foreseen: Findings) -> None:
+    """Written into the plan as the report says, it gives the share that the report foresees."""
+    text = city.read_text(encoding="utf-8")
+    changes = {change.kind: change for change in foreseen.changes}
+    bins = changes["bins"]
+    (level,) = re.findall(r"`(level = [^`]*)`", bins.how)
+    wider = Plan.parse(text.replace(f'name = "{bins.table}"', f'name = "{bins.table}"\n{level}'), base=city.parent)
+    after = {table.name: table for table in counted_alone(wider).tables}[bins.table or ""]
+    assert after.expected_trips == pytest.approx(bins.after, rel=1e-9)
+    (partition,) = re.findall(r"`(partition = [^`]*)`", changes["parts"].how)
+    unsplit = Plan.parse(re.sub(r"partition = \[.*\]", partition, text), base=city.parent)
+    assert sum(table.expected_trips for table in counted_alone(unsplit).tables) == pytest.approx(changes["parts"].after)
+    assert list(foreseen.changes) == sorted(foreseen.changes, key=lambda change: -change.gain)
+    assert 1 <= len(actions(foreseen)) <= 3
+
+
+def test_a_change_of_mechanism_that_is_advised_brings_what_is_said(city: Path, foreseen: Findings) -> None:
+    change = next(change for change in foreseen.changes if change.kind == "mechanism")
+    privacy = "\n".join(re.findall(r"`((?:mechanism|epsilon|delta) = [^`]*)`", change.how))
+    weights = {name: weight for weight, name in re.findall(r"`(weight = [^`]*)` in `([^`]*)`", change.how)}
+    text = city.read_text(encoding="utf-8").replace('mechanism = "sbh"', privacy)
+    text = re.sub(r"\n(?:epsilon = [12]|delta = \"1/8000000\")(?=\n)", "", text)
+    for name, weight in weights.items():
+        text = text.replace(f'name = "{name}"', f'name = "{name}"\n{weight}')
+    after = counted_alone(Plan.parse(text, base=city.parent))
+    assert sum(table.expected_trips for table in after.tables) == pytest.approx(change.after, rel=1e-9)
+
+
+# --- other plans ------------------------------------------------------------------------------------------------------
+
+
+def changed(city: Path, *changes: tuple[str, str]) -> Plan:
+    text = city.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return Plan.parse(text, base=city.parent)
+
+
+def both_ways(plan: Plan, folder: Path) -> Findings:
+    """A report of what is expected, and of a release: of both a page can be made."""
+    assert INTERNAL in html(findings(plan))
+    published = release(plan, folder / "out", in_ledger=False).path
+    found = findings(plan, folder=published)
+    assert_is_sound(html(found))
+    for table in found.tables:
+        assert table.printed is not None
+        assert abs(table.printed - table.expected_cells) < 6 * table.expected_cells**0.5 + 3
+    return found
+
+
+def assert_is_sound(page: str) -> None:
+    read = Reader(page)
+    allowed = (
+        "html head meta title style body aside div header h1 p nav a main section h2 h3 span b ol ul li code figure"
+    )
+    allowed += " figcaption svg text path rect circle table caption thead tbody tr th td bdi footer"
+    assert read.elements <= set(allowed.split())
+    assert not {name for name in read.attributes if name.startswith("on") or name in ("style", "src")}
+    assert "nan" not in re.sub(r"\w*nan\w+|\w+nan", "", page), "a number that is none"
+    assert "Infinity" not in page
+
+
+def test_cards_with_gaussian_noise(city: Path, tmp_path: Path) -> None:
+    total = ('mechanism = "sbh"', 'mechanism = "gaussian"\nepsilon = 8\ndelta = "7.5e-7"')
+    own = (("epsilon = 1\ndelta", "# delta"), ("epsilon = 2\ndelta", "# delta"))
+    found = both_ways(changed(city, CARD_DAY, total, *own), tmp_path)
+    page = Reader(html(found))
+    assert found.comparison.units == ("card-day",)
+    assert "For cards these are upper bounds" in page.words
+    assert "cards" in page.row("Each table", "on_time")
+    assert f"{found.outlook.left_out:,}trips beyond what the plan counts of one card" in page.words
+    assert all(table.accuracy.consistent is None for table in found.tables)
+    assert not [change for change in found.changes if change.kind == "parts"]
+
+
+def test_tables_at_several_levels(tmp_path: Path) -> None:
+    found = both_ways(levelled_plan(tmp_path), tmp_path)
+    assert [table.name for table in found.tables][:3] == ["on_time", "on_time-hours", "on_time-peaks"]
+    assert all(table.accuracy.consistent for table in found.tables)
+    by_name = {table.name: table for table in found.tables}
+    assert [group.label for group in by_name["on_time-peaks"].suppression.hours] == ["-1", "00:00", "06:00", "10:00"]
+    assert list(by_name["on_time-hours"].options.widths) == [60, 120, 240, 1440]
+    areas = {change.kind: change for table in found.tables for change in table.options.changes}["areas"]
+    assert '`level = { location = "region" }`' in areas.how
+
+
+def test_a_folder_in_the_shape_of_the_opal_files(city: Path, tmp_path: Path) -> None:
+    found = both_ways(changed(city, ("# layout = ", "layout = ")), tmp_path)
+    assert {change.kind for change in found.changes} <= {"bins", "areas", "mechanism", "tables"}
+    assert all("[coarsen]" in change.how for change in found.changes if change.kind == "bins")
+
+
+def test_a_list_of_cells(tmp_path: Path) -> None:
+    """Only what is listed can be published, and noise alone is, too."""
+    write_csv(tmp_path / "trips.csv", [BUS] * 40 + [TRAIN] * 30)
+    cells = [("bus", f"2016-08-{day:02}", f"{hour:02}:30") for day in (8, 9, 10) for hour in range(24)]
+    write_csv(tmp_path / "cells.csv", cells, ("mode", "date", "tap_on_time"))
+    text = opal_plan(tmp_path).base.joinpath("plan.toml").read_text()
+    head, first, *_ = text.split("\n[[table]]\n")
+    text = f"{head}\n[[table]]\n{first}".replace('mechanism = "sbh"', 'mechanism = "dictionary"')
+    plan = Plan.parse(text.replace('delta = "1/8000000"', 'cells = "cells.csv"'), base=tmp_path)
+    found = both_ways(plan, tmp_path)
+    (table,) = found.tables
+    assert table.trips == 70
+    assert table.kept == 40, "the bus is listed and busy; the train is not listed"
+    assert table.accuracy.published is not None
+    assert table.accuracy.published.held_in_all == pytest.approx(1, abs=0.2)
+    assert table.printed > 1  # type: ignore[operator]
+    assert table.options.widths == {}
+
+
+def test_nothing_refused_and_everything_suppressed(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips.csv", [BUS, TRAIN])
+    found = both_ways(opal_plan(tmp_path), tmp_path)
+    page = Reader(html(found))
+    assert "Every one of the 2 rows could be read" in page.words
+    assert "Next to nothing is published" in page.words
+    assert (found.share, found.refused, found.accepted) == (0, 0, 2)
+    assert page.row("Each table", "on_time")["published"] == "0.0 %"
+    assert page.row("Trips in cells that are not published", "on_time")["share lost"] == "100.0 %"
+
+
+def test_a_release_that_would_stop_is_reported_with_exit_code_1(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips.csv", [BUS] * 5 + [(*BUS[:3], "seven-ish", *BUS[4:])] * 5)
+    opal_plan(tmp_path)
+    done = CliRunner().invoke(app, ["report", str(tmp_path / "plan.toml"), "-o", str(tmp_path / "r.html")])
+    assert done.exit_code == 1, done.output
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "A release would stop: more than 1 % of the rows cannot be read" in page
+    assert "seven-ish" not in page, "no value of a refused row"
+
+
+def test_more_modes_and_days_than_there_is_room_for(tmp_path: Path) -> None:
+    rows = [
+        (f"c{n}", f"2016-{1 + n // 28 % 6:02}-{1 + n % 28:02}", f"mode {n % 14:02}", "07:31", "A", "07:55", "B")
+        for n in range(2000)
+    ]
+    write_csv(tmp_path / "trips.csv", rows)
+    found = findings(opal_plan(tmp_path))
+    strip = found.tables[0].suppression.parts
+    assert strip is not None
+    assert len(strip.rows) == MOST_ROWS
+    assert len(strip.columns) <= MOST_COLUMNS
+    assert strip.run == 3
+    assert sum(group.trips for row in strip.groups for group in row if group) == 2000
+    assert_is_sound(html(found))
+
+
+def test_without_a_partition_there_is_no_strip(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips.csv", [BUS] * 60 + [TRAIN] * 50)
+    changes = {'partition = ["mode", "date"]': "partition = []", "[coarsen.location.bus]": '[coarsen.location."*"]'}
+    found = findings(opal_plan(tmp_path, **changes))
+    assert found.tables[0].suppression.parts is None
+    assert_is_sound(html(found))
+
+
+# --- for the holder alone ---------------------------------------------------------------------------------------------
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tapveil", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_the_page_says_that_it_is_internal_loads_nothing_and_runs_nothing(found: Findings) -> None:
+    page = html(found)
+    assert_is_sound(page)
+    assert page.count(INTERNAL) >= 2
+    assert Reader(page).words.index(INTERNAL) < 200
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page)
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+
+
+def test_nothing_of_it_shows_when_printed(found: Findings) -> None:
+    secrets = [found, found.tables[0], found.tables[0].suppression, found.tables[0].accuracy, found.changes[0]]
+    assert not any(re.search(r"\d\d\d", repr(each).split(" at 0x")[0]) for each in secrets)
+
+
+def test_the_file_is_its_owners_alone_and_overwrites_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_report(path, "x")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with pytest.raises(PlanError, match="already exists"):
+        write_report(path, "y")
+    with pytest.raises(PlanError, match="already exists"):  # also where it appears between looking and writing
+        write_private(path, "y")
+    assert path.read_text() == "x"
+    (tmp_path / "link.html").symlink_to(tmp_path / "elsewhere.html")
+    with pytest.raises(PlanError, match="already exists"):
+        write_report(tmp_path / "link.html", "y")
+    with pytest.raises(PlanError, match="a folder that is not there"):
+        check_destination(tmp_path / "nowhere" / "report.html")
+    with pytest.raises(PlanError, match=r"ends in \.html"):
+        check_destination(tmp_path / "report.txt")
+
+
+def test_it_is_never_written_into_a_published_folder(released: Path, city: Path, tmp_path: Path) -> None:
+    (tmp_path / "aside").symlink_to(released / "data")
+    for path in (released / "r.html", released / "data" / "r.html", tmp_path / "aside" / "r.html"):
+        with pytest.raises(PlanError, match="would lie in the published folder"):
+            check_destination(path)
+    done = run("report", city, "-o", released / "r.html")
+    assert done.returncode == 2
+    assert "would lie in the published folder published" in done.stderr
+    assert not (released / "r.html").exists()
+
+
+def test_a_folder_of_another_plan_is_refused(city: Path, released: Path, tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="is the release `port-vesper`, and the plan is of `other`"):
+        findings(changed(city, ('name = "port-vesper"', 'name = "other"')), folder=released)
+    with pytest.raises(PlanError, match="made by another version of this plan"):
+        findings(changed(city, ("time_minutes = 15 ", "time_minutes = 30 ")), folder=released)
+    with pytest.raises(PlanError, match="is not a published folder"):
+        findings(Plan.read(city), folder=tmp_path)
+
+
+def test_a_folder_of_other_lists_or_other_trips_is_refused(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips.csv", [BUS] * 80 + [TRAIN] * 80)
+    plan = opal_plan(tmp_path)
+    folder = release(plan, tmp_path / "out", in_ledger=False).path
+    write_csv(tmp_path / "trips.csv", [BUS] * 80)
+    with pytest.raises(TripDataError, match="cells of on_time that these trips do not have"):
+        findings(plan, folder=folder)
+    with (tmp_path / "stops.csv").open("a") as file:
+        file.write("1004,Fourth St,2020\n")
+    with pytest.raises(PlanError, match="a list that the plan names has changed"):
+        findings(plan, folder=folder)
+
+
+def test_hostile_names_are_text(tmp_path: Path) -> None:
+    name = 'trips"<b onload=x>&.csv'
+    rows = [
+        (f"c{n}", "2016-08-08", HOSTILE if n % 2 else "train", "07:31", HOSTILE, "late", HOSTILE) for n in range(40)
+    ]
+    write_csv(tmp_path / name, [*rows[:20], *([TRAIN] * 3000), *rows[20:]])
+    plan = opal_plan(tmp_path, "*.csv", **{'title = "Tap-on': f"title = '''{HOSTILE}''' #"})
+    (tmp_path / "stops.csv").rename(tmp_path / "stops.txt")
+    plan = Plan.parse((tmp_path / "plan.toml").read_text().replace("stops.csv", "stops.txt"), base=tmp_path)
+    page = html(findings(plan))
+    assert_is_sound(page)
+    words = Reader(page).words
+    assert HOSTILE in words
+    assert name in words
+    assert "alert(1)>" not in page
+
+
+def test_the_command_writes_the_report(city: Path, released: Path, tmp_path: Path) -> None:
+    wanted = ["report", str(city), "--release", str(released), "-o", str(tmp_path / "report.html")]
+    done = CliRunner().invoke(app, wanted)
+    assert done.exit_code == 0, done.output
+    assert stat.S_IMODE((tmp_path / "report.html").stat().st_mode) == 0o600
+    assert f"{INTERNAL}, do not publish it" in done.output
+    assert not re.search(r"\d,\d\d\d", done.output), "no number of the trips in what may be a log"
+    again = run("report", city, "-o", tmp_path / "report.html")
+    assert again.returncode == 2
+    assert "already exists" in again.stderr
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
+def test_the_law_of_errors_is_the_exact_one(mechanism: Mechanism) -> None:
+    counts = np.array([1, 3, 8, 9, 9, 14, 15, 40])
+    law = Law(mechanism)
+    off, expected = law.errors(counts)
+    exact: dict[int, Fraction] = {}
+    for size in counts.tolist():
+        for value, chance in mechanism.law(size).items():
+            exact[value - size] = exact.get(value - size, Fraction(0)) + chance
+    found = dict(zip(off.tolist(), expected.tolist(), strict=True))
+    for distance, chance in exact.items():
+        assert found[distance] == pytest.approx(float(chance), rel=1e-9, abs=1e-14)
+    assert sum(found.values()) == pytest.approx(float(sum(exact.values())), rel=1e-9)
+    for distance in (0, 1, 4, 500):
+        for size, near in zip(counts.tolist(), law.within(counts, distance), strict=True):
+            inside = sum(chance for value, chance in mechanism.law(size).items() if abs(value - size) <= distance)
+            assert near == pytest.approx(float(inside), rel=1e-9, abs=1e-14)
+
+
+def test_quantiles_and_means_of_errors_are_those_of_numpy() -> None:
+    off = np.array([-7, -1, 0, 0, 0, 2, 2, 3, 30])
+    errors = Errors.measured(off)
+    assert errors.bias == pytest.approx(off.mean())
+    assert errors.mean == pytest.approx(np.abs(off).mean())
+    assert [errors.within(share) for share in (0.5, 0.9, 1.0)] == [2, 30, 30]
+    assert Errors.measured(off[:0]).mean is None
