@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 DEMO   := build/demo
 TRIPS  ?= 30000000
 
-.PHONY: demo test test-full browser lint check format bench bench-utility bench-numbers bench-sampling clean
+.PHONY: demo test test-full browser lint check format bench bench-utility bench-numbers bench-sampling docs pictures reference clean
 
 demo: $(READY)
 	@rm -rf $(DEMO)
@@ -45,6 +45,19 @@ bench-numbers: $(READY)
 
 bench-sampling: $(READY)
 	$(BIN)/python benchmarks/sampling.py
+
+# The documentation as a site, in build/site; a link that leads nowhere fails.
+docs: $(READY)
+	$(BIN)/python -m sphinx -q -E -W -n --keep-going -d build/doctrees -b html docs build/site
+	@echo "Open build/site/index.html"
+
+# The pages of docs/reference, from the code.
+reference: $(READY)
+	$(BIN)/python -m tools.reference --write
+
+# The pictures of the tutorial, from a release of the demo city.
+pictures: $(READY) browser
+	$(BIN)/python -m tools.pictures
 
 # The page is tested in a real Chromium: the one on this machine, or else the system's package.
 browser: $(READY)

@@ -30,6 +30,7 @@ from tapveil import plan as planning
 from tapveil import planfile, ridership, screen, signature, statement
 from tapveil._version import __version__
 from tapveil.bundle import Bundle
+from tapveil.closing import budget_in_words, closing_lines, spent_in_words
 from tapveil.comparison import compare as comparing
 from tapveil.comparison import plot as comparison_plot
 from tapveil.comparison import screen as comparison_screen
@@ -41,9 +42,12 @@ from tapveil.ledger.book import open_ledger
 from tapveil.ledger.book import start as start_ledger
 from tapveil.ledger.entry import Budget
 from tapveil.plan import Plan
-from tapveil.progress import for_console
+from tapveil.progress import Reporter, for_console
 from tapveil.publication import folder_of
 from tapveil.publication import release as release_folder
+from tapveil.report.destination import check_destination, write_report
+from tapveil.report.findings import findings as report_findings
+from tapveil.report.page import html as report_page
 from tapveil.tuning import tune as tuning
 from tapveil.tuning.nextplan import tuned_plan_text
 from tapveil.verify.file import verify_file
@@ -57,8 +61,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-out = Console(highlight=False, markup=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+out = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 PlanFile = Annotated[
     Path, typer.Argument(metavar="PLAN", help="The plan, a TOML file.", show_default=False, readable=False)
@@ -67,6 +71,8 @@ Memory = Annotated[str, typer.Option(help="Most memory that counting may use; be
 Scratch = Annotated[
     Path | None, typer.Option(help="Folder to spill to, in a subfolder of yours alone. Default: the system's.")
 ]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
+Hushed = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing unless something is wrong.")]
 
 
 def _version(wanted: bool) -> None:
@@ -100,27 +106,24 @@ def demo(
         typer.Option(help="Lay the city on this timetable, and release it with the timetable as its dictionary."),
     ] = None,
     memory: Memory = DEFAULT_MEMORY,
+    quiet: Hushed = False,
 ) -> None:
     """Make up a city, release it: the five-minute tour."""
-    progress = for_console(err)
+    progress = for_console(err, quiet=quiet, every_step=True)
     if gtfs is not None:
         plan_path = ridership.make_rides(folder, gtfs, trips=trips, seed=seed, progress=progress)
         city, budget = f"Made-up rides on {gtfs.name}", ridership.BUDGET
     else:
         plan_path = demo_city.make_city(folder, trips=trips, seed=seed, file_format=file_format, progress=progress)
         city, budget = "Port Vesper, a made-up city", demo_city.BUDGET
-    out.print(f"{city}: {trips:,} trips in {folder / 'trips'}, the plan in {plan_path}\n")
+    if not quiet:
+        out.print(f"{city}: {trips:,} trips and {plan_path.name} in {folder}\n")
     plan = Plan.read(plan_path)
     start_ledger(plan.ledger_path, datetime.now(UTC).date())
-    _declare(plan, _budget(plan, *budget))
+    _declare(plan, _budget(plan, *budget), quiet=True)  # the summary says it
     published = release_folder(plan, folder / "published", memory=memory, progress=progress)
-    with _already_published(published.path):
-        screen.show_release(out, plan, published)
-        screen.show_what_is_left(out, plan)
-        out.print(
-            f"\nNext: open {published.path / 'README.md'}; check it as anyone can: tapveil verify {published.path}; "
-            f"or see what the holder sees: tapveil check {plan_path}"
-        )
+    if not quiet:
+        _close(plan, published, plan_path, progress)
 
 
 @app.command()
@@ -151,13 +154,15 @@ def init(
     ] = None,
     memory: Memory = DEFAULT_MEMORY,
     scratch: Scratch = None,
+    quiet: Quiet = False,
 ) -> None:
     """Look at an export, write a commented plan for it. Asks nothing, shows no value of a trip."""
     if output.exists():
         raise PlanError(f"{output} already exists; choose another name")
     if not output.resolve().parent.is_dir():
         raise PlanError(f"there is no folder {output.parent} to put {output.name} in")
-    drafted = drafting.draft(trips, output, gtfs=gtfs, memory=memory, scratch=scratch, progress=for_console(err))
+    progress = for_console(err, quiet=quiet)
+    drafted = drafting.draft(trips, output, gtfs=gtfs, memory=memory, scratch=scratch, progress=progress)
     drafting.write(output, drafted.text)
     screen.show_draft(out, drafted.found, drafted.remarks)
     out.print(f"\nWrote {output}. Read it through, then: tapveil check {output}")
@@ -177,39 +182,44 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
     memory: Memory = DEFAULT_MEMORY,
     scratch: Scratch = None,
+    quiet: Quiet = False,
 ) -> None:
     """Is the plan sound, what would it cost, what would survive. Publishes nothing; what it shows is internal."""
     if compare and plan_only:
         raise PlanError("--compare looks at the trips: leave out --plan-only")
     if plot and not compare:
         raise PlanError("--plot draws a comparison: give --compare as well")
-    plan = _read_plan(plan_file)
+    progress = for_console(err, quiet=quiet)
+    plan = _read_plan(plan_file, progress)
     checking.read_public_files(plan)
     if compare:
-        _compare(plan, plot, as_json, memory, scratch)
+        _compare(plan, plot, as_json, memory, scratch, progress)
         return
     if not as_json:
         screen.show_cost(out, plan)
         screen.show_room(out, plan, plan_file)
     outlook = None
     if not plan_only:
-        outlook = checking.outlook(plan, memory=memory, scratch=scratch, progress=for_console(err))
+        outlook = checking.outlook(plan, memory=memory, scratch=scratch, progress=progress)
     if as_json:
         typer.echo(json.dumps({"cost": statement.cost(plan), "data": outlook and outlook.as_json()}, indent=2))
     elif outlook:
         screen.show_outlook(out, plan, outlook)
+        screen.show_verdict(out, plan, plan_file, outlook)
     if outlook and outlook.stops:
         raise typer.Exit(1)
 
 
-def _compare(plan: Plan, plot: Path | None, as_json: bool, memory: str, scratch: Path | None) -> None:
+def _compare(
+    plan: Plan, plot: Path | None, as_json: bool, memory: str, scratch: Path | None, progress: Reporter
+) -> None:
     """The plan's point among others."""
     if plot and plot.suffix != ".svg":
         raise PlanError(f"{plot}: the picture is an SVG file: give it a name that ends in .svg")
     if plot and (plot.exists() or not plot.resolve().parent.is_dir()):
         why = "already exists; choose another name" if plot.exists() else "is in a folder that is not there"
         raise PlanError(f"{plot} {why}")
-    found = comparing.compare(plan, memory=memory, scratch=scratch, progress=for_console(err))
+    found = comparing.compare(plan, memory=memory, scratch=scratch, progress=progress)
     if as_json:
         typer.echo(json.dumps(found.as_json(), indent=2))
     else:
@@ -217,6 +227,31 @@ def _compare(plan: Plan, plot: Path | None, as_json: bool, memory: str, scratch:
     if plot:
         comparison_plot.write_plot(plot, found)
         err.print(f"Drawn in {plot}: {checking.INTERNAL}, do not publish it.")
+
+
+@app.command()
+def report(
+    plan_file: PlanFile,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The report, a new HTML file that only you may read.")
+    ] = Path("report.html"),
+    folder: Annotated[
+        Path | None,
+        typer.Option("--release", help="A folder that this plan published: hold it against the truth."),
+    ] = None,
+    memory: Memory = DEFAULT_MEMORY,
+    scratch: Scratch = None,
+    quiet: Quiet = False,
+) -> None:
+    """The holder's report, for deciding: what is lost where, how far numbers are off, what would pay. Internal."""
+    check_destination(output)
+    progress = for_console(err, quiet=quiet)
+    plan = _read_plan(plan_file, progress)
+    found = report_findings(plan, folder=folder, memory=memory, scratch=scratch, progress=progress)
+    write_report(output, report_page(found))
+    err.print(f"Wrote {output}: {checking.INTERNAL}, do not publish it. Open it in a browser.")
+    if found.outlook.stops:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -236,6 +271,7 @@ def tune(
         bool, typer.Option("--keep-mechanism", help="Choose the weights alone, and leave the mechanism as it is.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Choose weights and mechanism for the next release from a published folder alone: costs no privacy."""
     if (plan_file is None) != (output is None):
@@ -243,7 +279,7 @@ def tune(
     if output and output.exists():
         raise PlanError(f"{output} already exists; choose another name")
     text = planfile.read_text(plan_file) if plan_file else None
-    tuned = tuning.tune(folder, keep_mechanism=keep_mechanism, progress=for_console(err))
+    tuned = tuning.tune(folder, keep_mechanism=keep_mechanism, progress=for_console(err, quiet=quiet))
     if text is not None and output:
         drafting.write(output, tuned_plan_text(text, tuned))
     if as_json:
@@ -273,9 +309,11 @@ def release(
     ] = False,
     memory: Memory = DEFAULT_MEMORY,
     scratch: Scratch = None,
+    quiet: Hushed = False,
 ) -> None:
     """Spend the budget, publish the folder."""
-    plan = _read_plan(plan_file)
+    progress = for_console(err, quiet=quiet, every_step=True)
+    plan = _read_plan(plan_file, progress)
     key = signature.read_key(sign, _ask_passphrase if sys.stdin.isatty() else None) if sign else None
     published = release_folder(
         plan,
@@ -285,15 +323,20 @@ def release(
         key=key,
         memory=memory,
         scratch=scratch,
-        progress=for_console(err),
+        progress=progress,
     )
+    if not quiet:
+        _close(plan, published, plan_file, progress, in_ledger=not no_ledger)
+
+
+def _close(plan: Plan, published: Bundle, plan_file: Path, progress: Reporter, *, in_ledger: bool = True) -> None:
+    """The closing words of a release."""
     with _already_published(published.path):
-        screen.show_release(out, plan, published)
-        if no_ledger:
-            out.print("It is written down in no ledger: nothing will count it when these trips are published again.")
-        else:
-            screen.show_what_is_left(out, plan)
-        out.print(f"Rows that cannot be read were left out; only you can see how many: tapveil check {plan_file}")
+        with progress.stage("Adding up what is left"):
+            first, *rest = closing_lines(plan, published, plan_file, in_ledger=in_ledger)
+        out.print(first, style="bold")
+        for line in rest:
+            out.print(line)
 
 
 @app.command()
@@ -306,10 +349,12 @@ def audit(
         int, typer.Option(min=1000, max=1_000_000, help="Equal cells per experiment.")
     ] = auditing.DEFAULT_TRIALS,
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Attack the program as built, on made-up trips: is what it promises true? Reads none of your trips."""
-    attacked = _read_plan(plan_file) if plan_file else Plan.preset("opal")
-    findings = auditing.audit(attacked, trials=trials, progress=for_console(err))
+    progress = for_console(err, quiet=quiet)
+    attacked = _read_plan(plan_file, progress) if plan_file else Plan.preset("opal")
+    findings = auditing.audit(attacked, trials=trials, progress=progress)
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
@@ -336,12 +381,13 @@ def ledger(
     """What has been spent on what, and what is left."""
     if context.invoked_subcommand is not None:
         return
-    with open_ledger(ledger_file) as book, for_console(err).stage("Accounting"):
+    with open_ledger(ledger_file) as book:
         entries = book.entries
-        if as_json:
-            typer.echo(json.dumps(ledger_report(entries), indent=2, ensure_ascii=False))
-        else:
+    with for_console(err).stage("Accounting"), out.capture() as shown:  # a bar and its results do not share a screen
+        report = ledger_report(entries) if as_json else None
+        if report is None:
             screen.show_ledger(out, entries)
+    typer.echo(shown.get() if report is None else json.dumps(report, indent=2, ensure_ascii=False) + "\n", nl=False)
 
 
 Plan_ = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan of these trips.", show_default=False)]
@@ -405,12 +451,13 @@ def _budget(plan: Plan, epsilon: str, delta: str) -> Budget:
         raise PlanError(f"--{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}") from None
 
 
-def _declare(plan: Plan, budget: Budget) -> None:
+def _declare(plan: Plan, budget: Budget, *, quiet: bool = False) -> None:
     with open_ledger(plan.ledger_path) as book:
         book.declare(budget)
         if (spent := over_budget(book.entries, budget)) is not None:
-            err.print(f"Note: {screen.rounded(spent)} at this delta is spent already: nothing more fits.")
-    err.print(f"In {plan.ledger_path}: {screen.budget_in_words(budget)}. Keep the ledger, and its backups, for ever.")
+            err.print(f"Note: {spent_in_words(spent)} at this delta is spent already: nothing more fits.")
+    if not quiet:
+        err.print(f"In {plan.ledger_path}: {budget_in_words(budget)}. Keep the ledger, and its backups, for ever.")
 
 
 @app.command()
@@ -427,29 +474,32 @@ def verify(
         str | None, typer.Option(help="For a CSV file: the delta that its table is said to have.", show_default=False)
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    quiet: Hushed = False,
 ) -> None:
     """Anyone: is this folder whole, and does it keep its word. Needs nothing but the folder."""
-    progress = for_console(err)
+    progress = for_console(err, quiet=quiet)
     if path.is_dir():
         if epsilon or delta:
             raise PlanError("--epsilon and --delta are for a single CSV file; a folder states its own")
         checked = verify_folder(path, signers=signers, progress=progress)
-        _report(checked.findings, f"{path} keeps its word: {checked.summary}", as_json, checked.notes)
+        _report(checked.findings, f"{path} keeps its word: {checked.summary}", as_json, checked.notes, quiet=quiet)
         return
     if not path.exists():
         raise PlanError(f"there is no {path}")
     if signers or not epsilon or not delta:
         raise PlanError(f"{path} is not a folder; for one CSV file give --epsilon and --delta, and no --signers")
     single = verify_file(path, epsilon, delta, progress=progress)
-    _report(single.findings, f"{path}: {single.summary}", as_json, single.notes)
+    _report(single.findings, f"{path}: {single.summary}", as_json, single.notes, quiet=quiet)
 
 
-def _report(findings: Sequence[Finding], all_well: str, as_json: bool, notes: Sequence[str] = ()) -> None:
+def _report(
+    findings: Sequence[Finding], all_well: str, as_json: bool, notes: Sequence[str] = (), *, quiet: bool = False
+) -> None:
     """All findings, or that there are none; exit 1 if there are."""
     if as_json:
         result = {"findings": [asdict(each) for each in findings], "notes": list(notes)}
         typer.echo(json.dumps(result | ({} if findings else {"summary": all_well}), indent=2, ensure_ascii=False))
-    else:
+    elif findings or not quiet:
         screen.show_findings(out, findings, all_well, notes)
     if findings:
         raise typer.Exit(1)
@@ -459,8 +509,8 @@ def _ask_passphrase() -> str:
     return getpass.getpass("Passphrase of the key: ")
 
 
-def _read_plan(path: Path) -> Plan:
-    with for_console(err).stage("Reading the plan, finding its noise"):
+def _read_plan(path: Path, progress: Reporter | None = None) -> Plan:
+    with (progress or for_console(err)).stage("Reading the plan"):
         return Plan.read(path)
 
 

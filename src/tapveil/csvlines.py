@@ -52,6 +52,12 @@ def open_bytes(path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(path)) if is_gzip(path) else path.open("rb")
 
 
+def _position(file: IO[bytes]) -> int:
+    """How far a file has been read; of a packed one, how far it has been unpacked."""
+    packed = file.fileobj if isinstance(file, gzip.GzipFile) else None
+    return packed.tell() if packed else file.tell()
+
+
 class _SoundLines(io.RawIOBase):
     """The lines of a file that can be parsed each by itself, without the header; the others are counted."""
 
@@ -235,6 +241,8 @@ class CsvReading:
     located: dict[str, list[tuple[Path, int]]] = field(default_factory=dict)
     """Where the first refused lines stand."""
     refused: Counter[str] = field(default_factory=Counter)
+    bytes_read: int = 0
+    """How much of the files has gone by, packed as it is on the disk."""
     failure: BaseException | None = None
     """What went wrong, for the caller: an engine between us would bury it."""
 
@@ -248,8 +256,10 @@ class CsvReading:
     def _batches(self) -> Iterator[pa.RecordBatch]:
         for number, path in enumerate(self.paths):
             try:
+                before = self.bytes_read
                 with open_bytes(path) as file:
                     for batch in self._file_batches(path, file):
+                        self.bytes_read = before + _position(file)
                         where = pa.array(np.full(batch.num_rows, number, dtype=np.int64))
                         yield batch.append_column("field_file", where) if self.numbered else batch
             except (TapveilError, KeyboardInterrupt) as error:

@@ -79,11 +79,12 @@ class _Job:
     def run(self, today: str) -> Bundle:
         """Begin a release, and finish it."""
         unfinished.refuse_another(self.out)
-        dictionaries, stated = read_dictionaries(self.plan), _stated(self.plan, today)
+        dictionaries, stated = read_dictionaries(self.plan), self._stated(today)
         paid_from = self.ledger.id if self.ledger else None
         journal = Journal(secrets.token_hex(16), today, _digest(stated), paid_from, trips.fingerprint(self.plan))
         if self.ledger:
-            self.ledger.refuse_overdraft(_spend(self.plan, journal))
+            with self.progress.stage("Asking the ledger"):
+                self.ledger.refuse_overdraft(_spend(self.plan, journal))
         counted = self._count()
         labels = counted.texts(self.plan)
         cards = self._cards_among(words(text for texts in labels.values() for text in texts))
@@ -97,12 +98,16 @@ class _Job:
             if _is_published(self.out, work.journal):
                 work.discard()
                 return Bundle(self.out)
-            dictionaries, stated = read_dictionaries(self.plan), _stated(self.plan, work.journal.created)
+            dictionaries, stated = read_dictionaries(self.plan), self._stated(work.journal.created)
             _refuse_another_release(self.plan, stated, work.journal)
             if work.journal.ledger != (self.ledger.id if self.ledger else None):
                 raise LedgerError("the unfinished release is to be paid from another ledger, or from none")
             counted = None if all(map(work.is_sealed, self.plan.table)) else self._count()
             return self._finish(work, stated, dictionaries, counted, self._cards_among)
+
+    def _stated(self, created: str) -> dict[str, Any]:
+        with self.progress.stage("Computing the promise"):
+            return _stated(self.plan, created)
 
     def _count(self) -> Counted:
         counted = count(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
@@ -119,33 +124,38 @@ class _Job:
     ) -> Bundle:
         """Spend, then draw, then write. Nothing that a user could have got wrong is first looked at here."""
         manifest = stated | {"release_id": work.journal.id, "ledger": self._pay(work)}
-        with self.progress.stage("Drawing noise"):
+        self._draw(work, dictionaries, counted)
+        tables = [work.unseal(self.plan, table) for table in self.plan.table]
+        published = bundle.write(
+            self.out,
+            work.folder,
+            self.plan,
+            tables,
+            manifest,
+            places=coarsen.read_places(self.plan),
+            wider=_wider_areas(self.plan, tables),
+            guard=partial(refuse_leaks, plan=self.plan, cards_among=cards_among),
+            key=self.key,
+            bind=partial(self._bind, work.journal),
+            progress=self.progress,
+        )
+        work.discard()
+        return published
+
+    def _draw(self, work: Unfinished, dictionaries: Dictionaries, counted: Counted | None) -> None:
+        """The noise of every table that is not sealed yet; each is sealed as soon as it is drawn."""
+        drawn, whole = 0, len(self.plan.table)
+        with self.progress.stage("Drawing noise", lambda: drawn, total=whole, unit="tables"):
             for name, table in self.plan.tables.items():
                 if counted and not work.is_sealed(table):
                     work.seal(veil.draw(counted.tables[name], self.plan, table, dictionaries[name], os.urandom))
-        with self.progress.stage("Writing the folder"):
-            tables = [work.unseal(self.plan, table) for table in self.plan.table]
-            guard = partial(refuse_leaks, plan=self.plan, cards_among=cards_among)
-            bind = partial(self._bind, work.journal)
-            published = bundle.write(
-                self.out,
-                work.folder,
-                self.plan,
-                tables,
-                manifest,
-                places=coarsen.read_places(self.plan),
-                wider=_wider_areas(self.plan, tables),
-                guard=guard,
-                key=self.key,
-                bind=bind,
-            )
-        work.discard()
-        return published
+                drawn += 1
 
     def _pay(self, work: Unfinished) -> dict[str, Any] | None:
         """The spend is on the disk before any noise exists; what cannot be paid for leaves nothing behind."""
         try:
-            return asdict(self.ledger.spend(_spend(self.plan, work.journal))) if self.ledger else None
+            with self.progress.stage("Writing it into the ledger") if self.ledger else nullcontext():
+                return asdict(self.ledger.spend(_spend(self.plan, work.journal))) if self.ledger else None
         except BudgetError:
             work.discard()
             raise
@@ -160,7 +170,12 @@ class _Job:
         if self.plan.source.card is None:
             return set()
         return engine.cards_among(
-            texts, self.plan.source.card, trips.find(self.plan), memory=self.memory, scratch=self.scratch
+            texts,
+            self.plan.source.card,
+            trips.find(self.plan),
+            memory=self.memory,
+            scratch=self.scratch,
+            progress=self.progress,
         )
 
 
@@ -269,6 +284,7 @@ def public_files(plan: Plan) -> dict[str, str]:
         **{f"polygons of {mode}": area.polygons for mode, area in areas if area.polygons},
         **{f"cells of {table.name}": table.cells for table in plan.table if table.cells and table.cells != TIMETABLE},
         **({"gtfs": plan.gtfs.path} if plan.gtfs else {}),
+        **({"places": plan.places.path} if plan.places else {}),
     }
     coarsen.read_areas(plan)  # says what is wrong with a lookup better than its bytes do
     coarsen.read_wider(plan)

@@ -37,11 +37,13 @@ def make_rides(folder: Path, gtfs: Path, *, trips: int, seed: int = 1, progress:
     week = _week(feed)
     new_folder(folder)
     (folder / "trips").mkdir()
-    with (progress or Silent()).stage("Riding on the timetable"):
+    made = 0
+    with (progress or Silent()).stage("Riding on the timetable", lambda: made, total=trips, unit="trips"):
         copy = folder / ("gtfs.zip" if gtfs.is_file() else "gtfs")
         shutil.copyfile(gtfs, copy) if gtfs.is_file() else shutil.copytree(gtfs, copy)
         for day, rides in _rides(feed, week, trips, seed):
             pa_csv.write_csv(rides, folder / "trips" / f"{day}.csv")
+            made += len(rides)
     plan = folder / "plan.toml"
     plan.write_text(_plan_text(week, copy.name), encoding="utf-8")
     return plan

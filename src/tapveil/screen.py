@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from decimal import ROUND_CEILING, ROUND_FLOOR
@@ -13,14 +14,15 @@ from rich.console import Console
 
 from tapveil.audit import DEFAULT_TRIALS, MISTAKEN
 from tapveil.audit import Finding as AuditFinding
-from tapveil.bundle import Bundle
 from tapveil.check import DENSITY_AT, INTERNAL, Outlook, in_words
+from tapveil.closing import budget_in_words, spent_in_words
 from tapveil.errors import LedgerError
+from tapveil.grid import Grid
 from tapveil.ledger.account import Account, accounts
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Budget, Entry, Published, Spend, spend_of
 from tapveil.plan import Plan
-from tapveil.privacy.mechanisms import StabilityHistogram
+from tapveil.privacy.mechanisms import Mechanism, StabilityHistogram
 from tapveil.privacy.rational import decimal_text
 from tapveil.recognition import Recognised
 from tapveil.statement import (
@@ -28,7 +30,6 @@ from tapveil.statement import (
     EXAMPLE_COUNTS,
     NOUNS,
     UNIT_NAMES,
-    change,
     cost,
     loss_in_words,
     rounded_up,
@@ -36,31 +37,25 @@ from tapveil.statement import (
 from tapveil.verify.finding import Finding
 
 MOST_UNUSED = 40
+MOST_OF_A_KIND = 5
+"""So many findings of a kind fit a screen; a file or a program gets all of them."""
+
+
+def _say(console: Console, words: str) -> None:
+    """A sentence: broken between words on a screen, and whole in a file."""
+    console.print(words, soft_wrap=not console.is_terminal)
+
+
+def _head(console: Console, words: str) -> None:
+    """What the next lines are about."""
+    console.print()
+    console.print(words, style="bold", soft_wrap=not console.is_terminal)
 
 
 def _sentence(words: str) -> str:
     """With a capital, unless it begins with the name of a column or a table."""
     first = words.split(" ")[0]
     return words if "_" in first or first.endswith(":") else words[0].upper() + words[1:]
-
-
-class Grid:
-    """Rows in columns as wide as they need: the first to the left, numbers to the right. Never cut off."""
-
-    def __init__(self, *headings: str) -> None:
-        self._rows = [headings]
-
-    def add(self, *cells: str) -> None:
-        self._rows.append(cells)
-
-    def show(self, console: Console, *, left: bool = False) -> None:
-        for number, row in enumerate(self._rows):
-            first, *rest = (self._padded(index, cell, left or index == 0) for index, cell in enumerate(row))
-            console.print("  ".join([first, *rest]).rstrip(), style="bold" if number == 0 else None)
-
-    def _padded(self, index: int, cell: str, left: bool) -> str:
-        width = max(len(row[index]) for row in self._rows if index < len(row))
-        return cell.ljust(width) if left else cell.rjust(width)
 
 
 def _chance(p: Fraction) -> str:
@@ -73,28 +68,36 @@ def _chance(p: Fraction) -> str:
 def show_cost(console: Console, plan: Plan) -> None:
     """The plan in words, and what each table costs."""
     for sentence in in_words(plan):
-        console.print(sentence)
-    console.print()
+        _say(console, sentence)
+    _head(console, "What it costs, and the noise of each table")
     _show_tables(console, plan)
     spent = cost(plan)
     for guarantee in spent["guarantees"]:
-        console.print(
+        _say(
+            console,
             f"Accounted exactly, {guarantee['meaning']}: at epsilon = {guarantee['epsilon']:g} "
-            f"delta is at most {rounded_up(Fraction(guarantee['delta_accounted']))}."
+            f"delta is at most {rounded_up(Fraction(guarantee['delta_accounted']))}.",
         )
     if "whole_cards" in spent:
         _show_whole_cards(console, spent["whole_cards"]["cards"])
-    console.print(f"\nThe chance that a cell appears, by its true number of {NOUNS[plan.privacy.unit]}:")
+    _head(console, f"The chance that a cell appears, by its true number of {NOUNS[plan.privacy.unit]}")
     chances = Grid("table", *(str(count) for count in EXAMPLE_COUNTS))
-    for table in plan.table:
-        mechanism = plan.mechanisms[table.name]
-        chances.add(table.name, *(_chance(mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS))
+    alike: dict[Mechanism, list[str]] = {}
+    for name, mechanism in plan.mechanisms.items():
+        alike.setdefault(mechanism, []).append(name)
+    for mechanism, names in alike.items():
+        chances.add(_named(names), *(_chance(mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS))
     chances.show(console)
+
+
+def _named(tables: Sequence[str]) -> str:
+    """Tables that have the same noise: the first, and how many more."""
+    return tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} like it"
 
 
 def _show_tables(console: Console, plan: Plan) -> None:
     shares = ("weight",) if plan.total_is_given else ("epsilon", "delta")
-    grid = Grid("table", *shares, "scale", "95 % within", "threshold", "least printed")
+    grid = Grid("table", *shares, "scale", "95 % within", "threshold", "prints from")
     for table in plan.table:
         mechanism = plan.mechanisms[table.name]
         share = (
@@ -120,17 +123,17 @@ def _show_tables(console: Console, plan: Plan) -> None:
     }
     if bounds:
         each = ", ".join(f"{bound} at scale {decimal_text(scale, 6)}" for scale, bound in bounds.items())
-        console.print(f"(Before rounding, the paper's Laplace bound at 95 %: {each}.)")
+        _say(console, f"(Before rounding, the paper's Laplace bound at 95 %: {each}.)")
 
 
 def _show_whole_cards(console: Console, cards: list[dict[str, Any]]) -> None:
     """What the promise for single trips means for a person with many."""
-    console.print("\nA card is not a trip. With a whole card added or left out, its trips all in different cells:")
+    _head(console, "A card is not a trip. With a whole card added or left out, its trips all in different cells:")
     grid = Grid("trips", "epsilon", "delta", "any outcome at most")
     for card in cards:
         grid.add(str(card["trips"]), f"{card['epsilon']:.2f}", f"{card['delta']:.3g}", f"e^{card['epsilon']:.2f} x")
     grid.show(console)
-    console.print('Trips of one card in the same cell show more. To protect cards, use unit = "card-day" or "card".')
+    _say(console, 'Trips of one card in the same cell show more. To protect cards, use unit = "card-day" or "card".')
 
 
 def show_draft(console: Console, found: Recognised, remarks: Sequence[str]) -> None:
@@ -175,7 +178,7 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
     if outlook.stops:
         console.print(f"A release would stop: {outlook.stops}")
         return
-    console.print("\nExpected to be published:")
+    _head(console, "Expected to be published")
     noun = NOUNS[plan.privacy.unit]
     grid = Grid("table", "cells", "of cells", noun, f"of {noun}")
     for table in outlook.tables:
@@ -187,36 +190,34 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
             f"{100 * table.trip_share:.1f} %",
         )
     grid.show(console)
-    console.print(f"\nDensity: the share of the cells that have at least this many {noun}:")
+    _head(console, f"Density: the share of the cells that have at least this many {noun}")
     density = Grid("table", *(str(k) for k in DENSITY_AT), "threshold")
     for table in outlook.tables:
         shares = [*table.density.values(), table.threshold_density]
         density.add(table.name, *(f"{100 * share:.1f} %" for share in shares))
     density.show(console)
     for note in (*(f"Nearly empty: {t.advice}" for t in outlook.tables if t.advice), *outlook.notes):
-        console.print(f"\n{_sentence(note)}.")
+        console.print()
+        _say(console, f"{_sentence(note)}.")
 
 
-def show_release(console: Console, plan: Plan, published: Bundle) -> None:
-    """What was published, and what it cost: from the published folder alone."""
-    grid = Grid("published", "cells", "counted in all")
-    for name in published.sheets:
-        counts = published.sheet(name).column("count").to_numpy()
-        grid.add(name, f"{len(counts):,}", f"{int(counts.sum()):,}")
-    grid.show(console)
-    console.print(f"\nSpent: {loss_in_words(plan.loss)}, for {UNIT_NAMES[plan.privacy.unit]}.")
-    console.print(f"The folder is whole: {published.path}")
-
-
-def show_what_is_left(console: Console, plan: Plan) -> None:
-    """What is left of the budgets of a plan's data set, now."""
-    with open_ledger(plan.ledger_path) as book:
-        for account in accounts(book.entries):
-            if account.budget.data_set == plan.ledger.data_set:
-                console.print(
-                    f"Ledger {plan.ledger_path}: {budget_in_words(account.budget)}; by exact accounting "
-                    f"{rounded(account.epsilon)} at this delta is spent where most is."
-                )
+def show_verdict(console: Console, plan: Plan, plan_file: Path, outlook: Outlook) -> None:
+    """What it comes to, last: the rest has run off the screen by then."""
+    _head(console, "In short")
+    if outlook.stops:
+        _say(console, "A release would stop, and spend nothing: see above.")
+        return
+    empty = sum(table.advice is not None for table in outlook.tables)
+    of_tables = (
+        f"{empty} of {len(outlook.tables)} tables would be nearly empty" if empty else "no table is nearly empty"
+    )
+    _say(console, f"It would spend {loss_in_words(plan.loss)}, for {UNIT_NAMES[plan.privacy.unit]}; {of_tables}.")
+    if not plan.ledger_path.exists():
+        console.print(f"Next: tapveil ledger start {plan_file} --epsilon ... --delta ...")
+    elif _refusal(plan):
+        _say(console, "The ledger has no room for it: see above.")
+        return
+    console.print(f"Next: tapveil release {plan_file} -o published")
 
 
 def show_room(console: Console, plan: Plan, plan_file: Path) -> None:
@@ -224,23 +225,20 @@ def show_room(console: Console, plan: Plan, plan_file: Path) -> None:
     if not plan.ledger_path.exists():
         console.print(f"\nThere is no ledger yet: tapveil ledger start {plan_file} --epsilon ... --delta ...")
         return
+    refusal = _refusal(plan)
+    says = f"would say: {refusal}" if refusal else "has room for it"
+    console.print()
+    _say(console, f"The ledger {plan.ledger_path} {says}.")
+
+
+def _refusal(plan: Plan) -> str | None:
+    """Why the ledger would refuse a release of this plan, if it would."""
     try:
         with open_ledger(plan.ledger_path) as book:
             book.refuse_overdraft(spend_of(plan, "0" * 32, date.today()))  # never written
-            console.print(f"\nThe ledger {plan.ledger_path} has room for it.")
     except LedgerError as error:
-        console.print(f"\nThe ledger {plan.ledger_path} would say: {error}.")
-
-
-def budget_in_words(budget: Budget) -> str:
-    """What may be spent on whom."""
-    who = change(budget.unit, budget.neighbours)
-    return f"{loss_in_words(budget.loss)} in all for `{budget.data_set}`, {who}"
-
-
-def rounded(epsilon: Fraction | None) -> str:
-    """An ε that was accounted for, from above."""
-    return "no bound on epsilon" if epsilon is None else f"epsilon {decimal_text(epsilon, 5, ROUND_CEILING)}"
+        return str(error)
+    return None
 
 
 def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
@@ -269,7 +267,8 @@ def _show_account(console: Console, account: Account) -> None:
     console.print(f"\nBudget: {budget_in_words(account.budget)}.")
     left = decimal_text(account.left, 5, ROUND_FLOOR)
     console.print(
-        f"By exact accounting at this delta: {rounded(account.epsilon)} is spent where most is; left: epsilon {left}."
+        f"By exact accounting at this delta: {spent_in_words(account.epsilon)} is spent where most is; "
+        f"left: epsilon {left}."
     )
     if account.places:
         grid = Grid("days", "modes", "releases", "epsilon spent")
@@ -294,15 +293,21 @@ def _days(first: date | None, last: date | None) -> str:
 
 def show_findings(console: Console, findings: Sequence[Finding], all_well: str, notes: Sequence[str]) -> None:
     """What was found, a line each: a code, a place, a sentence."""
+    shown = Counter[str]()
     for finding in findings:
-        console.print(f"{finding.code}: {finding.place}: {finding.sentence}")
+        shown[finding.code] += 1
+        if shown[finding.code] <= MOST_OF_A_KIND or not console.is_terminal:
+            console.print(f"{finding.code}: {finding.place}: {finding.sentence}")
+    for code, number in shown.items():
+        if number > MOST_OF_A_KIND and console.is_terminal:
+            console.print(f"{code}: {number - MOST_OF_A_KIND:,} more like these; all of them: | cat, or --json")
     for note in notes:
-        console.print(f"Note: {note}.")
+        _say(console, f"Note: {note}.")
     if findings:
         many = f"{len(findings)} findings" if len(findings) > 1 else "1 finding"
         console.print(f"{many}: do not rely on it.")
     else:
-        console.print(f"{all_well}.")
+        _say(console, f"{all_well}.")
 
 
 def show_audit(console: Console, findings: Sequence[AuditFinding], trials: int) -> None:

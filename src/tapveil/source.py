@@ -38,12 +38,15 @@ class SourceColumn(Frozen):
     """Where one of our columns comes from: a column of the files, or one value for every row."""
 
     column: Text | None = None
+    """The column of the files."""
     value: Text | None = None
+    """Or: one value for every row."""
     kind: Kind | None = None
+    """What sort of values it holds, where its name does not say so."""
     missing: Texts = ()
     """Texts that mean that there is none: `0` as an exit time, `NA`."""
     format: Text | None = None
-    """How a time or a date is written, as in strptime; None for the ways that need no explanation."""
+    """How a time or a date is written, as in strptime; not needed for the usual ways."""
 
     @pydantic.model_validator(mode="after")
     def _one_origin(self) -> Self:
@@ -101,7 +104,9 @@ class Taps(Frozen):
     """Which rows are taps on, which taps off, and which of them belong together; other rows are left out."""
 
     on: Texts
+    """The values of `tap` that mean on."""
     off: Texts = ()
+    """The values of `tap` that mean off."""
     within_minutes: Minutes = 180
     """A tap off later than this is not of the same trip."""
     same: Literal["mode", "vehicle", "card"] = "mode"
@@ -120,18 +125,31 @@ class Source(Frozen):
     """Where trips are, and which of their columns are read."""
 
     path: Annotated[Texts, Field(min_length=1)]
+    """The files: a name, a pattern such as `"trips/*.parquet"`, or a list of them. CSV, CSV.gz, Parquet."""
     columns: dict[Name, Annotated[SourceColumn, BeforeValidator(_source_column)]]
+    """Our columns, and where each comes from: the name of one of yours, or a section of its own."""
     shape: Literal["trips", "taps"] = "trips"
+    """What a row is: a trip, or one tap."""
     taps: Taps | None = None
+    """With `shape = "taps"`: which rows are taps, and which of them belong together."""
     encoding: Literal["utf-8", "windows-1252"] = "utf-8"
+    """Of CSV."""
     delimiter: Delimiter | None = None
+    """Of CSV; found in the header if not given. A tab is `"\\t"`."""
     dates: Literal["calendar", "service", "labels"] = "calendar"
+    """`calendar`: dates and timestamps; `service`: the same, of service days; `labels`: any text, as it is."""
     day_starts: Clock = 0
+    """A trip before this time belongs to the day before."""
     timezone: Annotated[str, AfterValidator(known_zone)] | None = None
+    """Such as `"Australia/Sydney"`; needed if times carry an offset from UTC."""
     max_refused: Exact = Fraction(1, 100)
+    """The share of rows that may be unreadable before a release stops."""
     first_day: date | None = None
+    """Count from this day on; releases of other days then do not add up."""
     last_day: date | None = None
+    """Count up to this day."""
     modes: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """Count these modes only."""
 
     @pydantic.model_validator(mode="before")
     @classmethod

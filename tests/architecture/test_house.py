@@ -18,7 +18,7 @@ SECRET = {
     for name in (
         *("trips", "csvlines", "values", "coarsen", "timetable", "counting", "veil", "publication"),
         *("check", "remarks", "coupling", "dictionary", "audit", "draft", "recognition", "sampling"),
-        "comparison",
+        *("comparison", "report"),
     )
 }
 PUBLISHED = [
@@ -32,6 +32,7 @@ PUBLISHED = [
     "ledger.book",
     "verify.folder",
     *("resolution", "manifest", "lattice", "consistent", "derived", "reader", "metadata", "verify.derived"),
+    *("explorer.page", "verify.page", "closing"),
     *("tuning.tune", "tuning.nextplan", "tuning.sizes"),
 ]
 PURE_STDLIB = set("abc bisect collections dataclasses decimal fractions functools heapq itertools math typing".split())
@@ -98,7 +99,7 @@ def calls(path: Path, name: str) -> bool:
 def test_exact_counts_are_read_by_the_veil_and_the_holders_report_alone() -> None:
     """The audit reads those of trips that it made up itself; a forecast is for the holder, like the rest of `check`."""
     readers = {name for name, path in MODULES.items() if uses(path, "counts")}
-    report = {"tapveil.check", "tapveil.remarks", "tapveil.comparison.forecast"}
+    report = {"tapveil.check", "tapveil.remarks", "tapveil.comparison.forecast", "tapveil.report.cells"}
     assert readers == {"tapveil.veil", *report, "tapveil.audit.attack"}
 
 
@@ -166,18 +167,22 @@ def test_no_file_names_a_registry_or_a_machines_own_path() -> None:
             assert not forbidden.search(path.read_text(encoding="utf-8", errors="replace")), path
 
 
-def test_every_command_and_option_is_documented() -> None:
+def test_every_command_is_explained_and_every_option_is_listed() -> None:
+    """By hand what it is for, in commands.md; from the code what it takes, in the reference."""
     from typer.main import get_command
 
-    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    explained, listed = (
+        (ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("commands.md", "reference/commands.md")
+    )
     commands = dict(get_command(tapveil_app()).commands)  # type: ignore[attr-defined]
     commands |= {f"ledger {name}": command for name, command in commands["ledger"].commands.items()}
     for name, command in commands.items():
-        assert f"tapveil {name}" in page, name
+        assert f"tapveil {name}" in explained, name
+        assert f"## `tapveil {name}" in listed, f"{name}: run make reference"
         for option in command.params:
             for spelling in option.opts:
                 if spelling.startswith("--") and spelling != "--help":
-                    assert spelling in page, f"{name} {spelling}"
+                    assert spelling in listed, f"{name} {spelling}: run make reference"
 
 
 def test_every_code_of_a_finding_is_documented() -> None:

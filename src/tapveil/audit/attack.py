@@ -256,7 +256,7 @@ class _Attack:
         pq.write_table(city.trips(), self._folder / "trips.parquet")
         if self._audited.privacy.mechanism == "dictionary":
             pa_csv.write_csv(city.cells(), self._folder / "cells.csv")
-        publication.release(self._audited, self._folder / name, in_ledger=False)
+        publication.release(self._audited, self._folder / name, in_ledger=False, progress=self._progress)
         return {table: _by_group(city, self._read(name, table)) for table in TABLES}
 
     def _read(self, name: str, table: str) -> pa.Table:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -18,11 +19,12 @@ from tapveil.coarsen import Areas, read_wider, relabelling
 from tapveil.counting import codes, pairing, query, scan
 from tapveil.counting.codes import Code, Column, Reasons, Recoding
 from tapveil.counting.exact import ELSEWHERE, Counted, ExactTable, Refusals
+from tapveil.counting.meter import Meter
 from tapveil.counting.packing import Packing
 from tapveil.csvlines import FEW, CsvReading
 from tapveil.errors import EngineError, PlanError, TripDataError
 from tapveil.plan import Plan, Table
-from tapveil.progress import Reporter
+from tapveil.progress import Reporter, Silent
 from tapveil.source import TAP
 from tapveil.trips import FileGroup, TripFiles
 
@@ -46,7 +48,8 @@ def count(
     parts, wider = [], read_wider(plan)
     for part in _by_end(plan):
         with _connection(memory, scratch) as connection:
-            parts.append(_Counting(connection, part, files, areas, wider, progress, locate).run())
+            meter = Meter(files, partial(_share_done, connection))
+            parts.append(_Counting(connection, part, files, areas, wider, progress, meter, locate).run())
     return parts[0] if len(parts) == 1 else _together(plan, parts)
 
 
@@ -68,22 +71,49 @@ def _together(plan: Plan, parts: Sequence[Counted]) -> Counted:
     return Counted({name: tables[name] for name in plan.tables}, whole, sum(part.left_out for part in parts))
 
 
-def other_taps(plan: Plan, files: TripFiles, *, memory: str = DEFAULT_MEMORY, scratch: Path | None = None) -> int:
+def other_taps(
+    plan: Plan,
+    files: TripFiles,
+    *,
+    memory: str = DEFAULT_MEMORY,
+    scratch: Path | None = None,
+    progress: Reporter | None = None,
+) -> int:
     """How many rows are neither taps on nor taps off: one pass over that column alone. Secret."""
-    theirs = plan.file_columns[TAP]
-    with _connection(memory, scratch) as connection:
-        readings = _register(connection, files, lambda group: [group.names.index(theirs)])
-        with _unreadable_files(readings):
-            return int(connection.execute(scan.other_taps_sql(plan, files)).fetchall()[0][0] or 0)
+    theirs = {plan.file_columns[TAP]}
+    with _connection(memory, scratch) as connection, _only_pass(connection, files, theirs, "Reading taps", progress):
+        return int(connection.execute(scan.other_taps_sql(plan, files)).fetchall()[0][0] or 0)
 
 
-def copies(plan: Plan, files: TripFiles, *, memory: str = DEFAULT_MEMORY, scratch: Path | None = None) -> int:
+def copies(
+    plan: Plan,
+    files: TripFiles,
+    *,
+    memory: str = DEFAULT_MEMORY,
+    scratch: Path | None = None,
+    progress: Reporter | None = None,
+) -> int:
     """How many rows say the same as another, card and all: perhaps an export that was made twice. Secret."""
-    named = set(plan.named_columns.values())
-    with _connection(memory, scratch) as connection:
-        readings = _register(connection, files, lambda group: sorted(group.names.index(each) for each in named))
-        with _unreadable_files(readings):
-            return int(connection.execute(scan.copies_sql(plan, files)).fetchall()[0][0])
+    named, stage = set(plan.named_columns.values()), "Looking for copies"
+    with _connection(memory, scratch) as connection, _only_pass(connection, files, named, stage, progress):
+        return int(connection.execute(scan.copies_sql(plan, files)).fetchall()[0][0])
+
+
+@contextmanager
+def _only_pass(
+    connection: duckdb.DuckDBPyConnection, files: TripFiles, named: Set[str], stage: str, progress: Reporter | None
+) -> Iterator[None]:
+    """One pass over some columns of all files: a stage of its own."""
+    readings = _register(connection, files, lambda group: sorted(group.names.index(each) for each in named))
+    meter = Meter(files, partial(_share_done, connection))
+    with meter.stage(progress or Silent(), stage), _unreadable_files(readings):
+        meter.begin(readings)
+        yield
+
+
+def _share_done(connection: duckdb.DuckDBPyConnection) -> float:
+    """How much of its query the engine has done, from 0 to 1; below 0 where it does not say."""
+    return float(connection.query_progress()) / 100
 
 
 def _register(
@@ -105,15 +135,20 @@ def _register(
 
 
 def cards_among(
-    texts: Sequence[str], theirs: str, files: TripFiles, *, memory: str = DEFAULT_MEMORY, scratch: Path | None = None
+    texts: Sequence[str],
+    theirs: str,
+    files: TripFiles,
+    *,
+    memory: str = DEFAULT_MEMORY,
+    scratch: Path | None = None,
+    progress: Reporter | None = None,
 ) -> set[str]:
     """Which of some texts are card ids in the trips: memory for the texts, not for the cards."""
     if not texts:
         return set()
     with _connection(memory, scratch) as connection:
         connection.register("texts", pa.table({"text": pa.array(texts, pa.string())}))
-        readings = _register(connection, files, lambda group: [group.names.index(theirs)])
-        with _unreadable_files(readings):
+        with _only_pass(connection, files, {theirs}, "Looking for card numbers", progress):
             return {card for (card,) in connection.execute(scan.cards_among_sql(files, theirs)).fetchall()}
 
 
@@ -224,6 +259,7 @@ class _Counting:
     areas: Areas
     wider: Mapping[str, Areas]
     progress: Reporter
+    meter: Meter
     locate: bool = False
 
     def run(self) -> Counted:
@@ -231,16 +267,15 @@ class _Counting:
         card = codes.card_column(self.plan, self.files)
         reasons = codes.Reasons([*columns, *([card] if card else [])])
         trips = scan.trips_sql(self.plan, self.files, columns, reasons)
-        with self.progress.stage("Reading values", self._done):
+        with self.meter.stage(self.progress, "Reading values"):
             coded = self._code(columns, reasons, trips)
         sets = self._sets(coded)
         if card:
             return self._count_units(_Coding(columns, coded, sets, card, reasons, trips))
-        with self.progress.stage("Counting trips", self._done):
+        with self.meter.stage(self.progress, "Counting trips"):
             lines = self._pass("counted", trips, query.counted_sql(columns, sets))
         self._refuse_strays(query.strays_sql(sets))
-        with self.progress.stage("Adding up tables"):
-            tables = {table.name: self._table(table, coded, sets, query.table_sql) for table in self.plan.table}
+        tables = self._tables(coded, sets, query.table_sql)
         accepted = self._number(f"SELECT coalesce(sum(n), 0) FROM counted WHERE {sets[0].is_cell}")
         refusals = self._refusals(reasons, query.refusals_sql(sets[0]), accepted, lines)
         return Counted(tables, self._located(refusals, columns, card, reasons))
@@ -249,26 +284,26 @@ class _Counting:
         """Cards or their days instead of trips: bounded first, then counted once per cell."""
         coded, sets, reasons = coding.coded, coding.sets, coding.reasons
         paired = "both" in self.plan.sides
-        with self.progress.stage("Reading trips", self._done):
+        with self.meter.stage(self.progress, "Reading trips", passes=2 if paired else 1):
             lines = self._pair(coding) if paired else self._read_rows(coding)
         self._refuse_strays(query.row_strays_sql(sets))
         accepted = self._number(f"SELECT count(*) FROM rows WHERE {sets[0].is_cell}")
         sound = self._number(pairing.sound_taps_sql()) if paired else accepted
         refusals = self._refusals(reasons, query.row_refusals_sql(sets[0]), sound, lines)
-        kept = 0
-        with self.progress.stage("Counting cards"):
+        # A share of the cards at a time: all rows of a card are in one, so its counts add up, in bounded memory.
+        shares, counted, kept = 1 + accepted // ROWS_AT_ONCE, 0, 0
+        with self.progress.stage("Counting cards", lambda: counted / shares):
             cells = {table.name: self._cells(table, coded, sets) for table in self.plan.table}
             for name, each in cells.items():
                 self._execute(query.new_units_sql(name, each))
-            # A share of the cards at a time: all rows of a card are in one, so its counts add up, in bounded memory.
-            shares = 1 + accepted // ROWS_AT_ONCE
             for number in range(shares):
                 share = f"hash(card) % {shares} = {number}" if shares > 1 else "true"
                 self._execute(f"CREATE OR REPLACE TEMP TABLE kept AS {query.kept_sql(self.plan, sets, share)}")
                 kept += self._number("SELECT count(*) FROM kept")
                 for name, each in cells.items():
                     self._execute(query.add_units_sql(name, query.units_sql(self.plan, each)))
-        tables = {table.name: self._table(table, coded, sets, query.all_units_sql) for table in self.plan.table}
+                counted += 1
+        tables = self._tables(coded, sets, query.all_units_sql)
         return Counted(tables, self._located(refusals, coding.columns, coding.card, reasons), accepted - kept)
 
     def _read_rows(self, coding: _Coding) -> Counter[str]:
@@ -304,9 +339,6 @@ class _Counting:
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         return self.connection.execute(sql)
-
-    def _done(self) -> float:
-        return float(self.connection.query_progress()) / 100
 
     def _code(self, columns: Sequence[Column], reasons: Reasons, trips: str) -> list[Code]:
         if not all(column.arithmetic for column in columns):
@@ -344,6 +376,20 @@ class _Counting:
         keys = query.maximal_sets(self.plan.key_columns(table) for table in self.plan.table)
         return [query.CellSet(index, _packing(key, coded, {})) for index, key in enumerate(keys)]
 
+    def _tables(
+        self,
+        coded: Sequence[Code],
+        sets: Sequence[query.CellSet],
+        cells_sql: Callable[[str, query.TableCells], str],
+    ) -> dict[str, ExactTable]:
+        """Every table of the plan, from the sets that were counted."""
+        tables: dict[str, ExactTable] = {}
+        whole = len(self.plan.table)
+        with self.progress.stage("Adding up tables", lambda: len(tables), total=whole, unit="tables"):
+            for table in self.plan.table:
+                tables[table.name] = self._table(table, coded, sets, cells_sql)
+        return tables
+
     def _table(
         self,
         table: Table,
@@ -375,7 +421,8 @@ class _Counting:
         trips = scan.trips_sql(self.plan, self.files, columns, reasons, numbered=True)
         readings = _register(self.connection, self.files, self._used_fields, numbered=True)
         sql = query.refused_rows_sql(columns, card, reasons, FEW)
-        with self.progress.stage("Finding refused rows", self._done), _unreadable_files(readings):
+        with self.meter.stage(self.progress, "Finding refused rows"), _unreadable_files(readings):
+            self.meter.begin(readings)
             found = self._execute(f"WITH trips AS NOT MATERIALIZED ({trips}) {sql}").fetchall()
         located: dict[str, list[tuple[str, int]]] = {}
         for key, (group, file, line) in sorted(found, key=lambda row: row[1]):
@@ -392,8 +439,10 @@ class _Counting:
     def _pass(self, name: str, trips: str, sql: str) -> Counter[str]:
         """One pass over all files into a table; how many lines of CSV were left out, by reason."""
         readings = _register(self.connection, self.files, self._used_fields)
+        self.meter.begin(readings)
         with _unreadable_files(readings):
             self._execute(f"CREATE TEMP TABLE {name} AS WITH trips AS NOT MATERIALIZED ({trips}) {sql}")
+        self.meter.end()
         return sum((reading.refused for reading in readings), start=Counter[str]())
 
 

@@ -29,6 +29,8 @@ ANY_OTHER = None
 """Stands for all modes that no release names."""
 PRECISION = 1e-6
 ONE_DAY = timedelta(days=1)
+FAR_ENOUGH = 20
+"""So many more releases are looked for; who has room for them need not know for how many beyond."""
 
 Covering = frozenset[int]
 """The releases that cover a place, by their positions."""
@@ -58,7 +60,7 @@ class Account:
     def refuse_overdraft(self) -> None:
         """BudgetError if the releases together may show more than the budget allows."""
         self.refuse_smaller_units()
-        if not self._fits:
+        if not self.fits:
             raise BudgetError(
                 f"refused: {in_words(self.budget)}; with this release it would be {self._spent_in_words()}. Nothing "
                 "was spent. Releases add up where they cover the same days and modes, and a plan without first_day and "
@@ -66,7 +68,8 @@ class Account:
             )
 
     @property
-    def _fits(self) -> bool:
+    def fits(self) -> bool:
+        """Whether the releases together show no more than the budget allows."""
         if len(self._generations) == 1:
             return all(change.keeps(self.budget.loss) for change in self._changes)
         return self.epsilon is not None and self.epsilon <= self.budget.epsilon
@@ -304,6 +307,41 @@ def refuse_overdraft(entries: Sequence[Entry], spend: Spend) -> None:
         )
     for account in concerned:
         account.refuse_overdraft()
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many more releases like one would fit; with `at_least`, nobody looked further."""
+
+    number: int
+    at_least: bool = False
+
+
+def most_more(account: Account, spend: Spend) -> Room:
+    """How many more releases like one, of the same days and modes, the budget has room for."""
+    if account.unbounded:
+        return Room(0)
+    fitting = 0
+    while fitting < FAR_ENOUGH and _with_more(account, [spend] * (fitting + 1)).fits:
+        fitting += 1
+    return Room(fitting, at_least=fitting == FAR_ENOUGH)
+
+
+def other_days_are_free(account: Account, spend: Spend) -> bool:
+    """Whether the next release of the same plan, of days that nothing covers yet, spends nothing more of a budget."""
+    lasts = [each.last_day for each in account.spends if each.last_day]
+    if account.unbounded or not (spend.first_day and spend.last_day and lasts):
+        return False
+    first = max(lasts) + ONE_DAY
+    days = {"first_day": first, "last_day": first + (spend.last_day - spend.first_day)}
+    after = _with_more(account, [spend.model_copy(update=days)])
+    return after.fits and after.epsilon == account.epsilon
+
+
+def _with_more(account: Account, spends: Sequence[Spend]) -> Account:
+    """As if these were released as well."""
+    more = (spend.model_copy(update={"id": f"{number:032x}"}) for number, spend in enumerate(spends))
+    return Account(account.budget, (*account.spends, *more))
 
 
 def refuse_impossible(entries: Sequence[Entry], budget: Budget) -> None:

@@ -32,7 +32,9 @@ class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     version: Literal[1] = ENTRY_VERSION
+    """Of this list; a version that is not known is refused."""
     on: date
+    """The day on which it was written."""
 
     def text(self) -> str:
         """The one way to write it: keys in order, no blanks."""
@@ -43,7 +45,9 @@ class Start(_Entry):
     """The first entry: which ledger this is."""
 
     kind: Literal["start"] = "start"
+    """Which of these entries it is."""
     ledger: Id
+    """The id of this ledger."""
 
 
 LARGEST_BUDGET = 100_000
@@ -59,11 +63,17 @@ class Budget(_Entry):
     """How much may be spent on a population: the units of a data set. A later one for the same takes its place."""
 
     kind: Literal["budget"] = "budget"
+    """Which of these entries it is."""
     data_set: Name
+    """Whose trips."""
     unit: Unit
+    """What is protected as a whole."""
     neighbours: Neighbours
+    """In which notion."""
     epsilon: Annotated[Epsilon, AfterValidator(_sensible)]
+    """All that may ever be spent."""
     delta: Delta
+    """At this δ."""
 
     @property
     def loss(self) -> Loss:
@@ -76,9 +86,13 @@ class SpentTable(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     name: Name
+    """Its name in the plan."""
     mechanism: Literal["sbh", "laplace", "gaussian", "dictionary"]
+    """How noise was added."""
     scale: Exact
+    """The scale of the noise."""
     threshold: Exact
+    """What a noisy count had to reach."""
 
     @property
     def stated(self) -> Mechanism:
@@ -94,22 +108,33 @@ class Spend(_Entry):
     """One release: whom it protects, with which noise, and the days and modes that it covers (None: all)."""
 
     kind: Literal["release"] = "release"
+    """Which of these entries it is."""
     id: Id
+    """The `release_id` of the folder."""
     data_set: Name
+    """Whose trips."""
     release: Name
+    """`name` in the plan."""
     plan_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """SHA-256 of what the plan means."""
     unit: Unit
+    """What is protected as a whole."""
     neighbours: Neighbours
+    """In which notion."""
     cells: Annotated[int, Field(ge=1)]
     """In how many cells of a table a unit counts, at most."""
     tables: Annotated[tuple[SpentTable, ...], Field(min_length=1)]
+    """Each table, with its noise."""
     first_day: date | None
+    """Only from this day on."""
     last_day: date | None
+    """Only up to this day."""
     days_by: str | None
     """How the day of a row is read: releases of other days are apart only if they mean the same by a day."""
     cards_by: str | None
     """How the card of a row is read, where the unit is a card or its day."""
     modes: Annotated[tuple[str, ...] | None, AfterValidator(_in_order)]
+    """Only these modes."""
     modes_by: str | None
     """How the mode of a row is read."""
     rows: Literal["trips", "taps"] = "trips"
@@ -126,8 +151,11 @@ class Published(_Entry):
     """A paid release is about to appear as this folder, known by its checksums: it may appear as no other."""
 
     kind: Literal["published"] = "published"
+    """Which of these entries it is."""
     id: Id
+    """The release."""
     checksums_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """SHA-256 of the folder's `SHA256SUMS`."""
 
 
 Entry = Start | Budget | Spend | Published

@@ -168,7 +168,8 @@ def tune(folder: Path, *, keep_mechanism: bool = False, progress: Reporter | Non
         laws = _laws(manifest, made, [_seen(folder, manifest, table) for table in manifest.tables])
     search = _Search(manifest, made, laws)
     names = CANDIDATES if manifest.mechanism in CANDIDATES and not keep_mechanism else (manifest.mechanism,)
-    with progress.stage("Trying mechanisms and weights", lambda: len(search.tried) / MOST_TRIES):
+    # It ends when nothing gets better, and nobody knows when that is: no total, and so no time that remains.
+    with progress.stage("Trying mechanisms and weights", lambda: len(search.tried), total=None, unit="tries"):
         return search.tuned(search.best(names))
 
 

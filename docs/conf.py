@@ -1,0 +1,62 @@
+"""The documentation as a site: `make docs`. The pages are plain Markdown; what only a site needs is added here."""
+
+from __future__ import annotations
+
+from sphinx.application import Sphinx
+
+from tapveil._version import __version__
+
+project = "tapveil"
+author = "The tapveil authors"
+version = release = __version__
+extensions = ["myst_parser"]
+myst_heading_anchors = 4  # a heading is linked to as it is on a code host
+suppress_warnings = ["misc.highlighting_failure"]  # what a terminal shows is not a language
+
+html_theme = "furo"
+html_title = f"tapveil {__version__}"
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0b4f80", "color-brand-content": "#0b5c99"},
+    "dark_css_variables": {"color-brand-primary": "#8cc2ee", "color-brand-content": "#7ab8ec"},
+}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_copyright = False
+
+NAVIGATION = {
+    "Start": ["tutorial"],
+    "Publish": [
+        *("exports", "plan", "guides/choose-a-unit", "guides/bins-and-areas", "guides/choose-a-mechanism"),
+        *("resolutions", "ledger", "guides/every-week", "tuning", "guides/publish-on-a-portal", "portals"),
+        *("report", "commands", "guides/spark"),
+    ],
+    "Answer for it": [
+        *("guides/for-the-privacy-officer", "privacy/README", "privacy/promise", "privacy/limits", "privacy/proofs"),
+        *("privacy/the-paper", "privacy/criticism", "verify"),
+    ],
+    "Use it": ["page", "numbers", "reading", "consistency"],
+    "Look it up": [
+        *("reference/commands", "reference/plan", "reference/folder", "reference/ledger"),
+        *("bad-input", "utility"),
+    ],
+    "Change it": ["how-it-works"],
+}
+"""The pages, in the order of the site's navigation. One that is missing here, or here alone, fails the build."""
+
+
+def _navigation() -> str:
+    return "".join(
+        "\n".join(["\n```{toctree}", ":hidden:", f":caption: {caption}\n", *pages, "```\n"])
+        for caption, pages in NAVIGATION.items()
+    )
+
+
+def _add_navigation(app: Sphinx, page: str, source: list[str]) -> None:
+    """The front page gets it when the site is built: on a code host it would only be clutter."""
+    if page == "index":
+        source[0] += _navigation()
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("source-read", _add_navigation)

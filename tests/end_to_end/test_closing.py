@@ -1,0 +1,156 @@
+"""The closing words of a release: one screen, four things, and no number that is not published."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tapveil.bundle import Bundle
+from tapveil.closing import MOST_TABLES, WIDTH, _Contents, _table_lines, closing_lines
+from tapveil.demo import make_city
+from tapveil.plan import Plan
+from tapveil.publication import release
+from tests.conftest import declare, opal_plan, start_ledger, write_csv
+
+LINES = 24
+PLAN = Path("plan.toml")
+
+
+def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tapveil", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("closing") / "city"
+    make_city(folder, trips=30_000, file_format="parquet")
+    return folder
+
+
+@pytest.fixture
+def here(city: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """In the folder of the city, as a holder would be."""
+    monkeypatch.chdir(city)
+    return city
+
+
+@pytest.fixture
+def published(here: Path) -> tuple[Plan, Bundle]:
+    plan = Plan.read(PLAN)
+    if not Path("published").exists():
+        start_ledger(plan, "16", "1.5e-6")
+        release(plan, "published")
+    return plan, Bundle(Path("published"))
+
+
+def test_it_fits_a_screen(published: tuple[Plan, Bundle]) -> None:
+    lines = list(closing_lines(*published, PLAN))
+    assert len(lines) < LINES, "and a line is left for the prompt"
+    assert max(map(len, lines)) <= WIDTH
+
+
+def test_it_says_what_was_published_what_it_cost_what_is_left_and_what_is_next(published: tuple[Plan, Bundle]) -> None:
+    plan, folder = published
+    text = "\n".join(closing_lines(plan, folder, PLAN))
+    flat = " ".join(text.split())
+    cells = sum(len(folder.sheet(name)) for name in folder.sheets)
+    assert f"Published: published 6 tables, {cells:,} cells, " in flat
+    assert re.search(r"\d+ days \(2025-03-0\d to 2025-07-1\d\), [234] modes \(.*\), \d+ places, [\d,]+ trips", flat)
+    for name in folder.sheets:
+        counted = sum(folder.sheet(name).column("count").to_pylist())
+        assert re.search(rf"{name} +{len(folder.sheet(name)):,} +{counted:,}\n", text)
+    assert "Spent: epsilon = 8, delta = 7.5e-7, for any one trip; exact accounting: 1.88e-7." in flat
+    assert "Ledger ledger.sqlite: epsilon = 16, delta = 1.5e-6 in all for `trips`; epsilon 8.0" in flat
+    assert "Room for 1 more release like this; other days do not add to it." in flat
+    assert "open published/explorer.html in a browser" in text
+    assert "tapveil verify published\n" in text
+    assert "dcat.jsonld" in text
+    assert "ledger.sqlite, and a backup on another disk" in text
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "room"),
+    [
+        ("14.4", "1.5e-6", "Room for no more releases like this"),
+        ("16", "1.5e-6", "Room for 1 more release like this"),
+        ("22", "1.5e-6", "Room for 2 more releases like this"),
+        ("1000", "1.5e-6", "Room for 7 more releases like this"),  # delta is spent, too
+        ("1000", "1e-3", "Room for 20 or more releases like this"),
+    ],
+)
+def test_room_is_what_the_ledger_would_grant(
+    published: tuple[Plan, Bundle], epsilon: str, delta: str, room: str
+) -> None:
+    plan, folder = published
+    declare(plan, epsilon, delta)
+    try:
+        assert room in " ".join(" ".join(closing_lines(plan, folder, PLAN)).split())
+    finally:
+        declare(plan, "16", "1.5e-6")
+
+
+def test_without_a_ledger_it_says_so(published: tuple[Plan, Bundle]) -> None:
+    text = "\n".join(closing_lines(*published, PLAN, in_ledger=False))
+    assert "It is in no ledger" in text
+    assert "ledger.sqlite" not in text
+
+
+def test_many_tables_and_long_names_fit_a_screen(published: tuple[Plan, Bundle]) -> None:
+    tables = {f"{'long_' * 20}{number}": (1000 + number, 10**7) for number in range(40)}
+    lines = list(_table_lines(published[0], _Contents(tables, [], [], 0, None)))
+    assert len(lines) == 1 + MOST_TABLES
+    assert max(map(len, lines)) <= WIDTH
+    assert re.fullmatch(r"33 others +33,759 +330,000,000", lines[-1])
+
+
+def test_it_is_the_same_when_the_trips_are_gone_and_when_one_of_them_was_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it follows from the folder: a trip that leaves no trace there leaves none here."""
+    usual = ("1", "2016-08-08", "train", "08:00", "A", "08:20", "B")
+    texts = []
+    for alone in ("C", "D"):  # one trip, from somewhere else
+        folder = tmp_path / alone
+        write_csv(folder / "trips.csv", [usual] * 200 + [("2", "2016-08-08", "train", "08:00", alone, "08:20", "B")])
+        opal_plan(folder)
+        monkeypatch.chdir(folder)
+        plan = Plan.read(PLAN)
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "urandom", random.Random(7).randbytes)
+            published = release(plan, "published", in_ledger=False)
+        (folder / "trips.csv").unlink()
+        texts.append("\n".join(closing_lines(plan, published, PLAN, in_ledger=False)))
+    assert texts[0] == texts[1]
+    assert "6 tables" in texts[0]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    write_csv(tmp_path / "trips.csv", [("1", "2016-08-08", "train", "08:00", "A", "08:20", "B")] * 90)
+    opal_plan(tmp_path)
+    return tmp_path
+
+
+def test_commands_are_quiet_when_asked(small: Path) -> None:
+    released = run("release", "plan.toml", "-o", "out", "--no-ledger", "-q", cwd=small)
+    assert (released.returncode, released.stdout, released.stderr) == (0, "", "")
+    verified = run("verify", "out", "--quiet", cwd=small)
+    assert (verified.returncode, verified.stdout, verified.stderr) == (0, "", "")
+
+
+def test_check_ends_with_what_it_comes_to(small: Path) -> None:
+    said = run("check", "plan.toml", "-q", cwd=small)
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.splitlines()[-4:] == [
+        "In short",
+        "It would spend epsilon = 8, delta = 7.5e-7, for any one trip; no table is nearly empty.",
+        "Next: tapveil ledger start plan.toml --epsilon ... --delta ...",
+        "Next: tapveil release plan.toml -o published",
+    ]

@@ -1,0 +1,431 @@
+"""Progress: honest about the rest, one line for each step in a log, a clean screen whatever happens."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from tapveil.counting.meter import Meter
+from tapveil.pace import BYTES, EVIDENCE, SHARE, Pace, amount, in_words
+from tapveil.plan import Plan
+from tapveil.progress import Bars, Lines, Reporter, Silent, for_console
+from tapveil.publication import count, release
+from tapveil.trips import find
+from tests.conftest import opal_plan, write_csv
+
+TRIPS = [("1", "2016-08-08", "train", "08:00", "A", "08:20", "B")] * 90
+
+
+# --- how fast, and how long still -------------------------------------------------------------------------------------
+
+
+def steady(pace: Pace, per_second: float, until: float, step: float = 0.2) -> None:
+    for number in range(1, round(until / step) + 1):
+        pace.see(number * step, number * step * per_second)
+
+
+def test_a_steady_pace_is_told_exactly() -> None:
+    pace = Pace(0.0, 1000.0)
+    steady(pace, 20, until=10)
+    assert pace.rate(10.0) == pytest.approx(20)
+    assert pace.remaining(10.0) == pytest.approx(40)
+
+
+def test_nothing_is_said_of_the_rest_before_there_is_evidence() -> None:
+    pace = Pace(0.0, 1000.0)
+    assert pace.remaining(0.0) is None
+    steady(pace, 20, until=EVIDENCE - 0.4)
+    assert pace.remaining(EVIDENCE - 0.2) is None
+    assert "left" not in in_words(pace, EVIDENCE - 0.2, BYTES)
+    steady(pace, 20, until=EVIDENCE)
+    assert pace.remaining(EVIDENCE) == pytest.approx((1000 - 60) / 20)
+
+
+def test_nothing_is_said_of_the_rest_where_nothing_has_moved_or_no_total_is_known() -> None:
+    still, endless = Pace(0.0, 100.0), Pace(0.0, None)
+    steady(endless, 5, until=20)
+    assert still.remaining(100.0) is None
+    assert endless.remaining(20.0) is None
+    assert in_words(endless, 20.0, "tries") == "100 tries  5 tries/s  0:20"
+
+
+def test_the_rest_is_never_negative_and_what_falls_back_is_no_news() -> None:
+    pace = Pace(0.0, 100.0)
+    steady(pace, 10, until=9.8)
+    for late in range(10, 100):
+        pace.see(float(late), -1.0)
+        pace.see(float(late) + 0.5, 3.0)
+        remaining = pace.remaining(float(late) + 0.5)
+        assert remaining is None or remaining >= 0
+    pace.see(100.0, 1e9)
+    assert pace.done == 100
+    assert pace.remaining(100.0) is None, "all is done: nothing is left to wait for"
+
+
+def test_between_two_steps_the_rest_counts_down_instead_of_growing() -> None:
+    """Six tables of two seconds each: after each look, as long still as it will really take."""
+    pace = Pace(0.0, 6.0)
+    for tenth in range(1, 120):
+        now = tenth / 10
+        pace.see(now, float(int(now // 2)))
+        if now >= EVIDENCE:
+            assert pace.remaining(now) == pytest.approx(12 - now, abs=0.01)
+
+
+def test_a_standstill_makes_the_rest_longer_and_a_new_speed_is_learnt() -> None:
+    pace = Pace(0.0, 1000.0)
+    steady(pace, 50, until=10)
+    soon, later = pace.remaining(11.0), pace.remaining(18.0)
+    assert soon is not None
+    assert later is not None
+    assert later > soon
+    for number in range(1, 200):  # from here on a tenth as fast
+        pace.see(18 + number, 500 + 5.0 * number if number < 99 else 999.0)
+        if number == 60:
+            assert pace.remaining(78.0) == pytest.approx((1000 - 800) / 5, rel=0.1)
+
+
+def test_what_stands_beside_a_bar() -> None:
+    bytes_read, share = Pace(0.0, 1.2e9), Pace(0.0, 1.0)
+    bytes_read.see(4.0, 4e8)
+    share.see(4.0, 0.25)
+    assert in_words(bytes_read, 4.0, BYTES) == "400 MB of 1.2 GB  100 MB/s  0:04  0:08 left"
+    assert in_words(share, 4.0, SHARE) == "25 %  0:04  0:12 left"
+    assert in_words(Pace(0.0, None), 65.0, SHARE) == "1:05"
+    assert amount(999_700, "trips") == "1 M trips"
+    assert len(in_words(bytes_read, 35_000.0, BYTES)) <= 50, "it fits beside the name of a stage"
+
+
+# --- a log ------------------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """A clock that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def interrupted(work: Callable[[], None], error: type[BaseException]) -> None:
+    work()
+    raise error
+
+
+def a_log(clock: Callable[[], float], shortest: float = 0.0) -> tuple[io.StringIO, Lines]:
+    text = io.StringIO()
+    return text, Lines(Console(file=text, highlight=False, soft_wrap=True), shortest=shortest, clock=clock)
+
+
+def test_a_log_has_one_line_for_each_step() -> None:
+    clock = Clock()
+    text, lines = a_log(clock)
+    with lines.stage("Reading", lambda: 123_456.0, total=30_000_000, unit="rows"):
+        clock.now += 12.34
+        with lines.stage("Within"):
+            clock.now += 75
+    assert text.getvalue() == "Within: 1 min 15 s\nReading: 1 min 27 s\n"
+
+
+def test_a_log_passes_over_what_was_short_unless_it_is_to_have_all() -> None:
+    clock = Clock()
+    text, lines = a_log(clock, shortest=1.0)
+    with lines.stage("Short"):
+        clock.now += 0.9
+    with lines.stage("Long"):
+        clock.now += 1.1
+    assert text.getvalue() == "Long: 1.1 s\n"
+
+
+def test_a_step_that_fails_has_its_line_too() -> None:
+    clock = Clock()
+    text, lines = a_log(clock)
+    with pytest.raises(KeyboardInterrupt), lines.stage("Counting"):
+        interrupted(lambda: setattr(clock, "now", 2.0), KeyboardInterrupt)
+    assert text.getvalue() == "Counting: stopped after 2.0 s\n"
+
+
+def test_a_log_that_nobody_reads_any_more_stops_nothing() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed:
+        for _ in range(2):
+            with Lines(Console(file=closed), shortest=0.0).stage("Counting"):
+                pass
+        with pytest.raises(BrokenPipeError):  # what was not written is still waiting: the pipe is broken indeed
+            closed.flush()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), closed.fileno())
+
+
+def test_the_log_of_a_release_has_the_same_lines_whatever_the_trips_and_no_count(tmp_path: Path) -> None:
+    logs = []
+    for number, rows in enumerate((TRIPS, TRIPS * 37)):
+        write_csv(tmp_path / "trips.csv", rows)
+        text, lines = a_log(Clock())
+        release(opal_plan(tmp_path), tmp_path / f"out{number}", in_ledger=False, progress=lines)
+        logs.append(text.getvalue())
+    assert logs[0] == logs[1]
+    assert all(re.fullmatch(r"[A-Z][a-z ]+: 0\.0 s", line) for line in logs[0].splitlines())
+    steps = ["Reading values", "Counting trips", "Drawing noise", "Making the numbers add up", "Writing the tables"]
+    assert [line.split(":")[0] for line in logs[0].splitlines() if line.split(":")[0] in steps] == steps
+
+
+def test_what_is_no_terminal_gets_lines_and_what_is_quiet_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # a log that is said to be a terminal is still a log
+    console = Console(file=io.StringIO())
+    assert console.is_terminal
+    assert isinstance(for_console(console), Lines)
+    assert isinstance(for_console(console, quiet=True), Silent)
+
+
+# --- how far the reading has come -------------------------------------------------------------------------------------
+
+
+class Watching:
+    """Notes how far each stage had come when it ended, and of how much."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, tuple[float, float | None, str]] = {}
+
+    def stage(
+        self, name: str, done: Callable[[], float] | None = None, *, total: float | None = 1.0, unit: str = SHARE
+    ) -> Reporter:
+        self.ended = (name, done, total, unit)
+        return self  # type: ignore[return-value]
+
+    def __enter__(self) -> None:
+        self._open = [*getattr(self, "_open", []), self.ended]
+
+    def __exit__(self, *_: object) -> None:
+        name, done, total, unit = self._open.pop()
+        self.seen[name] = (done() if done else -1, total, unit)
+
+
+@pytest.mark.parametrize("name", ["trips.csv", "trips.csv.gz"])
+def test_every_byte_of_the_files_goes_by(tmp_path: Path, name: str) -> None:
+    plain = write_csv(tmp_path / "plain", TRIPS * 500)
+    packed = gzip.compress(plain.read_bytes()) if name.endswith("gz") else plain.read_bytes()
+    (tmp_path / name).write_bytes(packed)
+    watching = Watching()
+    count(opal_plan(tmp_path, name), memory="1GB", scratch=None, progress=watching)  # type: ignore[arg-type]
+    for stage in ("Reading values", "Counting trips"):
+        assert watching.seen[stage] == (len(packed), len(packed), BYTES)
+
+
+def test_of_parquet_the_engine_says_which_share_is_done(tmp_path: Path) -> None:
+    columns = ("card_id", "trip_date", "mode", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location")
+    pq.write_table(
+        pa.table(dict(zip(columns, map(list, zip(*TRIPS, strict=True)), strict=True))), tmp_path / "t.parquet"
+    )
+    files, size = find(opal_plan(tmp_path, "t.parquet")), (tmp_path / "t.parquet").stat().st_size
+    share = -1.0
+    meter = Meter(files, lambda: share)
+    assert meter.done() == 0
+    meter.begin([])
+    assert meter.done() == 0, "the engine does not say: nothing is known to be done"
+    share = 0.5
+    assert meter.done() == size / 2
+    meter.end()
+    meter.begin([])
+    assert meter.done() == 1.5 * size, "a second pass goes on where the first ended"
+
+
+# --- a terminal -------------------------------------------------------------------------------------------------------
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def a_screen(width: int = 80) -> tuple[Screen, Console]:
+    text = Screen()
+    return text, Console(file=text, force_terminal=True, width=width, color_system=None, legacy_windows=False)
+
+
+def is_clean(text: str) -> bool:
+    """Whether the cursor is shown again, and nothing is left of what was drawn."""
+    lines, row = [""], 0
+    for piece in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+", text):
+        if piece == "\n":
+            row += 1
+            lines += [""] * (row == len(lines))
+        elif piece == "\x1b[1A":
+            row -= 1
+        elif piece == "\x1b[2K":
+            lines[row] = ""
+        elif piece[0] not in "\x1b\r":
+            lines[row] += piece
+    return not any(lines) and text.rfind("\x1b[?25h") > text.rfind("\x1b[?25l")
+
+
+def wait_for(text: Screen, pattern: str) -> None:
+    end = time.monotonic() + 5
+    while not re.search(pattern, text.getvalue()) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert re.search(pattern, text.getvalue()), text.getvalue()[-300:]
+
+
+def test_a_bar_shows_how_far_how_fast_and_how_long_still() -> None:
+    text, console = a_screen()
+    clock = Clock()
+    with Bars(console, clock=clock).stage("Reading", lambda: 1e8 * clock.now, total=1.2e9, unit=BYTES):
+        clock.now = 4.0
+        wait_for(text, r"Reading .*400 MB of 1\.2 GB  100 MB/s  0:04  0:08 left")
+    assert is_clean(text.getvalue())
+
+
+def test_stages_within_one_another_share_the_screen() -> None:
+    text, console = a_screen()
+    bars = Bars(console)
+    with bars.stage("Outer"), bars.stage("Inner", lambda: 0.5):
+        wait_for(text, r"Outer[^\n]*\n[^\n]*Inner[^\n]*50 %")
+    assert is_clean(text.getvalue())
+    with bars.stage("Afterwards"):
+        wait_for(text, "Afterwards")
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_stage_that_fails_leaves_the_screen_clean(error: type[BaseException]) -> None:
+    text, console = a_screen()
+    bars = Bars(console)
+    with pytest.raises(error), bars.stage("Outer"), bars.stage("Inner"):
+        interrupted(lambda: wait_for(text, "Inner"), error)
+    assert is_clean(text.getvalue())
+
+
+def test_a_bar_that_stumbles_does_not_stop_the_work() -> None:
+    text, console = a_screen()
+
+    def broken() -> float:
+        raise RuntimeError
+
+    with Bars(console).stage("Reading", broken):
+        time.sleep(0.5)
+    assert is_clean(text.getvalue())
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 200])
+def test_a_bar_keeps_to_one_line_with_room_for_an_echo(width: int) -> None:
+    text, console = a_screen(width)
+    clock = Clock()
+    with Bars(console, clock=clock).stage("Looking for card numbers", lambda: 1e8 * clock.now, total=1e12, unit=BYTES):
+        clock.now = 4.0
+        wait_for(text, "400")
+    drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\r", text.getvalue())
+    assert max(map(len, re.split(r"[\r\n]", drawn))) <= width - 3
+
+
+def test_what_is_printed_meanwhile_goes_where_it_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """A result that is sent to a file must not end on the screen because a bar is drawn there."""
+    text, console = a_screen()
+    with Bars(console).stage("Accounting"):
+        wait_for(text, "Accounting")
+        print("a result")
+    assert capsys.readouterr().out == "a result\n"
+    assert "a result" not in text.getvalue()
+
+
+# --- a real terminal --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def busy(tmp_path: Path) -> Path:
+    """A program that reads slowly, with our bars on standard error."""
+    script = tmp_path / "busy.py"
+    script.write_text(
+        "import sys, time\n"
+        "from rich.console import Console\n"
+        "from tapveil.progress import for_console\n"
+        "start = time.monotonic()\n"
+        "done = lambda: 2.1e6 * (time.monotonic() - start)\n"
+        "with for_console(Console(stderr=True), every_step=True).stage('Reading', done, total=3e7, unit='rows'):\n"
+        "    time.sleep(float(sys.argv[1]))\n"
+        "print('result')\n"
+    )
+    return script
+
+
+def on_a_terminal(script: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
+    process = subprocess.Popen(
+        [sys.executable, str(script), "4"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    try:
+        yield process, ours
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def read_until(terminal: int, pattern: str, seconds: float = 10.0) -> str:
+    text, end = "", time.monotonic() + seconds
+    while time.monotonic() < end and not re.search(pattern, text):
+        if select.select([terminal], [], [], 0.1)[0]:
+            try:
+                text += os.read(terminal, 65536).decode(errors="replace")
+            except OSError:
+                break
+    return text
+
+
+def test_on_a_real_terminal_rate_and_remaining_time_appear_and_vanish(busy: Path) -> None:
+    for _, terminal in on_a_terminal(busy):
+        said = read_until(terminal, "result")
+        plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said)
+        assert re.search(r"Reading ━.* M of 30 M rows  2(\.\d)? M rows/s  0:03  0:1\d left", plain), plain[-500:]
+        assert said.rfind("\x1b[?25h") > said.rfind("Reading"), "the cursor is back"
+
+
+def test_ctrl_c_on_a_real_terminal_takes_the_bar_away(busy: Path) -> None:
+    for process, terminal in on_a_terminal(busy):
+        read_until(terminal, "Reading")
+        process.send_signal(signal.SIGINT)
+        said = read_until(terminal, "KeyboardInterrupt")
+        assert "\x1b[?25h" in said
+        assert process.wait(10) != 0
+
+
+def test_without_a_terminal_the_same_program_writes_one_line(busy: Path) -> None:
+    done = subprocess.run([sys.executable, str(busy), "0.3"], capture_output=True, text=True, check=True, timeout=60)
+    assert re.fullmatch(r"Reading: 0\.\d s\n", done.stderr)
+    assert done.stdout == "result\n"
+
+
+def test_a_plan_of_cards_tells_its_stages_too(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips.csv", TRIPS)
+    plan = opal_plan(tmp_path)
+    by_card = plan.privacy.model_copy(update={"unit": "card", "trips_per_card": 2, "without_card": "refuse"})
+    card = plan.source.model_copy(
+        update={"columns": {**plan.source.columns, "card": type(plan.source.columns["mode"])(column="card_id")}}
+    )
+    watching = Watching()
+    cards: Plan = plan.model_copy(update={"privacy": by_card, "source": card})
+    count(cards, memory="1GB", scratch=None, progress=watching)  # type: ignore[arg-type]
+    assert watching.seen["Counting cards"] == (1.0, 1.0, SHARE)
+    assert watching.seen["Adding up tables"] == (6, 6, "tables")

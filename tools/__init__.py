@@ -1,0 +1,1 @@
+"""What makes parts of the documentation: the reference, and the pictures."""

@@ -1,0 +1,78 @@
+"""The published folder, as Markdown: its files and its columns."""
+
+from __future__ import annotations
+
+from tapveil import statement
+from tapveil.bundle import CHECKSUMS, SIGNATURE
+from tapveil.lattice import WIDER_COLUMNS
+from tapveil.metadata import CROISSANT, DCAT, REGISTRY
+from tapveil.plan import NUMBERS, Plan
+from tapveil.published import Field
+from tools.models import row
+
+FILES = {
+    "data/TABLE.csv": 'Each table, as the noise left it. With `layout = "opal"`: `time`, `loc`, `time-loc`.',
+    "data/TABLE.parquet": "The same.",
+    "consistent/TABLE.csv": "The same cells, with numbers that add up. For trips, and not for a dictionary.",
+    "consistent/total.csv": "The estimated total of each part. Where a table has times alone.",
+    "consistent/FINE.by.COARSE.csv": "What of each coarser cell is listed in the finer table, and what is not.",
+    "finest/TABLE.csv": "A table at several resolutions: what shows, as finely as it shows.",
+    "synthetic/TABLE.csv": "With `synthetic = true`: a row for each published trip.",
+    "synthetic/TABLE.parquet": "The same.",
+    statement.EXPLORER: "The page to look at, in any browser, without a network.",
+    "README.md": "For a person who opens the folder.",
+    "privacy.json": "ε, δ, noise and thresholds, exactly: see below.",
+    "datapackage.json": "Every file and every column, as a Frictionless Data Package (version 2).",
+    REGISTRY: "A draft for the registry of deployments.",
+    CROISSANT: "Croissant, for those who train models.",
+    DCAT: "DCAT, for catalogues of open data.",
+    statement.PLACES: "With `[gtfs]` or `[places]`: where all places lie that could be named.",
+    statement.WIDER: "With wider areas: which of them each published place lies in.",
+    CHECKSUMS: "SHA-256 of every other file.",
+    SIGNATURE: "With `--sign`: the publisher's signature of the checksums.",
+}
+"""Every file that a folder can have; TABLE, FINE and COARSE stand for names of tables."""
+
+_KEYS = ("tap_on_time", "tap_on_time_until", "date", "tap_on_location", "mode")
+_KINDS = ("time", "time", "date", "location", "label")
+_DERIVED = ("total", "listed", "other", "other_low", "other_high")
+
+
+def files() -> str:
+    """Every file, and what it holds."""
+    return "\n".join(["| file | holds |", "|---|---|", *(row(f"`{name}`", words) for name, words in FILES.items())])
+
+
+def columns() -> str:
+    """Every column, by the kind of its values."""
+    plan = Plan.preset("opal")
+    smallest = min(each.smallest_published for each in plan.mechanisms.values())
+    described = [
+        *(("keys", statement.field(Field(name, kind))) for name, kind in zip(_KEYS, _KINDS, strict=True)),  # type: ignore[arg-type]
+        *(("data/", statement.number_field(plan, name, smallest)) for name in NUMBERS),
+        *(("consistent/, finest/", statement.derived_field(plan, name)) for name in NUMBERS),
+        *(("FINE.by.COARSE", statement.derived_field(plan, name)) for name in _DERIVED),
+        *(("finest/", field) for field in (statement.ROW_FIELD, statement.TABLE_FIELD)),
+    ]
+    lines = [row(f"`{_like(field['name'])}`", where, field["type"], field["description"]) for where, field in described]
+    wider = ", ".join(f"`{name}`" for name in WIDER_COLUMNS)
+    return "\n".join(
+        [
+            "A table has the columns of the partition, then its own, then numbers. Words of the opal plan, where they "
+            "depend on the plan:\n",
+            "| column | where | type | holds |",
+            "|---|---|---|---|",
+            *lines,
+            f'\n`{statement.WIDER}` has {wider}; `synthetic/` the keys alone; `layout = "opal"` `mode`, `date` '
+            "(as `20160808`), `tap` (`on`, `off`), `time`, `loc` and `count`.",
+        ]
+    )
+
+
+def _like(name: str) -> str:
+    """Of columns that come in several kinds, one stands for all."""
+    return {
+        "tap_on_time": "tap_…_time",
+        "tap_on_time_until": "tap_…_time_until",
+        "tap_on_location": "tap_…_location",
+    }.get(name, name)
