@@ -3,8 +3,8 @@
     python -m benchmarks.page [--write]
 
 Made-up counts in the shape of the paper's six tables, 56 parts, up to 1 000 places; opened from the disk in Chromium
-without a window. First view: from the start of the navigation to the first picture. An interaction: from the change until
-the browser has drawn the next frame.
+without a window. First view: from the start of the navigation to the first picture. An interaction: from the change
+until the browser has drawn the next frame.
 """
 
 from __future__ import annotations
