@@ -17,8 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.coarsen import read_areas, read_places, read_wider, relabelling
-from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, ExactTable
+from tapveil.defaults import MEMORY
 from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.errors import TripDataError
 from tapveil.notation import clock_text
@@ -99,7 +99,7 @@ class Outlook:
 def outlook(
     plan: Plan,
     *,
-    memory: str = engine.DEFAULT_MEMORY,
+    memory: str = MEMORY,
     scratch: Path | None = None,
     progress: Reporter | None = None,
 ) -> Outlook:

@@ -3,6 +3,8 @@
 Exit codes: 0 ok, 1 a check or verification failed, 2 wrong use or plan, 3 bad trip data, 4 engine, memory or disk
 failed, 5 the ledger refused, 130 interrupted. Errors go to standard error; never a traceback, never a value from a
 trip.
+
+Each command imports what it needs when it runs: nobody waits for an engine to read `--help`.
 """
 
 from __future__ import annotations
@@ -16,43 +18,21 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import ValidationError
 from rich.console import Console
 
-from tapveil import audit as auditing
-from tapveil import check as checking
-from tapveil import demo as demo_city
-from tapveil import draft as drafting
-from tapveil import plan as planning
-from tapveil import planfile, ridership, screen, signature, statement
 from tapveil._version import __version__
-from tapveil.bundle import Bundle
-from tapveil.closing import budget_in_words, closing_lines, spent_in_words
-from tapveil.comparison import compare as comparing
-from tapveil.comparison import plot as comparison_plot
-from tapveil.comparison import screen as comparison_screen
-from tapveil.counting.duckdb import DEFAULT_MEMORY
+from tapveil.defaults import AUDIT_TRIALS, DEMO_TRIPS, MEMORY, Format
 from tapveil.errors import LedgerError, PlanError
-from tapveil.ledger.account import over_budget
-from tapveil.ledger.account import report as ledger_report
-from tapveil.ledger.book import open_ledger
-from tapveil.ledger.book import start as start_ledger
-from tapveil.ledger.entry import Budget
-from tapveil.plan import Plan
 from tapveil.progress import Reporter, for_console
-from tapveil.publication import folder_of
-from tapveil.publication import release as release_folder
-from tapveil.report.destination import check_destination, write_report
-from tapveil.report.findings import findings as report_findings
-from tapveil.report.page import html as report_page
-from tapveil.tuning import tune as tuning
-from tapveil.tuning.nextplan import tuned_plan_text
-from tapveil.verify.file import verify_file
-from tapveil.verify.finding import Finding
-from tapveil.verify.folder import verify_folder
+
+if TYPE_CHECKING:
+    from tapveil.bundle import Bundle
+    from tapveil.ledger.entry import Budget
+    from tapveil.plan import Plan
+    from tapveil.verify.finding import Finding
 
 app = typer.Typer(
     help="Publish public-transport trips as open data under differential privacy.",
@@ -95,20 +75,26 @@ def demo(
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="A new folder for the city and its release.")] = Path(
         "tapveil-demo"
     ),
-    trips: Annotated[int, typer.Option(help="How many trips to make up.")] = demo_city.DEFAULT_TRIPS,
+    trips: Annotated[int, typer.Option(help="How many trips to make up.")] = DEMO_TRIPS,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same city. The noise is never seeded.")] = 1,
     file_format: Annotated[
-        demo_city.Format | None,
+        Format | None,
         typer.Option("--format", help="Of the trips. Default: csv up to 5 million trips, then parquet."),
     ] = None,
     gtfs: Annotated[
         Path | None,
         typer.Option(help="Lay the city on this timetable, and release it with the timetable as its dictionary."),
     ] = None,
-    memory: Memory = DEFAULT_MEMORY,
+    memory: Memory = MEMORY,
     quiet: Hushed = False,
 ) -> None:
     """Make up a city, release it: the five-minute tour."""
+    from tapveil import demo as demo_city
+    from tapveil import ridership
+    from tapveil.ledger.book import start as start_ledger
+    from tapveil.plan import Plan
+    from tapveil.publication import release as release_folder
+
     progress = for_console(err, quiet=quiet, every_step=True)
     if gtfs is not None:
         plan_path = ridership.make_rides(folder, gtfs, trips=trips, seed=seed, progress=progress)
@@ -134,11 +120,14 @@ def plan(
     ] = None,
 ) -> None:
     """Write a commented plan to start from."""
-    text = planning.preset_text(preset)
+    from tapveil.draft import write
+    from tapveil.plan import preset_text
+
+    text = preset_text(preset)
     if output is None:
         typer.echo(text, nl=False)
         return
-    drafting.write(output, text)
+    write(output, text)
     err.print(f"Wrote {output}. Change its [source] part to fit your files, then: tapveil check {output}")
 
 
@@ -152,11 +141,14 @@ def init(
         Path | None,
         typer.Option(help="The timetable: a zip file or a folder. Default: one beside the trips.", show_default=False),
     ] = None,
-    memory: Memory = DEFAULT_MEMORY,
+    memory: Memory = MEMORY,
     scratch: Scratch = None,
     quiet: Quiet = False,
 ) -> None:
     """Look at an export, write a commented plan for it. Asks nothing, shows no value of a trip."""
+    from tapveil import draft as drafting
+    from tapveil import screen
+
     if output.exists():
         raise PlanError(f"{output} already exists; choose another name")
     if not output.resolve().parent.is_dir():
@@ -180,11 +172,14 @@ def check(
         typer.Option(help="With --compare: also draw it, as an SVG file that only you may read.", show_default=False),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
-    memory: Memory = DEFAULT_MEMORY,
+    memory: Memory = MEMORY,
     scratch: Scratch = None,
     quiet: Quiet = False,
 ) -> None:
     """Is the plan sound, what would it cost, what would survive. Publishes nothing; what it shows is internal."""
+    from tapveil import check as checking
+    from tapveil import screen, statement
+
     if compare and plan_only:
         raise PlanError("--compare looks at the trips: leave out --plan-only")
     if plot and not compare:
@@ -214,6 +209,11 @@ def _compare(
     plan: Plan, plot: Path | None, as_json: bool, memory: str, scratch: Path | None, progress: Reporter
 ) -> None:
     """The plan's point among others."""
+    from tapveil.check import INTERNAL
+    from tapveil.comparison import compare as comparing
+    from tapveil.comparison import screen as comparison_screen
+    from tapveil.comparison.plot import write_plot
+
     if plot and plot.suffix != ".svg":
         raise PlanError(f"{plot}: the picture is an SVG file: give it a name that ends in .svg")
     if plot and (plot.exists() or not plot.resolve().parent.is_dir()):
@@ -225,8 +225,8 @@ def _compare(
     else:
         comparison_screen.show(out, found)
     if plot:
-        comparison_plot.write_plot(plot, found)
-        err.print(f"Drawn in {plot}: {checking.INTERNAL}, do not publish it.")
+        write_plot(plot, found)
+        err.print(f"Drawn in {plot}: {INTERNAL}, do not publish it.")
 
 
 @app.command()
@@ -239,17 +239,22 @@ def report(
         Path | None,
         typer.Option("--release", help="A folder that this plan published: hold it against the truth."),
     ] = None,
-    memory: Memory = DEFAULT_MEMORY,
+    memory: Memory = MEMORY,
     scratch: Scratch = None,
     quiet: Quiet = False,
 ) -> None:
     """The holder's report, for deciding: what is lost where, how far numbers are off, what would pay. Internal."""
+    from tapveil.check import INTERNAL
+    from tapveil.report.destination import check_destination, write_report
+    from tapveil.report.findings import findings as report_findings
+    from tapveil.report.page import html as report_page
+
     check_destination(output)
     progress = for_console(err, quiet=quiet)
     plan = _read_plan(plan_file, progress)
     found = report_findings(plan, folder=folder, memory=memory, scratch=scratch, progress=progress)
     write_report(output, report_page(found))
-    err.print(f"Wrote {output}: {checking.INTERNAL}, do not publish it. Open it in a browser.")
+    err.print(f"Wrote {output}: {INTERNAL}, do not publish it. Open it in a browser.")
     if found.outlook.stops:
         raise typer.Exit(1)
 
@@ -274,6 +279,11 @@ def tune(
     quiet: Quiet = False,
 ) -> None:
     """Choose weights and mechanism for the next release from a published folder alone: costs no privacy."""
+    from tapveil import planfile
+    from tapveil.draft import write
+    from tapveil.tuning import tune as tuning
+    from tapveil.tuning.nextplan import tuned_plan_text
+
     if (plan_file is None) != (output is None):
         raise PlanError("--plan and --output belong together: the plan as it is, and the one to write")
     if output and output.exists():
@@ -281,7 +291,7 @@ def tune(
     text = planfile.read_text(plan_file) if plan_file else None
     tuned = tuning.tune(folder, keep_mechanism=keep_mechanism, progress=for_console(err, quiet=quiet))
     if text is not None and output:
-        drafting.write(output, tuned_plan_text(text, tuned))
+        write(output, tuned_plan_text(text, tuned))
     if as_json:
         typer.echo(json.dumps(tuned.as_json(), indent=2))
     else:
@@ -307,14 +317,17 @@ def release(
     no_ledger: Annotated[
         bool, typer.Option("--no-ledger", help="Spend without writing it down anywhere: for made-up trips only.")
     ] = False,
-    memory: Memory = DEFAULT_MEMORY,
+    memory: Memory = MEMORY,
     scratch: Scratch = None,
     quiet: Hushed = False,
 ) -> None:
     """Spend the budget, publish the folder."""
+    from tapveil.publication import release as release_folder
+    from tapveil.signature import read_key
+
     progress = for_console(err, quiet=quiet, every_step=True)
     plan = _read_plan(plan_file, progress)
-    key = signature.read_key(sign, _ask_passphrase if sys.stdin.isatty() else None) if sign else None
+    key = read_key(sign, _ask_passphrase if sys.stdin.isatty() else None) if sign else None
     published = release_folder(
         plan,
         output,
@@ -331,6 +344,8 @@ def release(
 
 def _close(plan: Plan, published: Bundle, plan_file: Path, progress: Reporter, *, in_ledger: bool = True) -> None:
     """The closing words of a release."""
+    from tapveil.closing import closing_lines
+
     with _already_published(published.path):
         with progress.stage("Adding up what is left"):
             first, *rest = closing_lines(plan, published, plan_file, in_ledger=in_ledger)
@@ -345,13 +360,15 @@ def audit(
         Path | None,
         typer.Argument(metavar="[PLAN]", help="The plan to attack. Default: the opal preset.", show_default=False),
     ] = None,
-    trials: Annotated[
-        int, typer.Option(min=1000, max=1_000_000, help="Equal cells per experiment.")
-    ] = auditing.DEFAULT_TRIALS,
+    trials: Annotated[int, typer.Option(min=1000, max=1_000_000, help="Equal cells per experiment.")] = AUDIT_TRIALS,
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Attack the program as built, on made-up trips: is what it promises true? Reads none of your trips."""
+    from tapveil import audit as auditing
+    from tapveil import screen
+    from tapveil.plan import Plan
+
     progress = for_console(err, quiet=quiet)
     attacked = _read_plan(plan_file, progress) if plan_file else Plan.preset("opal")
     findings = auditing.audit(attacked, trials=trials, progress=progress)
@@ -379,6 +396,10 @@ def ledger(
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
 ) -> None:
     """What has been spent on what, and what is left."""
+    from tapveil import screen
+    from tapveil.ledger.account import report as ledger_report
+    from tapveil.ledger.book import open_ledger
+
     if context.invoked_subcommand is not None:
         return
     with open_ledger(ledger_file) as book:
@@ -400,6 +421,8 @@ BudgetDelta = Annotated[
 @ledger_app.command("start")
 def ledger_start(plan_file: Plan_, epsilon: BudgetEpsilon, delta: BudgetDelta) -> None:
     """Start the ledger that a plan names, with a budget for the plan's data set and unit."""
+    from tapveil.ledger.book import start as start_ledger
+
     plan = _read_plan(plan_file)
     budget = _budget(plan, epsilon, delta)
     start_ledger(plan.ledger_path, budget.on)
@@ -423,6 +446,11 @@ def ledger_verify(
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
 ) -> None:
     """Is the ledger whole: no entry changed, none removed, none that a published folder names missing."""
+    from tapveil.bundle import Bundle
+    from tapveil.ledger.book import open_ledger
+    from tapveil.publication import folder_of
+    from tapveil.verify.finding import Finding
+
     try:
         with open_ledger(ledger_file) as book:
             findings = list(book.findings([folder_of(Bundle(folder)) for folder in folders or ()]))
@@ -435,6 +463,10 @@ def ledger_verify(
 
 
 def _budget(plan: Plan, epsilon: str, delta: str) -> Budget:
+    from pydantic import ValidationError
+
+    from tapveil.ledger.entry import Budget
+
     try:
         return Budget.model_validate(
             {
@@ -452,6 +484,10 @@ def _budget(plan: Plan, epsilon: str, delta: str) -> Budget:
 
 
 def _declare(plan: Plan, budget: Budget, *, quiet: bool = False) -> None:
+    from tapveil.closing import budget_in_words, spent_in_words
+    from tapveil.ledger.account import over_budget
+    from tapveil.ledger.book import open_ledger
+
     with open_ledger(plan.ledger_path) as book:
         book.declare(budget)
         if (spent := over_budget(book.entries, budget)) is not None:
@@ -477,6 +513,9 @@ def verify(
     quiet: Hushed = False,
 ) -> None:
     """Anyone: is this folder whole, and does it keep its word. Needs nothing but the folder."""
+    from tapveil.verify.file import verify_file
+    from tapveil.verify.folder import verify_folder
+
     progress = for_console(err, quiet=quiet)
     if path.is_dir():
         if epsilon or delta:
@@ -496,11 +535,13 @@ def _report(
     findings: Sequence[Finding], all_well: str, as_json: bool, notes: Sequence[str] = (), *, quiet: bool = False
 ) -> None:
     """All findings, or that there are none; exit 1 if there are."""
+    from tapveil.screen import show_findings
+
     if as_json:
         result = {"findings": [asdict(each) for each in findings], "notes": list(notes)}
         typer.echo(json.dumps(result | ({} if findings else {"summary": all_well}), indent=2, ensure_ascii=False))
     elif findings or not quiet:
-        screen.show_findings(out, findings, all_well, notes)
+        show_findings(out, findings, all_well, notes)
     if findings:
         raise typer.Exit(1)
 
@@ -510,6 +551,8 @@ def _ask_passphrase() -> str:
 
 
 def _read_plan(path: Path, progress: Reporter | None = None) -> Plan:
+    from tapveil.plan import Plan
+
     with (progress or for_console(err)).stage("Reading the plan"):
         return Plan.read(path)
 

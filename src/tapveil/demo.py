@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,13 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from tapveil.defaults import DEMO_TRIPS, Format
 from tapveil.errors import PlanError
 from tapveil.geography import write_map
 from tapveil.notation import MINUTES_PER_DAY
 from tapveil.plan import preset_text
 from tapveil.progress import Reporter, Silent
 
-DEFAULT_TRIPS = 1_000_000
 MOST_TRIPS_AS_CSV = 5_000_000
 WEEKS = (date(2025, 3, 3), date(2025, 7, 7))
 BUDGET = ("16", "1.5e-6")
@@ -35,7 +35,6 @@ BROKEN = 0.002
 FEW_TRIPS = 500
 """A day with fewer trips has no broken rows: one of them could be more than a release puts up with."""
 
-Format = Literal["csv", "parquet"]
 Ints = npt.NDArray[np.int64]
 
 
@@ -53,7 +52,7 @@ class Mode:
 def make_city(
     folder: Path,
     *,
-    trips: int = DEFAULT_TRIPS,
+    trips: int = DEMO_TRIPS,
     seed: int = 1,
     file_format: Format | None = None,
     days: Sequence[date] | None = None,

@@ -16,9 +16,9 @@ from zoneinfo import available_timezones
 from tapveil import trips
 from tapveil.check import shares_by_width
 from tapveil.coarsen import read_areas
-from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted
 from tapveil.csvlines import Encoding
+from tapveil.defaults import MEMORY
 from tapveil.errors import PlanError, TapveilError, TripDataError
 from tapveil.gtfs import Feed, read_feed
 from tapveil.notation import clock_text
@@ -53,7 +53,7 @@ def draft(
     plan_path: Path,
     *,
     gtfs: Path | None = None,
-    memory: str = engine.DEFAULT_MEMORY,
+    memory: str = MEMORY,
     scratch: Path | None = None,
     progress: Reporter,
 ) -> Draft:

@@ -21,6 +21,7 @@ from tapveil.bundle import Bundle
 from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, Refusals
 from tapveil.csvlines import MALFORMED, NOT_UTF8
+from tapveil.defaults import MEMORY
 from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.errors import BudgetError, LedgerError, PlanError, TripDataError
 from tapveil.guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
@@ -44,7 +45,7 @@ def release(
     in_ledger: bool = True,
     resume: bool = False,
     key: SigningKey | None = None,
-    memory: str = engine.DEFAULT_MEMORY,
+    memory: str = MEMORY,
     scratch: Path | None = None,
     progress: Reporter | None = None,
 ) -> Bundle:

@@ -12,10 +12,11 @@ from typing import Any
 
 from rich.console import Console
 
-from tapveil.audit import DEFAULT_TRIALS, MISTAKEN
+from tapveil.audit import MISTAKEN
 from tapveil.audit import Finding as AuditFinding
 from tapveil.check import DENSITY_AT, INTERNAL, Outlook, in_words
 from tapveil.closing import budget_in_words, spent_in_words
+from tapveil.defaults import AUDIT_TRIALS
 from tapveil.errors import LedgerError
 from tapveil.grid import Grid
 from tapveil.ledger.account import Account, accounts
@@ -318,8 +319,8 @@ def show_audit(console: Console, findings: Sequence[AuditFinding], trials: int) 
     grid.show(console)
     broken = sum(finding.broken for finding in findings)
     console.print("\n(wide, narrow: the plan's tables with the widest and the narrowest noise.)")
-    if trials < DEFAULT_TRIALS:
-        console.print(f"With fewer than {DEFAULT_TRIALS:,} trials only gross faults show.")
+    if trials < AUDIT_TRIALS:
+        console.print(f"With fewer than {AUDIT_TRIALS:,} trials only gross faults show.")
     if broken:
         console.print(f"\n{broken} of {len(findings)} bounds are broken: do not publish with this program.")
     else:

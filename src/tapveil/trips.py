@@ -20,11 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil.csvlines import LONGEST_LINE, Encoding, is_gzip, open_bytes
+from tapveil.defaults import Format
 from tapveil.errors import PlanError, TripDataError, did_you_mean
 from tapveil.plan import Plan
 from tapveil.source import ENDS
 
-Format = Literal["csv", "parquet"]
 RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant", "binary"]
 """What a file says a column holds; an instant is a timestamp with a time zone, anything unlisted is read as text."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,14 @@ def test_the_published_side_cannot_reach_the_secret_side(name: str) -> None:
 def test_this_test_would_see_a_leak() -> None:
     assert "tapveil.counting.exact" in reachable("tapveil.veil")
     assert "tapveil.counting.exact" in reachable("tapveil.publication")
+
+
+def test_help_waits_for_no_engine() -> None:
+    """Start-up is what is imported: the command line alone loads nothing that computes."""
+    heavy = "{'duckdb', 'numpy', 'pyarrow', 'pydantic', 'cryptography'}"
+    script = f"import sys, tapveil.cli; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def uses(path: Path, attribute: str) -> bool:

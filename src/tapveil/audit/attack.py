@@ -33,8 +33,8 @@ import pyarrow.parquet as pq
 from tapveil import publication
 from tapveil.audit.city import PARTS, City, Counts, Row, busy_units
 from tapveil.audit.law import FLOATS, NOTHING, Law
-from tapveil.counting.duckdb import DEFAULT_MEMORY
 from tapveil.counting.exact import ExactTable
+from tapveil.defaults import AUDIT_TRIALS, MEMORY
 from tapveil.dictionary import LONG_LIST
 from tapveil.plan import Plan, Table
 from tapveil.privacy.confidence import Trials, least_delta, least_epsilon
@@ -47,7 +47,6 @@ MISTAKEN = 1e-7
 CHECKS = 20_000
 """More comparisons than any audit makes: each gets an equal part of `MISTAKEN`."""
 ALPHA = MISTAKEN / CHECKS
-DEFAULT_TRIALS = 20_000
 MOST_ROWS = 3_000_000
 SINGLETON = Fraction(1, 100)
 """About how often a cell of one shall appear in the audit's own release."""
@@ -64,7 +63,7 @@ class Finding:
     broken: bool
 
 
-def audit(plan: Plan, *, trials: int = DEFAULT_TRIALS, progress: Reporter | None = None) -> list[Finding]:
+def audit(plan: Plan, *, trials: int = AUDIT_TRIALS, progress: Reporter | None = None) -> list[Finding]:
     """Attack a plan's mechanisms and units; nothing of the plan's trips is read."""
     with tempfile.TemporaryDirectory(prefix="tapveil-audit-") as folder:
         return list(_Attack(plan, Path(folder), trials, progress or Silent()).findings())
@@ -190,7 +189,7 @@ class _Attack:
         fixed = {"part": [PARTS[0]] * len(rows), "twin": ["x"] * len(rows)}
         table = pa.table({**fixed, "date": dates, "place": places, "card": pa.array(cards, pa.string())})
         pq.write_table(table, self._folder / "trips.parquet")
-        counted = publication.count(self._audited, memory=DEFAULT_MEMORY, scratch=None, progress=Silent())
+        counted = publication.count(self._audited, memory=MEMORY, scratch=None, progress=Silent())
         return {name: _cells(exact) for name, exact in counted.tables.items()}
 
     def _promise(self, table: Table) -> Iterator[Finding]:

@@ -16,8 +16,8 @@ import pydantic
 
 from tapveil.check import INTERNAL
 from tapveil.comparison.forecast import ExactSizes, TableForecast, Worth, forecast, together
-from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted
+from tapveil.defaults import MEMORY
 from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.plan import Plan, Privacy, Table, Unit
 from tapveil.privacy.accountant import Neighbours
@@ -139,7 +139,7 @@ class Comparison:
 def compare(
     plan: Plan,
     *,
-    memory: str = engine.DEFAULT_MEMORY,
+    memory: str = MEMORY,
     scratch: Path | None = None,
     progress: Reporter | None = None,
     truth: Truth | None = None,

@@ -22,13 +22,13 @@ from tapveil.counting.exact import ELSEWHERE, Counted, ExactTable, Refusals
 from tapveil.counting.meter import Meter
 from tapveil.counting.packing import Packing
 from tapveil.csvlines import FEW, CsvReading
+from tapveil.defaults import MEMORY
 from tapveil.errors import EngineError, PlanError, TripDataError
 from tapveil.plan import Plan, Table
 from tapveil.progress import Reporter, Silent
 from tapveil.source import TAP
 from tapveil.trips import FileGroup, TripFiles
 
-DEFAULT_MEMORY = "1GB"
 LEAST_MEMORY = 200 * 10**6
 ROWS_AT_ONCE = 1_000_000
 """So many rows of cards are ranked and told apart at a time."""
@@ -39,7 +39,7 @@ def count(
     files: TripFiles,
     areas: Areas,
     *,
-    memory: str = DEFAULT_MEMORY,
+    memory: str = MEMORY,
     scratch: Path | None = None,
     progress: Reporter,
     locate: bool = False,
@@ -75,7 +75,7 @@ def other_taps(
     plan: Plan,
     files: TripFiles,
     *,
-    memory: str = DEFAULT_MEMORY,
+    memory: str = MEMORY,
     scratch: Path | None = None,
     progress: Reporter | None = None,
 ) -> int:
@@ -89,7 +89,7 @@ def copies(
     plan: Plan,
     files: TripFiles,
     *,
-    memory: str = DEFAULT_MEMORY,
+    memory: str = MEMORY,
     scratch: Path | None = None,
     progress: Reporter | None = None,
 ) -> int:
@@ -139,7 +139,7 @@ def cards_among(
     theirs: str,
     files: TripFiles,
     *,
-    memory: str = DEFAULT_MEMORY,
+    memory: str = MEMORY,
     scratch: Path | None = None,
     progress: Reporter | None = None,
 ) -> set[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from tapveil.check import Outlook, outlook_of
 from tapveil.coarsen import read_wider
 from tapveil.comparison.compare import Comparison, Truth, compare
-from tapveil.counting import duckdb as engine
+from tapveil.defaults import MEMORY
 from tapveil.dictionary import read_dictionaries
 from tapveil.errors import PlanError
 from tapveil.plan import Plan, Table
@@ -91,7 +91,7 @@ def findings(
     plan: Plan,
     *,
     folder: Path | None = None,
-    memory: str = engine.DEFAULT_MEMORY,
+    memory: str = MEMORY,
     scratch: Path | None = None,
     progress: Reporter | None = None,
 ) -> Findings:
