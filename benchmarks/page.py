@@ -44,7 +44,7 @@ CHANGES = {
     "another day": "tapveil.set({ part: { ...tapveil.view.part, date: 3 } })",
     "compare two days": "tapveil.set({ vs: 5 })",
     "show the difference": "tapveil.set({ difference: true })",
-    "pick a place": "tapveil.set({ place: tapveil.cards[0].rows[4] })",
+    "pick a place": "tapveil.set({ place: tapveil.release.places[tapveil.cards[0].rows[4]] })",
     "pick a time": "tapveil.set({ time: '08:15' })",
     "a letter in the search": "tapveil.set({ place: null, find: '17' })",
     "order by name": "tapveil.set({ find: '', sort: 'name' })",

@@ -285,13 +285,26 @@ TABLE_FIELD: dict[str, Any] = {
 """Which table a row is of, in the data dictionary."""
 
 
+NOT_ON_THE_LIST = "what is not on that list was not counted"
+
+
+def _absent_in_words(plan: Plan) -> str:
+    """What a cell that is not there says; of cells beyond a list, nothing."""
+    if plan.privacy.mechanism == "dictionary":
+        return (
+            "A cell that is not there was absent or small, and is not zero, if it is on the list of cells that was "
+            f"fixed beforehand; {NOT_ON_THE_LIST}."
+        )
+    return "A cell that is not listed was absent or small: it is not zero."
+
+
 def number_field(plan: Plan, name: str, smallest: int) -> dict[str, Any]:
     """A column of numbers in the data dictionary."""
     what = COUNTED[plan.privacy.unit].capitalize()
+    cells = "cells of the list" if plan.privacy.mechanism == "dictionary" else "cells"
     words = {
-        COUNT: f"{what}, with noise. A cell that is not listed was absent or small: it is not zero. Never below "
-        f"{smallest}.",
-        LOW: f"The true number is at least this, and at most `{HIGH}`, in 19 of 20 cells, published or not.",
+        COUNT: f"{what}, with noise. {_absent_in_words(plan)} Never below {smallest}.",
+        LOW: f"The true number is at least this, and at most `{HIGH}`, in 19 of 20 {cells}, published or not.",
         HIGH: f"The true number is at most this: see `{LOW}`.",
     }
     least = {COUNT: smallest, LOW: 0, HIGH: 1}
@@ -362,17 +375,20 @@ def promise(plan: Plan) -> str:
     )
 
 
-def promise_about(unit: Unit, neighbours: Neighbours, loss: Loss) -> str:
-    """The promise in one sentence, from what a manifest states."""
+def promise_about(unit: Unit, neighbours: Neighbours, losses: Mapping[Neighbours, Loss]) -> str:
+    """The promise in one sentence, from what a manifest states; the stricter notion is never left out."""
+    loss, replaced = losses[neighbours], losses["replace"]
+    other = f"; with {change(unit, 'replace')}, it is {loss_in_words(replaced)}" if neighbours != "replace" else ""
     return (
         f"With {change(unit, neighbours)}, no outcome of the whole release becomes {_at_most(loss)} "
-        f"({loss_in_words(loss)})."
+        f"({loss_in_words(loss)}{other})."
     )
 
 
 def _at_most(loss: Loss) -> str:
-    up_to = f", up to a probability of {rounded_up(loss.delta)}" if loss.delta else ""
-    return f"more than {_factor(loss.epsilon)} times as likely{up_to}"
+    """δ is added to a probability: it is no chance with which the rest fails."""
+    plus = f", plus {rounded_up(loss.delta)}" if loss.delta else ""
+    return f"more than {_factor(loss.epsilon)} times as likely{plus}"
 
 
 NOT_PROTECTED: dict[Unit, str] = {

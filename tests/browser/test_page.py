@@ -37,7 +37,7 @@ WHERE = """(name) => {
 """Where a place is drawn on the map."""
 FOCUSED = """(() => {
   const heat = tapveil.cards[0], { row, column } = heat.focus;
-  return [tapveil.release.labels.place[heat.rows[row]], tapveil.view.table.times[heat.across[column] - 1]];
+  return [tapveil.release.places[heat.rows[row]], tapveil.view.table.times[heat.across[column] - 1]];
 })()"""
 """The cell that the keys have come to."""
 GO = "(view) => { location.hash = new URLSearchParams(view); }"
@@ -265,7 +265,7 @@ def test_two_days_are_compared_where_both_are_published(city: Path, look: Opener
 def test_rows_are_searched_without_regard_to_case_and_accents(city: Path, look: Opener) -> None:
     page = look(city, "#mode=train").page
     page.fill("#find", "sao BEN")
-    assert page.evaluate("tapveil.cards[0].rows.map((code) => tapveil.release.labels.place[code])") == ["São Bento"]
+    assert page.evaluate("tapveil.cards[0].rows.map((code) => tapveil.release.places[code])") == ["São Bento"]
     assert "1 row match" in page.inner_text("#heat-note") or "1 row" in page.inner_text("#heat-note")
     page.fill("#find", "no such place at all")
     assert page.evaluate("tapveil.cards[0].rows.length") == 0
@@ -277,7 +277,7 @@ def test_rows_are_searched_without_regard_to_case_and_accents(city: Path, look: 
 def test_rows_are_sorted_as_asked(city: Path, look: Opener) -> None:
     page = look(city, "#mode=train").page
     page.select_option("#heat-tools select", "name")
-    names = page.evaluate("tapveil.cards[0].rows.map((code) => tapveil.release.labels.place[code])")
+    names = page.evaluate("tapveil.cards[0].rows.map((code) => tapveil.release.places[code])")
     assert names == sorted(names)
     page.select_option("#heat-tools select", "busiest")
     counts = page.evaluate("tapveil.cards[0].rows.map((code) => tapveil.cards[0].wholeCells.at(code))")
@@ -340,9 +340,7 @@ def test_the_map_shows_picks_and_moves(city: Path, look: Opener) -> None:
 
 def test_tap_on_stands_against_tap_off(city: Path, look: Opener) -> None:
     looked = look(city, "#mode=train&date=2025-03-03")
-    points = looked.run(
-        "tapveil.cards[3].points.map((point) => [tapveil.release.labels.place[point.code], ...point.counts])"
-    )
+    points = looked.run("tapveil.cards[3].points.map((point) => [tapveil.release.places[point.code], ...point.counts])")
     sides = [
         {
             row[f"tap_{side}_location"]: int(row["count"])
@@ -474,7 +472,7 @@ def test_it_fits_every_screen(size: str, scheme: str, city: Path, hostile: Path,
 
 def test_hostile_names_are_text(hostile: Path, look: Opener) -> None:
     looked = look(hostile)
-    assert set(HOSTILE) == set(looked.run("tapveil.release.labels.place"))
+    assert set(HOSTILE) == set(looked.run("tapveil.release.places"))
     for name in ("place", "both", "time"):
         for mode in ("<b>bus</b>", "train & 'tram'"):
             go(looked, table=name, mode=mode, compare="2025-03-04")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import tapveil
@@ -123,3 +124,124 @@ def test_the_page_shows_every_number_of_a_release(shape: str, tmp_path: Path, lo
         assert shown == sorted(tuple(str(value) for value in cell.values()) for cell in cells)
     if shape == "everything suppressed":
         assert "Nothing was published" in looked.page.inner_text("#trouble")
+
+
+# --- what a page must not say -----------------------------------------------------------------------------------------
+
+
+def regions(folder: Path) -> Plan:
+    """Places and the regions that they lie in; a region and a place may have the same name."""
+    trips(folder)
+    write_csv(folder / "regions.csv", [(f"P{n}", "North" if n < 3 else "P5") for n in range(6)], ("place", "region"))
+    columns = "\n".join(f'{name} = "{name}"' for name in COLUMNS[:-1])
+    levels = 'levels = [{ name = "fine" }, { name = "wide", location = "region" }]'
+    (folder / "plan.toml").write_text(
+        '[release]\nname = "wide"\ntitle = "Places and regions"\n'
+        f'[source]\npath = "trips.csv"\n[source.columns]\n{columns}\n[coarsen]\ntime_minutes = 60\n'
+        '[coarsen.wider.region."*"]\nlookup = "regions.csv"\nfrom = "place"\nto = "region"\n'
+        '[privacy]\nunit = "trip"\nneighbours = "replace"\nmechanism = "gaussian"\nepsilon = 20\ndelta = "1e-6"\n'
+        '[[table]]\nname = "on_location"\ncolumns = ["tap_on_location"]\n'
+        f'[[table]]\nname = "on_time_location"\ncolumns = ["tap_on_time", "tap_on_location"]\n{levels}\n',
+        encoding="utf-8",
+    )
+    return Plan.read(folder / "plan.toml")
+
+
+def test_wider_areas_are_not_taken_for_places(tmp_path: Path, look: Opener) -> None:
+    folder = tapveil.release(regions(tmp_path), tmp_path / "published", in_ledger=False).path
+    wide = next(name for name in tapveil.open(folder).tables if name.startswith("on_time_location") and "wide" in name)
+    looked = look(folder, f"#table={wide}&place=North")
+    assert "not published: 0 to" not in looked.page.inner_text("#summary"), "no table has North over the whole day"
+    looked = look(folder, f"#table={wide}&place=P1")
+    assert "other areas" in looked.page.inner_text("#summary") or "pick a time" in looked.page.inner_text("#summary")
+    rows = csv.DictReader(io.StringIO(looked.run("tapveil.cards.at(-1).csv()"), newline=""))
+    assert {row["tap_on_location"] for row in rows} == {"North", "P5"}, "no row is made up for a place of another table"
+
+
+def test_a_cell_that_is_on_no_list_is_not_called_small(tmp_path: Path, look: Opener) -> None:
+    trips(tmp_path)
+    days = ("2025-03-03", "2025-03-04")
+    write_csv(
+        tmp_path / "cells.csv", [("bus", day, f"P{n}") for day in days for n in range(5)], COLUMNS[:2] + COLUMNS[3:4]
+    )
+    plan = free_plan(
+        tmp_path, "trips.csv", {name: name for name in COLUMNS[:4]}, {"on": ["tap_on_location"]}, ("mode", "date")
+    )
+    text = (tmp_path / "plan.toml").read_text(encoding="utf-8")
+    listed = text.replace('"sbh"', '"dictionary"').replace('delta = "1/8000000"', 'cells = "cells.csv"')
+    (tmp_path / "plan.toml").write_text(listed, encoding="utf-8")
+    plan = Plan.read(tmp_path / "plan.toml")
+    folder = tapveil.release(plan, tmp_path / "published", in_ledger=False).path
+    looked = look(folder)
+    assert "in cells of a list that was fixed beforehand" in looked.page.inner_text("#lead")
+    assert "if it is on the list, else not counted" in looked.page.inner_text("#noise")
+
+
+def test_bins_of_other_lengths_are_read_by_the_minute(tmp_path: Path, look: Opener) -> None:
+    trips(tmp_path)
+    columns = {name: name for name in COLUMNS[:-1]}
+    tables = {"on": ["tap_on_time"], "off": ["tap_off_time"]}
+    free_plan(tmp_path, "trips.csv", columns, tables, ("mode", "date"))
+    text = (tmp_path / "plan.toml").read_text(encoding="utf-8")
+    wide = text.replace('columns = ["tap_off_time"]', 'columns = ["tap_off_time"]\nlevel = { time_minutes = 60 }')
+    (tmp_path / "plan.toml").write_text(wide, encoding="utf-8")
+    folder = tapveil.release(Plan.read(tmp_path / "plan.toml"), tmp_path / "published", in_ledger=False).path
+    looked = look(folder, "#table=on&date=2025-03-03")
+    looked.page.locator("#profile").scroll_into_view_if_needed()
+    x, y = looked.run(
+        "(() => { const p = tapveil.cards[1], box = p.plot.getBoundingClientRect();"
+        "const { first, last, left, width, right } = p.x;"
+        "return [box.left + left + ((605 - first) / (last - first)) * (width - left - right), box.top + 100]; })()"
+    )
+    looked.page.mouse.move(x, y)
+    off = {
+        row["tap_off_time"]: row["count"]
+        for row in tapveil.open(folder).table("off").to_arrow().to_pylist()
+        if str(row["date"]) == "2025-03-03"
+    }
+    said = looked.page.inner_text("#tip")
+    assert "10:00 to 11:00" in said
+    assert f"{off['10:00']:,} trips" in said
+
+
+def test_all_days_together_are_not_called_a_day(tmp_path: Path, look: Opener) -> None:
+    plan = free({"place": ["tap_on_location"]}, ("mode",))(tmp_path)
+    folder = tapveil.release(plan, tmp_path / "published", in_ledger=False).path
+    page = look(folder, "#place=P1").page
+    assert "all days together" in page.inner_text("#summary")
+    assert "whole day" not in page.inner_text("main")
+
+
+def test_a_column_called_place_is_not_the_places(tmp_path: Path, look: Opener) -> None:
+    rows = [(f"2025-03-0{3 + n % 2}", f"P{n % 3}", "Northside" if n % 2 else "Southside") for n in range(900)]
+    write_csv(tmp_path / "trips.csv", rows, ("date", "stop", "place"))
+    columns = {"date": "date", "tap_on_location": "stop", "place": "place"}
+    plan = free_plan(tmp_path, "trips.csv", columns, {"on": ["tap_on_location"]}, ("place", "date"))
+    folder = tapveil.release(plan, tmp_path / "published", in_ledger=False).path
+    looked = look(folder)
+    assert looked.run("tapveil.release.places") == ["P0", "P1", "P2"]
+    looked.page.select_option("#pick-place", "1")
+    again = look(folder, "#" + looked.page.url.split("#")[1])
+    assert again.page.inner_text("main") == looked.page.inner_text("main")
+    assert again.run("tapveil.view.place") is None
+
+
+def test_bounds_on_cards_are_said(tmp_path: Path, look: Opener) -> None:
+    folder = tapveil.release(SHAPES["card-days"](tmp_path), tmp_path / "published", in_ledger=False).path
+    assert "of each card at most 2 trips a day" in look(folder).page.inner_text("#lead")
+
+
+def test_seventy_thousand_places_are_drawn(tmp_path: Path, look: Opener) -> None:
+    """As many as no list of arguments of a function can hold."""
+    import benchmarks.page as made
+
+    shape = made.made_up(50_000)
+    names = [f"Place {number}" for number in range(70_000)]
+    count = len(names)
+    one = {"mode": ["bus"] * count, "date": ["2025-03-03"] * count}
+    for side in ("on", "off"):
+        shape[f"{side}_location"] = pa.table({**one, f"tap_{side}_location": names, "count": [40] * count})
+    text = made.page_text(made._manifest(), {"description": "", "resources": []}, shape, [], None)
+    (tmp_path / "explorer.html").write_text(text, encoding="utf-8")
+    looked = look(tmp_path, "#table=on_location&mode=bus")
+    assert looked.run("tapveil.cards[0].rows.length") == count

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 
 from tapveil.csvlines import CsvReading
+from tapveil.defaults import Format
 from tapveil.pace import BYTES
 from tapveil.progress import Reporter
-from tapveil.trips import Format, TripFiles
+from tapveil.trips import TripFiles
 
 
 class Meter:

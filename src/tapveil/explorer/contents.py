@@ -22,8 +22,8 @@ from tapveil.statement import NOT_PROTECTED, Places, promise_about
 
 MOST_CELLS = 3_000_000
 """What a browser on a modest machine still opens at ease; the page leaves out larger tables, and says so."""
-LISTED = {"location": "place"}
-"""Columns of this kind share one list of labels: a place is the same where people get on and where they get off."""
+PLACES = "*place"
+"""The list of places: a place is the same where people get on and where they get off. No column is so called."""
 
 
 @dataclass
@@ -64,6 +64,8 @@ def contents(
             "areas": dict(manifest.areas),
             "partition": list(manifest.partition),
             "kinds": dict(manifest.columns),
+            "from_a_list": manifest.mechanism == "dictionary",
+            "cells": sum(map(len, tables.values())),
             "labels": labels,
             "left_out": [table.name for table in manifest.tables if table.name not in shown],
             "files": _files(manifest, package),
@@ -95,12 +97,25 @@ def _largest(cells: pa.Table) -> int:
 
 def _promise(manifest: Manifest) -> list[str]:
     """The promise in three sentences: what was done, what it bounds, what it does not."""
-    return [
-        f"Every number is a true count of {manifest.counted} plus random noise, and small counts are left out: "
-        "they are hatched here, never shown as zero.",
-        promise_about(manifest.unit, manifest.neighbours, manifest.exact.loss),
-        NOT_PROTECTED[manifest.unit],
+    losses = {each.neighbours: each.exact.loss for each in manifest.guarantees}
+    promised = promise_about(manifest.unit, manifest.neighbours, losses)
+    return [_what_was_done(manifest), promised, NOT_PROTECTED[manifest.unit]]
+
+
+def _what_was_done(manifest: Manifest) -> str:
+    """In one sentence, with all that makes a number another than the one that was counted."""
+    bounds = manifest.bounds
+    at_most = [
+        f"{most} trips {per}"
+        for most, per in ((bounds.trips_per_day, "a day"), (bounds.trips_per_card, "in all"))
+        if most
     ]
+    cut = f", of each card at most {' and '.join(at_most)}" if at_most else ""
+    listed = " in cells of a list that was fixed beforehand" if manifest.mechanism == "dictionary" else ""
+    return (
+        f"Every number is a true count of {manifest.counted}{cut}{listed}, plus random noise; small ones are left out: "
+        "they are hatched here, never shown as zero."
+    )
 
 
 def _files(manifest: Manifest, package: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -122,19 +137,22 @@ def _files(manifest: Manifest, package: Mapping[str, Any]) -> list[dict[str, str
 # --- tables as codes ------------------------------------------------------------------------------------------------
 
 
-def _list_of(manifest: Manifest, column: str) -> str:
-    """Which list of labels a column is coded by."""
-    return LISTED.get(manifest.columns[column], column)
+def _list_of(manifest: Manifest, column: str, table: TableClaim | None = None) -> str:
+    """Which list of labels a column is coded by; wider areas are no places, though they may have the same names."""
+    if manifest.columns[column] != "location":
+        return column
+    wider = table.level.location if table and table.level and column in table.columns else None
+    return f"{PLACES} {wider}" if wider else PLACES
 
 
 def _labels(manifest: Manifest, tables: Mapping[str, pa.Table]) -> dict[str, list[str]]:
     """Every list of labels: only what is published, in the order of the alphabet. Times have their own, per table."""
     found: dict[str, set[str]] = {}
-    for cells in tables.values():
-        for column in cells.column_names:
-            if column != COUNT and manifest.columns[column] != "time":
-                texts = found.setdefault(_list_of(manifest, column), set())
-                texts.update(pc.unique(cells.column(column)).to_pylist())
+    for table in manifest.tables:
+        for column in [*manifest.partition, *table.columns] if table.name in tables else []:
+            if manifest.columns[column] != "time":
+                texts = found.setdefault(_list_of(manifest, column, table), set())
+                texts.update(pc.unique(tables[table.name].column(column)).to_pylist())
     return {name: sorted(texts) for name, texts in sorted(found.items())}
 
 
@@ -144,17 +162,17 @@ def _table(
     """One table: its description for the page; its columns are added to the contents."""
     times = manifest.times(table)
     keys = [*manifest.partition, *table.columns]
-    lists = {key: times.labels if manifest.columns[key] == "time" else labels[_list_of(manifest, key)] for key in keys}
-    codes = [_codes(cells.column(key), lists[key]) for key in keys]
+    lists = {key: _list_of(manifest, key, table) for key in keys if manifest.columns[key] != "time"}
+    codes = [_codes(cells.column(key), labels[lists[key]] if key in lists else times.labels) for key in keys]
     order = np.lexsort(codes[::-1])
     counts = cells.column(COUNT).to_numpy()[order]
-    sheet, tap = (table.name, None) if manifest.layout == "tables" else OPAL_SHAPES[table.columns]
+    sheet = table.name if manifest.layout == "tables" else OPAL_SHAPES[table.columns][0]
     level = table.level
     return {
         "name": table.name,
         "file": f"data/{sheet}.csv",
         "columns": list(table.columns),
-        "tap": tap,
+        "lists": lists,
         "wider": (level and level.location) or "",
         "times": list(times.labels[1:]) if any(manifest.columns[key] == "time" for key in keys) else [],
         "until": list(times.ends.values()) if any(manifest.columns[key] == "time" for key in keys) else [],

@@ -20,14 +20,13 @@ from typing import Any
 import pyarrow as pa
 
 from tapveil.derived import DerivedSheet
-from tapveil.explorer.contents import Contents, contents
+from tapveil.explorer.contents import contents
 from tapveil.manifest import Manifest
 from tapveil.statement import Places
 
 SCRIPTS = ("release", "words", "colours", "view", "heat", "profile", "map", "balance", "numbers", "main")
 """The files of the program, in the order in which they build on each other."""
 LEVEL = 6
-LARGEST_DATA = 2**28
 _SLOT = re.compile(r"\{\{([a-z]+)\}\}")
 
 
@@ -40,7 +39,7 @@ def page(
 ) -> str:
     """The page of a release."""
     made = contents(manifest, package, tables, beside, places)
-    return Shell.around(made).text(base64.b64encode(zlib.compress(made.data, LEVEL)).decode())
+    return Shell.titled(manifest.title).text(base64.b64encode(zlib.compress(made.data, LEVEL)).decode())
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,8 @@ class Shell:
     tail: str
 
     @classmethod
-    def around(cls, made: Contents) -> Shell:
-        title = escape(made.about["title"])
-        words = {"policy": _policy(), "style": _style(), "script": _script(), "title": title}
+    def titled(cls, title: str) -> Shell:
+        words = {"policy": _policy(), "style": _style(), "script": _script(), "title": escape(title)}
         filled = (_SLOT.sub(lambda slot: words[slot[1]], part) for part in _read("page.html").split("{{data}}"))
         return cls(*filled)
 
@@ -64,17 +62,17 @@ class Shell:
         """Whether a page is this one but for its data."""
         return len(text) >= len(self.text("")) and text.startswith(self.head) and text.endswith(self.tail)
 
-    def data_in(self, text: str) -> bytes | None:
-        """What a page of this shell holds; None where it cannot be unpacked."""
-        return _unpacked(text[len(self.head) : len(text) - len(self.tail)])
+    def data_in(self, text: str, most: int) -> bytes | None:
+        """What a page of this shell holds; None where that cannot be unpacked, or is more than `most` bytes."""
+        return _unpacked(text[len(self.head) : len(text) - len(self.tail)], most)
 
 
-def _unpacked(text: str) -> bytes | None:
+def _unpacked(text: str, most: int) -> bytes | None:
     """The data of a page, if it is written in the one way that it can be."""
     try:
         packed = base64.b64decode(text, validate=True)
         unpacking = zlib.decompressobj()
-        data = unpacking.decompress(packed, LARGEST_DATA)
+        data = unpacking.decompress(packed, most + 1)  # one more than it may have, and it is known
     except (ValueError, zlib.error):
         return None
     whole = unpacking.eof and not unpacking.unused_data and base64.b64encode(packed).decode() == text

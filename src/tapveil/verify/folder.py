@@ -25,7 +25,7 @@ from tapveil.verify import manifest as manifests
 from tapveil.verify import reading
 from tapveil.verify.derived import derived_sheets, published_tables, sheet_findings, wider_findings
 from tapveil.verify.finding import Finding, shown
-from tapveil.verify.page import page_findings
+from tapveil.verify.page import page_findings, program_findings
 from tapveil.verify.places import places_findings
 from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import SheetCheck, synthetic_findings
@@ -81,6 +81,8 @@ class _Check:
         self._check_files(files)
         self._check_signature(files, signers)
         manifest = self._manifest(files)
+        if EXPLORER in files:
+            self._add(program_findings(self.folder, manifest))
         if manifest is None:
             return
         unexpected = list(_unexpected(files, manifest))

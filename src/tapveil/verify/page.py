@@ -9,16 +9,40 @@ from typing import Any
 
 import pyarrow as pa
 
+from tapveil._version import __version__
 from tapveil.derived import DerivedSheet
 from tapveil.explorer.contents import contents
-from tapveil.explorer.page import LARGEST_DATA, LEVEL, Shell
+from tapveil.explorer.page import LEVEL, Shell
 from tapveil.manifest import Manifest
 from tapveil.statement import EXPLORER, LARGEST_PLACES, PLACES
 from tapveil.verify import reading
 from tapveil.verify.finding import Finding
+from tapveil.verify.reading import UnreadableError
 
-ROOM = 1.1
+ROOM = 1.05
 """How much larger than ours its data may be packed: programs that compress differ a little, and hide little."""
+LARGEST_PAGE = 64 * 2**20
+
+
+def program_findings(folder: Path, manifest: Manifest | None) -> Iterator[Finding]:
+    """Whether the page is, but for its data, the one that tapveil writes: looked at whatever else is wrong.
+
+    Somebody who is told that a folder is not sound may well open its page to see what is in it.
+    """
+    if manifest is None:
+        yield Finding("page-program", EXPLORER, "belongs to nothing that can be read: do not open it")
+        return
+    try:
+        found = reading.text_of(folder, EXPLORER, LARGEST_PAGE)
+    except UnreadableError as error:
+        yield error.finding
+        return
+    if not Shell.titled(manifest.title).is_around(found):
+        made = f"tapveil {manifest.software.version}" if manifest.software.version != __version__ else "somebody else"
+        words = (
+            f"is not the page that tapveil {__version__} writes, but one by {made}: do not open it unless you know whom"
+        )
+        yield Finding("page-program", EXPLORER, words)
 
 
 def page_findings(
@@ -28,16 +52,13 @@ def page_findings(
     tables: Mapping[str, pa.Table],
     beside: Sequence[DerivedSheet],
 ) -> Iterator[Finding]:
-    """Whether the page is the one that tapveil draws of this folder."""
+    """Whether the page shows what the tables say, and holds nothing else."""
     places = reading.json_of(folder, PLACES, LARGEST_PLACES) if manifest.places else None
-    made = contents(manifest, package, tables, beside, places)
-    expected = made.data
-    shell, found = Shell.around(made), reading.text_of(folder, EXPLORER, LARGEST_DATA)
+    expected = contents(manifest, package, tables, beside, places).data
+    shell, found = Shell.titled(manifest.title), reading.text_of(folder, EXPLORER, LARGEST_PAGE)
     if not shell.is_around(found):
-        words = "is not the page that this version of tapveil writes: do not open it unless you know who made it"
-        yield Finding("page-program", EXPLORER, words)
-        return
-    if shell.data_in(found) != expected:
+        return  # another page, and said so
+    if shell.data_in(found, len(expected)) != expected:
         yield Finding("page-differs", EXPLORER, "does not show what the tables of the folder say")
     elif len(found) > len(shell.text("")) + 4 / 3 * ROOM * len(zlib.compress(expected, LEVEL)) + 64:
         yield Finding("hidden-data", EXPLORER, "is larger than its numbers need")

@@ -14,7 +14,7 @@ class Balance {
     this.canvas.addEventListener("pointerleave", () => this.app.tip());
     this.canvas.addEventListener("click", (event) => {
       const found = this.pointAt(event);
-      if (found) this.app.set({ place: found.code });
+      if (found) this.app.set({ place: this.app.release.labels[this.list][found.code] });
     });
   }
 
@@ -25,8 +25,11 @@ class Balance {
       whole = pair(["location"]);
     const useTime = view.time !== null && timed.every(Boolean) && timed.every((table) => view.timeIn(table) !== null);
     this.tables = useTime ? timed : whole;
-    at("balance").hidden = !this.tables.every(Boolean) || this.tables[0].wider !== this.tables[1].wider;
-    if (at("balance").hidden) return;
+    const [on, off] = this.tables;
+    const alike = on && off && (!useTime || words.span(on, view.timeIn(on)) === words.span(off, view.timeIn(off)));
+    at("balance").hidden = !alike;
+    if (!alike) return;
+    this.list = on.lists[on.axis("location")];
     const cells = this.tables.map((table) => table.cells(view.part)),
       codes = this.tables.map((table) => (useTime ? view.timeIn(table) : 0));
     const count = (i, code) => (useTime ? cells[i].at(code, codes[i]) : cells[i].at(code));
@@ -34,7 +37,7 @@ class Balance {
     this.points = [...known]
       .map((code) => ({ code, counts: [count(0, code), count(1, code)] }))
       .filter(({ counts }) => counts.some((n) => n !== SUPPRESSED));
-    const when = useTime ? words.span(this.tables[0], codes[0]) : "the whole day";
+    const when = useTime ? words.span(this.tables[0], codes[0]) : words.whole(view);
     at("balance-title").textContent = "Tap-on against tap-off";
     const both = this.points.filter(({ counts }) => !counts.includes(SUPPRESSED)).length;
     at("balance-note").textContent =
@@ -59,7 +62,7 @@ class Balance {
       top = 10,
       right = 14;
     const least = Math.max(1, Math.min(...this.tables.map((table) => table.smallest))),
-      most = Math.max(2 * least, ...this.points.flatMap(({ counts }) => counts));
+      most = largest(this.points, ({ counts }) => Math.max(...counts), 2 * least);
     const share = (n) => Math.log(Math.max(n, least) / least) / Math.log((most * 1.15) / least);
     const x = (n) => (n === SUPPRESSED ? left - 14 : left + share(n) * (width - left - right)),
       y = (n) => (n === SUPPRESSED ? height - bottom + 14 : height - bottom - share(n) * (height - bottom - top));
@@ -112,7 +115,7 @@ class Balance {
       draw.fill();
     }
     draw.globalAlpha = 1;
-    const chosen = this.placed.find((point) => point.code === view.place);
+    const chosen = this.placed.find((point) => point.code === view.placeIn(this.tables[0]));
     if (chosen) {
       draw.strokeStyle = colours.focus;
       draw.lineWidth = 3;
@@ -138,7 +141,7 @@ class Balance {
   say(point) {
     const { words, view, release } = this.app;
     return [
-      words.place(release.labels.place[point.code], view.part),
+      words.place(release.labels[this.list][point.code], view.part),
       `tap-on ${words.sentence(this.tables[0], point.counts[0])}`,
       `tap-off ${words.sentence(this.tables[1], point.counts[1])}`,
     ];

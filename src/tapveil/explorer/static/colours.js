@@ -65,6 +65,9 @@ class Colours {
   }
 }
 
+// The largest of many values: too many to be handed to Math.max at once.
+const largest = (things, value, least) => things.reduce((most, thing) => Math.max(most, value(thing)), least);
+
 const ratio = () => Math.max(1, window.devicePixelRatio || 1);
 const rgb = ([r, g, b]) => `rgb(${r} ${g} ${b})`;
 const fromHex = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));

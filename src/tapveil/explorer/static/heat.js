@@ -45,14 +45,14 @@ class Heat {
     at("heat-note").replaceChildren(
       view.comparing
         ? `Change from ${words.label(table, view.day, view.vs, view.part)} to ${words.label(table, view.day, view.part[view.day], view.part)}, where both are published.`
-        : `${number(this.cells.size)} published of ${capital(words.columnTitle(this.cells.down))}${this.cells.across ? " × " + words.columnTitle(this.cells.across) : ""}; hatched: not published, 0 to ${number(table.absent)}.`,
+        : `${number(this.cells.size)} published of ${capital(words.columnTitle(this.cells.down))}${this.cells.across ? " × " + words.columnTitle(this.cells.across) : ""}; hatched: not published, ${words.absent(table)}.`,
       among ? ` Across: the ${this.across.length} busiest of ${this.cells.columns.size}.` : "",
       view.find ? ` ${plural(this.rows.length, "row")} match “${view.find}”.` : "",
     );
     this.showing.hidden = view.vs === null;
     this.showing.setAttribute("aria-pressed", String(view.difference));
     const orders = {
-      busiest: "Busiest first",
+      busiest: this.whole || !this.cells.across ? "Busiest first" : "Largest published sum first",
       name: "By name",
       ...(view.vs !== null ? { difference: "Largest change first" } : {}),
     };
@@ -69,7 +69,7 @@ class Heat {
     this.paint();
     if (!this.cells.across)
       at("heat-legend").replaceChildren(
-        "The thin line at the end of a bar: where the true number lies, 19 times in 20.",
+        "The thin line at the end of a bar: where the true number lies, for 19 of 20 cells.",
         this.otherCells ? " The upright mark: the other day." : "",
       );
     else
@@ -78,7 +78,7 @@ class Heat {
         this.app,
         this.scale,
         view.comparing ? `more on ${words.label(table, view.day, view.part[view.day], view.part)}` : release.counted,
-        table,
+        view.comparing ? "not published on one of the two days" : `not published: ${words.absent(table)}`,
       );
   }
 
@@ -90,7 +90,7 @@ class Heat {
       this.cells.across && table.kind(this.cells.down) === "location"
         ? release.like(table, ["location"], sideOf(table))
         : null;
-    this.whole = whole && whole.wider === table.wider ? whole : null;
+    this.whole = whole;
     this.wholeCells = this.whole?.cells(view.part);
     const codes = new Set([
       ...this.cells.lines.keys(),
@@ -115,13 +115,15 @@ class Heat {
     return rows.sort((a, b) => busy.get(b) - busy.get(a) || a - b);
   }
 
+  // The largest change of a single number that its noise does not explain.
   changeOf(code) {
-    let sum = 0;
+    let most = 0;
+    const table = this.app.view.table;
     for (let i = 0; i < (this.cells.across ? this.app.view.table.labels(this.cells.across).length : 1); i++) {
       const [one, two] = [this.cells.at(code, i), this.otherCells.at(code, i)];
-      if (one !== SUPPRESSED && two !== SUPPRESSED) sum += Math.abs(one - two);
+      if (one !== SUPPRESSED && two !== SUPPRESSED) most = Math.max(most, Math.abs(one - two) - 2 * table.half);
     }
-    return sum;
+    return most;
   }
 
   columns() {
@@ -203,7 +205,7 @@ class Heat {
           draw.fillRect(this.left + k * this.cell, y, this.cell - gap, this.row - 1);
         });
       else this.bar(draw, code, y);
-      const chosen = code === view.place && table.kind(this.cells.down) === "location";
+      const chosen = code === view.placeIn(table) && table.kind(this.cells.down) === "location";
       draw.fillStyle = chosen ? colours.accent : colours.ink;
       draw.font = chosen ? "600 " + FONT : FONT;
       draw.textAlign = "left";
@@ -301,7 +303,7 @@ class Heat {
     });
     if (this.right > 10) {
       draw.textAlign = "right";
-      draw.fillText("whole day", this.width - 8, 9);
+      draw.fillText(view.day ? "whole day" : "all days", this.width - 8, 9);
     }
   }
 
@@ -346,7 +348,7 @@ class Heat {
       table = view.table,
       changes = {};
     this.focus = { row: cell.row, column: Math.max(0, cell.column) };
-    if (table.kind(this.cells.down) === "location") changes.place = this.rows[cell.row];
+    if (table.kind(this.cells.down) === "location") changes.place = table.labels(this.cells.down)[this.rows[cell.row]];
     if (cell.column >= 0 && this.cells.across && table.kind(this.cells.across) === "time")
       changes.time = this.across[cell.column] ? table.times[this.across[cell.column] - 1] : null;
     this.app.set(changes);
@@ -391,7 +393,7 @@ class Heat {
 }
 
 // The key to the colours, with the hatching in it: what is not published is part of the picture.
-function legend(where, app, scale, unit, table) {
+function legend(where, app, scale, unit, hatched) {
   const strip = el("canvas", { role: "img", "aria-label": "Scale of colours" });
   const width = Math.min(300, window.innerWidth - 80),
     draw = pen(strip, width, 30);
@@ -419,8 +421,5 @@ function legend(where, app, scale, unit, table) {
     mark = pen(swatch, 26, 14);
   mark.fillStyle = app.colours.hatch(mark);
   mark.fillRect(0, 0, 26, 14);
-  where.replaceChildren(
-    el("span", { class: "item" }, strip, unit),
-    el("span", { class: "item" }, swatch, `not published: 0 to ${number(table.absent)}`),
-  );
+  where.replaceChildren(el("span", { class: "item" }, strip, unit), el("span", { class: "item" }, swatch, hatched));
 }

@@ -98,7 +98,7 @@ class App {
       release.labels.mode
         ? [number(release.labels.mode.length), release.labels.mode.length === 1 ? "mode" : "modes"]
         : null,
-      release.labels.place ? [number(release.labels.place.length), "places"] : null,
+      release.places.length ? [number(release.places.filter((place) => place !== "UNKNOWN").length), "places"] : null,
     ];
     at("facts").replaceChildren(
       ...facts.filter(Boolean).map(([figure, text]) => el("li", {}, el("b", {}, figure), el("span", {}, text))),
@@ -118,8 +118,9 @@ class App {
     at("colophon").textContent =
       `Made on ${dayTitle(release.created)} with tapveil. This page asks nobody for anything: it works without a network.` +
       (release.left_out.length ? ` Too large for it, and in the folder alone: ${release.left_out.join(", ")}.` : "");
-    if (!release.tables.length || !release.cells)
-      this.trouble("Nothing was published in this release: every count was too small.");
+    if (!release.cells) this.trouble("Nothing was published in this release: every count was too small.");
+    else if (!release.tables.length)
+      this.trouble("All tables of this release are too large for a page: they are in the folder, in data/.");
   }
 
   noise() {
@@ -133,17 +134,17 @@ class App {
         el("td", { class: "number" }, `± ${number(table.half)}`),
         el("td", { class: "number" }, String(table.mean_error)),
         el("td", { class: "number" }, number(table.smallest)),
-        el("td", { class: "number" }, `0 to ${number(table.absent)}`),
+        el("td", { class: "number" }, words.absent(table)),
         el("td", {}, table.noise),
       ),
     );
     const heads = [
       ["Table"],
       ["Numbers", 1],
-      ["True number, 19 in 20", 1],
+      ["True number, of 19 in 20 cells", 1],
       ["Off by, on average", 1],
       ["Smallest published", 1],
-      ["Not published means", 1],
+      ["Not published, of 19 in 20", 1],
       ["Noise"],
     ];
     at("noise").replaceChildren(
@@ -236,7 +237,7 @@ class App {
           (time) => this.set({ time: time || null }, "#pick-time"),
         ),
       );
-    if (release.labels.place) found.push(this.search());
+    if (release.places.length) found.push(this.search());
     const typing = document.activeElement?.id === "find" ? [at("find").selectionStart, at("find").selectionEnd] : null;
     const focus = document.activeElement?.closest?.("#selectors") ? document.activeElement.id : null;
     at("selectors").replaceChildren(...found);
@@ -276,9 +277,7 @@ class App {
       el(
         "label",
         { for: "find" },
-        view.place === null
-          ? "Find a place"
-          : `Place: ${words.place(release.labels.place[view.place], view.part).slice(0, 60)}`,
+        view.place === null ? "Find a place" : `Place: ${words.place(view.place, view.part).slice(0, 60)}`,
       ),
       el("div", { class: "tools" }, el("div", { class: "grow" }, input), clear),
     );
@@ -288,13 +287,14 @@ class App {
     const { view, release, words } = this,
       find = plain(text),
       rows = this.cards[0].rows ?? [];
-    const places =
-      view.table.kind(this.cards[0].cells.down) === "location" ? rows : release.labels.place.map((_, code) => code);
-    const named = (code) => plain(words.place(release.labels.place[code], view.part));
+    const { down } = this.cards[0].cells,
+      places =
+        view.table.kind(down) === "location" ? rows.map((code) => view.table.labels(down)[code]) : release.places;
+    const named = (label) => plain(words.place(label, view.part));
     const found =
-      places.find((code) => named(code) === find) ??
-      places.find((code) => named(code).startsWith(find)) ??
-      places.find((code) => named(code).includes(find));
+      places.find((label) => named(label) === find) ??
+      places.find((label) => named(label).startsWith(find)) ??
+      places.find((label) => named(label).includes(find));
     if (!find || found === undefined) {
       this.say("No place of that name is published here");
       return;
@@ -323,18 +323,20 @@ class App {
         whole = release.like(table, ["location"], side),
         code = timed ? view.timeIn(timed) : null;
       const used = code !== null && timed ? timed : whole;
-      said.push(el("b", {}, bidi(words.place(release.labels.place[view.place], view.part))));
-      if (used) {
+      said.push(el("b", {}, bidi(words.place(view.place, view.part))));
+      const place = used ? view.placeIn(used) : null;
+      if (place !== null) {
         const count =
-          used === timed && code !== null
-            ? timed.cells(view.part).at(view.place, code)
-            : used.cells(view.part).at(view.place);
+          used === timed && code !== null ? timed.cells(view.part).at(place, code) : used.cells(view.part).at(place);
         said.push(
-          `, ${words.side(used).toLowerCase()} ${code !== null ? words.span(timed, code) : "the whole day"}: `,
+          `, ${words.side(used).toLowerCase()} ${code !== null ? words.span(timed, code) : words.whole(view)}: `,
           el("b", { id: "answer" }, words.sentence(used, count)),
-          count === SUPPRESSED ? "." : ", 19 times in 20.",
+          " (so for 19 of 20 cells).",
         );
-      }
+      } else
+        said.push(
+          used ? ": not published here as such; this table has other areas." : ": pick a time to read its number.",
+        );
     } else said.push("Pick a place to read its number.");
     at("summary").replaceChildren(...said);
   }

@@ -102,13 +102,16 @@ class CityMap {
     this.other = view.comparing ? this.table.cells(view.other) : null;
     const most = this.table.most(view.part, view.day);
     this.scale = this.other
-      ? new Difference(this.app.colours, Math.max(1, ...this.places.map((place) => Math.abs(this.value(place) ?? 0))))
+      ? new Difference(
+          this.app.colours,
+          largest(this.places, (place) => Math.abs(this.value(place) ?? 0), 1),
+        )
       : new Scale(this.app.colours, Math.min(this.table.smallest, most), most);
     at("map-title").textContent = `${words.side(this.table) || "Trips"} on the map`;
-    const when = this.code ? words.span(this.table, this.code) : "the whole day";
+    const when = this.code ? words.span(this.table, this.code) : words.whole(view);
     const shown = this.places.filter((place) => this.value(place) !== null).length;
     at("map-note").textContent =
-      `${this.other ? "Change over" : "Numbers for"} ${when}: ${number(shown)} of ${number(this.places.length)} places ${this.other ? "comparable" : "published"}; the others hatched or hollow, 0 to ${number(this.table.absent)}.`;
+      `${this.other ? "Change over" : "Numbers for"} ${when}: ${number(shown)} of ${number(this.places.length)} places ${this.other ? "published on both days" : "published"}; the others are hatched or hollow${this.other ? "" : `: ${words.absent(this.table)}`}.`;
     this.canvas.setAttribute("aria-label", `Map of ${plural(this.places.length, "place")}, ${when}`);
     this.paint();
   }
@@ -116,7 +119,7 @@ class CityMap {
   placesOf(mode) {
     const key = mode ?? "*";
     if (!this.known.has(key)) {
-      const codes = new Map((this.app.release.labels.place ?? []).map((label, code) => [label, code]));
+      const codes = this.app.release.labels["*place"] ? this.app.release.codesOf("*place") : new Map();
       const own = this.app.release.shapes.some((shape) => shape.properties.mode === mode);
       const shapes = this.app.release.shapes.filter(
         (shape) =>
@@ -136,7 +139,7 @@ class CityMap {
     if (!this.served.has(mode)) {
       const wanted = this.app.release.labels.mode.indexOf(mode),
         found = new Set();
-      for (const table of this.app.release.tables)
+      for (const table of this.app.release.tables.filter((each) => !each.wider))
         for (const column of table.columns.filter((each) => table.kind(each) === "location")) {
           for (let row = 0; row < table.rows; row++)
             if (table.codes.mode[row] === wanted) found.add(table.codes[column][row]);
@@ -234,7 +237,7 @@ class CityMap {
         }
       }
     }
-    const marked = this.places.find((place) => place.code === view.place && place.code >= 0);
+    const marked = this.places.find((place) => place.name === view.place);
     if (marked) this.ring(draw, marked, colours.accent, 2.5);
     if (this.focus && document.activeElement === this.canvas) this.ring(draw, this.focus, colours.focus, 3);
   }
@@ -298,7 +301,7 @@ class CityMap {
   pick(place) {
     if (place) {
       this.focus = place;
-      this.app.set({ place: place.code < 0 ? null : place.code });
+      this.app.set({ place: place.code < 0 ? null : place.name });
       this.app.say(this.say(place).join(": "));
     }
   }
@@ -332,7 +335,7 @@ class CityMap {
     const way = ways[event.key];
     if (!way || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    const start = this.focus ?? this.places.find((place) => place.code === this.app.view.place) ?? null;
+    const start = this.focus ?? this.places.find((place) => place.name === this.app.view.place) ?? null;
     if (!start) this.focus = this.places.find((place) => this.value(place) !== null) ?? this.places[0];
     else {
       const [sx, sy] = this.to(start.middle);

@@ -19,13 +19,14 @@ class Numbers {
     this.sort();
     const whole = table.cells(view.part);
     const about = [
-      view.place !== null && table.has("location") ? words.place(release.labels.place[view.place], view.part) : "",
-      view.time !== null && table.has("time") && view.place === null ? words.span(table, view.timeIn(table)) : "",
+      this.place() !== null ? words.place(view.place, view.part) : "",
+      view.time !== null && table.has("time") && this.place() === null ? words.span(table, view.timeIn(table)) : "",
       view.find ? `names with “${view.find}”` : "",
     ].filter(Boolean);
     at("numbers-note").replaceChildren(
       `${words.title(table)}, ${this.partTitle()}. ${about.length ? `Only ${about.join(", ")}: ` : ""}${plural(this.rows.filter((row) => row.count !== SUPPRESSED).length, "published number")}${about.length ? ` of ${number(whole.size)}` : ""}. `,
-      `Every other combination is not published: 0 to ${number(table.absent)} each.`,
+      about.length ? "" : `Every other combination is not published: ${words.absent(table)}. `,
+      `The limits hold for 19 of 20 cells, printed or not; near the smallest number that is printed, ${number(table.smallest)}, the true one may be far smaller.`,
     );
     const axes = orderedAxes(table).filter(Boolean);
     const columns = [
@@ -106,7 +107,10 @@ class Numbers {
       return table.kind(axis) === "time" ? words.span(table, row.codes[axis]) : bidi(text);
     return el(
       "button",
-      { type: "button", onclick: () => this.app.set({ place: row.codes[axis], page: 0 }, "#profile-title") },
+      {
+        type: "button",
+        onclick: () => this.app.set({ place: table.labels(axis)[row.codes[axis]], page: 0 }, "#profile-title"),
+      },
       bidi(text),
     );
   }
@@ -136,6 +140,13 @@ class Numbers {
     ];
   }
 
+  // The chosen place, if the rows are of places and have it.
+  place() {
+    const { view } = this.app,
+      table = view.table;
+    return table.kind(orderedAxes(table)[0]) === "location" ? view.placeIn(table) : null;
+  }
+
   // The rows of the part; of one place every time of the day, published or not.
   chosen() {
     const { view, words } = this.app,
@@ -143,20 +154,21 @@ class Numbers {
       cells = table.cells(view.part),
       others = view.other ? table.cells(view.other) : null;
     const { down, across } = cells,
+      place = this.place(),
       found = [],
       find = plain(view.find),
       seen = new Set();
     const wanted =
-      view.place !== null && table.kind(down) === "location"
-        ? [view.place]
+      place !== null
+        ? [place]
         : [...new Set([...cells.lines.keys(), ...(others?.lines.keys() ?? [])])].sort((a, b) => a - b);
-    const time = across && table.kind(across) === "time" && view.place === null ? view.timeIn(table) : null;
+    const time = across && table.kind(across) === "time" && place === null ? view.timeIn(table) : null;
     const all = across ? table.labels(across).map((_, code) => code) : [0];
-    const whole = view.place !== null && table.kind(down) === "location" && (!across || table.kind(across) === "time");
+    const whole = place !== null && (!across || table.kind(across) === "time");
     for (const code of wanted) {
       if (
         seen.has(code) ||
-        (find && view.place === null && !plain(words.label(table, down, code, view.part)).includes(find))
+        (find && place === null && !plain(words.label(table, down, code, view.part)).includes(find))
       )
         continue;
       seen.add(code);
@@ -176,7 +188,7 @@ class Numbers {
     const { view } = this.app,
       by = view.by;
     if (!by) {
-      if (view.place === null) this.rows.sort((a, b) => b.count - a.count);
+      if (this.place() === null) this.rows.sort((a, b) => b.count - a.count);
       return;
     }
     const value = (row) =>
@@ -223,7 +235,9 @@ class Numbers {
     const keys = [...release.partition, ...table.columns],
       label = (column, row) => table.labels(column)[row.codes[column] ?? view.part[column]];
     const limits = (count) =>
-      count === SUPPRESSED ? ["", 0, table.absent] : [count, table.low(count), table.high(count)];
+      count === SUPPRESSED
+        ? ["", ...(release.from_a_list ? ["", ""] : [0, table.absent])]
+        : [count, table.low(count), table.high(count)];
     const head = [
       ...keys,
       "count",

@@ -12,21 +12,18 @@ class Profile {
 
   draw() {
     const { view, words, release } = this.app;
-    const place =
-      view.place !== null &&
-      release.tables.some((table) => table.has("location") && table.has("time") && table.columns.length === 2)
-        ? view.place
-        : null;
-    this.lines = this.linesOf(place);
+    const chosen = view.place === null ? [] : this.linesOf(view.place),
+      place = chosen.length ? view.place : null;
+    this.lines = place === null ? this.linesOf(null) : chosen;
     at("profile").hidden = !this.lines.length;
     if (!this.lines.length) return;
-    const named = place === null ? "All places" : words.place(release.labels.place[place], view.part);
+    const named = place === null ? "All places" : words.place(place, view.part);
     at("profile-title").replaceChildren(bidi(named), " over the day");
-    const absent = this.lines[0].table.absent;
+    const absent = words.absent(this.lines[0].table);
     at("profile-note").textContent =
       place === null
         ? "Pick a place in the heat map, on the map or by its name to see its own day."
-        : `Bands: where the true number lies, 19 times in 20. Hatched: not published, 0 to ${number(absent)}.`;
+        : `Bands: where the true number lies, for 19 of 20 cells. Hatched: not published, ${absent}.`;
     this.paint(named);
     at("profile-legend").replaceChildren(
       ...this.lines.map((line) => el("span", { class: "item" }, sample(line), line.title)),
@@ -42,7 +39,7 @@ class Profile {
     const sides = own === "on" || own === "off" || own === "both" ? ["on", "off"] : [own];
     for (const side of sides) {
       const table = release.like(view.table, kinds, side);
-      if (!table) continue;
+      if (!table || (place !== null && table.placeCode(place) === null)) continue;
       const days = view.vs === null ? [view.part] : [view.part, view.other];
       days.forEach((part, i) => {
         const cells = table.cells(part);
@@ -52,7 +49,7 @@ class Profile {
           dashed: i > 0,
           own: i === 0 && (side === own || sides.length === 1 || (own === "both" && side === "on")),
           colour: side === "off" ? colours.off : colours.on,
-          count: (code) => (place === null ? cells.at(code) : cells.at(place, code)),
+          count: (code) => (place === null ? cells.at(code) : cells.at(table.placeCode(place), code)),
           title: [words.side(table), view.day && words.label(table, view.day, part[view.day], part)]
             .filter(Boolean)
             .join(", "),
@@ -216,20 +213,22 @@ class Profile {
       box = this.plot.getBoundingClientRect(),
       { first, last, left, width, right } = this.x;
     const minute = first + ((event.clientX - box.left - left) / (width - left - right)) * (last - first);
-    const table = this.lines[0].table,
-      code = table.times.findIndex((label, i) => clock(label) <= minute && minute < clock(table.until[i])) + 1;
-    if (!code) {
+    const codes = this.lines.map((line) => binOf(line.table, minute));
+    if (!codes.every(Boolean)) {
       this.app.tip();
       return;
     }
-    this.app.tip(
-      event,
-      words.span(table, code),
-      ...this.lines.map(
-        (line) => `${line.title}: ${words.sentence(line.table, line.count(Math.min(code, line.table.times.length)))}`,
-      ),
-    );
+    const said = this.lines.map((line, i) => {
+      const same = line.table.times.join() === this.lines[0].table.times.join();
+      return `${line.title}${same ? "" : `, ${words.span(line.table, codes[i])}`}: ${words.sentence(line.table, line.count(codes[i]))}`;
+    });
+    this.app.tip(event, words.span(this.lines[0].table, codes[0]), ...said);
   }
+}
+
+// The bin of a minute; 0 where there is none.
+function binOf(table, minute) {
+  return table.times.findIndex((label, i) => clock(label) <= minute && minute < clock(table.until[i])) + 1;
 }
 
 function sample(line) {

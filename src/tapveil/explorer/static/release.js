@@ -51,15 +51,19 @@ class Table {
     this.axes = this.columns.length > 2 ? chosenAxes(this) : this.columns;
     this.chosen = keys.filter((key) => !this.axes.includes(key));
     this.cache = new Map();
+    this.clocks = ["-1", ...about.times];
   }
 
   kind(column) {
     return this.release.kinds[column];
   }
   labels(column) {
-    return this.kind(column) === "time"
-      ? ["-1", ...this.times]
-      : this.release.labels[this.kind(column) === "location" ? "place" : column];
+    return this.kind(column) === "time" ? this.clocks : this.release.labels[this.lists[column]];
+  }
+  // The code of a place in this table; null where its areas are others.
+  placeCode(label) {
+    const column = this.columns.find((each) => this.kind(each) === "location");
+    return label === null || !column ? null : (this.release.codesOf(this.lists[column]).get(label) ?? null);
   }
   has(kind) {
     return this.axes.some((axis) => this.kind(axis) === kind);
@@ -166,11 +170,11 @@ class Cells {
     this.lines = new Map();
     this.sums = new Map();
     this.columns = new Map();
+    const dense = !across || table.kind(this.across) === "time";
     const width = across ? table.labels(this.across).length : 1;
     eachRow(rows, (row) => {
       let line = this.lines.get(down[row]);
-      if (!line)
-        this.lines.set(down[row], (line = width > 4096 ? new Map() : new Float64Array(width).fill(SUPPRESSED)));
+      if (!line) this.lines.set(down[row], (line = dense ? new Float64Array(width).fill(SUPPRESSED) : new Map()));
       const at = across ? across[row] : 0,
         count = table.counts[row];
       if (line instanceof Map) line.set(at, count);
@@ -208,8 +212,18 @@ class Release {
     const columns = new Columns(bytes, 4 + size);
     this.tables = about.tables.map((table) => new Table(this, table, columns));
     this.total = about.total && new Totals(this, about.total, columns);
-    this.cells = this.tables.reduce((sum, table) => sum + table.rows, 0);
+    this.codes = new Map();
     this.shapeOf = new Map(this.shapes.map((shape) => [shape.properties.mode + "\n" + shape.properties.name, shape]));
+  }
+
+  // The places of the finest tables; of wider areas alone where there are no others.
+  get places() {
+    return this.labels["*place"] ?? Object.entries(this.labels).find(([name]) => name.startsWith("*place"))?.[1] ?? [];
+  }
+
+  codesOf(list) {
+    if (!this.codes.has(list)) this.codes.set(list, new Map(this.labels[list].map((label, code) => [label, code])));
+    return this.codes.get(list);
   }
 
   // Where a place lies: by its mode, or for every mode that has no places of its own.
@@ -217,15 +231,17 @@ class Release {
     return this.shapeOf.get(mode + "\n" + name) ?? this.shapeOf.get("*\n" + name);
   }
 
-  // The table of these kinds of columns that goes with another: same end of the trip, same areas and bins.
+  // The table of these kinds of columns that goes with another: same end of the trip, same areas; same bins if it can be.
   like(table, kinds, side) {
     const fits = this.tables.filter(
-      (each) => each.columns.length === kinds.length && kinds.every((kind) => each.has(kind)) && sideOf(each) === side,
+      (each) =>
+        each.columns.length === kinds.length &&
+        kinds.every((kind) => each.has(kind)) &&
+        sideOf(each) === side &&
+        (each.wider === table.wider || !kinds.includes("location")),
     );
-    const score = (each) =>
-      (each.wider === table.wider ? 2 : 0) +
-      (each.times.length === table.times.length || !kinds.includes("time") ? 1 : 0);
-    return fits.sort((a, b) => score(b) - score(a))[0];
+    const bins = (each) => each.times.join() === table.times.join();
+    return fits.find(bins) ?? fits[0];
   }
 }
 

@@ -1,5 +1,10 @@
 // What is being looked at. The address bar keeps it, by names, so that a view can be shared and opened again.
 
+const OWN = ["table", "compare", "place", "time", "find", "sort", "show", "theme"];
+
+// What a column is called in the address: as it is, unless that is a word of ours.
+const keyOf = (column) => (OWN.includes(column) ? `column.${column}` : column);
+
 class View {
   constructor(release, words) {
     this.release = release;
@@ -79,13 +84,13 @@ class View {
       const shown = this.release.partition.includes(column) || this.extras.includes(column);
       if (shown)
         words.set(
-          column,
+          keyOf(column),
           (this.release.partition.includes(column) ? this.release.labels[column] : this.table.labels(column))[code] ??
             "",
         );
     }
     if (this.vs !== null) words.set("compare", this.release.labels[this.day][this.vs]);
-    if (this.place !== null) words.set("place", this.release.labels.place[this.place]);
+    if (this.place !== null) words.set("place", this.place);
     if (this.time !== null) words.set("time", this.time);
     if (this.find) words.set("find", this.find);
     if (this.sort !== "busiest") words.set("sort", this.sort);
@@ -100,11 +105,11 @@ class View {
     const words = new URLSearchParams(hash.replace(/^#/, ""));
     this.table = this.release.tables.find((table) => table.name === words.get("table")) ?? this.table;
     for (const column of this.release.partition) {
-      const code = this.release.labels[column]?.indexOf(words.get(column) ?? "\u0000") ?? -1;
+      const code = this.release.labels[column]?.indexOf(words.get(keyOf(column)) ?? "\u0000") ?? -1;
       if (code >= 0) this.part[column] = code;
     }
     for (const column of this.extras) {
-      const code = this.table.labels(column).indexOf(words.get(column) ?? "\u0000");
+      const code = this.table.labels(column).indexOf(words.get(keyOf(column)) ?? "\u0000");
       if (code >= 0) this.part[column] = code;
     }
     this.chooseExtras();
@@ -113,7 +118,8 @@ class View {
       return found < 0 ? null : found;
     };
     this.vs = this.day ? code(this.release.labels[this.day], words.get("compare")) : null;
-    this.place = code(this.release.labels.place, words.get("place"));
+    const place = words.get("place");
+    this.place = place !== null && this.release.tables.some((table) => table.placeCode(place) !== null) ? place : null;
     const time = words.get("time");
     this.time = time !== null && this.release.tables.some((table) => table.times.includes(time)) ? time : null;
     this.find = (words.get("find") ?? "").slice(0, 200);
@@ -122,11 +128,14 @@ class View {
     this.theme = ["light", "dark"].includes(words.get("theme")) ? words.get("theme") : null;
   }
 
+  // The chosen place in a table; null where none is chosen, or the table has other areas.
+  placeIn(table) {
+    return table.placeCode(this.place);
+  }
+
   // The bin of the chosen time in a table, which may have wider bins than the one it was chosen in.
   timeIn(table) {
     if (this.time === null || !table.times.length) return null;
-    const minute = clock(this.time);
-    const found = table.times.findIndex((label, i) => clock(label) <= minute && minute < clock(table.until[i]));
-    return found < 0 ? null : found + 1;
+    return binOf(table, clock(this.time)) || null;
   }
 }

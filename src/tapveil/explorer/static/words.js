@@ -116,16 +116,26 @@ class Words {
     return code === 0 ? "no time" : `${table.times[code - 1]} to ${table.until[code - 1]}`;
   }
 
+  // All that a release has for a place, where no time is chosen.
+  whole(view) {
+    return view.day ? "the whole day" : "all days together";
+  }
+
+  // What it means that a cell is not published. Of a public list that this page does not know, only its cells are small.
+  absent(table) {
+    return `0 to ${number(table.absent)}${this.release.from_a_list ? " if it is on the list, else not counted" : ""}`;
+  }
+
   // A number with what it stands for; a suppressed one is named as such.
   cell(table, count) {
-    if (count === SUPPRESSED) return { text: "not published", range: `0 to ${number(table.absent)}`, absent: true };
+    if (count === SUPPRESSED) return { text: "not published", range: this.absent(table), absent: true };
     return { text: number(count), range: `${number(table.low(count))} to ${number(table.high(count))}`, absent: false };
   }
 
   sentence(table, count) {
     const { text, range, absent } = this.cell(table, count);
     return absent
-      ? `not published: ${range} ${this.release.counted}`
+      ? `not published: 0 to ${number(table.absent)} ${this.release.counted}${range.slice(`0 to ${number(table.absent)}`.length)}`
       : `${text} ${this.counted(count)}, between ${range.replace(" to ", " and ")}`;
   }
 }
