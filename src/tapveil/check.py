@@ -7,6 +7,7 @@ must not be published.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -22,9 +23,10 @@ from tapveil.defaults import MEMORY
 from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.errors import TripDataError
 from tapveil.notation import clock_text
+from tapveil.pace import SHARE
 from tapveil.plan import EVERY_MODE, Level, Plan, Table
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.progress import Reporter, Silent
+from tapveil.progress import Done, Reporter, Silent
 from tapveil.publication import count, refuse_too_many
 from tapveil.remarks import Look, percent, remarks
 from tapveil.statement import COUNTED, NOUNS, UNIT_NAMES, change, loss_in_words
@@ -37,6 +39,8 @@ NEARLY_EMPTY = 0.10
 LARGE_EPSILON = 10
 LARGE_DELTA = Fraction(1, 100_000)
 DENSITY_AT = (2, 5, 10, 20, 50)
+LOCATING = "Finding refused rows"
+"""The stage that counting has only if there is a row to be found."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,9 +109,27 @@ def outlook(
 ) -> Outlook:
     """Look at the trips: count them, draw nothing, publish nothing."""
     dictionaries, progress = read_dictionaries(plan), progress or Silent()
-    counted = count(plan, memory=memory, scratch=scratch, progress=progress, locate=True)
+    counted = count_and_locate(plan, memory=memory, scratch=scratch, progress=progress)
     looked = Look(plan, memory, scratch, progress).remarks()
     return outlook_of(plan, counted, dictionaries, tuple(looked))
+
+
+def count_and_locate(plan: Plan, *, memory: str, scratch: Path | None, progress: Reporter) -> Counted:
+    """The exact counts, and where refused rows stand. One stage is around all of it, whether any row was refused."""
+    with progress.stage("Looking at the trips"):
+        return count(plan, memory=memory, scratch=scratch, progress=_Discreet(progress), locate=True)
+
+
+@dataclass(frozen=True)
+class _Discreet:
+    """Tells of every stage but the one that depends on single rows: a log may be read by others."""
+
+    progress: Reporter
+
+    def stage(
+        self, name: str, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE
+    ) -> AbstractContextManager[None]:
+        return nullcontext() if name == LOCATING else self.progress.stage(name, done, total=total, unit=unit)
 
 
 def outlook_of(plan: Plan, counted: Counted, dictionaries: Dictionaries, looked: Sequence[str] = ()) -> Outlook:

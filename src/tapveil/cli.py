@@ -213,12 +213,10 @@ def _compare(
     from tapveil.comparison import compare as comparing
     from tapveil.comparison import screen as comparison_screen
     from tapveil.comparison.plot import write_plot
+    from tapveil.internal import check_destination
 
-    if plot and plot.suffix != ".svg":
-        raise PlanError(f"{plot}: the picture is an SVG file: give it a name that ends in .svg")
-    if plot and (plot.exists() or not plot.resolve().parent.is_dir()):
-        why = "already exists; choose another name" if plot.exists() else "is in a folder that is not there"
-        raise PlanError(f"{plot} {why}")
+    if plot:
+        check_destination(plot, ".svg")
     found = comparing.compare(plan, memory=memory, scratch=scratch, progress=progress)
     if as_json:
         typer.echo(json.dumps(found.as_json(), indent=2))
@@ -245,15 +243,15 @@ def report(
 ) -> None:
     """The holder's report, for deciding: what is lost where, how far numbers are off, what would pay. Internal."""
     from tapveil.check import INTERNAL
-    from tapveil.report.destination import check_destination, write_report
+    from tapveil.internal import check_destination, write_internal
     from tapveil.report.findings import findings as report_findings
     from tapveil.report.page import html as report_page
 
-    check_destination(output)
+    check_destination(output, ".html")
     progress = for_console(err, quiet=quiet)
     plan = _read_plan(plan_file, progress)
     found = report_findings(plan, folder=folder, memory=memory, scratch=scratch, progress=progress)
-    write_report(output, report_page(found))
+    write_internal(output, report_page(found), ".html")
     err.print(f"Wrote {output}: {INTERNAL}, do not publish it. Open it in a browser.")
     if found.outlook.stops:
         raise typer.Exit(1)

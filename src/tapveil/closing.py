@@ -1,7 +1,8 @@
 """The closing words of a release: what was published, what it cost, what is left, what to do next. One screen.
 
-All of it follows from the published folder, the plan and the ledger: this module cannot see an exact count, and what it
-says may be shown to anyone.
+All of it follows from the published folder, the plan and the ledger: this module cannot see an exact count. It is for
+the holder's screen and log all the same, and not to be published: what is left of a budget tells whether an earlier
+release was paid for and never appeared.
 """
 
 from __future__ import annotations

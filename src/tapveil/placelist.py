@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from tapveil.plan import EVERY_MODE, PlaceList
 _DEPTH = {"Point": 0, "MultiPoint": 1, "Polygon": 2, "MultiPolygon": 3}
 """How deeply the positions of a geometry are nested."""
 _GEOJSON = (".geojson", ".json")
+_NOT_WRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters, and halves of a character."""
 
 
 def read_place_list(base: Path, listed: PlaceList) -> list[Place]:
@@ -28,6 +31,16 @@ def read_place_list(base: Path, listed: PlaceList) -> list[Place]:
     return found
 
 
+def _spelt(where: str, column: str, value: Any) -> str:
+    """A name, or a mode, without the blanks around it; nothing where there is none."""
+    if not isinstance(value, str | int | float | None) or isinstance(value, bool):
+        raise TripDataError(f"{where}: its `{column}` is neither a text nor a number")
+    text = "" if value is None else str(value).strip()
+    if _NOT_WRITTEN.search(text):
+        raise TripDataError(f"{where}: its `{column}` has a control character, or half a character; leave it out")
+    return text
+
+
 # --- points -----------------------------------------------------------------------------------------------------------
 
 
@@ -35,12 +48,13 @@ def _of_csv(path: Path, listed: PlaceList) -> Iterator[Place]:
     """A place that has several rows has several points."""
     members: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for number, row in _rows(path, listed):
-        name, mode = (row[listed.name] or "").strip(), (row.get(listed.mode) or "").strip() or EVERY_MODE
+        where = f"{path.name}, line {number}"
+        name, mode = (_spelt(where, column, row.get(column)) for column in (listed.name, listed.mode))
         texts = [(row[column] or "").strip() for column in (listed.latitude, listed.longitude)]
         if name and any(texts):
-            members.setdefault((name, mode), []).append(_position(f"{path.name}, line {number}", texts))
-    for (name, mode), where in members.items():
-        shape = points(name, where)
+            members.setdefault((name, mode or EVERY_MODE), []).append(_position(where, texts))
+    for (name, mode), positions in members.items():
+        shape = points(name, positions)
         yield Place(name, shape.geometry, mode)
 
 
@@ -90,14 +104,13 @@ def _of_geojson(path: Path, listed: PlaceList) -> Iterator[Place]:
                 depth = _DEPTH.get(kind)
             case _:
                 raise TripDataError(f"{where}: has no properties, or no shape")
-        name = properties.get(listed.name)
-        if name is None or not str(name).strip():
+        name, mode = (_spelt(where, column, properties.get(column)) for column in (listed.name, listed.mode))
+        if not name:
             raise TripDataError(f"{where}: has no property `{listed.name}`{did_you_mean(listed.name, properties)}")
         if depth is None:
             raise TripDataError(f"{where}: is a {kind}; a place is a point, several, or an area")
-        mode = str(properties.get(listed.mode) or EVERY_MODE)
         shape = {"type": kind, "coordinates": _shape(where, coordinates, depth, rings=depth >= 2)}
-        yield Place(str(name).strip(), shape, mode)
+        yield Place(name, shape, mode or EVERY_MODE)
 
 
 def _shape(where: str, value: Any, depth: int, *, rings: bool) -> list[Any]:

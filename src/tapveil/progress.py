@@ -3,11 +3,13 @@
 Bars are for the holder at the screen, and say how fast the files go by. A log may be kept, and read by others. So a
 line in it holds the name of a step and how long it took: never a number of rows, trips, cells or bytes, all of which
 follow from trips that no noise has touched. How long a step took follows from them, too, but only roughly, and the
-system that runs a job writes that down anyway.
+system that runs a job writes that down anyway. Systems that run jobs set CI, and some of them give a job a terminal:
+what is drawn there is kept, so it is a log.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -182,10 +184,10 @@ class _Display(Progress):
 def for_console(console: Console, *, quiet: bool = False, every_step: bool = False) -> Reporter:
     """Bars where a person watches, lines elsewhere (of every step, or of long ones alone), nothing where it is quiet.
 
-    A stream that is said to be a terminal (FORCE_COLOR) and is none is a log.
+    A stream that is said to be a terminal (FORCE_COLOR) and is none is a log, and so is a terminal that nobody watches.
     """
     if quiet:
         return Silent()
-    if console.is_interactive and console.file.isatty():
+    if console.is_interactive and console.file.isatty() and not os.environ.get("CI"):
         return Bars(console)
     return Lines(console, shortest=0.0 if every_step else A_WHILE)

@@ -36,6 +36,7 @@ from tapveil.signature import SigningKey
 from tapveil.source import TAP
 from tapveil.unfinished import Journal, Unfinished
 from tapveil.values import READABLE
+from tapveil.verify.places import is_places
 
 
 def release(
@@ -185,6 +186,10 @@ class _Job:
 
 def _stated(plan: Plan, created: str) -> dict[str, Any]:
     places = coarsen.read_places(plan)
+    if places and not is_places(places):  # as `verify` will look at them
+        raise TripDataError(
+            "the lists have places that no folder may have: one without a name, a mode or a sound shape"
+        )
     if places and len(statement.places_text(places).encode()) > statement.LARGEST_PLACES:
         raise TripDataError("the shapes of the areas are too large to be published: make them simpler")
     stated = statement.manifest(plan, date.fromisoformat(created), public_files(plan), places=places is not None)

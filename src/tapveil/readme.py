@@ -11,7 +11,16 @@ from tapveil.plan import EVERY_MODE, HIGH, LOW, OPAL_SHAPES, Level, Plan, Table
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.rational import decimal_text
 from tapveil.resolution import Times
-from tapveil.statement import COUNTED, ERROR_CONFIDENCE, EXPLORER, NOT_PROTECTED, PLACES, WIDER, promise
+from tapveil.statement import (
+    COUNTED,
+    ERROR_CONFIDENCE,
+    EXPLORER,
+    NOT_ON_THE_LIST,
+    NOT_PROTECTED,
+    PLACES,
+    WIDER,
+    promise,
+)
 
 
 def readme(plan: Plan, created: date, *, signed: bool, places: bool = False) -> str:
@@ -36,7 +45,7 @@ def _readme_parts(plan: Plan, created: date, signed: bool, places: bool) -> Iter
         "Each count is the true count plus random noise. Small counts are left out altogether. "
         f"{_intervals_in_words(plan)}"
     )
-    yield "\n".join([_README_HEAD, *(_readme_row(plan, table) for table in plan.table)])
+    yield "\n".join([_readme_head(plan), *(_readme_row(plan, table) for table in plan.table)])
     yield "\n".join(_how_to_read(plan))
     yield "## Numbers that add up"
     yield " ".join(_what_adds_up(plan))
@@ -51,7 +60,7 @@ def _what_it_is(plan: Plan) -> Iterator[str]:
     covered = _coverage_in_words(plan)
     if covered:
         yield f"Only trips {covered} are counted."
-    if plan.privacy.mechanism == "dictionary":
+    if _by_list(plan):
         yield "Only cells of a list that was fixed beforehand are counted; trips elsewhere are left out."
     if plan.privacy.trips_per_day:
         yield f"Of each card and day at most {plan.privacy.trips_per_day} trips are counted."
@@ -151,26 +160,41 @@ def _how_to_check(signed: bool) -> Iterator[str]:
         )
 
 
-_README_HEAD = """\
-| table | columns | noise scale | a number is off by, on average | 19 of 20 are off by at most | smallest number \
-printed | a cell that is not listed has at most |
-|---|---|---|---|---|---|---|"""
+def _readme_head(plan: Plan) -> str:
+    absent = "a cell of the list that is not there" if _by_list(plan) else "a cell that is not listed"
+    columns = (
+        *("table", "columns", "noise scale", "a number is off by, on average", "19 of 20 are off by at most"),
+        *("smallest number printed", f"{absent} has at most"),
+    )
+    return f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
+
+
+def _by_list(plan: Plan) -> bool:
+    """Whether the cells of a public list are counted, and no others."""
+    return plan.privacy.mechanism == "dictionary"
 
 
 def _intervals_in_words(plan: Plan) -> str:
     where = f"Beside it, `{LOW}` and `{HIGH}` say" if plan.release.layout == "tables" else "The table below says"
+    cells = "cells of the list" if _by_list(plan) else "cells"
+    absent = "A cell that is not listed lies between 0 and the number in the last column."
+    if _by_list(plan):
+        absent = (
+            "A cell that is not there had at most the number in the last column if it is on the list of cells that was "
+            f"fixed beforehand; {NOT_ON_THE_LIST}."
+        )
     return (
-        f"{where} between which numbers the true one lies: in at least 19 of 20 cells, published or not, whatever "
-        "their true numbers are. A cell that is not listed lies between 0 and the number in the last column."
+        f"{where} between which numbers the true one lies: in at least 19 of 20 {cells}, published or not, whatever "
+        f"their true numbers are. {absent}"
     )
 
 
 def _what_adds_up(plan: Plan) -> Iterator[str]:
     """The consistent version, and the finest: what they are, how they lean."""
-    adds_up = plan.privacy.unit == "trip" and plan.privacy.mechanism != "dictionary" and not plan.source.taps
+    adds_up = plan.privacy.unit == "trip" and not _by_list(plan) and not plan.source.taps
     if plan.privacy.unit != "trip":
         yield "There is no consistent version: a card counts once in each cell, so cells of cards do not add up."
-    elif plan.privacy.mechanism == "dictionary":
+    elif _by_list(plan):
         yield "There is no consistent version: lists of two tables need not be of the same trips."
     elif plan.source.taps:
         yield "There is no consistent version: taps on and taps off are counted apart."
@@ -213,9 +237,14 @@ def _part_in_words(plan: Plan) -> str:
 
 
 def _how_to_read(plan: Plan) -> Iterator[str]:
-    if plan.privacy.mechanism == "dictionary":
+    if _by_list(plan):
         yield "- **A number may be noise alone.** Cells that nobody used get noise like all others; some are printed."
-    yield "- **A cell that is not listed is not zero.** It was absent, or too small to print: see the last column."
+        yield (
+            "- **A cell that is not there is not zero.** If it is on the list, it was absent, or too small to print: "
+            "see the last column. If it is not, it was not counted, and may have any number."
+        )
+    else:
+        yield "- **A cell that is not listed is not zero.** It was absent, or too small to print: see the last column."
     yield (
         "- Tables are noised separately, so their totals do not agree exactly. Sums over a fine table come out low, "
         "because its small cells are missing."

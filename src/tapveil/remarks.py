@@ -37,7 +37,7 @@ def remarks(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | 
     yield from _unmatched_modes(plan, counted)
     yield from _unknown_places(plan, counted)
     yield from _unlisted(plan, counted, dictionaries)
-    yield from _many_left_out(counted)
+    yield from _many_left_out(plan, counted)
     yield from _no_such_taps(plan, counted)
 
 
@@ -62,13 +62,24 @@ def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
             yield f"{column} is {UNKNOWN} for {percent(share)} of {NOUNS[plan.privacy.unit]}: {reason}"
 
 
-def _many_left_out(counted: Counted) -> Iterator[str]:
+def share_left_out(plan: Plan, left_out: int, accepted: int) -> float:
+    """The share of trips that the bounds of a card leave out.
+
+    Where taps are paired, rows are taps, and how many trips they make is not told: it is at least this share then.
+    """
+    ends = plan.sides
+    most = accepted // 2 + (accepted if len(ends) > 1 else 0) if "both" in ends else accepted
+    return left_out / most if most else 0.0
+
+
+def _many_left_out(plan: Plan, counted: Counted) -> Iterator[str]:
     """Bounds that drop much of the data: a wrong column of cards, or bounds below what people do."""
     accepted = counted.refusals.rows - counted.refusals.refused
-    if counted.left_out > MANY_LEFT_OUT * accepted:
-        share = percent(counted.left_out / accepted)
+    share = share_left_out(plan, counted.left_out, accepted)
+    if share > MANY_LEFT_OUT:
+        at_least = "at least " if "both" in plan.sides else ""
         yield (
-            f"{share} of trips are left out because their card has more than the plan counts: "
+            f"{at_least}{percent(share)} of trips are left out because their card has more than the plan counts: "
             "is `card` the right column, and are trips_per_day and trips_per_card what people do"
         )
 

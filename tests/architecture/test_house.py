@@ -6,11 +6,16 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
 
 import tapveil
+from tapveil.derived import CONSISTENT, FINEST
+from tapveil.metadata import METADATA
+from tapveil.statement import EXPLORER
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tapveil"
@@ -44,20 +49,28 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(path: Path) -> set[str]:
+def source_of(name: str) -> str:
+    return MODULES[name].read_text(encoding="utf-8")
+
+
+def imports(source: str) -> set[str]:
+    """Everything that a module imports by name, and the packages around it: they are run as well."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: a relative import hides where it leads"
-            found |= {str(node.module)} | {f"{node.module}.{alias.name}" for alias in node.names}
+            assert node.level == 0, "a relative import hides where it leads"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
     # names of the public door stand for the modules behind it
-    return found | {f"tapveil.{home}" for name, home in tapveil._HOME.items() if f"tapveil.{name}" in found}
+    found |= {f"tapveil.{home}" for name, home in tapveil._HOME.items() if f"tapveil.{name}" in found}
+    return {".".join(parts) for name in found for parts in accumulate([[part] for part in name.split(".")])}
 
 
 MODULES = {module_name(path): path for path in SOURCE.rglob("*.py")}
-GRAPH = {name: {other for other in imports(path) if other in MODULES} - {"tapveil"} for name, path in MODULES.items()}
+GRAPH = {
+    name: {other for other in imports(source_of(name)) if other in MODULES} - {"tapveil", name} for name in MODULES
+}
 
 
 def reachable(name: str) -> set[str]:
@@ -90,13 +103,20 @@ def test_help_waits_for_no_engine() -> None:
     assert done.stdout == "[]\n"
 
 
-def uses(path: Path, attribute: str) -> bool:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return any(isinstance(node, ast.Attribute) and node.attr == attribute for node in ast.walk(tree))
+# --- what is read, made and called ------------------------------------------------------------------------------------
 
 
-def calls(path: Path, name: str) -> bool:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def uses(source: str, attribute: str) -> bool:
+    """Whether an attribute of this name is read, also by a pattern of `match`."""
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr == attribute)
+        or (isinstance(node, ast.MatchClass) and attribute in node.kwd_attrs)
+        for node in ast.walk(ast.parse(source))
+    )
+
+
+def calls(source: str, name: str) -> bool:
+    for node in ast.walk(ast.parse(source)):
         called = node.func if isinstance(node, ast.Call) else None
         if isinstance(called, ast.Name) and called.id == name:
             return True
@@ -105,41 +125,185 @@ def calls(path: Path, name: str) -> bool:
     return False
 
 
+def users(attribute: str) -> set[str]:
+    return {name for name in MODULES if uses(source_of(name), attribute)}
+
+
+def callers(function: str) -> set[str]:
+    return {name for name in MODULES if calls(source_of(name), function)}
+
+
 def test_exact_counts_are_read_by_the_veil_and_the_holders_report_alone() -> None:
     """The audit reads those of trips that it made up itself; a forecast is for the holder, like the rest of `check`."""
-    readers = {name for name, path in MODULES.items() if uses(path, "counts")}
     report = {"tapveil.check", "tapveil.remarks", "tapveil.comparison.forecast", "tapveil.report.cells"}
-    assert readers == {"tapveil.veil", *report, "tapveil.audit.attack"}
+    assert users("counts") == {"tapveil.veil", *report, "tapveil.audit.attack"}
+
+
+def test_what_the_report_calls_true_is_read_by_the_report_alone() -> None:
+    """There the exact counts have another name, and all of it is the holder's."""
+    assert "tapveil.report.cells" in users("true")
+    assert not {name for name in users("true") if not name.startswith("tapveil.report.")}
 
 
 def test_only_the_veil_makes_a_published_table() -> None:
     """An unfinished release reads back what the veil made."""
-    makers = {name for name, path in MODULES.items() if calls(path, "PublishedTable")}
-    assert makers == {"tapveil.veil", "tapveil.unfinished"}
+    assert callers("PublishedTable") == {"tapveil.veil", "tapveil.unfinished"}
 
 
 def test_only_the_release_draws() -> None:
     assert {name for name in MODULES if "tapveil.veil" in GRAPH[name]} == {"tapveil.publication"}
-    assert {name for name, path in MODULES.items() if calls(path, "sample")} == {"tapveil.privacy.mechanisms"}
-    drawing = {name for name, path in MODULES.items() if calls(path, "draw")}
-    assert drawing == {"tapveil.publication", "tapveil.veil", "tapveil.audit.attack"}  # the audit, with prepared words
+    assert callers("sample") == {"tapveil.privacy.mechanisms"}
+    drawing = {"tapveil.publication", "tapveil.veil", "tapveil.audit.attack"}  # the audit, with prepared words
+    assert callers("draw") == drawing
 
 
-def test_nothing_goes_around_the_names_that_these_tests_look_for() -> None:
-    for name, path in MODULES.items():
-        indirect = {word for word in ("getattr", "vars", "eval", "exec", "globals") if calls(path, word)}
-        allowed = {"tapveil": {"getattr", "globals"}, "tapveil.check": {"vars"}}
-        assert indirect <= allowed.get(name, set()), (name, indirect)
-        assert "__dict__" not in path.read_text(encoding="utf-8"), name
+# --- nothing goes around the names that these tests look for ----------------------------------------------------------
+
+BY_NAME = set(
+    "getattr vars eval exec globals locals attrgetter methodcaller import_module __import__ "
+    "__getattribute__ __dict__ __globals__ __builtins__ __loader__ __spec__ asdict astuple".split()
+)
+"""What reads an attribute, or loads a module, by a name that no test here can see; or reads all at once."""
+LOADED = {"sys.modules", "sys._getframe"}
+"""What hands out modules, or what is in them, that nobody imported."""
+OPENERS = set("builtins ctypes gc importlib inspect operator pickle pkgutil runpy".split())
+"""Modules that can do the same in more ways; of `importlib` the files and the versions of packages are harmless."""
+HARMLESS = {"importlib.resources", "importlib.metadata", "importlib.import_module"}
+"""`import_module` is a hole by its own name."""
+ALLOWED = {
+    "tapveil": {"import_module", "getattr", "globals"},  # the public door: to the modules of _HOME
+    "tapveil.reader": {"import_module"},  # libraries for tables: see below
+    "tapveil.check": {"vars"},
+    "tapveil.cli": {"asdict"},  # of findings
+    "tapveil.comparison.compare": {"asdict"},  # of what a plan is worth
+    "tapveil.publication": {"asdict"},  # of the ledger's entry
+    "tapveil.unfinished": {"asdict"},  # of the journal
+}
+LIBRARIES = {"pandas", "polars", "duckdb"}
+
+
+def holes(source: str) -> set[str]:
+    """What in a source leads to where the imports and attributes of a text do not show it.
+
+    They guard against a shortcut that somebody takes in good faith, not against somebody who hides one.
+    """
+    return {hole for node in ast.walk(ast.parse(source)) for hole in _holes(node)}
+
+
+def _holes(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name in BY_NAME:
+            yield name
+        case ast.Attribute(value=ast.Name(id=module), attr=name) if f"{module}.{name}" in LOADED:
+            yield f"{module}.{name}"
+        case ast.Import(names=names):
+            yield from (f"import {each.name}" for each in names if each.name.split(".")[0] in {"tapveil", *OPENERS})
+        case ast.ImportFrom(module=str(module), names=names):
+            yield from _imported_holes(module, [each.name for each in names])
+
+
+def _imported_holes(module: str, names: list[str]) -> Iterator[str]:
+    yield from BY_NAME & set(names)
+    yield from LOADED & {f"{module}.{name}" for name in names}
+    if "*" in names:
+        yield f"from {module} import *"
+    opened = module.split(".")[0] in OPENERS
+    harmless = module in HARMLESS or {f"{module}.{name}" for name in names} <= HARMLESS
+    if opened and not harmless:
+        yield f"from {module}"
+
+
+PLANTED = {
+    "a module by its name": 'import importlib\nimportlib.import_module("tapveil.publication").count(plan)',
+    "the same, from its home": "from importlib import import_module as load\nload(name)",
+    "a loader of importlib": "from importlib.util import find_spec",
+    "as Python itself does": '__import__("tapveil.veil")',
+    "from what is loaded": 'import sys\nsys.modules["tapveil.publication"]',
+    "the same, imported": "from sys import modules as m\nm[name]",
+    "the frame that called": "import sys\nsys._getframe(1)",
+    "the whole package": "import tapveil\ntapveil.check",
+    "a module of it": "import tapveil.statement\ntapveil.check",
+    "the package, renamed": "import tapveil as ours",
+    "all of the door": "from tapveil import *",
+    "a getter": 'from operator import attrgetter\nattrgetter("counts")(table)',
+    "a getter of operator": "import operator\noperator.attrgetter(name)(table)",
+    "a method by its name": "from operator import methodcaller",
+    "getattr": 'getattr(table, "counts")',
+    "getattr with a name that is made": 'getattr(table, "cou" + "nts")',
+    "getattr, renamed": "read = getattr",
+    "a method of every object": 'table.__getattribute__("counts")',
+    "the same, of object": "object.__getattribute__(table, name)",
+    "all attributes": "table.__dict__[name]",
+    "all of them, by vars": "vars(table)",
+    "all fields": "from dataclasses import asdict\nasdict(table)",
+    "all fields, from their module": "import dataclasses\ndataclasses.asdict(table)",
+    "all fields, without names": "from dataclasses import astuple as t\nt(table)",
+    "the names of a function": "count.__globals__",
+    "the built-in ones": "import builtins",
+    "an object as bytes": "import pickle\npickle.dumps(table)",
+    "a text as a program": 'eval("table.counts")',
+}
+
+
+@pytest.mark.parametrize("hole", PLANTED)
+def test_a_planted_hole_is_seen(hole: str) -> None:
+    assert holes(PLANTED[hole])
+
+
+def test_a_planted_reading_is_seen() -> None:
+    assert uses("table.true.sum()", "true")
+    assert uses("match table:\n    case Cells(true=numbers):\n        pass", "true")
+    assert not uses("true = 1\ncells.truth", "true")
+
+
+@pytest.mark.parametrize(
+    ("source", "reached"),
+    [
+        ("from tapveil import check", "tapveil.check"),
+        ("from tapveil import release", "tapveil.publication"),
+        ("from tapveil.counting.exact import Counted", "tapveil.counting"),  # a package is run with its modules
+        ("def later():\n    from tapveil.veil import draw", "tapveil.veil"),
+    ],
+)
+def test_a_planted_import_is_seen(source: str, reached: str) -> None:
+    assert reached in imports(source)
+
+
+def test_what_is_harmless_is_no_hole() -> None:
+    harmless = (
+        "import sys\nfrom importlib import resources\nfrom importlib.resources import files\n"
+        "from tapveil import disk, statement\nfrom tapveil.plan import Plan\n"
+        'print(sys.argv, re.compile("x"), plan.tables, setattr)'
+    )
+    assert not holes(harmless)
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_nothing_goes_around_the_names_that_these_tests_look_for(name: str) -> None:
+    assert holes(source_of(name)) == ALLOWED.get(name, set())
+    assert "__dict__" not in source_of(name)
+
+
+def test_what_is_loaded_by_its_name_is_a_library_for_tables() -> None:
+    """The reader's users choose what they want a table as."""
+    source = source_of("tapveil.reader")
+    assert re.findall(r"import_module\(.*", source) == ["import_module(library)"]
+    loaded = [
+        node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_needs"
+    ]
+    assert set(loaded) == LIBRARIES
+    mentions = sum(text.count("_needs") for text in map(source_of, MODULES))
+    assert mentions == len(loaded) + 1, "it is called, and nothing else"
 
 
 def test_the_mathematics_is_pure() -> None:
     """No files, no clock, no logging, no engine, no randomness of its own."""
-    for name, path in MODULES.items():
+    for name in MODULES:
         if name.startswith("tapveil.privacy"):
-            outside = (
-                {other.split(".")[0] for other in imports(path)} - PURE_STDLIB - {"__future__", "numpy", "tapveil"}
-            )
+            whole = {other.split(".")[0] for other in imports(source_of(name))}
+            outside = whole - PURE_STDLIB - {"__future__", "numpy", "tapveil"}
             assert not outside, (name, outside)
             assert all(other.startswith("tapveil.privacy") for other in GRAPH[name]), name
 
@@ -166,7 +330,7 @@ def tracked() -> list[Path]:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("not a git checkout")
-    return [ROOT / name for name in listed.stdout.splitlines()]
+    return [path for path in map(ROOT.joinpath, listed.stdout.splitlines()) if path.exists()]
 
 
 def test_no_file_names_a_registry_or_a_machines_own_path() -> None:
@@ -201,6 +365,28 @@ def test_every_code_of_a_finding_is_documented() -> None:
     found |= set(re.findall(r'"(identifier-[a-z-]+)"', source)) | set(re.findall(r'_lines\["([a-z-]+)"\]', source))
     assert len(found) > 40
     assert not {code for code in found if f"`{code}`" not in page}
+
+
+PROOFS = (ROOT / "docs" / "privacy" / "proofs.md").read_text(encoding="utf-8")
+PIN = re.compile(r"`([a-z_/]+(?:\.py|/))`")
+"""A file of the source, a folder of it, or a test: as a proof names them."""
+
+
+def test_what_a_proof_names_is_there() -> None:
+    pinned = [pin for part in PROOFS.split("**In the code:**")[1:] for pin in PIN.findall(part.split("\n## ")[0])]
+    assert len(pinned) > 40
+    assert not {pin for pin in pinned if not ((ROOT if pin.startswith("tests/") else SOURCE) / pin).exists()}
+
+
+def test_all_that_is_made_from_published_tables_is_claimed_and_computed_again() -> None:
+    """The proof that it costs nothing, and the page that says what `verify` computes."""
+    claim = PROOFS.split("## 17. ")[1]
+    computed = (ROOT / "docs" / "verify.md").read_text(encoding="utf-8").split("**Computed again**")[1].split("\n\n")[0]
+    for name in (f"{CONSISTENT}/", f"{FINEST}/", EXPLORER):
+        assert f"`{name}`" in claim
+        assert f"`{name}`" in computed
+    assert {"verify/derived.py", "verify/page.py", "explorer/contents.py"} <= set(PIN.findall(claim))
+    assert not {name for name in METADATA if f"`{name}`" not in computed}
 
 
 def tapveil_app() -> object:

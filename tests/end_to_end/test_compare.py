@@ -15,9 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from tapveil import demo
 from tapveil.check import INTERNAL, outlook
+from tapveil.cli import app
 from tapveil.comparison import compare as comparing
 from tapveil.comparison.compare import ALL, ONE, SEVERAL, Comparison, Point, compare
 from tapveil.comparison.forecast import ExactSizes, Law, forecast, mean_distance, together
@@ -357,11 +359,27 @@ def test_the_picture_is_its_owners_alone_and_overwrites_nothing(compared: Compar
     assert path.read_text(encoding="utf-8") == svg(compared)
     with pytest.raises(PlanError, match="already exists"):
         write_plot(path, compared)
-    with pytest.raises(PlanError, match="cannot be written"):
+    with pytest.raises(PlanError, match="a folder that is not there"):
         write_plot(tmp_path / "nowhere" / "compare.svg", compared)
     (tmp_path / "link.svg").symlink_to(tmp_path / "elsewhere.svg")
     with pytest.raises(PlanError, match="already exists"):
         write_plot(tmp_path / "link.svg", compared)
+
+
+def test_the_picture_is_never_written_into_a_published_folder(city: Path, compared: Comparison, tmp_path: Path) -> None:
+    (tmp_path / "published" / "data").mkdir(parents=True)
+    (tmp_path / "published" / "privacy.json").write_text("{}")
+    (tmp_path / "aside").symlink_to(tmp_path / "published" / "data")
+    for folder in ("published", "published/data", "aside"):
+        path = tmp_path / folder / "p.svg"
+        done = CliRunner().invoke(app, ["check", str(city), "--compare", "--plot", str(path)])
+        assert isinstance(done.exception, PlanError)
+        assert "would lie in the published folder published: the picture is internal" in str(done.exception)
+        with pytest.raises(
+            PlanError, match="would lie in the published folder"
+        ):  # it may have been published meanwhile
+            write_plot(path, compared)
+        assert not path.exists()
 
 
 def test_nothing_of_it_shows_when_printed(compared: Comparison) -> None:

@@ -121,3 +121,15 @@ def test_tables_that_are_too_large_for_a_page_are_left_out_and_named(
     data = zlib.decompress(base64.b64decode(data_of((folder / "explorer.html").read_text(encoding="utf-8"))))
     about = json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
     assert about["left_out"] == [max(rows, key=lambda name: (rows[name], name))]
+
+
+def test_a_hostile_page_is_named_whatever_else_is_wrong(folder: Path) -> None:
+    (folder / "explorer.html").write_text("<script>alert(1)</script>", encoding="utf-8")
+    with (folder / "croissant.json").open("a", encoding="utf-8") as file:
+        file.write(" ")
+    resum(folder)
+    assert codes(folder) == {"metadata-differs", "page-program"}
+    (folder / "data" / "on_time.csv").unlink()
+    assert "page-program" in codes(folder)
+    (folder / "privacy.json").unlink()
+    assert "page-program" in codes(folder)

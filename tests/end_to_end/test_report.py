@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
@@ -27,17 +29,20 @@ from tapveil.comparison.screen import percent, three_digits
 from tapveil.dictionary import read_dictionaries
 from tapveil.disk import write_private
 from tapveil.errors import PlanError, TripDataError
+from tapveil.internal import check_destination, write_internal
 from tapveil.plan import Plan
+from tapveil.privacy.intervals import mean_error
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Silent
 from tapveil.publication import count, release
 from tapveil.report.accuracy import Errors
 from tapveil.report.advice import actions
-from tapveil.report.destination import check_destination, write_report
 from tapveil.report.findings import Findings, findings
 from tapveil.report.page import html
+from tapveil.report.same_trips import NEVER, as_many_missed
 from tapveil.report.suppression import MOST_COLUMNS, MOST_ROWS
-from tests.conftest import BUS, TRAIN, levelled_plan, opal_plan, write_csv
+from tests.conftest import BUS, TRAIN, free_plan, levelled_plan, opal_plan, write_csv
+from tests.end_to_end import test_taps as taps
 from tests.end_to_end.test_compare import MECHANISMS
 
 OPAL = {"on_time": "tap_on_time", "on_location": "tap_on_location", "off_time": "tap_off_time"}
@@ -343,6 +348,66 @@ def test_cards_with_gaussian_noise(city: Path, tmp_path: Path) -> None:
     assert not [change for change in found.changes if change.kind == "parts"]
 
 
+CARD = """unit = "card"
+trips_per_card = 2
+without_card = "refuse"
+epsilon = 4
+delta = 1e-6"""
+PLACES = 10
+
+
+def plan_of_busy_cards(tmp_path: Path, most: int = 2, *, cards: int = 1000) -> Plan:
+    """Every card has a trip at each of ten places, and the plan counts two of them, or so many."""
+    rows = [(f"c{card}", f"P{place}") for card in range(cards) for place in range(PLACES)]
+    write_csv(tmp_path / "trips.csv", rows, ("card_id", "place"))
+    free_plan(tmp_path, "trips.csv", {"card": "card_id", "tap_on_location": "place"}, {"on": ["tap_on_location"]})
+    text = (tmp_path / "plan.toml").read_text().replace('unit = "trip"', CARD.replace("= 2", f"= {most}"))
+    text = text.replace('"sbh"', '"gaussian"').replace('epsilon = 1\ndelta = "1/8000000"', "weight = 1")
+    return Plan.parse(text, base=tmp_path)
+
+
+def test_what_the_bounds_of_a_card_leave_out_is_said_wherever_numbers_are_praised(tmp_path: Path) -> None:
+    found = findings(plan_of_busy_cards(tmp_path))
+    assert found.share > 0.999, "of what is counted, all is published"
+    page = Reader(html(found))
+    assert page.words.count("Before anything is counted, 8,000 of 10,000 trips (80.0 %) are left out") == 2
+    assert "8,000trips beyond what the plan counts of one card, 80.0 %" in page.words
+    assert "on average from what was counted" in page.words
+    assert "and not about the 8,000 of 10,000 trips (80.0 %)" in page.words
+    (words,) = actions(found)
+    assert "8,000 of 10,000 trips (80.0 %) are left out before anything is counted" in words
+    assert "Raise `trips_per_card = 2`" in words
+    before, after = (plan_of_busy_cards(tmp_path, most).mechanisms["on"] for most in (2, 4))
+    off, least = (f"{three_digits(mean_error(each))}" for each in (after, before)), before.smallest_published
+    assert "off by {} on average instead of {}".format(*off) in words, "what it costs"
+    assert f"would be {after.smallest_published} instead of {least}" in words
+
+
+def test_bounds_that_leave_out_little_are_no_reason_to_change_them(tmp_path: Path) -> None:
+    plan = plan_of_busy_cards(tmp_path, PLACES)
+    with (tmp_path / "trips.csv").open("a") as file:
+        file.write("c1,P1\n" * 40)
+    (words,) = actions(findings(plan))
+    assert words.startswith("Nothing needs to change")
+    assert "40 of 10,040 trips (0.4 %) are left out before that" in words
+
+
+def test_of_paired_taps_the_share_left_out_is_a_lower_bound(tmp_path: Path) -> None:
+    rows = [
+        taps.tap(f"c{card}", f"{hour:02}:{minute}", action, stop)
+        for card in range(30)
+        for hour in range(8, 18)
+        for minute, action, stop in (("00", "Enter", "A"), ("20", "Exit", "B"))
+    ]
+    write_csv(tmp_path / "taps.csv", rows, taps.HEADER)
+    tables = {"on": ["tap_on_location"], "off": ["tap_off_location"], **taps.BOTH}
+    for wanted, share in ((taps.BOTH, 0.8), (tables, 24 / 30)):
+        found = findings(taps.plan(tmp_path, taps.DAY.replace("= 20", "= 2"), wanted))
+        assert found.left_out is not None
+        assert found.left_out.share == pytest.approx(share)
+        assert "(at least 80.0 %) are left out" in html(found)
+
+
 def test_tables_at_several_levels(tmp_path: Path) -> None:
     found = both_ways(levelled_plan(tmp_path), tmp_path)
     assert [table.name for table in found.tables][:3] == ["on_time", "on_time-hours", "on_time-peaks"]
@@ -360,16 +425,51 @@ def test_a_folder_in_the_shape_of_the_opal_files(city: Path, tmp_path: Path) -> 
     assert all("[coarsen]" in change.how for change in found.changes if change.kind == "bins")
 
 
-def test_a_list_of_cells(tmp_path: Path) -> None:
-    """Only what is listed can be published, and noise alone is, too."""
-    write_csv(tmp_path / "trips.csv", [BUS] * 40 + [TRAIN] * 30)
+def plan_of_a_list(tmp_path: Path, rows: Sequence[Sequence[str]]) -> Plan:
+    """Tap-on times of buses are listed, on three days; nothing is of trains."""
+    write_csv(tmp_path / "trips.csv", rows)
     cells = [("bus", f"2016-08-{day:02}", f"{hour:02}:30") for day in (8, 9, 10) for hour in range(24)]
     write_csv(tmp_path / "cells.csv", cells, ("mode", "date", "tap_on_time"))
     text = opal_plan(tmp_path).base.joinpath("plan.toml").read_text()
     head, first, *_ = text.split("\n[[table]]\n")
     text = f"{head}\n[[table]]\n{first}".replace('mechanism = "sbh"', 'mechanism = "dictionary"')
-    plan = Plan.parse(text.replace('delta = "1/8000000"', 'cells = "cells.csv"'), base=tmp_path)
-    found = both_ways(plan, tmp_path)
+    return Plan.parse(text.replace('delta = "1/8000000"', 'cells = "cells.csv"'), base=tmp_path)
+
+
+def test_what_is_not_on_a_list_is_not_called_small(tmp_path: Path) -> None:
+    plan = plan_of_a_list(tmp_path, [BUS] * 400 + [TRAIN] * 600)
+    found = findings(plan, folder=release(plan, tmp_path / "out", in_ledger=False).path)
+    (table,) = found.tables
+    whole = table.suppression.whole
+    assert (whole.lost, whole.unlisted, whole.small) == (600, 600, 0)
+    page = Reader(html(found))
+    assert "on_time loses most: 60.0 % of its trips are in cells that are not on its public list. The" in page.words
+    assert "too small to be published" not in page.words
+    assert "dense enough" not in page.words
+    assert "No size of cells is enough for on_time: 60.0 % of its trips" in page.words
+    (words,) = actions(found)
+    assert words.startswith("Complete the lists of cells")
+    assert "on_time (`cells.csv`) lacks the cells of 60.0 % of its trips" in words
+    assert "not from the trips" in words, "a list that is made from trips is not public"
+    row = page.row("Trips in cells that are not published", "on_time")
+    assert (row["lost"], row["of these, not on its list"], row["too small"]) == ("600", "600", "0")
+    assert page.row("The share of trips that are in cells of at least", "on_time")["≥ 2"] == "40.0 %"
+
+
+def test_of_a_list_what_is_too_small_is_called_so(tmp_path: Path) -> None:
+    """Single trips all over the listed day, and one that is not listed: the list is not to blame."""
+    singles = [(*BUS[:3], f"{hour:02}:31", *BUS[4:]) for hour in range(24)]
+    found = findings(plan_of_a_list(tmp_path, [*singles, TRAIN]))
+    whole = found.tables[0].suppression.whole
+    assert whole.small > whole.unlisted == 1
+    assert not [words for words in actions(found) if "list" in words]
+    said = html(found)
+    assert "in cells too small to be published, and 4.0 % of its trips are in cells that are not on its" in said
+
+
+def test_a_list_of_cells(tmp_path: Path) -> None:
+    """Only what is listed can be published, and noise alone is, too."""
+    found = both_ways(plan_of_a_list(tmp_path, [BUS] * 40 + [TRAIN] * 30), tmp_path)
     (table,) = found.tables
     assert table.trips == 70
     assert table.kept == 40, "the bus is listed and busy; the train is not listed"
@@ -450,27 +550,27 @@ def test_nothing_of_it_shows_when_printed(found: Findings) -> None:
 
 def test_the_file_is_its_owners_alone_and_overwrites_nothing(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    write_report(path, "x")
+    write_internal(path, "x", ".html")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(PlanError, match="already exists"):
-        write_report(path, "y")
+        write_internal(path, "y", ".html")
     with pytest.raises(PlanError, match="already exists"):  # also where it appears between looking and writing
         write_private(path, "y")
     assert path.read_text() == "x"
     (tmp_path / "link.html").symlink_to(tmp_path / "elsewhere.html")
     with pytest.raises(PlanError, match="already exists"):
-        write_report(tmp_path / "link.html", "y")
+        write_internal(tmp_path / "link.html", "y", ".html")
     with pytest.raises(PlanError, match="a folder that is not there"):
-        check_destination(tmp_path / "nowhere" / "report.html")
+        check_destination(tmp_path / "nowhere" / "report.html", ".html")
     with pytest.raises(PlanError, match=r"ends in \.html"):
-        check_destination(tmp_path / "report.txt")
+        check_destination(tmp_path / "report.txt", ".html")
 
 
 def test_it_is_never_written_into_a_published_folder(released: Path, city: Path, tmp_path: Path) -> None:
     (tmp_path / "aside").symlink_to(released / "data")
     for path in (released / "r.html", released / "data" / "r.html", tmp_path / "aside" / "r.html"):
         with pytest.raises(PlanError, match="would lie in the published folder"):
-            check_destination(path)
+            check_destination(path, ".html")
     done = run("report", city, "-o", released / "r.html")
     assert done.returncode == 2
     assert "would lie in the published folder published" in done.stderr
@@ -497,6 +597,101 @@ def test_a_folder_of_other_lists_or_other_trips_is_refused(tmp_path: Path) -> No
         file.write("1004,Fourth St,2020\n")
     with pytest.raises(PlanError, match="a list that the plan names has changed"):
         findings(plan, folder=folder)
+
+
+def test_a_folder_of_other_trips_with_the_same_cells_is_refused(tmp_path: Path) -> None:
+    """Few cells are enough: no noise is as far off as half of all trips."""
+    write_csv(tmp_path / "trips.csv", [BUS] * 800 + [TRAIN] * 800)
+    plan = opal_plan(tmp_path)
+    folder = release(plan, tmp_path / "out", in_ledger=False).path
+    assert findings(plan, folder=folder).folder, "these very trips"
+    write_csv(tmp_path / "trips.csv", [BUS] * 1600 + [TRAIN] * 1600)
+    with pytest.raises(PlanError, match="cannot have been made from these trips: the numbers of on_time are further"):
+        findings(plan, folder=folder)
+
+
+def test_a_folder_that_lacks_a_large_cell_of_these_trips_is_refused(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips.csv", [BUS] * 800)
+    plan = opal_plan(tmp_path)
+    folder = release(plan, tmp_path / "out", in_ledger=False).path
+    write_csv(tmp_path / "trips.csv", [BUS] * 800 + [TRAIN] * 800)
+    with pytest.raises(PlanError, match="cannot have been made from these trips"):
+        findings(plan, folder=folder)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
+def test_how_rare_an_error_or_a_hidden_cell_is_has_all_its_digits(mechanism: Mechanism) -> None:
+    """What is next to impossible is told from what is merely rare: 1 minus the rest would not do."""
+    law, sizes = Law(mechanism), np.array([1, 8, 15, 40, 60, 90])
+    exact = [float(1 - mechanism.publish_probability(int(size))) for size in sizes]
+    beyond = 1e-18  # noise without an end is cut off there
+    assert law.hidden(sizes) == pytest.approx(exact, rel=1e-9, abs=beyond)
+    steps, noise = mechanism.noise.steps_per_count, mechanism.noise
+    for off in (1, 7, 40):
+        above, below = float(noise.tail(steps * off)), float(1 - noise.tail(steps * (1 - off)))
+        assert law.as_far_off(np.array([off, -off])) == pytest.approx([above, below], rel=1e-9, abs=beyond)
+    assert law.as_far_off(np.array([10**6, -(10**6)])).tolist() == [0, 0]
+    assert law.hidden(np.array([10**6])).tolist() == [0]
+
+
+def test_intervals_that_miss_a_little_too_often_are_chance_and_far_too_often_are_not() -> None:
+    rng = np.random.default_rng(5)
+    for cells in (20, 300, 5000):
+        missed = rng.binomial(cells, 0.05, 20_000)
+        assert min(as_many_missed(int(each), cells) for each in np.unique(missed)) > 1e-7 > NEVER
+        assert as_many_missed(cells, cells) < NEVER or cells < 10
+    assert as_many_missed(500, 5000) < NEVER
+
+
+class Named:
+    """Keeps the names of the stages that it was told of."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+
+    def stage(self, name: str, *_: object, **__: object) -> AbstractContextManager[None]:
+        self.stages.append(name)
+        return nullcontext()
+
+
+def test_no_stage_tells_whether_a_row_was_refused(tmp_path: Path) -> None:
+    """A log may be read by others: what is in it must not depend on a single row."""
+    seen = []
+    for name, rows in (("whole", [BUS] * 300), ("one refused", [BUS] * 300 + [(*BUS[:3], "late", *BUS[4:])])):
+        (tmp_path / name).mkdir()
+        write_csv(tmp_path / name / "trips.csv", rows)
+        plan, told = opal_plan(tmp_path / name), Named()
+        looked = outlook(plan, progress=told)
+        assert len(looked.refused_at) == len(looked.refused) == (name != "whole")
+        findings(plan, progress=told)
+        seen.append(told.stages)
+    assert seen[0] == seen[1]
+    assert seen[0].count("Looking at the trips") == 2, "somebody at the screen sees that something is going on"
+
+
+def test_on_a_phone_plots_are_readable_and_the_page_does_not_scroll_sideways(found: Findings, tmp_path: Path) -> None:
+    api = pytest.importorskip("playwright.sync_api")
+    from tests.browser import launch
+
+    page = tmp_path / "report.html"
+    page.write_text(html(found), encoding="utf-8")
+    with api.sync_playwright() as playwright:
+        try:
+            browser = launch(playwright)
+        except api.Error:
+            if os.environ.get("TAPVEIL_BROWSER") == "required":
+                raise
+            pytest.skip("no Chromium (make browser)")
+        phone = browser.new_page(viewport={"width": 390, "height": 844})
+        phone.goto(page.as_uri())
+        across = phone.evaluate("document.documentElement.scrollWidth")
+        widths = phone.evaluate("[...document.querySelectorAll('.plot svg')].map(svg => svg.clientWidth)")
+        boxes = phone.evaluate("[...document.querySelectorAll('.plot')].map(box => box.clientWidth)")
+        browser.close()
+    assert across == 390
+    assert len(widths) == 4, "plots across the page"
+    assert min(widths) >= 560
+    assert max(boxes) < 390
 
 
 def test_hostile_names_are_text(tmp_path: Path) -> None:

@@ -10,12 +10,18 @@ import pytest
 
 from tapveil.coarsen import read_places
 from tapveil.errors import TripDataError
-from tapveil.geometry import Place
+from tapveil.geometry import Place, collection
+from tapveil.ledger.book import open_ledger
+from tapveil.ledger.entry import Spend
 from tapveil.placelist import read_place_list
 from tapveil.plan import PlaceList, Plan
-from tests.conftest import STOPS, opal_text
+from tapveil.publication import release
+from tapveil.verify.folder import verify_folder
+from tapveil.verify.places import is_places
+from tests.conftest import opal_plan, start_ledger, write_csv
 
 SQUARE = [[[1.0, 1.0], [1.0, 2.0], [2.0, 2.0], [1.0, 1.0]]]
+SQUARES = {"type": "MultiPolygon", "coordinates": [SQUARE]}
 
 
 def listed(folder: Path, file: str, text: str, **columns: str) -> list[Place]:
@@ -61,6 +67,13 @@ def test_points_and_areas_of_a_geojson_file(tmp_path: Path) -> None:
     assert found[0].geometry == {"type": "Point", "coordinates": [151.2, -33.9]}
 
 
+@pytest.mark.parametrize(("mode", "read"), [(" ", "*"), ("", "*"), (None, "*"), ("bus ", "bus"), (3, "3")])
+def test_a_mode_is_read_without_the_blanks_around_it(mode: Any, read: str, tmp_path: Path) -> None:
+    (place,) = listed(tmp_path, "places.geojson", geojson(feature("Point", [1, 2], name=" A ", mode=mode)))
+    (point,) = listed(tmp_path, "places.csv", f"name,mode,latitude,longitude\n A ,{'' if mode is None else mode},2,1\n")
+    assert (place.name, place.mode) == (point.name, point.mode) == ("A", read)
+
+
 WRONG = {
     "no column": ("places.csv", "place,latitude,longitude\n", "has no column `name`"),
     "no number": ("places.csv", "name,latitude,longitude\nCentral,north,2\n", "line 2: latitude and longitude are not"),
@@ -73,6 +86,16 @@ WRONG = {
     "one number": ("places.geojson", geojson(feature("Point", [1], name="A")), "not a longitude and a latitude"),
     "wrongly nested": ("places.geojson", geojson(feature("Polygon", [1, 2], name="A")), "not nested"),
     "twice": ("places.geojson", geojson(*[feature("Point", [1, 2], name="A")] * 2), "two shapes of `A`"),
+    "half a character": ("places.json", geojson(feature("Point", [1, 2], name="A\ud800")), "feature 1: its `name` has"),
+    "half a mode": (
+        "places.json",
+        geojson(feature("Point", [1, 2], name="A", mode="\udfff")),
+        "its `mode` has a control",
+    ),
+    "two lines": ("places.json", geojson(feature("Point", [1, 2], name="A\nB")), "feature 1: its `name` has a control"),
+    "a list": ("places.json", geojson(feature("Point", [1, 2], name=["A"])), "`name` is neither a text nor a number"),
+    "two lines of CSV": ("places.csv", 'name,latitude,longitude\n"A\nB",1,2\n', "line 3: its `name` has a control"),
+    "a bell": ("places.csv", "name,mode,latitude,longitude\nA,b\a,1,2\n", "line 2: its `mode` has a control"),
     "no JSON": ("places.json", "{", "not JSON"),
 }
 
@@ -89,12 +112,51 @@ def test_a_list_that_is_not_there_is_said_before_anything_is_spent(tmp_path: Pat
         read_place_list(tmp_path, PlaceList(path="places.csv"))
 
 
+def with_places(folder: Path, file: str) -> Plan:
+    return opal_plan(folder, **{"# [places]": "[places]", '# path = "places.csv"': f'path = "{file}"'})
+
+
+@pytest.mark.parametrize("mode", [" ", "bus ", "bus"])
+def test_a_folder_with_these_places_keeps_its_word(mode: str, tmp_path: Path) -> None:
+    (tmp_path / "places.geojson").write_text(geojson(feature("Point", [1, 2], name="A", mode=mode)), encoding="utf-8")
+    write_csv(tmp_path / "trips.csv", [("1", "2016-08-08", "train", "08:00", "A", "08:20", "B")] * 90)
+    published = release(with_places(tmp_path, "places.geojson"), tmp_path / "out", in_ledger=False)
+    assert not verify_folder(published.path).findings
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        Place(" ", {"type": "Point", "coordinates": [1.0, 2.0]}),
+        Place("A", {"type": "Point", "coordinates": [1.0, 2.0]}, " "),
+        Place("A\ud800", {"type": "Point", "coordinates": [1.0, 2.0]}),
+        Place("A", {"type": "Polygon", "coordinates": []}),
+    ],
+)
+def test_what_verify_would_not_take_is_not_paid_for(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever list it came from."""
+    (tmp_path / "places.csv").write_text("name,latitude,longitude\nA,1,2\n", encoding="utf-8")
+    plan = with_places(tmp_path, "places.csv")
+    start_ledger(plan)
+    monkeypatch.setattr("tapveil.coarsen.read_place_list", lambda base, listed: [place])
+    with pytest.raises(TripDataError, match="places that no folder may have"):
+        release(plan, tmp_path / "out")
+    with open_ledger(plan.ledger_path) as book:
+        assert not [entry for entry in book.entries if isinstance(entry, Spend)]
+
+
+def test_places_are_looked_at_as_verify_looks_at_them() -> None:
+    sound = collection([Place("B", {"type": "Point", "coordinates": [1, 2]}), Place("A", SQUARES)])
+    assert is_places(sound)
+    assert not is_places({**sound, "features": sound["features"][::-1]})
+    assert not is_places({**sound, "name": "more"})
+    assert not is_places({})
+
+
 def test_all_places_of_the_list_are_published_whoever_travels_there(tmp_path: Path) -> None:
-    (tmp_path / "stops.csv").write_text(STOPS, encoding="utf-8")
     (tmp_path / "places.csv").write_text("name,mode,latitude,longitude\nNever used,bus,1,2\n", encoding="utf-8")
-    plan = Plan.parse(
-        opal_text(**{"# [places]": "[places]", '# path = "places.csv"': 'path = "places.csv"'}), base=tmp_path
-    )
-    found = read_places(plan)
+    found = read_places(with_places(tmp_path, "places.csv"))
     assert found is not None
     assert [each["properties"]["name"] for each in found["features"]] == ["Never used"]

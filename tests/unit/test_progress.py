@@ -363,11 +363,11 @@ def busy(tmp_path: Path) -> Path:
     return script
 
 
-def on_a_terminal(script: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def on_a_terminal(script: Path, seconds: str = "4", ci: str = "") -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24", "CI": ci}
     process = subprocess.Popen(
-        [sys.executable, str(script), "4"],
+        [sys.executable, str(script), seconds],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -400,6 +400,13 @@ def test_on_a_real_terminal_rate_and_remaining_time_appear_and_vanish(busy: Path
         plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said)
         assert re.search(r"Reading ━.* M of 30 M rows  2(\.\d)? M rows/s  0:03  0:1\d left", plain), plain[-500:]
         assert said.rfind("\x1b[?25h") > said.rfind("Reading"), "the cursor is back"
+
+
+@pytest.mark.parametrize("ci", ["1", "true"])
+def test_a_terminal_that_a_job_was_given_is_a_log(busy: Path, ci: str) -> None:
+    for _, terminal in on_a_terminal(busy, "0.5", ci):
+        said = read_until(terminal, "result")
+        assert re.fullmatch(r"Reading: 0\.\d s\r\nresult\r\n", said), said
 
 
 def test_ctrl_c_on_a_real_terminal_takes_the_bar_away(busy: Path) -> None:

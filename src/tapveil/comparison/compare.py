@@ -227,10 +227,15 @@ def variant(plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> Plan:
     delta, cut = (None, plan.privacy.cut) if listed else (plan.loss.delta, None)
     budget = {"mechanism": mechanism, "epsilon": epsilon, "delta": delta, "cut": cut}
     shared = [_sharing(table, weight, listed) for table, weight in zip(plan.table, weights, strict=True)]
+    return remade(plan, privacy=bounded.model_copy(update=budget), table=tuple(shared))
+
+
+def remade(plan: Plan, **changed: object) -> Plan:
+    """The plan with some of its parts changed; ValueError, in words, if it cannot be."""
     # Made anew rather than copied: a copy would skip what makes sure of it, and keep the noise of the original.
     parts = {name: part for name, part in plan if name in Plan.model_fields}
     try:
-        made = Plan.model_validate({**parts, "privacy": bounded.model_copy(update=budget), "table": tuple(shared)})
+        made = Plan.model_validate({**parts, **changed})
     except pydantic.ValidationError as error:
         raise ValueError(_first_misfit(error)) from None
     made._base = plan.base

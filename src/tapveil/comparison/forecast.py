@@ -120,6 +120,7 @@ class Law:
         moments = np.stack([chance, chance * off, chance * np.abs(off), chance * off**2])
         # Summed from the far end, so that small chances keep their digits; beyond it there is nothing.
         self._from = np.concatenate([moments[:, ::-1].cumsum(axis=1)[:, ::-1], np.zeros((4, 1))], axis=1)
+        self._below = np.concatenate([np.zeros(1), chance.cumsum()])
         self._chance, self._off = chance, off
         self._steps, self._first, self._needed = table.steps_per_count, table.first, mechanism._cut - table.first
 
@@ -136,6 +137,18 @@ class Law:
         beyond = min(max(self._steps * (distance + 1) - self._first, 0), self._from.shape[1] - 1)
         chance: Floats = np.maximum(self._from[0, least] - self._from[0, beyond], 0)
         return chance
+
+    def hidden(self, counts: Integers) -> Floats:
+        """For each count, the chance that it is not published: with all its digits, also where it is tiny."""
+        least = np.clip(self._needed - self._steps * counts, 0, len(self._chance))
+        chance: Floats = self._below[least]
+        return chance
+
+    def as_far_off(self, off: Integers) -> Floats:
+        """For each error, the chance that noise is as far off, or further, on that side."""
+        above = self._from[0, np.searchsorted(self._off, off, side="left")]
+        below = self._below[np.searchsorted(self._off, off, side="right")]
+        return np.where(off >= 0, above, below)
 
     def errors(self, counts: Integers) -> tuple[Integers, Floats]:
         """How far off published numbers can be, in order, and how many of these cells would be off by so much."""

@@ -13,7 +13,6 @@ from tapveil.check import INTERNAL
 from tapveil.comparison.compare import ALL, EPSILONS, LISTED, MECHANISMS, SEVERAL, Comparison, Point
 from tapveil.comparison.forecast import Worth
 from tapveil.comparison.screen import cautions, refusals
-from tapveil.disk import write_private
 from tapveil.drawing import (
     ON_PAPER,
     QUARTERS,
@@ -30,6 +29,7 @@ from tapveil.drawing import (
     ring,
     text,
 )
+from tapveil.internal import write_internal
 from tapveil.plan import Unit
 from tapveil.privacy.rational import decimal_text
 
@@ -48,7 +48,7 @@ SHAPES = {"sbh": "square", "laplace": "circle", "gaussian": "triangle", LISTED: 
 
 def write_plot(path: Path, comparison: Comparison) -> None:
     """The picture, as a file that was not there and that only its owner may read."""
-    write_private(path, svg(comparison))
+    write_internal(path, svg(comparison), ".svg")
 
 
 @dataclass(frozen=True)

@@ -119,22 +119,30 @@ def _expected(cells: Cells, total_off: float | None) -> Accuracy:
 
 def _measured(cells: Cells, numbers: Numbers, *, hidden: bool) -> Accuracy:
     """`hidden`: whether the version says something of cells that it does not have."""
-    true = cells.true[numbers.cells]
+    errors = Errors.measured(np.concatenate([numbers.count - cells.true[numbers.cells], numbers.invented]))
+    held, every = intervals_held(cells, numbers)
+    printed = len(numbers.cells) + len(numbers.invented)
+    return Accuracy(
+        errors,
+        _printed_held(cells, numbers) / printed if printed else None,
+        held / every if hidden and every else None,
+        _total_off(cells, numbers) if not len(numbers.invented) else None,
+    )
+
+
+def intervals_held(cells: Cells, numbers: Numbers) -> tuple[int, int]:
+    """Of how many cells, printed or not, what the version says is true; and how many there are."""
     rule = interval(cells.mechanism, MISS)
-    errors = Errors.measured(np.concatenate([numbers.count - true, numbers.invented]))
-    held = int(((numbers.low <= true) & (true <= numbers.high)).sum())
-    held += int((numbers.invented - rule.half_width <= 0).sum())
     shown = np.zeros(len(cells.true), dtype=bool)
     shown[numbers.cells] = True
     unseen = int((cells.true[cells.listed & ~shown] <= rule.absent).sum()) + cells.empty - len(numbers.invented)
-    every = int(cells.listed.sum()) + cells.empty
-    printed = len(true) + len(numbers.invented)
-    return Accuracy(
-        errors,
-        held / printed if printed else None,
-        (held + unseen) / every if hidden and every else None,
-        _total_off(cells, numbers) if not len(numbers.invented) else None,
-    )
+    return _printed_held(cells, numbers) + unseen, int(cells.listed.sum()) + cells.empty
+
+
+def _printed_held(cells: Cells, numbers: Numbers) -> int:
+    true, rule = cells.true[numbers.cells], interval(cells.mechanism, MISS)
+    held = int(((numbers.low <= true) & (true <= numbers.high)).sum())
+    return held + int((numbers.invented - rule.half_width <= 0).sum())
 
 
 def _total_off(cells: Cells, numbers: Numbers) -> float | None:

@@ -11,6 +11,7 @@ from tapveil.drawing import ON_PAGE
 from tapveil.notation import MINUTES_PER_DAY
 from tapveil.privacy.rational import decimal_text
 from tapveil.report import figures
+from tapveil.report.advice import lacking
 from tapveil.report.findings import Findings
 from tapveil.report.markup import Column, Html, Piece, coded, element, figure, joined, table
 from tapveil.report.words import NOTHING, key, lead, noun_of, pale, share
@@ -22,7 +23,8 @@ from tapveil.statement import change
 def changes(found: Findings) -> Iterator[Html]:
     noun = noun_of(found)
     if not found.changes:
-        yield lead("No change that can be tried here would publish much more.")
+        longer = "; a list with more cells would, and cannot be tried" if lacking(found) else ""
+        yield lead(f"No change that can be tried here would publish much more{longer}.")
     else:
         first = found.changes[0]
         yield lead(

@@ -1,4 +1,7 @@
-"""How dense a table is: the share of the trips that are in cells of at least so many. Internal."""
+"""How dense a table is: the share of the trips that are in cells of at least so many. Internal.
+
+With a public list only listed cells can be published, so only they count; the trips of the others stay in the whole.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ class Density:
 
     @property
     def times_larger(self) -> int | None:
-        """How many times as large cells would have to be for the wanted share to reach the threshold; 1: none."""
+        """How many times as large cells would have to be for the wanted share to reach the threshold.
+
+        1 where they are large enough; None where no size would do, because too few trips are in listed cells.
+        """
         size = self.reached(WANTED)
         return None if size is None else max(1, ceil(self.threshold / size))
 
@@ -52,7 +58,7 @@ class Density:
 
 def density(cells: Cells) -> Density:
     """The curve of a table."""
-    sizes, times = np.unique(cells.true, return_counts=True)
+    sizes, times = np.unique(cells.true[cells.listed], return_counts=True)
     trips = sizes * times
-    shares = trips[::-1].cumsum()[::-1] / max(1, int(trips.sum()))
+    shares = trips[::-1].cumsum()[::-1] / max(1, cells.trips)
     return Density(sizes, shares.astype(np.float64), cells.mechanism.smallest_published)

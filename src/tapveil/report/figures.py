@@ -225,7 +225,7 @@ def _density_lines(found: Density, noun: str, left: float, top: float, high: flo
     through = [place(size, share) for size, share in found.points]
     if through:
         last = (right, place(1, 0)[1])
-        steps = [place(1, 1), *through, (through[-1][0], last[1])]
+        steps = [(place(1, 1)[0], through[0][1]), *through, (through[-1][0], last[1])]
         above = [each for each in steps if each[0] >= place(found.threshold, 0)[0]]
         at = place(found.threshold, found.share(found.threshold))
         yield area([(at[0], last[1]), at, *above, (above[-1][0] if above else at[0], last[1])], BLUE, 0.22)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tapveil.check import Outlook, outlook_of
+from tapveil.check import Outlook, count_and_locate, outlook_of
 from tapveil.coarsen import read_wider
 from tapveil.comparison.compare import Comparison, Truth, compare
 from tapveil.defaults import MEMORY
@@ -18,13 +18,15 @@ from tapveil.dictionary import read_dictionaries
 from tapveil.errors import PlanError
 from tapveil.plan import Plan, Table
 from tapveil.progress import Reporter, Silent
-from tapveil.publication import count, public_files
+from tapveil.publication import public_files
 from tapveil.reader import Opened
 from tapveil.reader import open as open_folder
 from tapveil.report.accuracy import TableAccuracy, accuracy
+from tapveil.report.bounds import LeftOut, left_out
 from tapveil.report.cells import Cells
 from tapveil.report.changes import Change, Options, bin_minutes, options, ranked
 from tapveil.report.density import Density, density
+from tapveil.report.same_trips import refuse_other_trips
 from tapveil.report.suppression import Suppression, suppression
 
 
@@ -70,6 +72,8 @@ class Findings:
     tables: tuple[TableFindings, ...]
     changes: tuple[Change, ...]
     comparison: Comparison
+    left_out: LeftOut | None
+    """What the bounds of a card leave out before anything is counted."""
     folder: Opened | None
 
     @property
@@ -99,7 +103,7 @@ def findings(
     progress = progress or Silent()
     opened = _of_this_plan(plan, folder) if folder else None
     dictionaries = read_dictionaries(plan)
-    counted = count(plan, memory=memory, scratch=scratch, progress=progress, locate=True)
+    counted = count_and_locate(plan, memory=memory, scratch=scratch, progress=progress)
     truth = Truth.of_counted(plan, counted, dictionaries)
     outlook = outlook_of(plan, counted, dictionaries)
     total_off = {name: _mean(each.total_errors) for name, each in truth.forecasts(plan).items()}
@@ -108,12 +112,15 @@ def findings(
         for table, expected in zip(plan.table, outlook.tables, strict=True):
             exact = counted.tables[table.name]
             cells = Cells.of(plan, table, exact, dictionaries[table.name], opened)
+            if opened:
+                refuse_other_trips(cells, opened)
             tables.append(_table(plan, cells, expected.expected_cells, total_off[table.name]))
     comparison = compare(plan, progress=progress, truth=truth)
     with progress.stage("Looking for what would pay"):
         by_table = {table.name: table.options for table in tables}
         changes = ranked(plan, by_table, comparison, truth)
-    return Findings(plan, outlook, tuple(tables), changes, comparison, opened)
+        beyond = left_out(plan, outlook.left_out, outlook.rows - sum(outlook.refused.values()))
+    return Findings(plan, outlook, tuple(tables), changes, comparison, beyond, opened)
 
 
 def _table(plan: Plan, cells: Cells, expected_cells: float, total_off: float | None) -> TableFindings:

@@ -79,10 +79,20 @@ def _kind(column: Column) -> str:
     return "number" if column.number else "words"
 
 
-def figure(svg: str, caption: Piece = "") -> Html:
-    """A plot, with its name above it."""
+def figure(svg: str, caption: str = "") -> Html:
+    """A plot across the page, with its name above it. On a narrow screen it stays readable, and scrolls by itself."""
+    name = caption or "Plot"
+    return _figure(caption, element("div", Html(svg), class_="plot", tabindex="0", role="region", aria_label=name))
+
+
+def panel(svg: str, caption: str) -> Html:
+    """A plot that has others beside it, and as much room on a narrow screen as it needs."""
+    return _figure(caption, Html(svg))
+
+
+def _figure(caption: str, plot: Html) -> Html:
     named = [element("figcaption", caption)] if caption else []
-    return element("figure", *named, Html(svg))
+    return element("figure", *named, plot)
 
 
 def panels(figures: Sequence[Html]) -> Html:

@@ -14,7 +14,7 @@ from tapveil.report.advice import actions
 from tapveil.report.figures import Bar
 from tapveil.report.findings import Findings, TableFindings
 from tapveil.report.markup import Column, Html, Piece, coded, element, figure, from_data, joined, table
-from tapveil.report.words import NOTHING, are, key, lead, noun_of, small
+from tapveil.report.words import NOTHING, are, before_counting, key, lead, noun_of, small
 from tapveil.statement import COUNTED, UNIT_NAMES
 
 # --- 1: at a glance -------------------------------------------------------------------------------------------------
@@ -25,7 +25,7 @@ def glance(found: Findings) -> Iterator[Html]:
     least = min(found.tables, key=lambda each: each.share)
     yield lead(
         f"{percent(found.share)} of what the tables count {are(found)} published; least of all in {least.name}, with "
-        f"{percent(least.share)}."
+        f"{percent(least.share)}.{before_counting(found)}"
     )
     yield element("div", *_tiles(found), class_="tiles")
     todo = [element("li", coded(words)) for words in actions(found)]
@@ -48,8 +48,10 @@ def _tiles(found: Findings) -> Iterator[Html]:
     yield _tile(f"{found.accepted:,}", f"{what} accepted")
     share = f"rows refused, {percent(found.refused / outlook.rows)}" if found.refused else "rows refused"
     yield _tile(f"{found.refused:,}", share)
-    if outlook.left_out:
-        yield _tile(f"{outlook.left_out:,}", "trips beyond what the plan counts of one card")
+    if found.left_out:
+        least = "" if found.left_out.is_exact else "at least "
+        words = f"trips beyond what the plan counts of one card, {least}{percent(found.left_out.share)}"
+        yield _tile(f"{found.left_out.trips:,}", words)
     if outlook.elsewhere:
         yield _tile(f"{outlook.elsewhere:,}", "rows of other days or modes")
     yield _tile(percent(found.share), f"of what is counted {are(found).removesuffix(' to be')} published")

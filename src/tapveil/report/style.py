@@ -40,6 +40,8 @@ code { font: 0.88em/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }
 figure { margin: 1.2rem 0; break-inside: avoid; min-width: 0; }
 figcaption { font-weight: 600; margin-bottom: 0.45rem; font-size: 0.95rem; overflow-wrap: anywhere; }
 svg { display: block; max-width: 100%; height: auto; }
+.plot { overflow-x: auto; }
+.plot svg { min-width: 720px; }
 svg .deep { fill: var(--on-orange); }
 svg .dark { fill: var(--on-dark); }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(430px, 100%), 1fr)); gap: 0.2rem 2.2rem; }
@@ -67,7 +69,7 @@ footer { margin-top: 3rem; padding-bottom: 3rem; font-size: 0.88rem; }
   html { font-size: 9pt; } body { font-size: 1rem; } table { font-size: 0.8rem; } th, td { padding: 0.25rem 0.4rem; }
   td.words { min-width: 0; } nav { display: none; } h2 { break-after: avoid; } tr { break-inside: avoid; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  .alarm { position: static; } .wide { overflow: visible; }
+  .alarm { position: static; } .wide, .plot { overflow: visible; } .plot svg { min-width: 0; }
 }
 @page { margin: 14mm; }
 """

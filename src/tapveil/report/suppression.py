@@ -1,4 +1,8 @@
-"""What is suppressed where: the trips in cells that are not published, by part, hour and place. Internal."""
+"""What is suppressed where: the trips in cells that are not published, by part, hour and place. Internal.
+
+A cell is not published because it is too small, or because the table has a public list and it is not on it: these are
+two things, and what helps against one does nothing about the other.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +28,29 @@ class Group:
     label: str
     trips: float
     lost: float
+    unlisted: float = 0.0
+    """Of those lost, how many are in cells that are not on the table's public list."""
 
     @property
     def share(self) -> float:
         return self.lost / self.trips if self.trips else 0.0
+
+    @property
+    def unlisted_share(self) -> float:
+        return self.unlisted / self.trips if self.trips else 0.0
+
+    @property
+    def small(self) -> float:
+        """Of those lost, how many are in cells that could be published, and are too small."""
+        return self.lost - self.unlisted
+
+    @property
+    def small_share(self) -> float:
+        return self.small / self.trips if self.trips else 0.0
+
+    @property
+    def is_mostly_unlisted(self) -> bool:
+        return self.unlisted > self.small
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,12 +92,12 @@ class Suppression:
 
 def suppression(cells: Cells, bin_minutes: int) -> Suppression:
     """Where a table loses trips."""
-    lost = cells.true * (1 - cells.shown)
+    every = np.zeros(len(cells.true), dtype=np.int64)
     return Suppression(
-        Group(cells.name, cells.trips, float(lost.sum())),
-        _strip(cells, lost) if cells.partition else None,
-        _hours(cells, lost, bin_minutes),
-        tuple(_places(cells, lost, column) for column in cells.columns("location")),
+        _Grouped.of(cells, every, 1).group(cells.name, 0),
+        _strip(cells) if cells.partition else None,
+        _hours(cells, bin_minutes),
+        tuple(_places(cells, column) for column in cells.columns("location")),
     )
 
 
@@ -82,24 +105,41 @@ def _sums(codes: Ints, values: Ints | Floats, size: int) -> Floats:
     return np.bincount(codes, values, minlength=size).astype(np.float64)
 
 
+@dataclass(frozen=True, repr=False, eq=False)
+class _Grouped:
+    """The trips of the cells, added up in groups."""
+
+    trips: Floats
+    lost: Floats
+    unlisted: Floats
+
+    @classmethod
+    def of(cls, cells: Cells, groups: Ints, number: int) -> _Grouped:
+        """For each cell, which group it is in."""
+        lost = cells.true * (1 - cells.shown)
+        return cls(*(_sums(groups, each, number) for each in (cells.true, lost, cells.true * ~cells.listed)))
+
+    def group(self, label: str, place: int) -> Group:
+        return Group(label, float(self.trips[place]), float(self.lost[place]), float(self.unlisted[place]))
+
+
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
-def _strip(cells: Cells, lost: Floats) -> Strip:
+def _strip(cells: Cells) -> Strip:
     days = [column for column in cells.partition if cells.kinds[column] == "date"][:1]
     rows, row_labels = _joined(cells, [column for column in cells.partition if column not in days])
     columns, column_labels = _joined(cells, days)
     rows, row_labels = _largest(rows, row_labels, cells.true)
     columns, column_labels, run = _in_runs(columns, column_labels)
-    shape = (len(row_labels), len(column_labels))
-    places = rows * shape[1] + columns
-    trips, gone = (_sums(places, values, shape[0] * shape[1]).reshape(shape) for values in (cells.true, lost))
+    wide = len(column_labels)
+    found = _Grouped.of(cells, rows * wide + columns, len(row_labels) * wide)
     groups = tuple(
         tuple(
-            Group(", ".join(filter(None, (row, column))), trips[i, j], gone[i, j]) if trips[i, j] else None
-            for j, column in enumerate(column_labels)
+            found.group(", ".join(filter(None, (row, column))), place) if found.trips[place] else None
+            for place, column in enumerate(column_labels, start=number * wide)
         )
-        for i, row in enumerate(row_labels)
+        for number, row in enumerate(row_labels)
     )
     return Strip(row_labels, column_labels, groups, run)
 
@@ -140,7 +180,7 @@ def _in_runs(columns: Ints, labels: tuple[str, ...]) -> tuple[Ints, tuple[str, .
 # --- hours and places -----------------------------------------------------------------------------------------------
 
 
-def _hours(cells: Cells, lost: Floats, bin_minutes: int) -> tuple[Group, ...]:
+def _hours(cells: Cells, bin_minutes: int) -> tuple[Group, ...]:
     """By the hour, where bins are no longer than that; else by the bins themselves."""
     timed = cells.columns("time")
     if not timed:
@@ -151,15 +191,15 @@ def _hours(cells: Cells, lost: Floats, bin_minutes: int) -> tuple[Group, ...]:
     named = [label[:2] if by_hour and ":" in label else label for label in labels]
     names = list(dict.fromkeys(named))
     codes = np.array([names.index(name) for name in named], dtype=np.int64)[cells.codes[column]]
-    trips, gone = (_sums(codes, values, len(names)) for values in (cells.true, lost))
-    present = [place for place, name in enumerate(names) if trips[place] or name != MISSING]
-    return tuple(Group(names[place], trips[place], gone[place]) for place in present)
+    found = _Grouped.of(cells, codes, len(names))
+    present = [place for place, name in enumerate(names) if found.trips[place] or name != MISSING]
+    return tuple(found.group(names[place], place) for place in present)
 
 
-def _places(cells: Cells, lost: Floats, column: str) -> Places:
+def _places(cells: Cells, column: str) -> Places:
     """The places that lose most, told apart by their mode."""
     by_mode = ["mode"] if "mode" in cells.codes else []
     codes, labels = _joined(cells, [*by_mode, column])
-    trips, gone = (_sums(codes, values, len(labels)) for values in (cells.true, lost))
-    worst = [place for place in np.argsort(-gone, kind="stable")[:WORST_PLACES] if gone[place] > 0]
-    return Places(column, tuple(Group(labels[each], trips[each], gone[each]) for each in worst), len(labels))
+    found = _Grouped.of(cells, codes, len(labels))
+    worst = [place for place in np.argsort(-found.lost, kind="stable")[:WORST_PLACES] if found.lost[place] > 0]
+    return Places(column, tuple(found.group(labels[place], place) for place in worst), len(labels))

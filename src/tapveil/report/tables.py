@@ -9,9 +9,22 @@ from tapveil.report import figures
 from tapveil.report.accuracy import QUANTILES, Accuracy
 from tapveil.report.density import AT, WANTED
 from tapveil.report.findings import Findings, TableFindings
-from tapveil.report.markup import Column, Html, Piece, element, figure, from_data, panels, table
+from tapveil.report.markup import Column, Html, Piece, element, from_data, panel, panels, table
 from tapveil.report.suppression import Group
-from tapveil.report.words import NOTHING, are, key, lead, most_lost, not_all, noun_of, number, pale, share
+from tapveil.report.words import (
+    NOTHING,
+    are,
+    before_counting,
+    key,
+    lead,
+    left_out,
+    most_lost,
+    not_all,
+    noun_of,
+    number,
+    pale,
+    share,
+)
 
 MUCH = f"{100 * WANTED:.0f} %"
 
@@ -24,15 +37,16 @@ def suppressed(found: Findings) -> Iterator[Html]:
     worst = max(found.tables, key=lambda each: each.suppression.whole.lost)
     gone = worst.suppression.whole
     if not gone.lost:
-        yield lead(f"Nothing is suppressed: all {noun} {are(found)} in cells that are published.")
+        yield lead(
+            f"Nothing is suppressed: all {noun} {are(found)} in cells that are published.{before_counting(found)}"
+        )
     else:
         yield lead(
-            f"{worst.name} loses most: {percent(gone.share)} of its {noun} {are(found)} in cells too small to be "
-            f"published. {_worst_part(worst)}"
+            f"{worst.name} loses most: {_why_lost(gone, found)}. {_worst_part(worst)}{before_counting(found)}".strip()
         )
     shown = most_lost(found)
     strips = [
-        figure(figures.strip(each.suppression.parts, each.name), each.name) for each in shown if each.suppression.parts
+        panel(figures.strip(each.suppression.parts, each.name), each.name) for each in shown if each.suppression.parts
     ]
     if strips:
         run = max(each.suppression.parts.run for each in shown if each.suppression.parts)
@@ -43,7 +57,7 @@ def suppressed(found: Findings) -> Iterator[Html]:
         )
         yield panels(strips)
     hours = [
-        figure(figures.hours(each.suppression.hours, each.name, noun), each.name)
+        panel(figures.hours(each.suppression.hours, each.name, noun), each.name)
         for each in shown
         if each.suppression.hours
     ]
@@ -56,6 +70,14 @@ def suppressed(found: Findings) -> Iterator[Html]:
     yield from _worst_places(found, shown)
 
 
+def _why_lost(gone: Group, found: Findings) -> str:
+    """What is not on a list, and what is too small, each in its words."""
+    unlisted = f"{percent(gone.unlisted_share)} of its {noun_of(found)} are in cells that are not on its public list"
+    small = f"{percent(gone.small_share)} of its {noun_of(found)} {are(found)} in cells too small to be published"
+    reasons = [*([unlisted] if gone.unlisted else []), *([small] if gone.small else [])]
+    return ", and ".join(reasons if gone.is_mostly_unlisted else reversed(reasons))
+
+
 def _worst_part(found: TableFindings) -> str:
     part = found.suppression.worst_part
     return (
@@ -64,11 +86,12 @@ def _worst_part(found: TableFindings) -> str:
 
 
 def _lost_table(found: Findings) -> Html:
-    noun = noun_of(found)
+    noun, lists = noun_of(found), any(each.table.cells for each in found.tables)
     columns = [
         Column("table", number=False),
         Column(noun),
         Column("lost"),
+        *([Column("of these, not on its list"), Column("too small")] if lists else []),
         Column("share lost"),
         Column("part that loses most", number=False),
         Column("of it"),
@@ -77,7 +100,8 @@ def _lost_table(found: Findings) -> Html:
     for each in found.tables:
         whole, part = each.suppression.whole, each.suppression.worst_part
         named: list[Piece] = [from_data(part.label), percent(part.share)] if part and part.lost else [NOTHING, NOTHING]
-        rows.append([each.name, f"{whole.trips:,.0f}", f"{whole.lost:,.0f}", percent(whole.share), *named])
+        why = [f"{whole.unlisted:,.0f}", f"{whole.small:,.0f}"] if lists else []
+        rows.append([each.name, f"{whole.trips:,.0f}", f"{whole.lost:,.0f}", *why, percent(whole.share), *named])
     return table(f"{noun.capitalize()} in cells that are not published", columns, rows)
 
 
@@ -86,8 +110,14 @@ def _worst_places(found: Findings, shown: Sequence[TableFindings]) -> Iterator[H
     tables = [
         table(
             f"{each.name}, by {places.column}: {len(places.worst)} of {places.of:,} places",
-            [Column("place", number=False), Column(noun), Column("lost"), Column("share")],
-            [_group_row(group) for group in places.worst],
+            [
+                Column("place", number=False),
+                Column(noun),
+                Column("lost"),
+                *([Column("not on its list")] if each.table.cells else []),
+                Column("share"),
+            ],
+            [_group_row(group, listed=bool(each.table.cells)) for group in places.worst],
         )
         for each in shown
         for places in each.suppression.places
@@ -98,8 +128,9 @@ def _worst_places(found: Findings, shown: Sequence[TableFindings]) -> Iterator[H
         yield panels(tables)
 
 
-def _group_row(group: Group) -> list[Piece]:
-    return [from_data(group.label), f"{group.trips:,.0f}", f"{group.lost:,.0f}", percent(group.share)]
+def _group_row(group: Group, *, listed: bool) -> list[Piece]:
+    why = [f"{group.unlisted:,.0f}"] if listed else []
+    return [from_data(group.label), f"{group.trips:,.0f}", f"{group.lost:,.0f}", *why, percent(group.share)]
 
 
 # --- 4: errors ------------------------------------------------------------------------------------------------------
@@ -116,21 +147,36 @@ def errors(found: Findings) -> Iterator[Html]:
     is_off = "is off" if found.folder else "will be off"
     elsewhere = ", and by no more in the others" if len(with_numbers) > 1 else ""
     yield lead(
-        f"A published number of {widest.name} {is_off} by {number(known.errors.mean)} on average{elsewhere}; the 95 % "
-        f"intervals hold the truth in {percent(held)} of cells, or more."
+        f"A published number of {widest.name} {is_off} by {number(known.errors.mean)} on average from what was "
+        f"counted{elsewhere}; the 95 % intervals hold what was counted in {percent(held)} of {_cells(found)}, or more."
+        f"{_nothing_of_the_rest(found)}"
     )
     shown = [each for each in most_lost(found) if each.accuracy.best_known.errors.any]
     if found.folder:
         yield key(("kept", "numbers of the folder"), ("law", "as the law of the noise has it"))
     else:
         yield key(("law", "how many numbers will be off by how much, by the law of the noise"))
-    yield panels([figure(figures.errors(each.accuracy, each.name), each.name) for each in shown])
+    yield panels([panel(figures.errors(each.accuracy, each.name), each.name) for each in shown])
     yield from not_all(found)
     yield _errors_table(found)
     yield pale(
         "Too high: the mean error with its sign. Small cells are printed only when noise raises them, so printed "
         "numbers lean up a little, and totals added up from them are too low by what is missing. 95 % intervals are "
         "promised for all cells, printed or not, and not for the printed ones alone."
+    )
+
+
+def _cells(found: Findings) -> str:
+    return "listed cells" if any(each.table.cells for each in found.tables) else "cells"
+
+
+def _nothing_of_the_rest(found: Findings) -> str:
+    """Numbers and intervals are about what was counted, and silent about what was cut before."""
+    return (
+        f" All of this is about what was counted, and not about the {left_out(found)} that the bounds of a card leave "
+        "out before."
+        if found.left_out
+        else ""
     )
 
 
@@ -151,7 +197,7 @@ def _errors_table(found: Findings) -> Html:
     for each in found.tables:
         for name, known in _versions(each):
             rows.append([each.name, *([name] if versions else []), *_accuracy_row(known)])
-    what = "measured against the exact counts" if versions else "as the law of the noise has it"
+    what = "measured against what was counted" if versions else "as the law of the noise has it"
     return table(f"Errors, {what}", columns, rows)
 
 
@@ -182,19 +228,12 @@ def _accuracy_row(known: Accuracy) -> Iterator[str]:
 
 def dense(found: Findings) -> Iterator[Html]:
     noun = noun_of(found)
-    needs = [(each, each.density.times_larger or 1) for each in found.tables]
-    worst, times = max(needs, key=lambda pair: pair[1])
-    yield lead(
-        f"{worst.name} is the sparsest: its cells would have to be about {times:,} times as large for "
-        f"{MUCH} of its {noun} to be published."
-        if times > 1
-        else f"Every table is dense enough: at least {MUCH} of its {noun} are in cells above the threshold."
-    )
+    yield lead(_how_dense(found))
     yield pale(
         f"A curve that is still high where it meets the dashed line publishes much. Wider bins or areas move it to the "
         f"right: twice as wide bins make cells of about twice as many {noun}."
     )
-    yield panels([figure(figures.density(each.density, each.name, noun), each.name) for each in most_lost(found)])
+    yield panels([panel(figures.density(each.density, each.name, noun), each.name) for each in most_lost(found)])
     yield from not_all(found)
     columns = [
         Column("table", number=False),
@@ -218,4 +257,26 @@ def dense(found: Findings) -> Iterator[Html]:
                 NOTHING if times_ is None else "as they are" if times_ == 1 else f"{times_:,} times",
             ]
         )
-    yield table(f"The share of {noun} that are in cells of at least so many", columns, rows)
+    listed = ", and on the list of the table" if any(each.table.cells for each in found.tables) else ""
+    yield table(f"The share of {noun} that are in cells of at least so many{listed}", columns, rows)
+
+
+def _how_dense(found: Findings) -> str:
+    """What larger cells would do; where a list lacks too much, they would do nothing."""
+    noun = noun_of(found)
+    short = [each for each in found.tables if each.trips and each.density.times_larger is None]
+    worst, times = max(((each, each.density.times_larger or 1) for each in found.tables), key=lambda pair: pair[1])
+    sentences = []
+    if short:
+        least = max(short, key=lambda each: each.suppression.whole.unlisted_share)
+        sentences.append(
+            f"No size of cells is enough for {least.name}: {percent(least.suppression.whole.unlisted_share)} of its "
+            f"{noun} are in cells that are not on its list."
+        )
+    if times > 1:
+        sentences.append(
+            f"{worst.name} is the sparsest: its cells would have to be about {times:,} times as large for {MUCH} of "
+            f"its {noun} to be published."
+        )
+    dense_enough = f"Every table is dense enough: at least {MUCH} of its {noun} are in cells above the threshold."
+    return " ".join(sentences) or dense_enough

@@ -22,6 +22,32 @@ def are(found: Findings) -> str:
     return "are" if found.folder else "are expected to be"
 
 
+def left_out(found: Findings) -> str:
+    """How many trips the bounds of a card leave out, and which share of them that is; nothing where none is."""
+    beyond = found.left_out
+    if beyond is None:
+        return ""
+    what = "taps" if found.plan.source.taps and beyond.is_exact else "trips"
+    if not beyond.is_exact:
+        return f"{beyond.trips:,} {what} (at least {percent(beyond.share)})"
+    return f"{beyond.trips:,} of {beyond.accepted:,} {what} ({percent(beyond.share)})"
+
+
+def before_counting(found: Findings) -> str:
+    """A sentence on what no table has, with a space before it; nothing where nothing is left out."""
+    privacy = found.plan.privacy
+    if found.left_out is None:
+        return ""
+    most = [
+        *([f"{privacy.trips_per_day} trips per day"] if privacy.trips_per_day else []),
+        *([f"{privacy.trips_per_card} trips in all"] if privacy.trips_per_card else []),
+    ]
+    return (
+        f" Before anything is counted, {left_out(found)} are left out: the plan takes at most {' and '.join(most)} of "
+        "each card."
+    )
+
+
 def number(value: float | None, *, signed: bool = False) -> str:
     if value is None:
         return NOTHING

@@ -41,7 +41,7 @@ class Balance {
     at("balance-title").textContent = "Tap-on against tap-off";
     const both = this.points.filter(({ counts }) => !counts.includes(SUPPRESSED)).length;
     at("balance-note").textContent =
-      `${capital(when)}: ${plural(both, "place")} with both published; ${number(this.points.length - both)} with one, in the hatched margins. On the line as many get on as off.`;
+      `${capital(when)}: ${plural(both, "place")} with both published; ${number(this.points.length - both)} with one, in the hatched margins. On the line as many get on as off; blue: more get on, orange: more get off.`;
     const far = this.points
       .filter(({ counts }) => !counts.includes(SUPPRESSED))
       .sort((a, b) => Math.abs(Math.log(b.counts[0] / b.counts[1])) - Math.abs(Math.log(a.counts[0] / a.counts[1])))[0];
@@ -55,7 +55,7 @@ class Balance {
 
   paint() {
     const { colours, view } = this.app;
-    const width = Math.max(280, this.app.width.half),
+    const width = Math.max(280, this.app.width["balance-plot"]),
       height = Math.round(Math.min(460, Math.max(300, width * 0.75))),
       left = 92,
       bottom = 66,

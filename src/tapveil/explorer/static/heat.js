@@ -43,13 +43,17 @@ class Heat {
     const among =
       this.cells.across && table.kind(this.cells.across) !== "time" && this.across.length < this.cells.columns.size;
     at("heat-note").replaceChildren(
-      view.comparing
+      view.comparing && this.cells.across
         ? `Change from ${words.label(table, view.day, view.vs, view.part)} to ${words.label(table, view.day, view.part[view.day], view.part)}, where both are published.`
-        : `${number(this.cells.size)} published of ${capital(words.columnTitle(this.cells.down))}${this.cells.across ? " × " + words.columnTitle(this.cells.across) : ""}; hatched: not published, ${words.absent(table)}.`,
+        : `${plural(this.cells.size, "number")} published in ${plural(this.rows.length, "row")}${this.rows.length > 24 ? ", scroll for more" : ""}; hatched: not published, ${words.absent(table)}.`,
+      this.cells.across && table.kind(this.cells.across) !== "time"
+        ? ` Down: ${words.columnTitle(this.cells.down)}; across: ${words.columnTitle(this.cells.across)}.`
+        : "",
       among ? ` Across: the ${this.across.length} busiest of ${this.cells.columns.size}.` : "",
       view.find ? ` ${plural(this.rows.length, "row")} match “${view.find}”.` : "",
     );
-    this.showing.hidden = view.vs === null;
+    this.showing.hidden = view.vs === null || !this.cells.across;
+    this.sorting.hidden = table.kind(this.cells.down) === "time";
     this.showing.setAttribute("aria-pressed", String(view.difference));
     const orders = {
       busiest: this.whole || !this.cells.across ? "Busiest first" : "Largest published sum first",
@@ -66,6 +70,7 @@ class Heat {
     if (this.focus && (this.focus.row >= this.rows.length || this.focus.column >= this.across.length))
       this.focus = null;
     this.layout();
+    this.reveal();
     this.paint();
     if (!this.cells.across)
       at("heat-legend").replaceChildren(
@@ -107,7 +112,9 @@ class Heat {
         return [code, count === SUPPRESSED ? (this.cells.sums.get(code) ?? SUPPRESSED) : count];
       }),
     );
-    if (table.kind(this.cells.down) === "time" || view.sort === "name") return rows.sort((a, b) => a - b);
+    if (table.kind(this.cells.down) === "time")
+      return [...table.times.map((_, i) => i + 1), ...(codes.has(0) ? [0] : [])];
+    if (view.sort === "name") return rows.sort(byName(table.labels(this.cells.down)));
     if (view.sort === "difference" && this.otherCells) {
       const change = new Map(rows.map((code) => [code, this.changeOf(code)]));
       return rows.sort((a, b) => change.get(b) - change.get(a) || a - b);
@@ -132,7 +139,7 @@ class Heat {
     if (!across) return [0];
     if (table.kind(across) !== "time")
       return [...this.cells.columns.entries()]
-        .sort((a, b) => b[1] - a[1] || a[0] - b[0])
+        .sort((a, b) => (isDay(table, across) ? 0 : b[1] - a[1]) || a[0] - b[0])
         .slice(0, MOST_ACROSS)
         .map(([code]) => code);
     return [...table.times.map((_, i) => i + 1), ...(this.cells.columns.has(0) ? [0] : [])];
@@ -154,6 +161,25 @@ class Heat {
     return most;
   }
 
+  // A place that was picked elsewhere is brought into sight.
+  reveal() {
+    const { view } = this.app,
+      table = view.table,
+      key = `${table.name}\n${view.place}\n${view.sort}`;
+    if (key === this.revealed) return;
+    this.revealed = key;
+    const code = table.kind(this.cells.down) === "location" ? view.placeIn(table) : null;
+    const row = code === null ? -1 : this.rows.indexOf(code);
+    if (row >= 0) this.show(row);
+  }
+
+  show(row) {
+    const top = row * this.row,
+      bottom = top + this.row - (this.height - this.top - 8);
+    if (this.scroll.scrollTop > top) this.scroll.scrollTop = top;
+    else if (this.scroll.scrollTop < bottom) this.scroll.scrollTop = bottom;
+  }
+
   // What a cell shows: a count, a difference, or null where it is suppressed.
   value(down, across) {
     const one = this.cells.at(down, across);
@@ -163,12 +189,12 @@ class Heat {
   }
 
   layout() {
-    const width = this.app.width.heat;
+    const width = this.app.width["heat-scroll"];
     const times = !this.cells.across || this.app.view.table.kind(this.cells.across) === "time";
     this.top = !this.cells.across ? 6 : times ? 24 : 92;
     this.row = 20;
     this.left = Math.round(Math.min(240, Math.max(104, width * 0.2)));
-    this.right = this.whole && width > 700 ? 66 : 6;
+    this.right = this.whole && width > 700 && !this.app.view.comparing ? 66 : times ? 6 : 44;
     this.cell = Math.max(1.5, (width - this.left - this.right - 8) / this.across.length);
     const tall = Math.min(520, this.top + this.row * Math.max(3, this.rows.length) + 6);
     this.scroll.style.setProperty("--tall", `${tall}px`);
@@ -215,7 +241,7 @@ class Heat {
         y + this.row / 2,
       );
       draw.font = FONT;
-      if (this.right > 10) {
+      if (this.right > 60) {
         const count = this.wholeCells.at(code);
         draw.fillStyle = colours.soft;
         draw.textAlign = "right";
@@ -301,7 +327,7 @@ class Heat {
         draw.fillText(table.times[code - 1], x, 9);
       }
     });
-    if (this.right > 10) {
+    if (this.right > 60) {
       draw.textAlign = "right";
       draw.fillText(view.day ? "whole day" : "all days", this.width - 8, 9);
     }
@@ -330,10 +356,9 @@ class Heat {
       : table.kind(this.cells.across) === "time"
         ? words.span(table, column)
         : `to ${words.label(table, this.cells.across, column, view.part)}`;
-    const then = this.otherCells
-      ? `; ${words.label(table, view.day, view.vs, view.part)}: ${words.sentence(table, this.otherCells.at(code, column))}`
-      : "";
-    return [`${place}${when ? ", " + when : ""}`, words.sentence(table, count) + then];
+    const head = `${place}${when ? ", " + when : ""}`;
+    if (!this.otherCells) return [head, words.sentence(table, count)];
+    return [head, ...words.compared(table, count, this.otherCells.at(code, column), view)];
   }
 
   hover(event) {
@@ -383,10 +408,7 @@ class Heat {
       row: within(start.row + step[0], this.rows.length),
       column: within(start.column + step[1], this.across.length),
     };
-    const top = this.focus.row * this.row,
-      bottom = top + this.row - (this.height - this.top - 8);
-    if (this.scroll.scrollTop > top) this.scroll.scrollTop = top;
-    else if (this.scroll.scrollTop < bottom) this.scroll.scrollTop = bottom;
+    this.show(this.focus.row);
     this.paint();
     this.app.say(this.say(this.focus).join(": "));
   }

@@ -10,7 +10,10 @@ class App {
     this.colours = new Colours();
     this.introduce();
     at("main").hidden = false;
-    if (!release.tables.length) return;
+    if (!release.tables.length || !release.cells) {
+      for (const id of ["controls", "summary", "heat", "profile", "map", "balance", "numbers"]) at(id).hidden = true;
+      return;
+    }
     this.cards = [new Heat(this), new Profile(this), new CityMap(this), new Balance(this), new Numbers(this)];
     this.draw();
     window.addEventListener("hashchange", () => {
@@ -20,6 +23,8 @@ class App {
         this.repaint();
       }
     });
+    window.addEventListener("beforeprint", () => this.print(true));
+    window.addEventListener("afterprint", () => this.print(false));
     let width = window.innerWidth;
     window.addEventListener("resize", () => {
       if (width !== window.innerWidth) {
@@ -35,8 +40,8 @@ class App {
 
   // A change of view: everything that follows from it, drawn again; the focus stays where it was asked to be.
   set(changes, focus) {
-    if ("table" in changes || "vs" in changes) changes = { by: null, page: 0, ...changes };
-    if ("place" in changes || "time" in changes || "find" in changes) changes = { page: 0, ...changes };
+    if ("table" in changes || "vs" in changes) changes = { by: null, page: null, ...changes };
+    if ("place" in changes || "time" in changes || "find" in changes) changes = { page: null, ...changes };
     Object.assign(this.view, changes);
     if (this.view.vs === null) {
       this.view.difference = false;
@@ -59,11 +64,10 @@ class App {
 
   // How wide everything is, asked once: asking again while drawing would lay the whole page out each time.
   measure() {
-    this.width = {
-      heat: at("heat-scroll").clientWidth,
-      profile: at("profile-plot").clientWidth,
-      half: at("balance-canvas").parentElement.clientWidth || at("map-canvas").parentElement.clientWidth,
-    };
+    const wide = (id) => at(id).clientWidth || this.width?.[id] || 600;
+    this.width = Object.fromEntries(
+      ["heat-scroll", "profile-plot", "map-plot", "balance-plot"].map((id) => [id, wide(id)]),
+    );
   }
 
   // What follows from the change, and no more; without a change, everything.
@@ -73,8 +77,28 @@ class App {
     this.selectors(changed);
     this.summary();
     for (const card of this.cards) if (follows(card)) card.draw();
+    this.fit();
     history.replaceState(null, "", this.view.hash);
     this.tip();
+  }
+
+  // Cards come and go, and make room for others: what has another width by now is drawn in it.
+  fit() {
+    if (this.printing) return;
+    const before = JSON.stringify(this.width);
+    this.measure();
+    if (JSON.stringify(this.width) !== before) for (const card of this.cards) card.draw();
+  }
+
+  // Paper is light, and narrow.
+  print(printing) {
+    this.printing = printing;
+    document.documentElement.dataset.theme = "light";
+    if (!printing) this.setTheme();
+    this.colours.read();
+    if (printing) this.width = { "heat-scroll": 660, "profile-plot": 660, "map-plot": 320, "balance-plot": 320 };
+    else this.measure();
+    for (const card of this.cards) card.draw();
   }
 
   // --- above ---------------------------------------------------------------------------------------------------------

@@ -45,11 +45,13 @@ class CityMap {
     );
     let held = null;
     this.canvas.addEventListener("pointerdown", (event) => {
+      this.dragged = false;
       held = { x: event.clientX, y: event.clientY, moved: false };
     });
-    window.addEventListener("pointerup", () => {
-      held = null;
-    });
+    for (const end of ["pointerup", "pointercancel"])
+      window.addEventListener(end, () => {
+        held = null;
+      });
     this.canvas.addEventListener("pointermove", (event) => {
       if (held) {
         const [dx, dy] = [event.clientX - held.x, event.clientY - held.y];
@@ -111,7 +113,14 @@ class CityMap {
     const when = this.code ? words.span(this.table, this.code) : words.whole(view);
     const shown = this.places.filter((place) => this.value(place) !== null).length;
     at("map-note").textContent =
-      `${this.other ? "Change over" : "Numbers for"} ${when}: ${number(shown)} of ${number(this.places.length)} places ${this.other ? "published on both days" : "published"}; the others are hatched or hollow${this.other ? "" : `: ${words.absent(this.table)}`}.`;
+      `${this.other ? "Change over" : "Numbers for"} ${when}: ${number(shown)} of ${number(this.places.length)} places ${this.other ? "published on both days" : "published"}; the others are hatched or hollow.`;
+    legend(
+      at("map-legend"),
+      this.app,
+      this.scale,
+      this.other ? `more on ${words.label(this.table, view.day, view.part[view.day], view.part)}` : release.counted,
+      this.other ? "not published on one of the two days" : `not published: ${words.absent(this.table)}`,
+    );
     this.canvas.setAttribute("aria-label", `Map of ${plural(this.places.length, "place")}, ${when}`);
     this.paint();
   }
@@ -191,7 +200,7 @@ class CityMap {
   paint() {
     if (!this.places?.length) return;
     const { colours, view } = this.app;
-    const width = Math.max(280, this.app.width.half),
+    const width = Math.max(280, this.app.width["map-plot"]),
       height = Math.round(Math.min(460, Math.max(300, width * 0.75)));
     const draw = pen(this.canvas, width, height),
       to = (this.to = this.fit(width, height));
@@ -285,17 +294,12 @@ class CityMap {
   }
 
   say(place) {
-    const { words, view } = this.app;
-    const then = this.other
-      ? [
-          `then: ${words.sentence(this.table, this.table.columns.length > 1 ? this.other.at(place.code, this.code) : this.other.at(place.code))}`,
-        ]
-      : [];
-    return [
-      words.place(place.name, view.part) + (this.code ? `, ${words.span(this.table, this.code)}` : ""),
-      words.sentence(this.table, this.count(place)),
-      ...then,
-    ];
+    const { words, view } = this.app,
+      when = this.code ? `, ${words.span(this.table, this.code)}` : "",
+      head = words.place(place.name, view.part) + when;
+    if (!this.other) return [head, words.sentence(this.table, this.count(place))];
+    const then = this.table.columns.length > 1 ? this.other.at(place.code, this.code) : this.other.at(place.code);
+    return [head, ...words.compared(this.table, this.count(place), then, view)];
   }
 
   pick(place) {

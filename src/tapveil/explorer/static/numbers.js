@@ -20,8 +20,8 @@ class Numbers {
     const whole = table.cells(view.part);
     const about = [
       this.place() !== null ? words.place(view.place, view.part) : "",
-      view.time !== null && table.has("time") && this.place() === null ? words.span(table, view.timeIn(table)) : "",
-      view.find ? `names with “${view.find}”` : "",
+      this.time() !== null ? words.span(table, this.time()) : "",
+      view.find && this.place() === null ? `names with “${view.find}”` : "",
     ].filter(Boolean);
     at("numbers-note").replaceChildren(
       `${words.title(table)}, ${this.partTitle()}. ${about.length ? `Only ${about.join(", ")}: ` : ""}${plural(this.rows.filter((row) => row.count !== SUPPRESSED).length, "published number")}${about.length ? ` of ${number(whole.size)}` : ""}. `,
@@ -40,7 +40,8 @@ class Numbers {
         { id: "change", title: "Change", number: true },
       );
     const pages = Math.max(1, Math.ceil(this.rows.length / ROWS));
-    view.page = Math.min(view.page, pages - 1);
+    const first = this.firstPage();
+    view.page = Math.min(view.page ?? first, pages - 1);
     const shown = this.rows.slice(view.page * ROWS, (view.page + 1) * ROWS);
     const by = view.by ?? { id: "", down: false };
     const head = columns.map((column) =>
@@ -69,7 +70,12 @@ class Numbers {
       ),
     );
     const body = shown.map((row) =>
-      el("tr", {}, ...axes.map((axis) => el("td", {}, this.key(table, axis, row))), ...this.cellsOf(table, row, other)),
+      el(
+        "tr",
+        { class: row === this.marked ? "marked" : null },
+        ...axes.map((axis) => el("td", {}, this.key(table, axis, row))),
+        ...this.cellsOf(table, row, other),
+      ),
     );
     at("numbers-table").replaceChildren(
       el(
@@ -109,7 +115,7 @@ class Numbers {
       "button",
       {
         type: "button",
-        onclick: () => this.app.set({ place: table.labels(axis)[row.codes[axis]], page: 0 }, "#profile-title"),
+        onclick: () => this.app.set({ place: table.labels(axis)[row.codes[axis]], page: null }, "#profile-title"),
       },
       bidi(text),
     );
@@ -122,21 +128,11 @@ class Numbers {
     const found = [el("td", { class: mark }, text), el("td", { class: "number" }, range)];
     if (!other) return found;
     const then = words.cell(table, row.then),
-      both = row.count !== SUPPRESSED && row.then !== SUPPRESSED,
-      change = row.count - row.then;
-    const least = table.low(row.count) - table.high(row.then),
-      most = table.high(row.count) - table.low(row.then);
+      change = words.change(table, row.count, row.then);
     return [
       ...found,
       el("td", { class: then.absent ? "number absent" : "number" }, then.text),
-      el(
-        "td",
-        {
-          class: both ? "number" : "number absent",
-          title: both ? `between ${number(least)} and ${number(most)}, at least 9 times in 10` : null,
-        },
-        both ? (change > 0 ? "+" : "") + number(change) : "not known",
-      ),
+      el("td", { class: change === "not known" ? "number absent" : "number" }, change),
     ];
   }
 
@@ -145,6 +141,22 @@ class Numbers {
     const { view } = this.app,
       table = view.table;
     return table.kind(orderedAxes(table)[0]) === "location" ? view.placeIn(table) : null;
+  }
+
+  // The chosen time, if the rows are of times and of no place alone.
+  time() {
+    const { view } = this.app,
+      across = orderedAxes(view.table)[1];
+    return across && view.table.kind(across) === "time" && this.place() === null ? view.timeIn(view.table) : null;
+  }
+
+  // Of a place and a time: the page on which that time is.
+  firstPage() {
+    const { view } = this.app,
+      across = orderedAxes(view.table)[1],
+      time = this.place() !== null && across ? view.timeIn(view.table) : null;
+    this.marked = time === null ? null : (this.rows.find((row) => row.codes[across] === time) ?? null);
+    return this.marked ? Math.floor(this.rows.indexOf(this.marked) / ROWS) : 0;
   }
 
   // The rows of the part; of one place every time of the day, published or not.
@@ -162,7 +174,7 @@ class Numbers {
       place !== null
         ? [place]
         : [...new Set([...cells.lines.keys(), ...(others?.lines.keys() ?? [])])].sort((a, b) => a - b);
-    const time = across && table.kind(across) === "time" && place === null ? view.timeIn(table) : null;
+    const time = this.time();
     const all = across ? table.labels(across).map((_, code) => code) : [0];
     const whole = place !== null && (!across || table.kind(across) === "time");
     for (const code of wanted) {
@@ -201,6 +213,12 @@ class Numbers {
               ? -Infinity
               : row.count - row.then
             : (row.codes[by.id] ?? 0);
+    const named = !["count", "then", "change"].includes(by.id) && view.table.kind(by.id) !== "time";
+    if (named) {
+      const order = byName(view.table.labels(by.id));
+      this.rows.sort((a, b) => order(a.codes[by.id], b.codes[by.id]) * (by.down ? -1 : 1));
+      return;
+    }
     this.rows.sort((a, b) => {
       const [x, y] = [value(a), value(b)];
       return (x < y ? -1 : x > y ? 1 : 0) * (by.down ? -1 : 1);

@@ -22,7 +22,9 @@ class Profile {
     const absent = words.absent(this.lines[0].table);
     at("profile-note").textContent =
       place === null
-        ? "Pick a place in the heat map, on the map or by its name to see its own day."
+        ? view.place === null
+          ? "Pick a place to see its own day."
+          : "Times are not published by place here: these are all places."
         : `Bands: where the true number lies, for 19 of 20 cells. Hatched: not published, ${absent}.`;
     this.paint(named);
     at("profile-legend").replaceChildren(
@@ -61,7 +63,7 @@ class Profile {
 
   paint(named) {
     const { colours, view, words } = this.app;
-    const width = Math.max(300, this.app.width.profile),
+    const width = Math.max(300, this.app.width["profile-plot"]),
       height = 300,
       left = 52,
       bottom = 30,

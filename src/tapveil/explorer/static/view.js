@@ -24,7 +24,7 @@ class View {
       sort: "busiest",
       difference: false,
       by: null,
-      page: 0,
+      page: null,
       theme: null,
     });
     this.chooseExtras();

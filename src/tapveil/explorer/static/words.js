@@ -66,7 +66,8 @@ class Words {
   }
 
   side(table) {
-    return { on: "Tap-on", off: "Tap-off", both: "From where to where", "": "" }[sideOf(table)];
+    const ends = table.columns.filter((column) => table.kind(column) === "location");
+    return { on: "Tap-on", off: "Tap-off", both: ends.length > 1 ? "From where to where" : "", "": "" }[sideOf(table)];
   }
 
   bins(table) {
@@ -91,7 +92,7 @@ class Words {
     )
       return `From where to where${finer ? ` (${finer})` : ""}`;
     const what = kinds.sort((a, b) => (a === "place" ? -1 : b === "place" ? 1 : 0)).join(" × ");
-    return `${this.side(table) ? this.side(table) + ": " : ""}${what}${finer ? ` (${finer})` : ""}`;
+    return `${this.side(table) ? this.side(table) + ": " + what : capital(what)}${finer ? ` (${finer})` : ""}`;
   }
 
   title(table) {
@@ -132,6 +133,22 @@ class Words {
     return { text: number(count), range: `${number(table.low(count))} to ${number(table.high(count))}`, absent: false };
   }
 
+  // The change from one day to another; both are noisy, so what it lies between holds for 9 of 10.
+  change(table, now, then) {
+    if (now === SUPPRESSED || then === SUPPRESSED) return "not known";
+    const signed = (n) => (n > 0 ? "+" : "") + number(n);
+    return `${signed(now - then)} (${signed(table.low(now) - table.high(then))} to ${signed(table.high(now) - table.low(then))})`;
+  }
+
+  compared(table, now, then, view) {
+    const day = (code) => this.label(table, view.day, code, view.part);
+    return [
+      `${day(view.part[view.day])}: ${this.sentence(table, now)}`,
+      `${day(view.vs)}: ${this.sentence(table, then)}`,
+      `change: ${this.change(table, now, then)}`,
+    ];
+  }
+
   sentence(table, count) {
     const { text, range, absent } = this.cell(table, count);
     return absent
@@ -144,6 +161,11 @@ const clock = (label) => {
   const [hours, minutes] = label.split(":");
   return 60 * hours + +minutes;
 };
+
+// Names as people order them: accents beside their letters, 2 before 10.
+const COLLATOR = new Intl.Collator("en", { numeric: true });
+const byName = (labels) => (a, b) => COLLATOR.compare(labels[a], labels[b]);
+const isDay = (table, column) => column === "date" || table.kind(column) === "date";
 
 // For searching: case and accents do not matter.
 const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLocaleLowerCase("en");

@@ -1,0 +1,106 @@
+"""What a folder says in words: no more than is so."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import tapveil
+from tapveil import closing, signature
+from tapveil.closing import closing_lines
+from tapveil.errors import TripDataError
+from tapveil.ledger.book import open_ledger
+from tapveil.plan import Plan
+from tapveil.publication import folder_of
+from tapveil.readme import readme
+from tapveil.verify.folder import verify_folder
+from tests.conftest import TODAY, free_plan, start_ledger, write_csv
+from tests.tampering import resum
+from tests.unit.test_signature import make_key, needs_openssh
+from tests.unit.test_units import listed_plan
+
+BEYOND = "if it is on the list of cells that was fixed beforehand; what is not on that list was not counted"
+
+
+def words_of(plan: Plan, folder: Path) -> tuple[str, dict[str, str]]:
+    """The README of a release, and what its data dictionary says of each number."""
+    published = tapveil.release(plan, folder / "out", in_ledger=False).path
+    assert not verify_folder(published).findings
+    package = json.loads((published / "datapackage.json").read_text(encoding="utf-8"))
+    fields = next(each for each in package["resources"] if each["path"].startswith("data/"))["schema"]["fields"]
+    return (published / "README.md").read_text(encoding="utf-8"), {each["name"]: each["description"] for each in fields}
+
+
+def test_of_what_is_not_on_a_list_nothing_is_said(tmp_path: Path) -> None:
+    """300 trips are in a cell that is not on the list: `absent_95` is not about it."""
+    page, fields = words_of(listed_plan(tmp_path), tmp_path)
+    assert f"had at most the number in the last column {BEYOND}." in page
+    assert "| a cell of the list that is not there has at most |" in page
+    assert "If it is not, it was not counted, and may have any number." in page
+    assert "not listed" not in page
+    assert f"{BEYOND}. Never below 1." in fields["count"]
+    assert "in 19 of 20 cells of the list, published or not" in fields["low"]
+
+
+def test_without_a_list_every_cell_is_counted() -> None:
+    page = readme(Plan.preset("opal"), TODAY, signed=False)
+    assert "| a cell that is not listed has at most |" in page
+    assert "the list" not in page
+
+
+# --- what is changed afterwards ---------------------------------------------------------------------------------------
+
+
+def small_plan(folder: Path) -> Plan:
+    write_csv(folder / "trips.csv", [("07:05", "s1")] * 300, ("hour", "stop"))
+    return free_plan(folder, "trips.csv", {"tap_on_location": "stop"}, {"on": ["tap_on_location"]})
+
+
+def edit(published: Path) -> None:
+    """A sentence more in the README, and checksums that fit it."""
+    path = published / "README.md"
+    path.write_text(path.read_text(encoding="utf-8") + "\nThese are exact numbers.\n", encoding="utf-8")
+    resum(published)
+
+
+def test_words_that_are_edited_are_found_by_the_ledger_and_not_by_the_folder(tmp_path: Path) -> None:
+    plan = small_plan(tmp_path)
+    start_ledger(plan)
+    published = tapveil.release(plan, tmp_path / "out")
+    edit(published.path)
+    assert not verify_folder(published.path).findings
+    with open_ledger(plan.ledger_path) as book:
+        assert [each.code for each in book.findings([folder_of(published)])] == ["folder-differs"]
+
+
+@needs_openssh
+def test_words_that_are_edited_are_found_by_a_signature(tmp_path: Path) -> None:
+    key = signature.read_key(make_key(tmp_path))
+    published = tapveil.release(small_plan(tmp_path), tmp_path / "out", in_ledger=False, key=key).path
+    edit(published)
+    assert [each.code for each in verify_folder(published).findings] == ["signature-invalid"]
+
+
+def test_the_closing_words_tell_that_a_release_stopped_once_it_was_paid_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So they are for the holder, like the ledger."""
+    plan = small_plan(tmp_path)
+    start_ledger(plan)
+    with monkeypatch.context() as stopping:
+        stopping.setattr("tapveil.publication.refuse_leaks", stop)
+        with pytest.raises(TripDataError):
+            tapveil.release(plan, tmp_path / "first")
+    published = tapveil.release(plan, tmp_path / "second")
+    said = " ".join(closing_lines(plan, published, tmp_path / "plan.toml"))
+    left = re.search(r"epsilon ([0-9.]+) of it is left", said)
+    assert left
+    assert float(left[1]) < 8 - 1.5, "two releases of epsilon 1, and there is one folder"
+    assert "not to be published" in str(closing.__doc__)
+
+
+def stop(*_: object, **__: object) -> None:
+    raise TripDataError("as the leak guard does")
