@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tapveil.coarsen import read_areas, read_places, read_wider, relabelling
+from tapveil.coarsen import read_areas, read_wider, relabelling
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.defaults import MEMORY
 from tapveil.dictionary import Dictionaries, read_dictionaries
@@ -27,7 +27,7 @@ from tapveil.pace import SHARE
 from tapveil.plan import EVERY_MODE, Level, Plan, Table
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Done, Reporter, Silent
-from tapveil.publication import count, refuse_too_many
+from tapveil.publication import count, refuse_too_many, sound_places
 from tapveil.remarks import Look, percent, remarks
 from tapveil.statement import COUNTED, NOUNS, UNIT_NAMES, change, loss_in_words
 from tapveil.values import UNKNOWN
@@ -287,7 +287,7 @@ def read_public_files(plan: Plan) -> None:
     """The lookups and lists that a plan names, read and checked: they are part of the plan, not of the trips."""
     read_areas(plan)
     read_wider(plan)
-    read_places(plan)
+    sound_places(plan)
     read_dictionaries(plan)
 
 

@@ -154,7 +154,7 @@ class TableClaim(_Part):
     error_95: int
     """19 of 20 numbers are off by at most this: half the width of an interval."""
     absent_95: int
-    """A cell that is not listed has at most this, in 19 of 20 cells."""
+    """A cell that is not there has at most this, in 19 of 20 cells; with a dictionary, only if it is on its list."""
     mean_error: Number
     """How far a number is off, on average."""
     probability_published: dict[str, Number]

@@ -6,8 +6,9 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
+from tapveil.csvheader import found_delimiter
 from tapveil.errors import TripDataError, did_you_mean
 from tapveil.geometry import Place, on_earth, points, read_features
 from tapveil.plan import EVERY_MODE, PlaceList
@@ -28,6 +29,8 @@ def read_place_list(base: Path, listed: PlaceList) -> list[Place]:
         if (place.name, place.mode) in seen:
             raise TripDataError(f"the places {path.name} have two shapes of `{place.name}`; keep one, or join them")
         seen.add((place.name, place.mode))
+    if not found:
+        raise TripDataError(f"the list of places {path.name} is empty: no row has a name, a latitude and a longitude")
     return found
 
 
@@ -61,7 +64,7 @@ def _of_csv(path: Path, listed: PlaceList) -> Iterator[Place]:
 def _rows(path: Path, listed: PlaceList) -> Iterator[tuple[int, dict[str, str]]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file, skipinitialspace=True)
+            rows = csv.DictReader(file, delimiter=_delimiter(file, listed), skipinitialspace=True)
             rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
             _require(path, (listed.name, listed.latitude, listed.longitude), rows.fieldnames)
             for row in rows:
@@ -76,6 +79,13 @@ def _rows(path: Path, listed: PlaceList) -> Iterator[tuple[int, dict[str, str]]]
         raise TripDataError(f"the list of places {path.name} is not a CSV file in UTF-8") from None
 
 
+def _delimiter(file: TextIO, listed: PlaceList) -> str:
+    """What separates the columns, by the first line; the file is at its start again."""
+    header = file.readline()
+    file.seek(0)
+    return found_delimiter(header, (listed.name, listed.mode, listed.latitude, listed.longitude))
+
+
 def _require(path: Path, wanted: Sequence[str], columns: Sequence[str]) -> None:
     for name in wanted:
         if name not in columns:
@@ -87,7 +97,7 @@ def _position(where: str, texts: Sequence[str]) -> tuple[float, float]:
     try:
         latitude, longitude = map(float, texts)
     except ValueError:
-        raise TripDataError(f"{where}: latitude and longitude are not two numbers in degrees") from None
+        raise TripDataError(f"{where}: latitude and longitude are not two numbers in degrees, such as -33.88") from None
     if not on_earth(latitude, longitude):
         raise TripDataError(f"{where}: latitude {latitude}, longitude {longitude} is nowhere on the earth")
     return latitude, longitude

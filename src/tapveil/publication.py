@@ -185,13 +185,7 @@ class _Job:
 
 
 def _stated(plan: Plan, created: str) -> dict[str, Any]:
-    places = coarsen.read_places(plan)
-    if places and not is_places(places):  # as `verify` will look at them
-        raise TripDataError(
-            "the lists have places that no folder may have: one without a name, a mode or a sound shape"
-        )
-    if places and len(statement.places_text(places).encode()) > statement.LARGEST_PLACES:
-        raise TripDataError("the shapes of the areas are too large to be published: make them simpler")
+    places = sound_places(plan)
     stated = statement.manifest(plan, date.fromisoformat(created), public_files(plan), places=places is not None)
     try:  # as anyone will read it: what could not be read back must not be paid for
         Manifest.model_validate(stated | {"release_id": "0" * 32})
@@ -199,6 +193,18 @@ def _stated(plan: Plan, created: str) -> dict[str, Any]:
         place = ".".join(str(part) for part in error.errors()[0]["loc"])
         raise PlanError(f"the plan has more, or longer names, than a folder can state ({place})") from None
     return stated
+
+
+def sound_places(plan: Plan) -> dict[str, Any] | None:
+    """The places to publish; what `verify` would not take is refused before anything is paid for."""
+    places = coarsen.read_places(plan)
+    if places and not is_places(places):
+        raise TripDataError(
+            "the lists have places that no folder may have: one without a name, a mode or a sound shape"
+        )
+    if places and len(statement.places_text(places).encode()) > statement.LARGEST_PLACES:
+        raise TripDataError("the shapes of the areas are too large to be published: make them simpler")
+    return places
 
 
 def _digest(data: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tapveil import trips
-from tapveil.coarsen import Areas, read_areas, read_stops
+from tapveil.coarsen import Areas, read_areas, read_places, read_stops
 from tapveil.counting import duckdb as engine
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.coupling import from_timetable, from_trips
@@ -36,6 +36,7 @@ def remarks(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | 
     """What the counts show, the likeliest mistakes first."""
     yield from _unmatched_modes(plan, counted)
     yield from _unknown_places(plan, counted)
+    yield from _not_on_the_map(plan, counted)
     yield from _unlisted(plan, counted, dictionaries)
     yield from _many_left_out(plan, counted)
     yield from _no_such_taps(plan, counted)
@@ -60,6 +61,54 @@ def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
         if share > MANY_UNKNOWN:
             reason = "no tap, or stops that the lookup does not know"
             yield f"{column} is {UNKNOWN} for {percent(share)} of {NOUNS[plan.privacy.unit]}: {reason}"
+
+
+def _not_on_the_map(plan: Plan, counted: Counted) -> Iterator[str]:
+    """Published places that the list of places does not have."""
+    drawn = _drawn(plan)
+    for column in (column for column in plan.used_columns if plan.source.kind(column) == "location"):
+        exact = _least_table(plan, counted, column)
+        trips = _trips_by_place(exact, column) if exact and drawn else {}
+        lacking = [place for place in trips if not _is_drawn(drawn, *place)]
+        if exact and plan.places and lacking:
+            share = sum(trips[place] for place in lacking) / int(exact.counts.sum())
+            lists = f"in neither {plan.places.path} nor the timetable" if plan.gtfs else f"not in {plan.places.path}"
+            hint = " (are they named as they are published: the postcode, not the stop?)"
+            yield (
+                f"{column}: {len(lacking):,} of {len(trips):,} places, with {percent(share)} of "
+                f"{NOUNS[plan.privacy.unit]}, are {lists}: they will not be on the map"
+                f"{hint if len(lacking) == len(trips) else ''}"
+            )
+
+
+def _drawn(plan: Plan) -> dict[str, set[str]]:
+    """The names of the places to draw, by mode; nothing where the plan has no list of places."""
+    found: dict[str, set[str]] = {}
+    for feature in (plan.places and read_places(plan) or {}).get("features", ()):
+        found.setdefault(feature["properties"]["mode"], set()).add(feature["properties"]["name"])
+    return found
+
+
+def _is_drawn(drawn: Mapping[str, set[str]], mode: str, name: str) -> bool:
+    """As the page does it: a mode that has places of its own has no others."""
+    return name in drawn.get(mode, drawn.get(EVERY_MODE, ()))
+
+
+def _least_table(plan: Plan, counted: Counted, column: str) -> ExactTable | None:
+    """The table with the fewest cells that has the places of a column as the plan publishes them, not wider ones."""
+    fits = [table.name for table in plan.table if column in table.columns and table.level.location is None]
+    return min((counted.tables[name] for name in fits), key=lambda exact: len(exact.counts), default=None)
+
+
+def _trips_by_place(exact: ExactTable, column: str) -> dict[tuple[str, str], int]:
+    """The trips of each mode and place; without those that have none."""
+    codes, places = exact.packing.unpack(exact.words), exact.labels[column]
+    modes = exact.labels.get("mode", (EVERY_MODE,))
+    keys = codes.get("mode", np.zeros(len(exact.counts), dtype=np.int64)) * len(places) + codes[column]
+    found, inverse = np.unique(keys, return_inverse=True)
+    trips = np.bincount(inverse, exact.counts, minlength=len(found)).astype(np.int64).tolist()
+    named = [(modes[key // len(places)], places[key % len(places)]) for key in found.tolist()]
+    return {place: number for place, number in zip(named, trips, strict=True) if place[1] != UNKNOWN}
 
 
 def share_left_out(plan: Plan, left_out: int, accepted: int) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -65,8 +66,9 @@ def _rides(feed: Feed, week: list[date], trips: int, seed: int) -> Iterator[tupl
     total = sum(int(active.sum()) for active in running.values())
     if not total:
         raise TripDataError("the timetable has no service in its first week")
+    until = [trips * calls // total for calls in accumulate((int(each.sum()) for each in running.values()), initial=0)]
     for number, (day, active) in enumerate(running.items()):
-        size = round(trips * int(active.sum()) / total)
+        size = until[number + 1] - until[number]  # in proportion, and exactly so many in all
         if size:
             random = np.random.default_rng([seed, number])
             yield day, _day(random, calls, active, day, size, max(1, trips // TRIPS_PER_CARD))

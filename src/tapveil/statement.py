@@ -288,9 +288,9 @@ TABLE_FIELD: dict[str, Any] = {
 NOT_ON_THE_LIST = "what is not on that list was not counted"
 
 
-def _absent_in_words(plan: Plan) -> str:
+def absent_in_words(mechanism: str) -> str:
     """What a cell that is not there says; of cells beyond a list, nothing."""
-    if plan.privacy.mechanism == "dictionary":
+    if mechanism == "dictionary":
         return (
             "A cell that is not there was absent or small, and is not zero, if it is on the list of cells that was "
             f"fixed beforehand; {NOT_ON_THE_LIST}."
@@ -303,7 +303,7 @@ def number_field(plan: Plan, name: str, smallest: int) -> dict[str, Any]:
     what = COUNTED[plan.privacy.unit].capitalize()
     cells = "cells of the list" if plan.privacy.mechanism == "dictionary" else "cells"
     words = {
-        COUNT: f"{what}, with noise. {_absent_in_words(plan)} Never below {smallest}.",
+        COUNT: f"{what}, with noise. {absent_in_words(plan.privacy.mechanism)} Never below {smallest}.",
         LOW: f"The true number is at least this, and at most `{HIGH}`, in 19 of 20 {cells}, published or not.",
         HIGH: f"The true number is at most this: see `{LOW}`.",
     }

@@ -5,7 +5,6 @@ Only the columns that the plan names are ever read, so identifiers and the rest 
 
 from __future__ import annotations
 
-import csv
 import glob
 import gzip
 import hashlib
@@ -19,6 +18,7 @@ from typing import Literal, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tapveil.csvheader import DELIMITERS, column_names, found_delimiter
 from tapveil.csvlines import LONGEST_LINE, Encoding, is_gzip, open_bytes
 from tapveil.defaults import Format
 from tapveil.errors import PlanError, TripDataError, did_you_mean
@@ -30,8 +30,6 @@ RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "ins
 
 Shape = tuple[Format, tuple[str, ...], tuple[RawType, ...], str, str]
 """Format, names and types of the columns, what separates them, and the types as the file itself calls them."""
-
-DELIMITERS = ",;\t|"
 
 
 @dataclass(frozen=True)
@@ -183,8 +181,8 @@ def inspect(path: Path, source: Written, wanted: Collection[str]) -> Shape:
             return "parquet", tuple(schema.names), tuple(_raw_type(each.type) for each in schema), "", str(schema.types)
         line = _first_line(path, start)
         text = line.decode("cp1252" if source.encoding == "windows-1252" else "utf-8-sig", errors="replace")
-        delimiter = source.delimiter or _delimiter(text, wanted)
-        names = _names(text, delimiter)
+        delimiter = source.delimiter or found_delimiter(text, wanted)
+        names = column_names(text, delimiter)
         if not names:
             raise TripDataError(f"the first line of {path.name} has no names; it must name the columns")
         return "csv", names, tuple("text" for _ in names), delimiter, ""
@@ -217,23 +215,6 @@ def _raw_type(arrow: pa.DataType) -> RawType:
     if pa.types.is_timestamp(arrow):
         return "instant" if arrow.tz else "timestamp"
     return "text"
-
-
-def _delimiter(header: str, wanted: Collection[str]) -> str:
-    """What separates the columns: that by which most of the wanted ones are found, or else most columns."""
-
-    def found(delimiter: str) -> tuple[int, int]:
-        names = _names(header, delimiter)
-        return len(set(names) & set(wanted)), len(names)
-
-    return max(DELIMITERS, key=found)
-
-
-def _names(header: str, delimiter: str) -> tuple[str, ...]:
-    try:
-        return tuple(name.strip() for name in next(csv.reader([header], delimiter=delimiter), []))
-    except csv.Error:  # a name without end
-        return ()
 
 
 def _first_line(path: Path, start: bytes) -> bytes:

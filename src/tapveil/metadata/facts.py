@@ -72,7 +72,7 @@ def promised(manifest: Document) -> Document:
 def promise(manifest: Document) -> str:
     return (
         f"Counts of {manifest['counted']}, with noise: differentially private with {loss(manifest)}, "
-        f"for {promised(manifest)['meaning']}. A cell that is not listed was absent or small: it is not zero."
+        f"for {promised(manifest)['meaning']}. {absent_in_words(manifest['mechanism'])}"
     )
 
 
