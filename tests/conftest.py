@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
 
 from tapveil.ledger import book
 from tapveil.ledger.entry import Budget
 from tapveil.plan import Plan, preset_text
+from tests.browser import launch
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -26,6 +30,20 @@ def shared_data() -> Path:
     if not SHARED_DATA.exists():
         pytest.skip("the real data is not beside this checkout (../shared/data)")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One for all tests of a process: Playwright does not start twice in one."""
+    try:
+        with sync_playwright() as playwright:
+            started = launch(playwright)
+            yield started
+            started.close()
+    except PlaywrightError as error:
+        if os.environ.get("TAPVEIL_BROWSER") == "required":
+            raise
+        pytest.skip(f"no Chromium (make browser): {str(error).splitlines()[0]}")
 
 
 def with_mounts(script: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -27,12 +27,13 @@ from tapveil.ledger.account import Account, accounts, most_more, other_days_are_
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Budget, Entry, Spend
 from tapveil.metadata import METADATA
-from tapveil.plan import COUNT, TOTAL, Plan
+from tapveil.plan import COUNT, NUMBERS, TOTAL, Plan
 from tapveil.privacy.rational import decimal_text
 from tapveil.statement import EXPLORER, NOUNS, UNIT_NAMES, change, loss_in_words, rounded_up
 
-WIDTH = 80
-MOST_TABLES, MOST_MODES = 8, 6
+WIDTH, LINES = 80, 23
+"""Of a screen; a line is left for the prompt."""
+LEAST_TABLES, MOST_MODES = 2, 6
 LONGEST_NAME = 44
 NO_PLACE = "UNKNOWN"
 LOCATION = "loc"
@@ -42,10 +43,15 @@ LOCATION = "loc"
 def closing_lines(plan: Plan, published: Bundle, plan_file: Path, *, in_ledger: bool = True) -> Iterator[str]:
     """What was published, what it cost, what is left, what to do next."""
     contents = _Contents.of(plan, published)
-    yield f"Published: {published.path}"
-    yield from _wrapped(f"{contents.in_words(plan)}.")
-    yield from _table_lines(plan, contents)
-    yield ""
+    opening = [f"Published: {published.path}", *_wrapped(f"{contents.in_words(plan)}.")]
+    rest = ["", *_spent_lines(plan, published, in_ledger), "", *_next_lines(plan, published, plan_file, in_ledger)]
+    yield from opening
+    yield from _table_lines(plan, contents, LINES - len(opening) - len(rest) - 1)
+    yield from rest
+
+
+def _spent_lines(plan: Plan, published: Bundle, in_ledger: bool) -> Iterator[str]:
+    """What it cost, and what is left."""
     yield from _wrapped(_cost_in_words(plan, published))
     if in_ledger:
         with open_ledger(plan.ledger_path) as book:
@@ -53,8 +59,6 @@ def closing_lines(plan: Plan, published: Bundle, plan_file: Path, *, in_ledger: 
                 yield from _wrapped(words)
     else:
         yield from _wrapped("It is in no ledger: nothing will count it when these trips are published again.")
-    yield ""
-    yield from _next_lines(plan, published, plan_file, in_ledger)
 
 
 def _wrapped(words: str, indent: str = "") -> list[str]:
@@ -74,7 +78,7 @@ class _Contents:
     days: Sequence[str]
     modes: Sequence[str]
     places: int
-    total: int | None
+    total: _Total | None
     """How many there are in all, as far as the folder says."""
 
     @classmethod
@@ -87,7 +91,7 @@ class _Contents:
             for column, role in _roles(plan, name, cells):
                 labels[role].update(pc.unique(cells.column(column).cast(pa.string())).to_pylist())
         labels["place"].discard(NO_PLACE)
-        return cls(tables, sorted(labels["day"]), sorted(labels["mode"]), len(labels["place"]), _total(published))
+        return cls(tables, sorted(labels["day"]), sorted(labels["mode"]), len(labels["place"]), _Total.of(published))
 
     def in_words(self, plan: Plan) -> str:
         cells = sum(cells for cells, _ in self.tables.values())
@@ -101,8 +105,38 @@ class _Contents:
         if self.places:
             parts.append(_several(self.places, "place"))
         if self.total is not None:
-            parts.append(f"{self.total:,} {NOUNS[plan.privacy.unit]} by its totals")
+            parts.append(self.total.in_words(NOUNS[plan.privacy.unit]))
         return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class _Total:
+    """The totals of all parts, added up: estimates, so their limits belong to them."""
+
+    count: int
+    low: int
+    high: int
+    parts: int
+
+    @classmethod
+    def of(cls, published: Bundle) -> _Total | None:
+        path = published.path / CONSISTENT / f"{TOTAL}.csv"
+        if not path.exists():
+            return None
+        parts = pa_csv.read_csv(
+            path,
+            parse_options=pa_csv.ParseOptions(newlines_in_values=True),  # a name may have one
+            convert_options=pa_csv.ConvertOptions(include_columns=NUMBERS),
+        )
+        count, low, high = (int(pc.sum(parts.column(name)).as_py() or 0) for name in NUMBERS)
+        return cls(count, low, high, len(parts)) if len(parts) else None
+
+    def in_words(self, noun: str) -> str:
+        """The limits of a sum hold where those of every part do: less often than those of one part."""
+        about, between = f"about {self.count:,} {noun}", f"{self.low:,} to {self.high:,}"
+        if self.parts == 1:
+            return f"{about} by its total ({between})"
+        return f"{about} by the totals of its parts ({between} if each is within its limits)"
 
 
 def _several(number: int, noun: str) -> str:
@@ -121,16 +155,12 @@ def _roles(plan: Plan, name: str, cells: pa.Table) -> Iterator[tuple[str, str]]:
             yield column, "place"
 
 
-def _total(published: Bundle) -> int | None:
-    path = published.path / CONSISTENT / f"{TOTAL}.csv"
-    return int(pc.sum(pa_csv.read_csv(path).column(COUNT)).as_py() or 0) if path.exists() else None
-
-
-def _table_lines(plan: Plan, contents: _Contents) -> Iterator[str]:
+def _table_lines(plan: Plan, contents: _Contents, room: int) -> Iterator[str]:
     """The tables, as many as a screen has room for."""
     grid = Grid("table", "cells", f"{NOUNS[plan.privacy.unit]} in them")
     rows = list(contents.tables.items())
-    shown = rows if len(rows) <= MOST_TABLES else rows[: MOST_TABLES - 1]
+    most = max(room, LEAST_TABLES)
+    shown = rows if len(rows) <= most else rows[: most - 1]
     for name, (cells, counted) in shown:
         grid.add(_shortened(name), f"{cells:,}", f"{counted:,}")
     if others := rows[len(shown) :]:

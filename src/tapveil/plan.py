@@ -102,7 +102,7 @@ class PlaceList(Frozen):
     """Where the published places lie, by a public list, for the map: all of it is published, whoever travels there."""
 
     path: Text
-    """A CSV file of points (between its fields a comma, a semicolon or a tab), or a GeoJSON file (WGS 84) of points or areas."""
+    """A CSV file of points (its delimiter is found), or a GeoJSON file (WGS 84) of points or areas."""
     name: Text = "name"
     """Its column, or property, with the names of places as they are published."""
     mode: Text = "mode"

@@ -65,26 +65,28 @@ def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
 
 def _not_on_the_map(plan: Plan, counted: Counted) -> Iterator[str]:
     """Published places that the list of places does not have."""
+    if plan.places is None:
+        return
     drawn = _drawn(plan)
+    lists = f"in neither {plan.places.path} nor the timetable" if plan.gtfs else f"not in {plan.places.path}"
     for column in (column for column in plan.used_columns if plan.source.kind(column) == "location"):
-        exact = _least_table(plan, counted, column)
-        trips = _trips_by_place(exact, column) if exact and drawn else {}
-        lacking = [place for place in trips if not _is_drawn(drawn, *place)]
-        if exact and plan.places and lacking:
-            share = sum(trips[place] for place in lacking) / int(exact.counts.sum())
-            lists = f"in neither {plan.places.path} nor the timetable" if plan.gtfs else f"not in {plan.places.path}"
-            hint = " (are they named as they are published: the postcode, not the stop?)"
-            yield (
-                f"{column}: {len(lacking):,} of {len(trips):,} places, with {percent(share)} of "
-                f"{NOUNS[plan.privacy.unit]}, are {lists}: they will not be on the map"
-                f"{hint if len(lacking) == len(trips) else ''}"
-            )
+        if exact := _least_table(plan, counted, column):
+            trips = _trips_by_place(exact, column)
+            lacking = [place for place in trips if not _is_drawn(drawn, *place)]
+            lost = sum(trips[place] for place in lacking)
+            if lacking:
+                share = f"{percent(lost / int(exact.counts.sum()))} of {NOUNS[plan.privacy.unit]}"
+                what = f"{len(lacking):,} of {len(trips):,} places, with {share}, are {lists}"
+                yield f"{column}: {what}: they will not be on the map{_MISNAMED if len(lacking) == len(trips) else ''}"
+
+
+_MISNAMED = " (are they named as they are published: the postcode, not the stop?)"
 
 
 def _drawn(plan: Plan) -> dict[str, set[str]]:
-    """The names of the places to draw, by mode; nothing where the plan has no list of places."""
+    """The names of the places to draw, by mode."""
     found: dict[str, set[str]] = {}
-    for feature in (plan.places and read_places(plan) or {}).get("features", ()):
+    for feature in (read_places(plan) or {}).get("features", ()):
         found.setdefault(feature["properties"]["mode"], set()).add(feature["properties"]["name"])
     return found
 

@@ -66,7 +66,8 @@ def _rides(feed: Feed, week: list[date], trips: int, seed: int) -> Iterator[tupl
     total = sum(int(active.sum()) for active in running.values())
     if not total:
         raise TripDataError("the timetable has no service in its first week")
-    until = [trips * calls // total for calls in accumulate((int(each.sum()) for each in running.values()), initial=0)]
+    sizes = (int(active.sum()) for active in running.values())
+    until = [trips * passed // total for passed in accumulate(sizes, initial=0)]
     for number, (day, active) in enumerate(running.items()):
         size = until[number + 1] - until[number]  # in proportion, and exactly so many in all
         if size:

@@ -284,6 +284,13 @@ def test_nothing_goes_around_the_names_that_these_tests_look_for(name: str) -> N
     assert "__dict__" not in source_of(name)
 
 
+def test_the_page_on_the_house_says_what_is_held_here() -> None:
+    page = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    rules = page.split("## Rules that tests hold")[1].split("\n## ")[0]
+    for name in (".counts", ".true", "import_module", "getattr", "vars", "sys.modules"):
+        assert f"`{name}`" in rules
+
+
 def test_what_is_loaded_by_its_name_is_a_library_for_tables() -> None:
     """The reader's users choose what they want a table as."""
     source = source_of("tapveil.reader")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -10,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 import tapveil
 from tapveil.demo import make_city
 from tapveil.plan import Plan
-from tests.browser import launch
 from tests.conftest import free_plan, write_csv
 
 DAYS = [date(2025, 3, 3), date(2025, 3, 4), date(2025, 3, 8)]
@@ -45,19 +43,6 @@ class Looked:
 
     def run(self, script: str, argument: Any = None) -> Any:
         return self.page.evaluate(script, argument)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    try:
-        with sync_playwright() as playwright:
-            browser = launch(playwright)
-            yield browser
-            browser.close()
-    except Error as error:
-        if os.environ.get("TAPVEIL_BROWSER") == "required":
-            raise
-        pytest.skip(f"no Chromium (make browser): {str(error).splitlines()[0]}")
 
 
 class Opener:

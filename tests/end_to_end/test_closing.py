@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import random
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from tapveil.bundle import Bundle
-from tapveil.closing import MOST_TABLES, WIDTH, _Contents, _table_lines, closing_lines
+from tapveil.closing import LEAST_TABLES, LINES, WIDTH, _Contents, _table_lines, closing_lines
 from tapveil.demo import make_city
 from tapveil.plan import Plan
 from tapveil.publication import release
 from tests.conftest import declare, opal_plan, start_ledger, write_csv
 
-LINES = 24
 PLAN = Path("plan.toml")
 
 
@@ -52,7 +53,7 @@ def published(here: Path) -> tuple[Plan, Bundle]:
 
 def test_it_fits_a_screen(published: tuple[Plan, Bundle]) -> None:
     lines = list(closing_lines(*published, PLAN))
-    assert len(lines) < LINES, "and a line is left for the prompt"
+    assert len(lines) <= LINES == 24 - 1, "and a line is left for the prompt"
     assert max(map(len, lines)) <= WIDTH
 
 
@@ -62,7 +63,9 @@ def test_it_says_what_was_published_what_it_cost_what_is_left_and_what_is_next(p
     flat = " ".join(text.split())
     cells = sum(len(folder.sheet(name)) for name in folder.sheets)
     assert f"Published: published 6 tables, {cells:,} cells, " in flat
-    assert re.search(r"\d+ days \(2025-03-0\d to 2025-07-1\d\), [234] modes \(.*\), \d+ places, [\d,]+ trips", flat)
+    assert re.search(
+        r"\d+ days \(2025-03-0\d to 2025-07-1\d\), [234] modes \(.*\), \d+ places, about [\d,]+ trips", flat
+    )
     for name in folder.sheets:
         counted = sum(folder.sheet(name).column("count").to_pylist())
         assert re.search(rf"{name} +{len(folder.sheet(name)):,} +{counted:,}\n", text)
@@ -102,10 +105,44 @@ def test_without_a_ledger_it_says_so(published: tuple[Plan, Bundle]) -> None:
     assert "ledger.sqlite" not in text
 
 
+def test_the_number_of_trips_comes_with_its_limits(published: tuple[Plan, Bundle]) -> None:
+    """It is a sum of estimates: the sum of their limits holds where each of them does."""
+    plan, folder = published
+    flat = " ".join(" ".join(closing_lines(plan, folder, PLAN)).split())
+    with (folder.path / "consistent" / "total.csv").open(encoding="utf-8") as file:
+        totals = list(csv.DictReader(file))
+    count, low, high = (sum(int(row[name]) for row in totals) for name in ("count", "low", "high"))
+    limits = f"({low:,} to {high:,} if each is within its limits)"
+    assert f"about {count:,} trips by the totals of its parts {limits}." in flat
+    assert low <= count <= high
+
+
+def test_one_total_has_its_own_limits(small: Path) -> None:
+    plan_file = small / "plan.toml"
+    plan_file.write_text(plan_file.read_text().replace('partition = ["mode", "date"]', "partition = []"))
+    published = release(Plan.read(plan_file), small / "out", in_ledger=False)
+    flat = " ".join(" ".join(closing_lines(Plan.read(plan_file), published, plan_file, in_ledger=False)).split())
+    assert re.search(r", about \d+ trips by its total \([\d,]+ to [\d,]+\)\.", flat)
+
+
+def test_a_release_of_many_tables_fits_a_screen(small: Path) -> None:
+    plan_file, share = small / "plan.toml", "epsilon = 1\ndelta = 1e-7"
+    sides = product(("tap_on_time", "tap_on_location"), ("tap_off_time", "tap_off_location"))
+    more = [f'[[table]]\nname = "{on}_{off}"\ncolumns = ["{on}", "{off}"]\n{share}\n' for on, off in sides]
+    plan_file.write_text("\n".join([plan_file.read_text(), *more]))
+    plan = Plan.read(plan_file)
+    start_ledger(plan, "32", "1e-5")
+    lines = list(closing_lines(plan, release(plan, small / "out"), plan_file))
+    assert len(lines) == LINES
+    assert any(re.match(r"\d+ others ", line) for line in lines)
+
+
 def test_many_tables_and_long_names_fit_a_screen(published: tuple[Plan, Bundle]) -> None:
     tables = {f"{'long_' * 20}{number}": (1000 + number, 10**7) for number in range(40)}
-    lines = list(_table_lines(published[0], _Contents(tables, [], [], 0, None)))
-    assert len(lines) == 1 + MOST_TABLES
+    contents = _Contents(tables, [], [], 0, None)
+    assert len(list(_table_lines(published[0], contents, 0))) == 1 + LEAST_TABLES
+    lines = list(_table_lines(published[0], contents, 8))
+    assert len(lines) == 1 + 8
     assert max(map(len, lines)) <= WIDTH
     assert re.fullmatch(r"33 others +33,759 +330,000,000", lines[-1])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 import subprocess
@@ -17,6 +16,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
+from playwright.sync_api import Browser
 from typer.testing import CliRunner
 
 from tapveil import demo
@@ -669,25 +669,17 @@ def test_no_stage_tells_whether_a_row_was_refused(tmp_path: Path) -> None:
     assert seen[0].count("Looking at the trips") == 2, "somebody at the screen sees that something is going on"
 
 
-def test_on_a_phone_plots_are_readable_and_the_page_does_not_scroll_sideways(found: Findings, tmp_path: Path) -> None:
-    api = pytest.importorskip("playwright.sync_api")
-    from tests.browser import launch
-
+def test_on_a_phone_plots_are_readable_and_the_page_does_not_scroll_sideways(
+    found: Findings, tmp_path: Path, browser: Browser
+) -> None:
     page = tmp_path / "report.html"
     page.write_text(html(found), encoding="utf-8")
-    with api.sync_playwright() as playwright:
-        try:
-            browser = launch(playwright)
-        except api.Error:
-            if os.environ.get("TAPVEIL_BROWSER") == "required":
-                raise
-            pytest.skip("no Chromium (make browser)")
-        phone = browser.new_page(viewport={"width": 390, "height": 844})
-        phone.goto(page.as_uri())
-        across = phone.evaluate("document.documentElement.scrollWidth")
-        widths = phone.evaluate("[...document.querySelectorAll('.plot svg')].map(svg => svg.clientWidth)")
-        boxes = phone.evaluate("[...document.querySelectorAll('.plot')].map(box => box.clientWidth)")
-        browser.close()
+    phone = browser.new_page(viewport={"width": 390, "height": 844})
+    phone.goto(page.as_uri())
+    across = phone.evaluate("document.documentElement.scrollWidth")
+    widths = phone.evaluate("[...document.querySelectorAll('.plot svg')].map(svg => svg.clientWidth)")
+    boxes = phone.evaluate("[...document.querySelectorAll('.plot')].map(box => box.clientWidth)")
+    phone.close()
     assert across == 390
     assert len(widths) == 4, "plots across the page"
     assert min(widths) >= 560

@@ -13,6 +13,7 @@ from tapveil import closing, signature
 from tapveil.closing import closing_lines
 from tapveil.errors import TripDataError
 from tapveil.ledger.book import open_ledger
+from tapveil.metadata import METADATA, REGISTRY
 from tapveil.plan import Plan
 from tapveil.publication import folder_of
 from tapveil.readme import readme
@@ -43,6 +44,10 @@ def test_of_what_is_not_on_a_list_nothing_is_said(tmp_path: Path) -> None:
     assert "not listed" not in page
     assert f"{BEYOND}. Never below 1." in fields["count"]
     assert "in 19 of 20 cells of the list, published or not" in fields["low"]
+    for portal in METADATA:
+        told = " ".join((tmp_path / "out" / portal).read_text(encoding="utf-8").split())
+        assert "not listed" not in told
+        assert BEYOND in told or portal == REGISTRY, "the registry has a word of its own for the list"
 
 
 def test_without_a_list_every_cell_is_counted() -> None:

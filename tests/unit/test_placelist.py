@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tapveil.check import outlook, read_public_files
 from tapveil.coarsen import read_places
 from tapveil.errors import TripDataError
 from tapveil.geometry import Place, collection
@@ -67,6 +68,13 @@ def test_points_and_areas_of_a_geojson_file(tmp_path: Path) -> None:
     assert found[0].geometry == {"type": "Point", "coordinates": [151.2, -33.9]}
 
 
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_what_separates_the_columns_is_found(delimiter: str, tmp_path: Path) -> None:
+    rows = [("name", "latitude", "longitude", "note"), ("Central", "-33.88", "151.2", '"a, b; c"')]
+    (place,) = listed(tmp_path, "places.csv", "".join(f"{delimiter.join(row)}\n" for row in rows))
+    assert (place.name, place.geometry["coordinates"]) == ("Central", [151.2, -33.88])
+
+
 @pytest.mark.parametrize(("mode", "read"), [(" ", "*"), ("", "*"), (None, "*"), ("bus ", "bus"), (3, "3")])
 def test_a_mode_is_read_without_the_blanks_around_it(mode: Any, read: str, tmp_path: Path) -> None:
     (place,) = listed(tmp_path, "places.geojson", geojson(feature("Point", [1, 2], name=" A ", mode=mode)))
@@ -96,6 +104,9 @@ WRONG = {
     "a list": ("places.json", geojson(feature("Point", [1, 2], name=["A"])), "`name` is neither a text nor a number"),
     "two lines of CSV": ("places.csv", 'name,latitude,longitude\n"A\nB",1,2\n', "line 3: its `name` has a control"),
     "a bell": ("places.csv", "name,mode,latitude,longitude\nA,b\a,1,2\n", "line 2: its `mode` has a control"),
+    "a header only": ("places.csv", "name,latitude,longitude\n", r"places\.csv is empty"),
+    "no positions": ("places.csv", "name,latitude,longitude\nA,,\n,1,2\n", r"places\.csv is empty"),
+    "commas in numbers": ("places.csv", "name;latitude;longitude\nA;-33,8;151,2\n", "line 2: .* such as -33.88"),
     "no JSON": ("places.json", "{", "not JSON"),
 }
 
@@ -142,6 +153,8 @@ def test_what_verify_would_not_take_is_not_paid_for(
     start_ledger(plan)
     monkeypatch.setattr("tapveil.coarsen.read_place_list", lambda base, listed: [place])
     with pytest.raises(TripDataError, match="places that no folder may have"):
+        read_public_files(plan)  # as `check` does
+    with pytest.raises(TripDataError, match="places that no folder may have"):
         release(plan, tmp_path / "out")
     with open_ledger(plan.ledger_path) as book:
         assert not [entry for entry in book.entries if isinstance(entry, Spend)]
@@ -160,3 +173,45 @@ def test_all_places_of_the_list_are_published_whoever_travels_there(tmp_path: Pa
     found = read_places(with_places(tmp_path, "places.csv"))
     assert found is not None
     assert [each["properties"]["name"] for each in found["features"]] == ["Never used"]
+
+
+# --- a list that lacks places -----------------------------------------------------------------------------------------
+
+
+def remarked(folder: Path, text: str) -> list[str]:
+    """What `check` says of a list: 90 trips go from A to B, 10 from C to nowhere."""
+    (folder / "places.csv").write_text(text, encoding="utf-8")
+    trips = [("1", "2016-08-08", "train", "08:00", "A", "08:20", "B")] * 90
+    write_csv(folder / "trips.csv", trips + [("1", "2016-08-08", "train", "09:00", "C", "", "")] * 10)
+    return [note for note in outlook(with_places(folder, "places.csv")).notes if "map" in note]
+
+
+LACKING = "are not in places.csv: they will not be on the map"
+HINT = f"{LACKING} (are they named as they are published: the postcode, not the stop?)"
+
+
+def test_check_says_which_share_the_list_lacks(tmp_path: Path) -> None:
+    assert remarked(tmp_path, "name,latitude,longitude\nA,1,2\nB,1,2\n") == [
+        f"tap_on_location: 1 of 2 places, with 10 % of trips, {LACKING}"
+    ]
+
+
+def test_check_asks_where_nothing_is_on_the_list(tmp_path: Path) -> None:
+    assert remarked(tmp_path, "name,latitude,longitude\nStop A,1,2\n") == [
+        f"tap_on_location: 2 of 2 places, with 100 % of trips, {HINT}",
+        f"tap_off_location: 1 of 1 places, with 90 % of trips, {HINT}",
+    ]
+
+
+@pytest.mark.parametrize("mode", ["", "train"])
+def test_check_is_silent_where_all_are_on_the_list(mode: str, tmp_path: Path) -> None:
+    assert not remarked(tmp_path, "name,mode,latitude,longitude\n" + "".join(f"{each},{mode},1,2\n" for each in "ABC"))
+
+
+def test_a_mode_with_places_of_its_own_has_no_others(tmp_path: Path) -> None:
+    """As the page draws them."""
+    found = remarked(tmp_path, "name,mode,latitude,longitude\nA,train,1,2\nB,,1,2\nC,,1,2\n")
+    assert [note.partition(",")[0] for note in found] == [
+        "tap_on_location: 1 of 2 places",
+        "tap_off_location: 1 of 1 places",
+    ]

@@ -16,6 +16,7 @@ from tapveil.coarsen import read_areas, read_places
 from tapveil.dictionary import read_dictionaries
 from tapveil.errors import PlanError, TripDataError
 from tapveil.plan import Plan
+from tapveil.ridership import make_rides
 
 FEED = {
     "agency.txt": "agency_name,agency_url,agency_timezone\nX,http://x,Australia/Sydney\n",
@@ -242,3 +243,12 @@ def test_an_area_is_one_of_four(area: str, message: str, tmp_path: Path) -> None
     with pytest.raises(PlanError) as error:
         plan(tmp_path, coarsen=f'[coarsen.location."*"]\n{area}')
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("trips", [1, 3, 10, 1000, 1001])
+def test_a_city_on_a_timetable_has_as_many_rides_as_are_asked_for(trips: int, tmp_path: Path) -> None:
+    """However they are shared among the days."""
+    write_feed(tmp_path)
+    make_rides(tmp_path / "city", tmp_path / "gtfs.zip", trips=trips)
+    days = (tmp_path / "city" / "trips").glob("*.csv")
+    assert sum(len(day.read_text(encoding="utf-8").splitlines()) - 1 for day in days) == trips
