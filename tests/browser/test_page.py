@@ -8,6 +8,7 @@ import json
 import unicodedata
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -464,10 +465,34 @@ def test_axe_finds_no_violation(scheme: str, size: str, city: Path, look: Opener
 @pytest.mark.parametrize("size", SIZES)
 def test_it_fits_every_screen(size: str, scheme: str, city: Path, hostile: Path, look: Opener) -> None:
     width, height = SIZES[size]
-    for folder, view in ((city, "#mode=train&place=S%C3%A3o+Bento"), (hostile, "")):
+    long = "#" + urlencode({"mode": "train & 'tram'", "place": "Ä" * 300})
+    for folder, view in ((city, "#mode=train&place=S%C3%A3o+Bento"), (hostile, ""), (hostile, long)):
         page = look(folder, view, width=width, height=height, scheme=scheme).page
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert len(page.screenshot(full_page=True)) > 50_000
+
+
+def test_on_paper_it_is_light_and_fits(city: Path, look: Opener) -> None:
+    looked = look(city, "#mode=train&place=S%C3%A3o+Bento", scheme="dark")
+    widths = "[...document.querySelectorAll('main canvas')].map((canvas) => canvas.offsetWidth)"
+    before = looked.run(widths)
+    looked.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert looked.run("document.documentElement.dataset.theme") == "light"
+    assert max(looked.run(widths)) <= 700
+    looked.run("window.dispatchEvent(new Event('afterprint'))")
+    assert looked.run("document.documentElement.dataset.theme") == "dark"
+    assert looked.run(widths) == before
+    assert looked.page.pdf(format="A4")[:5] == b"%PDF-"
+
+
+def test_what_was_picked_is_in_sight(city: Path, look: Opener) -> None:
+    looked = look(city, "#mode=train&table=on_time_location&date=2025-03-03&time=08%3A15")
+    name = looked.run("tapveil.release.places[tapveil.cards[0].rows[110]]")
+    looked.page.fill("#find", name)
+    looked.page.press("#find", "Enter")
+    heat = looked.run("(({ scroll, row, height, top }) => [scroll.scrollTop, row, height - top])(tapveil.cards[0])")
+    assert 110 * heat[1] - heat[2] < heat[0] <= 110 * heat[1]
+    assert "08:15 to 08:30" in looked.page.inner_text("tr.marked")
 
 
 # --- names that are not what they seem --------------------------------------------------------------------------------

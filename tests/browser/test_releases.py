@@ -14,6 +14,8 @@ import pytest
 import tapveil
 from tapveil.demo import make_city
 from tapveil.plan import Plan, preset_text
+from tapveil.report.findings import findings
+from tapveil.report.page import html
 from tests.browser.conftest import Opener
 from tests.conftest import free_plan, write_csv
 
@@ -245,3 +247,60 @@ def test_seventy_thousand_places_are_drawn(tmp_path: Path, look: Opener) -> None
     (tmp_path / "explorer.html").write_text(text, encoding="utf-8")
     looked = look(tmp_path, "#table=on_location&mode=bus")
     assert looked.run("tapveil.cards[0].rows.length") == count
+
+
+# --- real trips -------------------------------------------------------------------------------------------------------
+
+BIKES = """
+[release]
+name = "bikes"
+title = "Jersey City bike share, October 2015"
+partition = []
+[source]
+path = "trips.csv"
+[source.columns]
+date = "Start Time"
+tap_on_time = "Start Time"
+tap_on_location = "Start Station Name"
+tap_off_time = "Stop Time"
+tap_off_location = "End Station Name"
+[coarsen]
+time_minutes = 60
+[places]
+path = "places.csv"
+[privacy]
+unit = "trip"
+neighbours = "replace"
+mechanism = "gaussian"
+epsilon = 8
+delta = "7.5e-7"
+"""
+
+
+def test_the_page_and_the_report_of_a_month_of_real_trips(tmp_path: Path, shared_data: Path, look: Opener) -> None:
+    source = shared_data / "bikeshare" / "JC-201510-citibike-tripdata.csv"
+    (tmp_path / "trips.csv").symlink_to(source)
+    with source.open(encoding="utf-8", newline="") as file:
+        stations = {
+            row["Start Station Name"]: (row["Start Station Latitude"], row["Start Station Longitude"])
+            for row in csv.DictReader(file)
+        }
+    write_csv(
+        tmp_path / "places.csv", [(name, *where) for name, where in stations.items()], ("name", "latitude", "longitude")
+    )
+    tables = {
+        f"{side}_{kind}": [f"tap_{side}_{each}" for each in kind.split("_")]
+        for side in ("on", "off")
+        for kind in ("time", "location", "time_location")
+    }
+    text = BIKES + "".join(f'[[table]]\nname = "{name}"\ncolumns = {keys}\n' for name, keys in tables.items())
+    (tmp_path / "plan.toml").write_text(text.replace("'", '"'), encoding="utf-8")
+    plan = Plan.read(tmp_path / "plan.toml")
+    folder = tapveil.release(plan, tmp_path / "published", in_ledger=False).path
+    looked = look(folder)
+    assert looked.page.is_visible("#map")
+    for name in tables:
+        shown = [row for each in looked.run(EVERYTHING, name) for row in csv.DictReader(io.StringIO(each, newline=""))]
+        assert len(shown) == len(tapveil.open(folder).table(name)) > 10
+    report = html(findings(plan, folder=folder))
+    assert "internal: not private" in report

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tapveil.comparison.compare import ALL, Point
 from tapveil.comparison.screen import percent, three_digits
 from tapveil.plan import TIMETABLE
 from tapveil.report.bounds import Higher
@@ -133,4 +134,22 @@ def _as_it_is(found: Findings) -> str:
     if least >= FULL:
         beyond = f"; {left_out(found)} are left out before that, by the bounds of a card" if found.left_out else ""
         return f"Nothing needs to change: every table publishes at least {percent(least)} of what it counts{beyond}."
-    return "No change that this report knows would bring much more. Give the tables fewer columns, or more ε."
+    more = ", or more ε" if epsilon_pays(found) else ": more ε would make numbers more exact, and publish no more"
+    return f"No change that this report knows would bring much more. Give the tables fewer columns{more}."
+
+
+def curve(found: Findings) -> list[Point]:
+    """The plan's mechanism at all totals, from small to large; with one total, where tables have their own."""
+    own = found.comparison.own
+    points = [each for each in found.comparison.of(own.unit) if each.mechanism == own.mechanism and ALL in each.worth]
+    shared = {each.epsilon for each in points if not each.own}
+    alone = [each for each in points if not each.own or each.epsilon not in shared]
+    return sorted(alone, key=lambda each: each.epsilon)
+
+
+def epsilon_pays(found: Findings) -> bool:
+    """Whether a larger ε than the plan's would publish more; where none was tried, whether it did so far."""
+    points = curve(found)
+    larger = [each for each in points if each.epsilon >= found.comparison.own.epsilon]
+    shares = [each.worth[ALL].trip_share for each in (larger if len(larger) > 1 else points)]
+    return shares[-1] - shares[0] >= WORTHWHILE

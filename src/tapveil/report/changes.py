@@ -6,8 +6,10 @@ for a card that is in two cells counts once where they become one.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import log2
 from typing import Literal
 
@@ -15,7 +17,7 @@ import numpy as np
 
 from tapveil.check import merged
 from tapveil.coarsen import Areas, Relabel
-from tapveil.comparison.compare import ALL, LISTED, Comparison, Point, Truth, variant, weights_of
+from tapveil.comparison.compare import ALL, Comparison, Point, Truth, remade, variant, weights_of
 from tapveil.comparison.forecast import Law
 from tapveil.comparison.screen import percent, three_digits
 from tapveil.notation import MINUTES_PER_DAY
@@ -106,7 +108,7 @@ def options(plan: Plan, cells: Cells, wider: Mapping[str, Areas]) -> Options:
     widths = _by_width(plan, cells)
     of = cells.trips
     advised = {minutes: trips for minutes, trips in widths.items() if minutes <= WIDEST_ADVISED}
-    bins = [_bins_change(plan, cells, minutes, trips) for minutes, trips in advised.items()]
+    bins = list(_bins_changes(plan, cells, advised))
     areas = list(_areas_changes(plan, cells, wider))
     best = [max(each, key=lambda change: change.pays) for each in (bins, areas) if each]
     as_it_is = {bin_minutes(plan, cells.table): cells.expected} if widths else {}
@@ -150,25 +152,24 @@ def _widened(cells: Merged, timed: Sequence[str], times: int) -> Merged:
     )
 
 
-def _bins_change(plan: Plan, cells: Cells, minutes: int, after: float) -> Change:
+def _bins_changes(plan: Plan, cells: Cells, widths: Mapping[int, float]) -> Iterator[Change]:
     own = bin_minutes(plan, cells.table)
-    if plan.release.layout == "opal":
-        how = f"`time_minutes = {minutes}` under `[coarsen]`, for all tables: this layout has one width"
-    else:
-        how = f"`level = {{ time_minutes = {minutes} }}` in the table `{cells.name}`"
-    length = "the whole day" if minutes == MINUTES_PER_DAY else f"{minutes} minutes"
-    return Change(
-        "bins",
-        f"{cells.name}: bins of {length} instead of {own}",
-        how,
-        f"times within {length} can no longer be told apart",
-        cells.expected,
-        after,
-        cells.trips,
-        minutes / own,
-        cells.name,
-        minutes,
-    )
+    for minutes, after in widths.items():
+        how = _all_bins(plan, minutes) if plan.release.layout == "opal" else _level(plan, cells.table, minutes=minutes)
+        if how:
+            length = "the whole day" if minutes == MINUTES_PER_DAY else f"{minutes} minutes"
+            yield Change(
+                "bins",
+                f"{cells.name}: bins of {length} instead of {own}",
+                how,
+                f"times within {length} can no longer be told apart",
+                cells.expected,
+                after,
+                cells.trips,
+                minutes / own,
+                cells.name,
+                minutes,
+            )
 
 
 # --- wider areas ----------------------------------------------------------------------------------------------------
@@ -179,6 +180,9 @@ def _areas_changes(plan: Plan, cells: Cells, wider: Mapping[str, Areas]) -> Iter
     if not located or cells.table.level.location or not cells.trips:
         return
     for name, areas in wider.items():
+        how = _level(plan, cells.table, location=name)
+        if how is None:
+            continue
         codes, before, after = dict(cells.codes), 0, 0
         for column in located:
             codes[column], few = _relabelled(cells, column, Relabel.of_places(areas))
@@ -186,7 +190,7 @@ def _areas_changes(plan: Plan, cells: Cells, wider: Mapping[str, Areas]) -> Iter
         yield Change(
             "areas",
             f"{cells.name}: {name} instead of single places",
-            f'`level = {{ location = "{name}" }}` in the table `{cells.name}`',
+            how,
             f"{before:,} places become {after:,}",
             cells.expected,
             _expected(merged(codes, cells.true), cells.mechanism),
@@ -204,6 +208,66 @@ def _relabelled(cells: Cells, column: str, relabel: Relabel) -> tuple[Ints, int]
     named = [relabel.label(modes[pair // len(places)], places[pair % len(places)]) for pair in pairs.tolist()]
     known, codes = np.unique(np.array(named), return_inverse=True)
     return codes.astype(np.int64)[which], len(known)
+
+
+# --- what to write in the plan --------------------------------------------------------------------------------------
+
+
+def is_of_levels(table: Table) -> bool:
+    """Whether it is one of the `levels` of a table. These are made with every key; a `level` bins in one way alone."""
+    return {"time_minutes", "times"} <= table.level.model_fields_set
+
+
+def _is_accepted(plan: Plan, **changed: object) -> bool:
+    """Whether the plan could be so: it could not, for one, where another level is as coarse already."""
+    try:
+        remade(plan, **changed)
+    except ValueError:
+        return False
+    return True
+
+
+def _all_bins(plan: Plan, minutes: int) -> str | None:
+    coarsen = plan.coarsen.model_copy(update={"time_minutes": minutes})
+    words = f"`time_minutes = {minutes}` under `[coarsen]`, for all tables: this layout has one width"
+    return words if _is_accepted(plan, coarsen=coarsen) else None
+
+
+def _level(plan: Plan, table: Table, *, minutes: int | None = None, location: str | None = None) -> str | None:
+    """What to write for longer bins or wider areas; nothing where the plan would be refused."""
+    wanted = {"time_minutes": minutes} if minutes else {"location": location}
+    level = table.level.model_copy(update=wanted)
+    coarser = tuple(each.model_copy(update={"level": level}) if each is table else each for each in plan.table)
+    if not _is_accepted(plan, table=coarser):
+        return None
+    if is_of_levels(table):
+        return f"`{_keys(wanted)}` in the entry of `levels` that makes `{table.name}`"
+    return f"`level = {{ {_keys(level.model_dump(exclude_none=True))} }}` in the table `{table.name}`"
+
+
+def _keys(level: Mapping[str, object]) -> str:
+    """As TOML has them: numbers, texts and lists of texts are written as in JSON."""
+    return ", ".join(f"{key} = {json.dumps(value)}" for key, value in level.items())
+
+
+def _weights(plan: Plan, tables: Sequence[Table]) -> Iterator[str]:
+    """The weights that give each table the share that it has, where they are not 1. Levels have those of one table."""
+    shares: dict[str, Fraction] = {}
+    for table, share in zip(plan.table, weights_of(plan), strict=True):
+        if table in tables:
+            where = _written_in(plan, table)
+            shares[where] = shares.get(where, Fraction(0)) + share
+    for where, share in shares.items():
+        if share != min(shares.values()):
+            yield f"`weight = {decimal_text(share / min(shares.values()), 4)}` in {where}"
+
+
+def _written_in(plan: Plan, table: Table) -> str:
+    """A table as the plan has it: where it has levels, by all that they make."""
+    if not is_of_levels(table):
+        return f"`{table.name}`"
+    family = [each.name for each in plan.table if is_of_levels(each) and set(each.columns) == set(table.columns)]
+    return f"the table of the levels {' and '.join(f'`{name}`' for name in family)}"
 
 
 # --- fewer parts ----------------------------------------------------------------------------------------------------
@@ -225,12 +289,12 @@ def _parts_changes(plan: Plan, tables: Mapping[str, Options]) -> Iterator[Change
     before, of = _summed(tables.values())
     for column in _droppable(plan):
         parts = max((each.without[column].parts for each in tables.values() if column in each.without), default=0)
-        if parts > 1:
-            rest = ", ".join(f'"{name}"' for name in plan.release.partition if name != column)
+        rest = tuple(name for name in plan.release.partition if name != column)
+        if parts > 1 and _is_accepted(plan, release=plan.release.model_copy(update={"partition": rest})):
             yield Change(
                 "parts",
                 f"all tables: not split by {column}",
-                f"`partition = [{rest}]` under `[release]`",
+                f"`partition = {json.dumps(rest)}` under `[release]`",
                 f"the {parts:,} {NAMES.get(column, f'values of {column}')} can no longer be told apart",
                 before,
                 sum(each.without[column].trips for each in tables.values()),
@@ -255,7 +319,7 @@ def _mechanism_changes(plan: Plan, comparison: Comparison) -> Iterator[Change]:
             f"mechanism {point.mechanism} instead of {own.mechanism}{total}"
             if point.mechanism != own.mechanism
             else "one total instead of a budget for each table",
-            _one_total(plan, point),
+            _other_mechanism(plan, point),
             _less_exact(now.number_error, then.number_error),
             now.trips,
             then.trips,
@@ -263,17 +327,19 @@ def _mechanism_changes(plan: Plan, comparison: Comparison) -> Iterator[Change]:
         )
 
 
-def _one_total(plan: Plan, point: Point) -> str:
+def _other_mechanism(plan: Plan, point: Point) -> str:
     mechanism = f'`mechanism = "{point.mechanism}"`'
     if plan.total_is_given:
         return f"{mechanism} under `[privacy]`"
-    delta = "" if point.mechanism == LISTED else f", `delta = {decimal_text(plan.loss.delta).lower()}`"
-    weights = dict(zip(plan.tables, weights_of(plan), strict=True))
-    heavier = ", ".join(
-        f"`weight = {decimal_text(each, 4)}` in `{name}`" for name, each in weights.items() if each != 1
-    )
+    return f"{mechanism}, {_one_total(plan, plan.table)}"
+
+
+def _one_total(plan: Plan, tables: Sequence[Table]) -> str:
+    """The total that tables with budgets of their own have, as one that they share."""
+    delta = f", `delta = {decimal_text(plan.loss.delta).lower()}`" if plan.loss.delta else ""
+    heavier = ", ".join(_weights(plan, tables))
     return (
-        f"{mechanism}, `epsilon = {decimal_text(plan.loss.epsilon)}`{delta} under `[privacy]`; in the tables no "
+        f"`epsilon = {decimal_text(plan.loss.epsilon)}`{delta} under `[privacy]`; in the tables no "
         f"epsilon and delta of their own{f', but {heavier}' if heavier else ''}"
     )
 
@@ -285,27 +351,38 @@ def _less_exact(now: float | None, then: float | None) -> str:
 
 
 def _fewer_tables(plan: Plan, tables: Mapping[str, Options], truth: Truth) -> Iterator[Change]:
-    """The table that publishes least left out, its share of the budget given to the others."""
-    sparse = min(tables, key=lambda name: tables[name].share)
-    if len(tables) == 1 or tables[sparse].share >= SPARSE:
+    """The table that publishes least left out, its share of the budget given to the others.
+
+    A level is not left out: its share would go to the other levels of its table.
+    """
+    whole = [table.name for table in plan.table if not is_of_levels(table)]
+    sparse = min(whole, key=lambda name: tables[name].share, default=None)
+    if sparse is None or len(tables) == 1 or tables[sparse].share >= SPARSE:
         return
-    like = (plan.privacy.unit, plan.privacy.mechanism, plan.loss.epsilon)
+    others = tuple(table for table in plan.table if table.name != sparse)
     try:
-        whole = plan if plan.total_is_given else variant(plan, *like)  # so that what is freed is not lost
-        rest = tuple(table for table in whole.table if table.name != sparse)
-        fewer = variant(whole.model_copy(update={"table": rest}), *like)
+        fewer = _without(plan, others)
     except ValueError:
         return  # the others cannot do without it, or no such noise can be made
     before, of = _summed(tables.values())  # what it published itself is lost, and counts against it
     yield Change(
         "tables",
         f"leave out {sparse}, and give its share of ε to the others",
-        f"no table `{sparse}`, and one total `epsilon` and `delta` under `[privacy]`",
+        f"no table `{sparse}`{'' if plan.total_is_given else f', and {_one_total(plan, others)}'}",
         f"the whole of {sparse}, which has {percent(tables[sparse].share)} of its trips",
         before,
         sum(each.trips for each in truth.forecasts(fewer).values()),
         of,
     )
+
+
+def _without(plan: Plan, others: Sequence[Table]) -> Plan:
+    """The plan with these tables alone, and all of its budget."""
+    like = (plan.privacy.unit, plan.privacy.mechanism, plan.loss.epsilon)
+    whole = plan if plan.total_is_given else variant(plan, *like)  # so that what is freed is not lost
+    names = {table.name for table in others}
+    rest = tuple(table for table in whole.table if table.name in names)
+    return variant(whole.model_copy(update={"table": rest}), *like)
 
 
 def ranked(plan: Plan, tables: Mapping[str, Options], comparison: Comparison, truth: Truth) -> tuple[Change, ...]:

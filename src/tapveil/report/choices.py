@@ -11,7 +11,7 @@ from tapveil.drawing import ON_PAGE
 from tapveil.notation import MINUTES_PER_DAY
 from tapveil.privacy.rational import decimal_text
 from tapveil.report import figures
-from tapveil.report.advice import lacking
+from tapveil.report.advice import curve, epsilon_pays, lacking
 from tapveil.report.findings import Findings
 from tapveil.report.markup import Column, Html, Piece, coded, element, figure, joined, table
 from tapveil.report.words import NOTHING, key, lead, noun_of, pale, share
@@ -103,9 +103,18 @@ def epsilon(found: Findings) -> Iterator[Html]:
         yield pale(f"Not possible: {words}.")
     changed = change(own.unit, comparison.neighbours)
     yield pale(
-        f"Protected throughout: {changed}, at the plan's δ. A larger ε publishes more and promises less. Other units: "
+        f"Protected throughout: {changed}, at the plan's δ. {_what_it_buys(found)} Other units: "
         "tapveil check --compare."
     )
+
+
+def _what_it_buys(found: Findings) -> str:
+    """What a larger ε is good for, as the curve of the plan's mechanism has it."""
+    if epsilon_pays(found):
+        return "A larger ε publishes more and promises less."
+    ends = [f"{percent(each.worth[ALL].trip_share)} at ε = {decimal_text(each.epsilon, 4)}" for each in curve(found)]
+    from_to = f" ({ends[0]}, {ends[-1]})" if len(ends) > 1 else ""
+    return f"A larger ε than yours publishes no more{from_to}: it makes numbers more exact, and promises less."
 
 
 def _best_at(found: Findings) -> str:

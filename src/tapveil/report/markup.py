@@ -15,6 +15,8 @@ class Html(str):
 
 
 Piece = str | Html
+SHORT = 11
+"""Headings of so many letters have one line."""
 
 
 def element(name: str, *inside: Piece, **attributes: str) -> Html:
@@ -57,7 +59,7 @@ class Column:
 
 def table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Piece]]) -> Html:
     """A table that says what it is; the first cell of a row names it."""
-    head = joined(*(element("th", each.heading, scope="col", class_=_kind(each)) for each in columns))
+    head = joined(*(element("th", each.heading, scope="col", class_=_heading_kind(each)) for each in columns))
     body = [
         element(
             "tr",
@@ -77,6 +79,11 @@ def table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Piece
 
 def _kind(column: Column) -> str:
     return "number" if column.number else "words"
+
+
+def _heading_kind(column: Column) -> str:
+    """A short heading stays in one line; a long one has room for a few words in each of its own."""
+    return f"{_kind(column)} {'short' if len(column.heading) <= SHORT else 'long'}"
 
 
 def figure(svg: str, caption: str = "") -> Html:

@@ -44,6 +44,7 @@ svg { display: block; max-width: 100%; height: auto; }
 .plot svg { min-width: 720px; }
 svg .deep { fill: var(--on-orange); }
 svg .dark { fill: var(--on-dark); }
+.panels svg { width: 100%; }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(430px, 100%), 1fr)); gap: 0.2rem 2.2rem; }
 .key { display: flex; flex-wrap: wrap; gap: 0.2rem 1.4rem; font-size: 0.93rem; color: var(--pale); margin: 0.8rem 0; }
 .key :is(.kept, .lost, .law, .tick, .now)::before { content: ""; display: inline-block; width: 0.85em;
@@ -64,10 +65,13 @@ td.words { min-width: 11rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 td.number { white-space: nowrap; }
 th.number { max-width: 8rem; }
+th.short { white-space: nowrap; }
+th.long { min-width: 6.2rem; }
+@media screen and (max-width: 900px) { table { font-size: 0.87rem; } th, td { padding: 0.38rem 0.4rem; } }
 footer { margin-top: 3rem; padding-bottom: 3rem; font-size: 0.88rem; }
 @media print {
   html { font-size: 9pt; } body { font-size: 1rem; } table { font-size: 0.8rem; } th, td { padding: 0.25rem 0.4rem; }
-  td.words { min-width: 0; } nav { display: none; } h2 { break-after: avoid; } tr { break-inside: avoid; }
+  td.words, th.long { min-width: 0; } nav { display: none; } h2 { break-after: avoid; } tr { break-inside: avoid; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .alarm { position: static; } .wide, .plot { overflow: visible; } .plot svg { min-width: 0; }
 }
