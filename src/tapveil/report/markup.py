@@ -15,8 +15,8 @@ class Html(str):
 
 
 Piece = str | Html
-SHORT = 11
-"""Headings of so many letters have one line."""
+SHORT, LONG = 6, 16
+"""Headings of so many letters stay in one line, and of more than so many have two words in each."""
 
 
 def element(name: str, *inside: Piece, **attributes: str) -> Html:
@@ -82,8 +82,9 @@ def _kind(column: Column) -> str:
 
 
 def _heading_kind(column: Column) -> str:
-    """A short heading stays in one line; a long one has room for a few words in each of its own."""
-    return f"{_kind(column)} {'short' if len(column.heading) <= SHORT else 'long'}"
+    """A short heading stays in one line; a long one does not become a column of single words."""
+    letters = len(column.heading)
+    return f"{_kind(column)}{' short' if letters <= SHORT else ' long' if letters > LONG else ''}"
 
 
 def figure(svg: str, caption: str = "") -> Html:

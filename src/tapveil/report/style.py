@@ -66,8 +66,8 @@ td.words { min-width: 11rem; }
 td.number { white-space: nowrap; }
 th.number { max-width: 8rem; }
 th.short { white-space: nowrap; }
-th.long { min-width: 6.2rem; }
-@media screen and (max-width: 900px) { table { font-size: 0.87rem; } th, td { padding: 0.38rem 0.4rem; } }
+th.long { min-width: 5.8rem; }
+@media screen and (max-width: 900px) { table { font-size: 0.86rem; } th, td { padding: 0.38rem 0.32rem; } }
 footer { margin-top: 3rem; padding-bottom: 3rem; font-size: 0.88rem; }
 @media print {
   html { font-size: 9pt; } body { font-size: 1rem; } table { font-size: 0.8rem; } th, td { padding: 0.25rem 0.4rem; }
