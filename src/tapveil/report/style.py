@@ -54,7 +54,9 @@ svg .dark { fill: var(--on-dark); }
 .key .law::before { height: 3px; vertical-align: 0.25em; }
 .key .tick::before { background: var(--ink); width: 3px; }
 .key .now::before { background: var(--pale); border-radius: 50%; }
-.wide { overflow-x: auto; margin: 1.2rem 0; }
+.wide { overflow-x: auto; margin: 1.2rem 0;
+  background: linear-gradient(to left, var(--paper) 1.2rem, transparent 2.4rem) right / 2.4rem 100% no-repeat local,
+    linear-gradient(to left, var(--grid), transparent) right / 0.9rem 100% no-repeat scroll; }
 table { border-collapse: collapse; font-size: 0.92rem; width: 100%; }
 caption { text-align: left; font-weight: 600; padding: 0.3rem 0 0.5rem; }
 th, td { padding: 0.38rem 0.6rem; border-bottom: 1px solid var(--grid); text-align: left; vertical-align: top; }
@@ -66,8 +68,9 @@ td.words { min-width: 11rem; }
 td.number { white-space: nowrap; }
 th.number { max-width: 8rem; }
 th.short { white-space: nowrap; }
-th.long { min-width: 5.8rem; }
-@media screen and (max-width: 900px) { table { font-size: 0.86rem; } th, td { padding: 0.38rem 0.32rem; } }
+th.long { min-width: 5.2rem; }
+@media screen and (max-width: 900px) {
+  header, main, footer { padding: 0 1.1rem; } table { font-size: 0.85rem; } th, td { padding: 0.38rem 0.26rem; } }
 footer { margin-top: 3rem; padding-bottom: 3rem; font-size: 0.88rem; }
 @media print {
   html { font-size: 9pt; } body { font-size: 1rem; } table { font-size: 0.8rem; } th, td { padding: 0.25rem 0.4rem; }
