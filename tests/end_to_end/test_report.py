@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 import stat
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -23,20 +26,20 @@ from tapveil import demo
 from tapveil.check import INTERNAL, Outlook, outlook, outlook_of
 from tapveil.cli import app
 from tapveil.comparison import compare as comparing
-from tapveil.comparison.compare import ALL
+from tapveil.comparison.compare import ALL, remade
 from tapveil.comparison.forecast import Law
 from tapveil.comparison.screen import percent, three_digits
 from tapveil.dictionary import read_dictionaries
 from tapveil.disk import write_private
 from tapveil.errors import PlanError, TripDataError
 from tapveil.internal import check_destination, write_internal
-from tapveil.plan import Plan
+from tapveil.plan import Plan, preset_text
 from tapveil.privacy.intervals import mean_error
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Silent
 from tapveil.publication import count, release
 from tapveil.report.accuracy import Errors
-from tapveil.report.advice import actions
+from tapveil.report.advice import actions, curve
 from tapveil.report.findings import Findings, findings
 from tapveil.report.page import html
 from tapveil.report.same_trips import NEVER, as_many_missed
@@ -71,6 +74,11 @@ def released(city: Path) -> Path:
 @pytest.fixture(scope="module")
 def found(city: Path, released: Path) -> Findings:
     return findings(Plan.read(city), folder=released)
+
+
+@pytest.fixture(scope="module")
+def page(found: Findings) -> Reader:
+    return Reader(html(found))
 
 
 @pytest.fixture(scope="module")
@@ -167,9 +175,8 @@ def held_against(city: Path, folder: Path, name: str, version: str = "data") -> 
     return plainly_counted(city, name).merge(published, on=["mode", "date", OPAL[name]], how="left")
 
 
-def test_rows_are_accepted_and_refused_as_plain_code_has_it(city: Path, found: Findings) -> None:
+def test_rows_are_accepted_and_refused_as_plain_code_has_it(city: Path, found: Findings, page: Reader) -> None:
     trips, refused = plainly_read(city)
-    page = Reader(html(found))
     assert found.accepted == len(trips)
     assert f"{len(trips):,}trips accepted" in page.words
     assert {reason: number for reason, number in refused.items() if number} == found.outlook.refused
@@ -182,9 +189,9 @@ def test_rows_are_accepted_and_refused_as_plain_code_has_it(city: Path, found: F
 
 @pytest.mark.parametrize("name", OPAL)
 def test_what_is_published_and_lost_is_what_plain_code_finds_in_the_folder(
-    city: Path, released: Path, found: Findings, name: str
+    city: Path, released: Path, found: Findings, page: Reader, name: str
 ) -> None:
-    cells, page = held_against(city, released, name), Reader(html(found))
+    cells = held_against(city, released, name)
     printed = cells["count"].notna()
     kept, trips = cells.true[printed].sum(), cells.true.sum()
     row = page.row("Each table", name)
@@ -207,12 +214,12 @@ def test_what_is_published_and_lost_is_what_plain_code_finds_in_the_folder(
 @pytest.mark.parametrize("version", ["published", "consistent"])
 @pytest.mark.parametrize("name", OPAL)
 def test_errors_and_coverage_are_what_plain_code_finds_in_the_folder(
-    city: Path, released: Path, found: Findings, name: str, version: str
+    city: Path, released: Path, found: Findings, page: Reader, name: str, version: str
 ) -> None:
     cells = held_against(city, released, name, {"published": "data"}.get(version, version))
     printed = cells[cells["count"].notna()]
     off = printed["count"] - printed.true
-    row = Reader(html(found)).row("Errors, measured", name, version)
+    row = page.row("Errors, measured", name, version)
     assert row["numbers"] == f"{len(printed):,}"
     assert row["off by, mean"] == three_digits(off.abs().mean())
     assert float(row["too high by"].replace("−", "-")) == pytest.approx(off.mean(), abs=0.00501)
@@ -229,11 +236,11 @@ def test_errors_and_coverage_are_what_plain_code_finds_in_the_folder(
         assert held >= 0.93, "promised is 0.95, and a mean over some hundred cells is close to it"
 
 
-def test_hours_and_density_are_what_plain_code_counts(city: Path, found: Findings) -> None:
+def test_hours_and_density_are_what_plain_code_counts(city: Path, found: Findings, page: Reader) -> None:
     cells, table = plainly_counted(city, "on_time"), found.tables[0]
     hours = cells.groupby(cells.tap_on_time.str[:2]).true.sum()
     assert {group.label: group.trips for group in table.suppression.hours if group.trips} == hours.to_dict()
-    row = Reader(html(found)).row("The share of trips that are in cells of at least", "on_time")
+    row = page.row("The share of trips that are in cells of at least", "on_time")
     for size in (2, 20, 100):
         assert row[f"≥ {size}"] == percent(cells.true[cells.true >= size].sum() / cells.true.sum())
     assert row["threshold"] == "34"
@@ -256,8 +263,7 @@ def test_expected_shares_are_those_of_check_and_of_draws(city: Path, foreseen: F
             assert measured.errors.mean == pytest.approx(expected.mean, abs=2 * spread)
 
 
-def test_the_plans_own_point_is_on_the_page(found: Findings) -> None:
-    page = Reader(html(found))
+def test_the_plans_own_point_is_on_the_page(found: Findings, page: Reader) -> None:
     row = page.row("The share of what is counted", "sbh")
     assert row["ε = 8"] == f"{percent(found.comparison.own.worth[ALL].trip_share)} your plan"
     assert found.comparison.units == ("trip",)
@@ -272,48 +278,171 @@ def counted_alone(plan: Plan) -> Outlook:
     return outlook_of(plan, counted, read_dictionaries(plan))
 
 
+# --- every change can be written --------------------------------------------------------------------------------------
+
+
+def toml(value: object) -> str:
+    """A value in one line of TOML."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{json.dumps(key)} = {toml(each)}' for key, each in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml, value))}]"
+    return json.dumps(value) if isinstance(value, str | bool) else str(value)
+
+
+def made_by(table: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The levels of a table, by the names of the tables that they make."""
+    return {"-".join(filter(None, [table["name"], level.get("name")])): level for level in table.get("levels", ())}
+
+
+def written(text: str, how: str) -> str:
+    """A plan with a change written into it, word for word as the report says it."""
+    data = tomllib.loads(text)
+    places = {f"[{name}]": part for name, part in data.items()}
+    for table in data["table"]:
+        made = made_by(table)
+        places |= {table["name"]: table, " and ".join(made): table}
+        places |= {f"entry of {name}": level for name, level in made.items()}
+    words = re.sub("entry of `levels` that makes `", "`entry of ", how)
+    words = re.sub("(?<=` and )`|`(?= and `)", "", words.replace("table of the levels ", ""))
+    left_out = re.match("no table `([^`]*)`", words)
+    data["table"] = [table for table in data["table"] if not left_out or table["name"] != left_out[1]]
+    for table in data["table"] if "no epsilon and delta of their own" in words else ():
+        del table["epsilon"], table["delta"]
+    pieces = re.findall("`([^`]*)`", words)[bool(left_out) :]
+    while pieces:
+        upto = next(number for number, piece in enumerate(pieces) if piece in places)
+        assert upto, how
+        for piece in pieces[:upto]:
+            places[pieces[upto]].update(tomllib.loads(piece))
+        pieces = pieces[upto + 1 :]
+    return "\n".join(f"{key} = {toml(value)}" for key, value in data.items())
+
+
+def assert_all_can_be_written(found: Findings, text: str) -> set[str]:
+    """Every change is accepted, those that are not ranked as well; one of each kind brings what is said of trips."""
+    every = [*found.changes, *(change for table in found.tables for change in table.options.changes)]
+    one_of_each = {change.kind: change for change in every}.values()
+    for change in every:
+        plan = Plan.parse(written(text, change.how), base=found.plan.base)
+        assert plan.digest != found.plan.digest, change.how
+        if change in one_of_each and found.plan.privacy.unit == "trip" and found.plan.release.layout != "opal":
+            after = {table.name: table.expected_trips for table in counted_alone(plan).tables}
+            brought = after[change.table] if change.table else sum(after.values())
+            assert brought == pytest.approx(change.after, rel=1e-5), change.how
+    return {change.what for change in every}
+
+
+LEVELS = """
+[[table]]
+name = "on"
+columns = ["tap_on_location"]
+levels = [{ name = "fine" }, { name = "region", location = "region" }]
+epsilon = 1
+delta = 1e-6
+[[table]]
+name = "time"
+columns = ["tap_on_time"]
+levels = [{ name = "fine", weight = 3 }, { time_minutes = 60, name = "hours" }]
+epsilon = 2
+delta = 1e-6
+[[table]]
+name = "off"
+columns = ["tap_off_time", "tap_off_location"]
+level = { time_minutes = 30 }
+epsilon = 1
+delta = 1e-6
+[[table]]
+name = "end"
+columns = ["tap_off_location"]
+levels = [{ name = "only" }]
+epsilon = 1
+delta = 1e-6
+"""
+OD_REGIONS = {
+    '# [coarsen.wider.region."*"] ': '[coarsen.wider.region."*"]',
+    "# lookup": "lookup",
+    '# from = "place"': 'from = "place"',
+    '# to = "region"': 'to = "region"',
+    "stop_id": "stop",
+    '# { name = "region"': '{ name = "region"',
+    "trips/*": "trips.csv",
+}
+
+
+def sparse_text(folder: Path, tables: str = "") -> str:
+    """Some thousands of trips between sixty stops, all day, for the plan of the preset `od`, or for other tables."""
+    places = [str(1000 + number) for number in range(60)]
+    rows = [
+        (
+            "1",
+            f"2025-03-0{3 + n % 2}",
+            "train",
+            f"{7 + n % 9:02}:{n * 7 % 60:02}",
+            places[n * n % 59],
+            "17:10",
+            places[n % 60],
+        )
+        for n in range(3000)
+    ]
+    write_csv(folder / "trips.csv", rows)
+    write_csv(folder / "stops.csv", [(place, place[:3]) for place in places], ("stop", "postcode"))
+    write_csv(folder / "regions.csv", [(place, place[:2]) for place in places], ("place", "region"))
+    text = preset_text("od")
+    for old, new in OD_REGIONS.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    if tables:
+        text = text[: text.index("[[table]]")].replace("epsilon = 8", "").replace("delta = 7.5e-7", "") + tables
+        text = text.replace('tap_on_time = "', 'tap_off_time = "tap_off_time"\ntap_on_time = "').replace(
+            '"gaussian"', '"sbh"'
+        )
+    return text
+
+
 def test_a_change_that_is_advised_brings_what_is_said(city: Path, foreseen: Findings) -> None:
-    """Written into the plan as the report says, it gives the share that the report foresees."""
-    text = city.read_text(encoding="utf-8")
-    changes = {change.kind: change for change in foreseen.changes}
-    bins = changes["bins"]
-    (level,) = re.findall(r"`(level = [^`]*)`", bins.how)
-    wider = Plan.parse(text.replace(f'name = "{bins.table}"', f'name = "{bins.table}"\n{level}'), base=city.parent)
-    after = {table.name: table for table in counted_alone(wider).tables}[bins.table or ""]
-    assert after.expected_trips == pytest.approx(bins.after, rel=1e-9)
-    (partition,) = re.findall(r"`(partition = [^`]*)`", changes["parts"].how)
-    unsplit = Plan.parse(re.sub(r"partition = \[.*\]", partition, text), base=city.parent)
-    assert sum(table.expected_trips for table in counted_alone(unsplit).tables) == pytest.approx(changes["parts"].after)
+    assert_all_can_be_written(foreseen, city.read_text(encoding="utf-8"))
+    assert {"bins", "parts", "mechanism", "tables"} <= {change.kind for change in foreseen.changes}
     assert list(foreseen.changes) == sorted(foreseen.changes, key=lambda change: -change.gain)
     assert 1 <= len(actions(foreseen)) <= 3
 
 
-def test_a_change_of_mechanism_that_is_advised_brings_what_is_said(city: Path, foreseen: Findings) -> None:
-    change = next(change for change in foreseen.changes if change.kind == "mechanism")
-    privacy = "\n".join(re.findall(r"`((?:mechanism|epsilon|delta) = [^`]*)`", change.how))
-    weights = {name: weight for weight, name in re.findall(r"`(weight = [^`]*)` in `([^`]*)`", change.how)}
-    text = city.read_text(encoding="utf-8").replace('mechanism = "sbh"', privacy)
-    text = re.sub(r"\n(?:epsilon = [12]|delta = \"1/8000000\")(?=\n)", "", text)
-    for name, weight in weights.items():
-        text = text.replace(f'name = "{name}"', f'name = "{name}"\n{weight}')
-    after = counted_alone(Plan.parse(text, base=city.parent))
-    assert sum(table.expected_trips for table in after.tables) == pytest.approx(change.after, rel=1e-9)
+def test_changes_of_tables_with_levels_can_be_written_and_none_is_there_already(tmp_path: Path) -> None:
+    text = sparse_text(tmp_path, LEVELS)
+    found = findings(Plan.parse(text, base=tmp_path))
+    said = assert_all_can_be_written(found, text)
+    assert not [what for what in said if what.startswith("on-fine: region")], "on-region is that"
+    assert {"end-only: region instead of single places", "time-fine: bins of 30 minutes instead of 15"} <= said
+    assert any("level = { time_minutes = 30, location" in each.how for t in found.tables for each in t.options.changes)
+
+
+def test_changes_of_the_preset_od_can_be_written(tmp_path: Path) -> None:
+    text = sparse_text(tmp_path)
+    assert assert_all_can_be_written(findings(Plan.parse(text, base=tmp_path)), text)
 
 
 # --- other plans ------------------------------------------------------------------------------------------------------
 
 
 def changed(city: Path, *changes: tuple[str, str]) -> Plan:
+    return Plan.parse(changed_text(city, *changes), base=city.parent)
+
+
+def changed_text(city: Path, *changes: tuple[str, str]) -> str:
     text = city.read_text(encoding="utf-8")
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new)
-    return Plan.parse(text, base=city.parent)
+    return text
 
 
 def both_ways(plan: Plan, folder: Path) -> Findings:
     """A report of what is expected, and of a release: of both a page can be made."""
     assert INTERNAL in html(findings(plan))
+    return once_released(plan, folder)
+
+
+def once_released(plan: Plan, folder: Path) -> Findings:
     published = release(plan, folder / "out", in_ledger=False).path
     found = findings(plan, folder=published)
     assert_is_sound(html(found))
@@ -338,7 +467,9 @@ def assert_is_sound(page: str) -> None:
 def test_cards_with_gaussian_noise(city: Path, tmp_path: Path) -> None:
     total = ('mechanism = "sbh"', 'mechanism = "gaussian"\nepsilon = 8\ndelta = "7.5e-7"')
     own = (("epsilon = 1\ndelta", "# delta"), ("epsilon = 2\ndelta", "# delta"))
-    found = both_ways(changed(city, CARD_DAY, total, *own), tmp_path)
+    text = changed_text(city, CARD_DAY, total, *own)
+    found = once_released(Plan.parse(text, base=city.parent), tmp_path)
+    assert assert_all_can_be_written(found, text)
     page = Reader(html(found))
     assert found.comparison.units == ("card-day",)
     assert "For cards these are upper bounds" in page.words
@@ -416,11 +547,14 @@ def test_tables_at_several_levels(tmp_path: Path) -> None:
     assert [group.label for group in by_name["on_time-peaks"].suppression.hours] == ["-1", "00:00", "06:00", "10:00"]
     assert list(by_name["on_time-hours"].options.widths) == [60, 120, 240, 1440]
     areas = {change.kind: change for table in found.tables for change in table.options.changes}["areas"]
-    assert '`level = { location = "region" }`' in areas.how
+    assert areas.how == '`location = "region"` in the entry of `levels` that makes `both-hours`'
+    assert_all_can_be_written(found, (tmp_path / "plan.toml").read_text())
 
 
 def test_a_folder_in_the_shape_of_the_opal_files(city: Path, tmp_path: Path) -> None:
-    found = both_ways(changed(city, ("# layout = ", "layout = ")), tmp_path)
+    text = changed_text(city, ("# layout = ", "layout = "))
+    found = once_released(Plan.parse(text, base=city.parent), tmp_path)
+    assert assert_all_can_be_written(found, text)
     assert {change.kind for change in found.changes} <= {"bins", "areas", "mechanism", "tables"}
     assert all("[coarsen]" in change.how for change in found.changes if change.kind == "bins")
 
@@ -433,7 +567,9 @@ def plan_of_a_list(tmp_path: Path, rows: Sequence[Sequence[str]]) -> Plan:
     text = opal_plan(tmp_path).base.joinpath("plan.toml").read_text()
     head, first, *_ = text.split("\n[[table]]\n")
     text = f"{head}\n[[table]]\n{first}".replace('mechanism = "sbh"', 'mechanism = "dictionary"')
-    return Plan.parse(text.replace('delta = "1/8000000"', 'cells = "cells.csv"'), base=tmp_path)
+    text = text.replace('delta = "1/8000000"', 'cells = "cells.csv"')
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+    return Plan.read(tmp_path / "plan.toml")
 
 
 def test_what_is_not_on_a_list_is_not_called_small(tmp_path: Path) -> None:
@@ -462,6 +598,7 @@ def test_of_a_list_what_is_too_small_is_called_so(tmp_path: Path) -> None:
     found = findings(plan_of_a_list(tmp_path, [*singles, TRAIN]))
     whole = found.tables[0].suppression.whole
     assert whole.small > whole.unlisted == 1
+    assert_all_can_be_written(found, (tmp_path / "plan.toml").read_text())
     assert not [words for words in actions(found) if "list" in words]
     said = html(found)
     assert "in cells too small to be published, and 4.0 % of its trips are in cells that are not on its" in said
@@ -477,6 +614,21 @@ def test_a_list_of_cells(tmp_path: Path) -> None:
     assert table.accuracy.published.held_in_all == pytest.approx(1, abs=0.2)
     assert table.printed > 1  # type: ignore[operator]
     assert table.options.widths == {}
+
+
+@pytest.mark.parametrize(("copies", "falls"), [(1, True), (3, False)])
+def test_more_epsilon_is_advised_where_it_publishes_more_alone(tmp_path: Path, copies: int, falls: bool) -> None:
+    """Nothing below three is printed: of a cell with one trip wide noise prints more, of one with three less."""
+    hours = [(*BUS[:3], f"{hour:02}:31", *BUS[4:]) for hour in range(24) for _ in range(copies)]
+    plan = plan_of_a_list(tmp_path, hours)
+    found = findings(remade(plan, privacy=plan.privacy.model_copy(update={"cut": 3})))
+    first, last = (each.worth[ALL].trip_share for each in (curve(found)[0], curve(found)[-1]))
+    assert (last < first) == falls
+    said = Reader(html(found)).words
+    (words,) = actions(found)
+    assert ("or more ε" in words) == ("A larger ε publishes more" in said) == (not falls)
+    no_more = f"A larger ε than yours publishes no more ({percent(first)} at ε = 1, {percent(last)} at ε = 8)"
+    assert (no_more in said) == ("more ε would make numbers more exact, and publish no more" in words) == falls
 
 
 def test_nothing_refused_and_everything_suppressed(tmp_path: Path) -> None:
@@ -669,21 +821,27 @@ def test_no_stage_tells_whether_a_row_was_refused(tmp_path: Path) -> None:
     assert seen[0].count("Looking at the trips") == 2, "somebody at the screen sees that something is going on"
 
 
-def test_on_a_phone_plots_are_readable_and_the_page_does_not_scroll_sideways(
+WIDTHS = """[...document.querySelectorAll('%s')].map(each => each.getBoundingClientRect().width)"""
+HEADINGS = """[...document.querySelectorAll('thead th')].map(each => each.getClientRects()[0].height)"""
+
+
+def test_on_a_phone_and_a_tablet_plots_are_readable_and_the_page_does_not_scroll_sideways(
     found: Findings, tmp_path: Path, browser: Browser
 ) -> None:
     page = tmp_path / "report.html"
     page.write_text(html(found), encoding="utf-8")
-    phone = browser.new_page(viewport={"width": 390, "height": 844})
-    phone.goto(page.as_uri())
-    across = phone.evaluate("document.documentElement.scrollWidth")
-    widths = phone.evaluate("[...document.querySelectorAll('.plot svg')].map(svg => svg.clientWidth)")
-    boxes = phone.evaluate("[...document.querySelectorAll('.plot')].map(box => box.clientWidth)")
-    phone.close()
-    assert across == 390
-    assert len(widths) == 4, "plots across the page"
-    assert min(widths) >= 560
-    assert max(boxes) < 390
+    screen = browser.new_page()
+    screen.goto(page.as_uri())
+    for width in (390, 820):
+        screen.set_viewport_size({"width": width, "height": 844})
+        assert screen.evaluate("document.documentElement.scrollWidth") == width
+        plots, boxes, panels = (screen.evaluate(WIDTHS % which) for which in (".plot svg", ".plot", ".panels svg"))
+        assert len(plots) == 4, "plots across the page"
+        assert min(plots) >= 560
+        assert max(boxes) < width
+        assert min(panels) > 0.9 * width, "one below the other, each with all the room"
+        assert max(screen.evaluate(HEADINGS)) < 110, "no heading is a column of single words"
+    screen.close()
 
 
 def test_hostile_names_are_text(tmp_path: Path) -> None:
