@@ -80,7 +80,7 @@ def test_a_dictionary_passes() -> None:
     assert broken(Plan.parse(opal_text(**changes)), trials=8_000) == []
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 5))])
 def test_it_passes_with_any_seed(seed: int, monkeypatch: Patch) -> None:
     monkeypatch.setattr(os, "urandom", seeded(seed))
     assert broken(trials=8_000) == []

@@ -6,7 +6,6 @@ import csv
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +23,7 @@ from tapveil.metadata import METADATA
 from tapveil.plan import NUMBERS, Plan
 from tapveil.progress import Silent
 from tapveil.publication import count
-from tests.conftest import free_plan, opal_plan, start_ledger, write_csv
+from tests.conftest import free_plan, opal_plan, write_csv
 from tests.property.test_counting import cells
 
 TABLES = ["on_time", "on_location", "off_time", "off_location", "on_time_location", "off_time_location"]
@@ -334,22 +333,6 @@ def test_counting_spills_within_its_memory(tmp_path: Path) -> None:
     counted = count(plan, memory="200MB", scratch=scratch, progress=Silent())
     assert int(counted.tables["all"].counts.sum()) == 8_000_000
     assert list(scratch.iterdir()) == []
-
-
-def test_the_python_of_the_readme_runs(city: Path, tmp_path: Path) -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    demo = shutil.copytree(city, tmp_path / "demo", ignore=shutil.ignore_patterns("ledger*"))
-    start_ledger(Plan.read(demo / "plan.toml"))
-    codes = [block.split("```")[0].replace("build/demo/", f"{demo}/") for block in readme.split("```python\n")[1:]]
-    said = []
-    for code in codes:
-        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        said.append(done.stdout)
-    analyst, holder = said
-    assert "(between " in analyst.splitlines()[0]
-    assert holder.startswith("Loss(epsilon=Fraction(8, 1), delta=Fraction(3, 4000000))\non_time 98%")
-    assert (demo / "again" / "privacy.json").exists()
 
 
 def test_a_screen_that_fails_is_not_a_release_that_failed(tmp_path: Path) -> None:
