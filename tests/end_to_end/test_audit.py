@@ -61,15 +61,14 @@ def seeded(seed: int) -> Callable[[int], bytes]:
 @pytest.mark.parametrize(
     "plan",
     [
-        OPAL,
-        plan_of("laplace"),
-        plan_of("gaussian"),
-        plan_of("gaussian", neighbours="add-remove"),
-        plan_of("sbh", "card-day", "add-remove", BY_DAY),
-        plan_of("laplace", "card", "replace", BY_CARD),
-        plan_of("gaussian", "card", "add-remove", BY_CARD),
+        pytest.param(OPAL, id="opal"),
+        pytest.param(plan_of("gaussian"), id="gaussian"),
+        pytest.param(plan_of("sbh", "card-day", "add-remove", BY_DAY), id="sbh card-day"),
+        pytest.param(plan_of("gaussian", "card", "add-remove", BY_CARD), id="gaussian card"),
+        pytest.param(plan_of("laplace"), id="laplace", marks=pytest.mark.slow),
+        pytest.param(plan_of("gaussian", neighbours="add-remove"), id="gaussian added", marks=pytest.mark.slow),
+        pytest.param(plan_of("laplace", "card", "replace", BY_CARD), id="laplace card", marks=pytest.mark.slow),
     ],
-    ids=["opal", "laplace", "gaussian", "gaussian added", "sbh card-day", "laplace card", "gaussian card"],
 )
 def test_the_real_thing_passes(plan: Plan) -> None:
     assert broken(plan, trials=8_000) == []
@@ -123,7 +122,7 @@ def test_scale_a_tenth_too_small(monkeypatch: Patch) -> None:
 
 def test_threshold_absent(monkeypatch: Patch) -> None:
     monkeypatch.setattr(StabilityHistogram, "_cut", property(lambda self: -(10**6)))
-    assert any("a trip of its own" in check for check in broken())
+    assert any("a trip of its own" in check for check in broken(trials=8_000))
 
 
 def test_missing_plus_one(monkeypatch: Patch) -> None:
