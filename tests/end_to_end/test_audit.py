@@ -122,7 +122,7 @@ def test_scale_a_tenth_too_small(monkeypatch: Patch) -> None:
 
 def test_threshold_absent(monkeypatch: Patch) -> None:
     monkeypatch.setattr(StabilityHistogram, "_cut", property(lambda self: -(10**6)))
-    assert any("a trip of its own" in check for check in broken(trials=8_000))
+    assert any("a trip of its own" in check for check in broken())
 
 
 def test_missing_plus_one(monkeypatch: Patch) -> None:
