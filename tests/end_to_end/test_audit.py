@@ -115,10 +115,7 @@ def test_scale_halved_and_stated_so(monkeypatch: Patch) -> None:
     monkeypatch.setattr(StabilityHistogram, "scale", property(lambda self: real(self) / 2))
     try:
         found = broken()
-    except (
-        PlanError
-    ) as error:  # unless its noise was certified before the fault, the plan is refused in the first place
-        assert "too coarse" in str(error)
+    except PlanError:  # unless the noise was certified before the fault was planted, the plan is refused
         return
     assert any("delta at epsilon" in check or "elsewhere: epsilon" in check for check in found)
 
