@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from tapveil.derived import CONSISTENT, DerivedSheet
 from tapveil.explorer.columns import LARGEST, Integers, packed, width_of
 from tapveil.manifest import Manifest, TableClaim
-from tapveil.plan import COUNT, HIGH, LOW, OPAL_SHAPES, TOTAL
+from tapveil.plan import COUNT, HIGH, LOW, TOTAL
 from tapveil.statement import NOT_PROTECTED, Places, promise_about
 
 MOST_CELLS = 3_000_000
@@ -53,7 +53,6 @@ def contents(
     page = Contents(
         {
             "title": manifest.title,
-            "description": package.get("description", ""),
             "publisher": next((each["title"] for each in package.get("contributors", [])), ""),
             "licence": next((each["name"] for each in package.get("licenses", [])), ""),
             "region": manifest.region or "",
@@ -61,7 +60,6 @@ def contents(
             "release": manifest.release,
             "counted": manifest.counted,
             "promise": _promise(manifest),
-            "areas": dict(manifest.areas),
             "partition": list(manifest.partition),
             "kinds": dict(manifest.columns),
             "from_a_list": manifest.mechanism == "dictionary",
@@ -166,11 +164,9 @@ def _table(
     codes = [_codes(cells.column(key), labels[lists[key]] if key in lists else times.labels) for key in keys]
     order = np.lexsort(codes[::-1])
     counts = cells.column(COUNT).to_numpy()[order]
-    sheet = table.name if manifest.layout == "tables" else OPAL_SHAPES[table.columns][0]
     level = table.level
     return {
         "name": table.name,
-        "file": f"data/{sheet}.csv",
         "columns": list(table.columns),
         "lists": lists,
         "wider": (level and level.location) or "",

@@ -204,7 +204,6 @@ class CityMap {
       height = Math.round(Math.min(460, Math.max(300, width * 0.75)));
     const draw = pen(this.canvas, width, height),
       to = (this.to = this.fit(width, height));
-    draw.fillStyle = colours.ground ?? "transparent";
     const areas = this.places.filter((place) => place.rings.length),
       points = this.places.filter((place) => !place.rings.length);
     for (const place of areas) {

@@ -248,7 +248,6 @@ class Numbers {
   csv() {
     const { view, release } = this.app,
       table = view.table,
-      chosen = [...release.partition, ...view.extras],
       other = view.other;
     const keys = [...release.partition, ...table.columns],
       label = (column, row) => table.labels(column)[row.codes[column] ?? view.part[column]];

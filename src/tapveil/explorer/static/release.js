@@ -162,7 +162,6 @@ function chosenAxes(table) {
 class Cells {
   constructor(table, rows) {
     this.table = table;
-    this.most = 0;
     this.size = rows.list ? rows.list.length : rows.end - rows.start;
     [this.down, this.across] = orderedAxes(table);
     const down = table.codes[this.down],
@@ -181,7 +180,6 @@ class Cells {
       else line[at] = count;
       this.sums.set(down[row], (this.sums.get(down[row]) ?? 0) + count);
       if (across) this.columns.set(at, (this.columns.get(at) ?? 0) + count);
-      if (count > this.most) this.most = count;
     });
   }
 
