@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.coarsen import read_areas, read_wider, relabelling
+from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.defaults import MEMORY
 from tapveil.dictionary import Dictionaries, read_dictionaries
@@ -27,7 +28,7 @@ from tapveil.pace import SHARE
 from tapveil.plan import EVERY_MODE, Level, Plan, Table
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Done, Reporter, Silent
-from tapveil.publication import count, refuse_too_many, sound_places
+from tapveil.publication import refuse_too_many, sound_places
 from tapveil.remarks import Look, percent, remarks
 from tapveil.statement import COUNTED, NOUNS, UNIT_NAMES, change, loss_in_words
 from tapveil.values import UNKNOWN

@@ -16,6 +16,7 @@ from zoneinfo import available_timezones
 from tapveil import trips
 from tapveil.check import shares_by_width
 from tapveil.coarsen import read_areas
+from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted
 from tapveil.csvlines import Encoding
 from tapveil.defaults import MEMORY
@@ -24,7 +25,7 @@ from tapveil.gtfs import Feed, read_feed
 from tapveil.notation import clock_text
 from tapveil.plan import EVERY_MODE, Area, Plan
 from tapveil.progress import Reporter
-from tapveil.publication import count, refuse_too_many
+from tapveil.publication import refuse_too_many
 from tapveil.recognition import Guess, Recognised, Sample, recognise
 from tapveil.sampling import encoding_of, samples, shape_of, trip_files
 

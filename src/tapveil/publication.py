@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from tapveil import bundle, coarsen, statement, trips, unfinished, veil
 from tapveil.bundle import Bundle
-from tapveil.counting import duckdb as engine
+from tapveil.counting import engines
 from tapveil.counting.exact import Counted, Refusals
 from tapveil.csvlines import MALFORMED, NOT_UTF8
 from tapveil.defaults import MEMORY
@@ -112,7 +112,7 @@ class _Job:
             return _stated(self.plan, created)
 
     def _count(self) -> Counted:
-        counted = count(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
+        counted = engines.count(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
         refuse_too_many(counted.refusals, self.plan)
         return counted
 
@@ -168,17 +168,7 @@ class _Job:
             self.ledger.bind(Published(on=_day(journal), id=journal.id, checksums_sha256=digest))
 
     def _cards_among(self, texts: list[str]) -> set[str]:
-        """Which of some texts are cards; where the plan names no column of cards, none can be told."""
-        if self.plan.source.card is None:
-            return set()
-        return engine.cards_among(
-            texts,
-            self.plan.source.card,
-            trips.find(self.plan),
-            memory=self.memory,
-            scratch=self.scratch,
-            progress=self.progress,
-        )
+        return engines.cards_among(texts, self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
 
 
 # --- which release it is --------------------------------------------------------------------------------------------
@@ -315,13 +305,6 @@ def _sha256(path: Path) -> str:
             digest.update(f"{part.name}\0{part.stat().st_size}\0".encode())
         digest.update(part.read_bytes())
     return digest.hexdigest()
-
-
-def count(plan: Plan, *, memory: str, scratch: Path | None, progress: Reporter, locate: bool = False) -> Counted:
-    """The exact counts of a plan, and what was refused; with `locate`, also where it stands. Secret."""
-    files = trips.find(plan)
-    areas = coarsen.read_areas(plan)
-    return engine.count(plan, files, areas, memory=memory, scratch=scratch, progress=progress, locate=locate)
 
 
 def refuse_too_many(refusals: Refusals, plan: Plan) -> None:

@@ -13,16 +13,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tapveil import trips
 from tapveil.coarsen import Areas, read_areas, read_places, read_stops
-from tapveil.counting import duckdb as engine
+from tapveil.counting import engines
+from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.coupling import from_timetable, from_trips
 from tapveil.errors import did_you_mean
 from tapveil.gtfs import read_feed
 from tapveil.plan import EVERY_MODE, Plan, Table
 from tapveil.progress import Reporter
-from tapveil.publication import count
 from tapveil.statement import NOUNS
 from tapveil.values import UNKNOWN
 
@@ -184,10 +183,7 @@ class Look:
     def other_rows(self) -> Iterator[str]:
         """Taps that are neither on nor off: left out, and perhaps a word that the plan does not know."""
         if self.plan.source.taps:
-            files = trips.find(self.plan)
-            others = engine.other_taps(
-                self.plan, files, memory=self.memory, scratch=self.scratch, progress=self.progress
-            )
+            others = engines.other_taps(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
             if others:
                 yield f"{others:,} rows are neither taps on nor taps off by [source.taps], and are left out"
 
@@ -196,8 +192,7 @@ class Look:
         timed = any(self.plan.source.kind(ours) == "time" for ours in self.plan.named_columns)
         if self.plan.source.card is None or not timed:
             return  # without a card or a time, rows may be alike that are not the same
-        files = trips.find(self.plan)
-        found = engine.copies(self.plan, files, memory=self.memory, scratch=self.scratch, progress=self.progress)
+        found = engines.copies(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
         if found:
             yield (
                 f"{found:,} rows are like another row in every column that is read, card and all, and count again (was "

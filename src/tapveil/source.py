@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zoneinfo
 from datetime import UTC, date, datetime
 from fractions import Fraction
@@ -96,6 +97,15 @@ def _separates(value: str) -> str:
     return value
 
 
+def _table_name(value: str) -> str:
+    if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*){0,2}", value):
+        raise ValueError(
+            f"`{value}` is not the name of a table such as `trips` or `transit.trips`; make a view with a plain name"
+        )
+    return value
+
+
+Engine = Literal["duckdb", "spark", "adbc"]
 Delimiter = Annotated[str, AfterValidator(_separates)]
 Minutes = Annotated[int, Field(ge=1, le=1440, strict=True)]
 
@@ -124,8 +134,12 @@ class Taps(Frozen):
 class Source(Frozen):
     """Where trips are, and which of their columns are read."""
 
-    path: Annotated[Texts, Field(min_length=1)]
+    path: Texts = ()
     """The files: a name, a pattern such as `"trips/*.parquet"`, or a list of them. CSV, CSV.gz, Parquet."""
+    engine: Engine = "duckdb"
+    """What counts: `duckdb` is built in; `spark` is a Spark session, `adbc` a PostgreSQL database, of your own."""
+    table: Annotated[str, AfterValidator(_table_name)] | None = None
+    """Instead of files: the table or view that has the trips, as the engine knows it, such as `"transit.trips"`."""
     columns: dict[Name, Annotated[SourceColumn, BeforeValidator(_source_column)]]
     """Our columns, and where each comes from: the name of one of yours, or a section of its own."""
     shape: Literal["trips", "taps"] = "trips"
@@ -163,6 +177,16 @@ class Source(Frozen):
             raise ValueError('shape = "taps" has `tap_time` and `tap_location`, not one column for each end')
         others = {ours: theirs for ours, theirs in columns.items() if ours not in ENDS}
         return {**data, "columns": {**others, **ends}}
+
+    @pydantic.model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if bool(self.path) == bool(self.table):
+            raise ValueError('give either the files, `path = "…"`, or the table of an engine, `table = "…"`')
+        if self.table and self.engine == "duckdb":
+            raise ValueError('`table` is for engine = "spark" or "adbc"; the built-in one reads files: `path = "…"`')
+        if self.path and self.engine == "adbc":
+            raise ValueError('engine = "adbc" counts in a database: name its table, `table = "…"`, instead of a path')
+        return self
 
     @pydantic.model_validator(mode="after")
     def _taps_are_explained(self) -> Self:

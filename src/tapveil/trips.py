@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -28,19 +28,21 @@ from tapveil.source import ENDS
 RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant", "binary"]
 """What a file says a column holds; an instant is a timestamp with a time zone, anything unlisted is read as text."""
 
-Shape = tuple[Format, tuple[str, ...], tuple[RawType, ...], str, str]
+Shape = tuple[Format | Literal["table"], tuple[str, ...], tuple[RawType, ...], str, str]
 """Format, names and types of the columns, what separates them, and the types as the file itself calls them."""
 
 
 @dataclass(frozen=True)
 class FileGroup:
-    """Files of one format and one set of columns: they are read together."""
+    """Files of one format and one set of columns, or a table of an engine: they are read together."""
 
-    format: Format
+    format: Format | Literal["table"]
     names: tuple[str, ...]
     types: tuple[RawType, ...]
     delimiter: str
     paths: tuple[Path, ...]
+    relation: str = ""
+    """Where another engine than the built-in one finds these rows, as SQL has it after FROM."""
 
     def type_of(self, column: str) -> RawType:
         return self.types[self.names.index(column)]
@@ -61,19 +63,35 @@ class TripFiles:
 
 def find(plan: Plan) -> TripFiles:
     """The trip files of a plan, each with the columns it must have."""
-    shapes: dict[Shape, list[Path]] = defaultdict(list)
-    for path in _paths(plan):
-        shape = inspect(path, plan.source, plan.named_columns.values())
-        _require(plan, shape, path)
-        shapes[shape].append(path)
-    groups = tuple(FileGroup(*shape[:4], tuple(paths)) for shape, paths in shapes.items())
+    groups = inspect_files(plan)
     files = TripFiles(groups, plan.source.encoding)
     _refuse_wrong_types(plan, files)
     return files
 
 
+def table(plan: Plan, name: str, columns: Mapping[str, RawType], relation: str) -> TripFiles:
+    """A table of an engine, instead of files: by what the engine says of its columns."""
+    _require(plan, ("table", tuple(columns), tuple(columns.values()), "", ""), name)
+    group = FileGroup("table", tuple(columns), tuple(columns.values()), "", (), relation)
+    files = TripFiles((group,))
+    _refuse_wrong_types(plan, files)
+    return files
+
+
+def inspect_files(plan: Plan) -> tuple[FileGroup, ...]:
+    """The files of a plan, grouped by what they are."""
+    shapes: dict[Shape, list[Path]] = defaultdict(list)
+    for path in _paths(plan):
+        shape = inspect(path, plan.source, plan.named_columns.values())
+        _require(plan, shape, path.name)
+        shapes[shape].append(path)
+    return tuple(FileGroup(*shape[:4], tuple(paths)) for shape, paths in shapes.items())
+
+
 def fingerprint(plan: Plan) -> str:
     """Which files these are, by names, sizes and times: it changes when they do. Internal."""
+    if plan.source.table:  # what a database holds has no time of change that could be asked for
+        return hashlib.sha256(repr((plan.source.engine, plan.source.table)).encode()).hexdigest()
     status = [(path.name, path.stat()) for path in _paths(plan)]
     known = [(name, each.st_size, each.st_mtime_ns) for name, each in status]
     return hashlib.sha256(repr(known).encode()).hexdigest()
@@ -105,35 +123,35 @@ def _each_once(paths: list[Path]) -> list[Path]:
     return paths
 
 
-def _require(plan: Plan, shape: Shape, path: Path) -> None:
+def _require(plan: Plan, shape: Shape, called: str) -> None:
     """Every column the plan names, once. A header may turn out to be a trip, so it is never quoted."""
     names, needed = shape[1], plan.named_columns
     missing = {ours: theirs for ours, theirs in needed.items() if theirs not in names}
     if missing:
-        raise TripDataError(_missing_columns(plan, missing, shape, path))
+        raise TripDataError(_missing_columns(plan, missing, shape, called))
     folded = Counter(name.casefold() for name in names)  # engines do not tell `mode` from `MODE`
     for theirs in needed.values():
         if folded[theirs.casefold()] > 1:
             alike = folded[theirs.casefold()]
-            raise TripDataError(f"{path.name} has {alike} columns named `{theirs}` (in any case); rename all but one")
-    if shape[0] == "parquet" and max(folded.values()) > 1:
-        raise TripDataError(f"{path.name} has columns whose names differ in case only; rename all but one of them")
+            raise TripDataError(f"{called} has {alike} columns named `{theirs}` (in any case); rename all but one")
+    if shape[0] != "csv" and max(folded.values()) > 1:
+        raise TripDataError(f"{called} has columns whose names differ in case only; rename all but one of them")
 
 
-def _missing_columns(plan: Plan, missing: dict[str, str], shape: Shape, path: Path) -> str:
+def _missing_columns(plan: Plan, missing: dict[str, str], shape: Shape, called: str) -> str:
     names, delimiter = shape[1], shape[3]
     in_plan = {end: ours for ours, both in ENDS.items() for end in both} if plan.source.taps else {}
     listed = ", ".join(
         dict.fromkeys(f"`{theirs}` ([source.columns] {in_plan.get(ours, ours)})" for ours, theirs in missing.items())
     )
-    message = f"{path.name} has no column {listed}"
+    message = f"{called} has no column {listed}"
     other = next((mark for mark in DELIMITERS if mark != delimiter and len(names) == 1 and mark in names[0]), None)
     if shape[0] == "csv" and other:
         return (
             f"{message}; its columns seem to be separated by another character: set delimiter = {other!r} in [source]"
         )
     # If none of the columns is there, the first line may be a trip: then nothing of it is suggested.
-    is_header = shape[0] == "parquet" or bool(set(plan.file_columns.values()) & set(names))
+    is_header = shape[0] != "csv" or bool(set(plan.file_columns.values()) & set(names))
     # Nor is one that begins with a wanted name: a header that lost its line end runs on into a trip.
     wanted = tuple(missing.values())
     safe = [name for name in names if is_header and _looks_like_a_name(name) and not name.startswith(wanted)]

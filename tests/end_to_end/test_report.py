@@ -29,6 +29,7 @@ from tapveil.comparison import compare as comparing
 from tapveil.comparison.compare import ALL, remade
 from tapveil.comparison.forecast import Law
 from tapveil.comparison.screen import percent, three_digits
+from tapveil.counting.engines import count
 from tapveil.dictionary import read_dictionaries
 from tapveil.disk import write_private
 from tapveil.errors import PlanError, TripDataError
@@ -37,7 +38,7 @@ from tapveil.plan import Plan, preset_text
 from tapveil.privacy.intervals import mean_error
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Silent
-from tapveil.publication import count, release
+from tapveil.publication import release
 from tapveil.report.accuracy import Errors
 from tapveil.report.advice import actions, curve
 from tapveil.report.findings import Findings, findings

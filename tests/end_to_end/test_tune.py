@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tapveil
-from tapveil import publication
+from tapveil.counting import engines
 from tapveil.counting.exact import Counted
 from tapveil.demo import make_city
 from tapveil.errors import PlanError
@@ -144,7 +144,7 @@ def test_tuning_cannot_reach_the_secret_side() -> None:
 
 def counted(city: Path, week: tuple[str, str]) -> Counted:
     plan = Plan.parse(text_of_week(city, week), base=city)
-    return publication.count(plan, memory="1GB", scratch=None, progress=Silent())
+    return engines.count(plan, memory="1GB", scratch=None, progress=Silent())
 
 
 def true_share(exact: Counted, name: str, mechanism: Mechanism) -> float:

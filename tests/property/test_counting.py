@@ -18,11 +18,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.errors import PlanError
 from tapveil.plan import Plan
 from tapveil.progress import Silent
-from tapveil.publication import count
 from tests import reference
 from tests.conftest import OPAL_COLUMNS, free_plan, opal_plan, write_csv
 

@@ -20,11 +20,12 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from tapveil.counting.engines import count
 from tapveil.counting.meter import Meter
 from tapveil.pace import BYTES, EVIDENCE, SHARE, Pace, amount, in_words
 from tapveil.plan import Plan
 from tapveil.progress import Bars, Lines, Reporter, Silent, for_console
-from tapveil.publication import count, release
+from tapveil.publication import release
 from tapveil.trips import find
 from tests.conftest import opal_plan, write_csv
 

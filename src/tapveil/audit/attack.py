@@ -33,6 +33,7 @@ import pyarrow.parquet as pq
 from tapveil import publication
 from tapveil.audit.city import PARTS, City, Counts, Row, busy_units
 from tapveil.audit.law import FLOATS, NOTHING, Law
+from tapveil.counting import engines
 from tapveil.counting.exact import ExactTable
 from tapveil.defaults import AUDIT_TRIALS, MEMORY
 from tapveil.dictionary import LONG_LIST
@@ -189,7 +190,7 @@ class _Attack:
         fixed = {"part": [PARTS[0]] * len(rows), "twin": ["x"] * len(rows)}
         table = pa.table({**fixed, "date": dates, "place": places, "card": pa.array(cards, pa.string())})
         pq.write_table(table, self._folder / "trips.parquet")
-        counted = publication.count(self._audited, memory=MEMORY, scratch=None, progress=Silent())
+        counted = engines.count(self._audited, memory=MEMORY, scratch=None, progress=Silent())
         return {name: _cells(exact) for name, exact in counted.tables.items()}
 
     def _promise(self, table: Table) -> Iterator[Finding]:

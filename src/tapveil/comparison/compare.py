@@ -16,13 +16,14 @@ import pydantic
 
 from tapveil.check import INTERNAL
 from tapveil.comparison.forecast import ExactSizes, TableForecast, Worth, forecast, together
+from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted
 from tapveil.defaults import MEMORY
 from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.plan import Plan, Privacy, Table, Unit
 from tapveil.privacy.accountant import Neighbours
 from tapveil.progress import Reporter, Silent
-from tapveil.publication import count, refuse_too_many
+from tapveil.publication import refuse_too_many
 from tapveil.statement import number
 
 EPSILONS = (Fraction(1, 2), *map(Fraction, (1, 2, 4, 8, 16)))

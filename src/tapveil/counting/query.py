@@ -49,24 +49,24 @@ def code_table(column: Column) -> str:
     Where modes have a lookup of their own: `more_1`, … is how much the code changes for the first of them, …, and in
     the table of `mode`, `is_1`, … is 1 for that mode.
     """
-    return quoted(f"code_{column.name}")
+    return f"code_{column.name}"
 
 
 def code_sql(column: Column) -> str:
     if column.arithmetic:
         return f"trips.{quoted(column.name)}"
-    table = code_table(column)
+    table = quoted(code_table(column))
     more = (f" + {quoted('code_mode')}.is_{n} * {table}.more_{n}" for n in range(1, len(column.for_mode) + 1))
     return f"({table}.code{''.join(more)})"
 
 
 def _refusal_sql(column: Column) -> str:
-    return f"trips.{refusal_column(column)}" if column.arithmetic else f"{code_table(column)}.refusal"
+    return f"trips.{refusal_column(column)}" if column.arithmetic else f"{quoted(code_table(column))}.refusal"
 
 
 def _join_sql(column: Column) -> str:
     """Every spelling has its row, and so has none: a row of trips that finds nothing was not there before."""
-    table = code_table(column)
+    table = quoted(code_table(column))
     return f"LEFT JOIN {table} ON trips.{quoted(column.name)} IS NOT DISTINCT FROM {table}.spelling"
 
 
@@ -194,7 +194,7 @@ def _meaning_sql(column: Column) -> str:
     """What a row's value was understood as. Codes of labels that the plan alone decides do not move."""
     if column.fixed_labels:
         return f"CAST(coalesce({code_sql(column)}, -1) AS VARCHAR)"
-    return f"coalesce({code_table(column)}.meaning, '')"
+    return f"coalesce({quoted(code_table(column))}.meaning, '')"
 
 
 def card_refusal_sql(card: Column, reasons: Reasons) -> str:
@@ -233,30 +233,21 @@ def units_sql(plan: Plan, cells: TableCells) -> str:
     )
 
 
-def _units_table(name: str) -> str:
-    return quoted(f"units_{name}")
-
-
-def new_units_sql(name: str, cells: TableCells) -> str:
-    """A table for the cells of a table of the plan, as they are counted share by share."""
-    words = ", ".join(f"{word} BIGINT" for word in cells.words)
-    return f"CREATE TEMP TABLE {_units_table(name)} ({words}, n BIGINT)"
-
-
-def add_units_sql(name: str, cells: str) -> str:
-    """The cells of one more share."""
-    return f"INSERT INTO {_units_table(name)} {cells}"
+def units_table(name: str) -> str:
+    """The cells of a table of the plan, as they are counted share by share."""
+    return f"units_{name}"
 
 
 def all_units_sql(name: str, cells: TableCells) -> str:
     """The cells of all shares together."""
     words = ", ".join(cells.words)
-    return f"SELECT {words}, CAST(sum(n) AS BIGINT) AS n FROM {_units_table(name)} GROUP BY {words}"
+    return f"SELECT {words}, CAST(sum(n) AS BIGINT) AS n FROM {quoted(units_table(name))} GROUP BY {words}"
 
 
 def row_refusals_sql(first: CellSet) -> str:
     """Rows refused, by key, where rows are kept one by one."""
-    return f"SELECT {first.words[0]}, count(*) FROM rows WHERE {first.words[0]} < 0 GROUP BY {first.words[0]}"
+    word = first.words[0]
+    return f"SELECT {word} AS refusal, count(*) AS n FROM rows WHERE {word} < 0 GROUP BY {word}"
 
 
 def row_strays_sql(sets: Sequence[CellSet]) -> str:
@@ -266,7 +257,7 @@ def row_strays_sql(sets: Sequence[CellSet]) -> str:
 
 def refusals_sql(first: CellSet) -> str:
     """Rows refused, by key; see `Reasons`."""
-    return f"SELECT {first.words[0]}, n FROM counted WHERE {first.words[0]} < 0"
+    return f"SELECT {first.words[0]} AS refusal, n FROM counted WHERE {first.words[0]} < 0"
 
 
 def strays_sql(sets: Sequence[CellSet]) -> str:

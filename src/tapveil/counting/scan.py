@@ -115,6 +115,8 @@ def refusal_column(column: Column) -> str:
 
 
 def _scan_sql(group: FileGroup, number: int) -> str:
+    if group.relation:
+        return group.relation
     if group.format == "csv":
         return csv_view(number)
     paths = ", ".join(literal(_not_a_pattern(str(path))) for path in group.paths)
@@ -151,18 +153,13 @@ def csv_view(number: int) -> str:
     return f"csv_{number}"
 
 
-def used_fields(plan: Plan, group: FileGroup) -> list[int]:
-    """The positions of the columns of a CSV file that are read."""
-    return sorted({group.names.index(theirs) for theirs in plan.file_columns.values()})
-
-
 def _stored_value(plan: Plan, group: FileGroup, name: str) -> str:
     """A column as the file has it."""
     return _stored(group, plan.file_columns[name])
 
 
 def _stored(group: FileGroup, theirs: str) -> str:
-    return quoted(theirs) if group.format == "parquet" else f"field_{group.names.index(theirs)}"
+    return quoted(theirs) if group.format != "csv" else f"field_{group.names.index(theirs)}"
 
 
 def _raw_value(plan: Plan, group: FileGroup, name: str) -> str:
