@@ -38,7 +38,7 @@ NAVIGATION = {
     "Use it": ["page", "numbers", "reading", "consistency"],
     "Look it up": [
         *("reference/commands", "reference/plan", "reference/folder", "reference/ledger"),
-        *("bad-input", "utility"),
+        *("bad-input", "utility", "benchmarks"),
     ],
     "Change it": ["how-it-works"],
 }

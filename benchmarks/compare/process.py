@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SET_CHILD_SUBREAPER = 36
-SAMPLE_SECONDS = 0.1
+SAMPLE_SECONDS = 0.2
 LEFT_BEHIND_SECONDS = 10
 """What still runs so long after its program has ended is stopped."""
 

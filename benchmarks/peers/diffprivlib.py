@@ -37,9 +37,10 @@ def published(
     edges = [np.arange(len(values) + 1) - 0.5 for values in lists]
     reach = [(-0.5, len(values) - 0.5) for values in lists]
     noisy, _ = histogramdd(np.column_stack(codes), epsilon=epsilon, bins=edges, range=reach)
-    table = pd.DataFrame(list(product(*lists)), columns=list(columns)).assign(**dict(zip(PART, key, strict=True)))
+    table = pd.DataFrame(list(product(*lists)), columns=list(columns))
+    table = table.assign(**dict(zip(PART, key, strict=True)), n=noisy.ravel())
     # The threshold that the others need for δ: here it only leaves out what is mostly noise.
-    return table.assign(n=noisy.ravel())[noisy.ravel() > 1 + math.log(1 / (2 * DELTA)) / epsilon]
+    return table[table["n"] > 1 + math.log(1 / (2 * DELTA)) / epsilon]
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ cannot swallow or split its neighbours. What is left must come out of the parser
 from __future__ import annotations
 
 import gzip
-import io
 import re
 import zlib
 from collections import Counter
@@ -58,50 +57,27 @@ def _position(file: IO[bytes]) -> int:
     return packed.tell() if packed else file.tell()
 
 
-class _SoundLines(io.RawIOBase):
-    """The lines of a file that can be parsed each by itself, without the header; the others are counted."""
+class _Blocks:
+    """The lines of a file without the header, in blocks of whole lines."""
 
-    def __init__(self, file: IO[bytes], delimiter: str, encoding: Encoding, *, numbered: bool = False) -> None:
-        self._file = file
-        self._encoding = encoding
-        self._delimiter = ord(delimiter)
-        self._rest = b""
-        self._header_seen = False
-        self._ended = False
-        self._numbered, self._line = numbered, 2
-        self.passed = 0
-        self.refused: Counter[str] = Counter()
-        self.located: dict[str, list[int]] = {MALFORMED: [], NOT_UTF8: []}
-        """The first lines that were refused, by number."""
+    def __init__(self, file: IO[bytes], encoding: Encoding) -> None:
+        self._file, self._encoding = file, encoding
 
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """The next sound lines; nothing only at the end of the file."""
-        lines = b""
-        while not lines and not self._ended:
-            lines = self._sound(self._whole_lines())
-        return lines
-
-    def _whole_lines(self) -> bytes:
-        """The next block, up to its last line end; what follows waits."""
-        data = self._as_utf8(self._file.read(BLOCK))
-        self._ended = not data
-        data = self._rest + data
-        if self._ended:
-            self._rest = b""
-            data = data.removesuffix(b"\r")
-            data = data + b"\n" if data and not data.endswith(b"\n") else data
-        else:
+    def __iter__(self) -> Iterator[bytes]:
+        rest, header_seen = b"", False
+        while data := self._as_utf8(self._file.read(BLOCK)):
+            data = rest + data
             end = data.rfind(b"\n") + 1
-            data, self._rest = data[:end], data[end:]
-            if len(self._rest) > 16 * LONGEST_LINE:
+            data, rest = data[:end], data[end:]
+            if len(rest) > 16 * LONGEST_LINE:
                 raise pa.ArrowInvalid("a line is endless")
-        if not self._header_seen and data:
-            self._header_seen = True
-            data = data[data.index(b"\n") + 1 :]
-        return data
+            if not header_seen and data:
+                header_seen, data = True, data[data.index(b"\n") + 1 :]
+            if data:
+                yield data
+        last = rest.removesuffix(b"\r")
+        if last and header_seen:
+            yield last + b"\n"
 
     def _as_utf8(self, data: bytes) -> bytes:
         """Windows-1252 has a byte for a letter, and a few that are none: those become bytes that are not UTF-8."""
@@ -109,27 +85,50 @@ class _SoundLines(io.RawIOBase):
             return data
         return b"".join(_WINDOWS_1252[byte] for byte in data)
 
-    def _sound(self, data: bytes) -> bytes:
-        if not data:
-            return data
+
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of a block, told apart: those that can be parsed each by itself, and those that are set aside."""
+
+    data: bytes
+    ends: Positions
+    empty: Flags
+    malformed: Flags
+    broken: Flags
+
+    @classmethod
+    def of(cls, data: bytes, delimiter: int) -> _Lines:
         array = np.frombuffer(data, dtype=np.uint8)
         ends = np.flatnonzero(array == ord("\n"))
-        empty, malformed = _empty_lines(array, ends), _malformed_lines(array, ends, self._delimiter)
-        broken = _not_utf8_lines(data, ends) & ~malformed
-        self.refused[MALFORMED] += int(malformed.sum())
-        self.refused[NOT_UTF8] += int(broken.sum())
-        sound = ~(malformed | broken)
-        self.passed += int((sound & ~empty).sum())
-        first, self._line = self._line, self._line + len(ends)
-        for reason, flags in ((MALFORMED, malformed), (NOT_UTF8, broken)):
-            self.located[reason] += (first + np.flatnonzero(flags)[:FEW]).tolist()
-        if self._numbered:
-            mark, lines = bytes([self._delimiter]), _split(data, ends)
-            return b"".join(b"%d%c%s" % (first + n, mark, lines[n]) for n in np.flatnonzero(sound & ~empty))
-        if sound.all():
-            return data
-        lines = data.splitlines(keepends=True) if b"\r" not in data else _split(data, ends)
-        return b"".join(line for line, kept in zip(lines, sound, strict=True) if kept)
+        malformed = _malformed_lines(array, ends, delimiter)
+        return cls(data, ends, _empty_lines(array, ends), malformed, _not_utf8_lines(data, ends) & ~malformed)
+
+    @property
+    def sound(self) -> Flags:
+        """Those that are parsed."""
+        flags: Flags = ~(self.malformed | self.broken | self.empty)
+        return flags
+
+    def text(self, first: int | None, delimiter: int) -> bytes:
+        """The sound lines; each after its number in the file, if that of the first line is given."""
+        lines, mark = _split(self.data, self.ends), bytes([delimiter])
+        if first is None:
+            return b"".join(lines[n] for n in np.flatnonzero(self.sound))
+        return b"".join(b"%d%c%s" % (first + n, mark, lines[n]) for n in np.flatnonzero(self.sound))
+
+
+def _is_plain(data: bytes, delimiter: int) -> bool:
+    """Whether a block can be handed to the parser as it is, if that then finds as many rows as there are lines.
+
+    A quote that is not closed would swallow a line end, and a carriage return inside a line would add one: so the
+    latter must not occur, the former not in the last line, and no line may be endless.
+    """
+    if data.count(b"\r") != data.count(b"\r\n") or not _is_utf8(data):
+        return False
+    if any(data.find(b"\n", start, start + LONGEST_LINE // 2) < 0 for start in range(0, len(data), LONGEST_LINE // 2)):
+        return len(data) < LONGEST_LINE
+    last = data[data.rfind(b"\n", 0, -1) + 1 : -1]
+    return b'"' not in last or not _ends_in_quotes(last, delimiter)
 
 
 def _starts(ends: Positions) -> Positions:
@@ -217,9 +216,11 @@ def _not_utf8_lines(data: bytes, ends: Positions) -> Flags:
     return np.zeros(len(ends), dtype=np.bool_)
 
 
-def _is_utf8(line: bytes) -> bool:
+def _is_utf8(data: bytes) -> bool:
+    if data.isascii():
+        return True
     try:
-        line.decode()
+        data.decode()
     except UnicodeDecodeError:
         return False
     return True
@@ -236,6 +237,8 @@ class CsvReading:
     used: Sequence[int]
     """Which of them are read; batches name them `field_…`."""
     encoding: Encoding = "utf-8"
+    listed: bool = False
+    """Whether texts come as a list of distinct ones, and a place in it for each row."""
     numbered: bool = False
     """Whether batches also say where a row stands: `field_file`, the number of its path, and `field_line`."""
     located: dict[str, list[tuple[Path, int]]] = field(default_factory=dict)
@@ -248,7 +251,7 @@ class CsvReading:
 
     def reader(self) -> pa.RecordBatchReader:
         """All trips of all files, once."""
-        fields = [(f"field_{index}", pa.string()) for index in self.used]
+        fields = [(f"field_{index}", self._text) for index in self.used]
         place = [("field_line", pa.int64()), ("field_file", pa.int64())] if self.numbered else []
         schema = pa.schema([*fields, *place])
         return pa.RecordBatchReader.from_batches(schema, self._batches())
@@ -269,59 +272,70 @@ class CsvReading:
                 self.failure = TripDataError(_words(path, error))
                 raise self.failure from None
 
+    @property
+    def _text(self) -> pa.DataType:
+        return pa.dictionary(pa.int32(), pa.string()) if self.listed else pa.string()
+
     def _file_batches(self, path: Path, file: IO[bytes]) -> Iterator[pa.RecordBatch]:
-        lines, rows = _SoundLines(file, self.delimiter, self.encoding, numbered=self.numbered), Counter[str]()
+        line, located = 2, dict[str, list[int]]()
+        for data in _Blocks(file, self.encoding):
+            batch = self._plain(data) or self._sound(path, _Lines.of(data, ord(self.delimiter)), line, located)
+            line += data.count(b"\n")
+            if batch.num_rows:
+                yield batch
+        for reason, numbers in located.items():
+            known = self.located.setdefault(reason, [])
+            known += [(path, number) for number in sorted(numbers)[: FEW - len(known)]]
+
+    def _plain(self, data: bytes) -> pa.RecordBatch | None:
+        """The rows of a block in which nothing is wrong; None where something may be."""
+        if self.numbered or not _is_plain(data, ord(self.delimiter)):
+            return None
+        try:
+            batch = self._parse(data, lambda row: "error")
+        except pa.ArrowInvalid:
+            return None
+        return batch if batch.num_rows == data.count(b"\n") else None
+
+    def _sound(self, path: Path, lines: _Lines, first: int, located: dict[str, list[int]]) -> pa.RecordBatch:
+        """The rows of the lines that can be parsed each by itself; the others are counted, and the first located."""
+        malformed, mark = list[int](), self.delimiter
+        for reason, flags in ((MALFORMED, lines.malformed), (NOT_UTF8, lines.broken)):
+            self.refused += Counter({reason: int(flags.sum())})
+            located.setdefault(reason, []).extend((first + np.flatnonzero(flags)[:FEW]).tolist())
 
         def set_aside(row: Any) -> str:
-            rows["malformed"] += 1
-            if self.numbered and rows["malformed"] <= FEW:
-                lines.located[MALFORMED].append(int(row.text.partition(self.delimiter)[0]))
+            malformed.append(int(row.text.partition(mark)[0]) if self.numbered else 0)
             return "skip"
 
-        for batch in self._parse(lines, set_aside):
-            rows["trips"] += batch.num_rows
-            yield batch
-        if rows.total() != lines.passed:
+        text = lines.text(first if self.numbered else None, ord(mark))
+        batch = self._parse(text, set_aside)
+        if batch.num_rows + len(malformed) != int(lines.sound.sum()):
             raise TripDataError(
                 f"{path.name}: a text in quotes runs over several lines (is a quote opened and not closed?); "
                 "every trip must be on one line"
             )
-        self.refused += lines.refused + Counter({MALFORMED: rows["malformed"]})
-        for reason, numbers in lines.located.items():
-            known = self.located.setdefault(reason, [])
-            known += [(path, number) for number in sorted(numbers)[: FEW - len(known)]]
+        self.refused += Counter({MALFORMED: len(malformed)})
+        if self.numbered:
+            located.setdefault(MALFORMED, []).extend(malformed[:FEW])
+        return batch
 
-    def _parse(self, lines: _SoundLines, set_aside: Any) -> Iterator[pa.RecordBatch]:
+    def _parse(self, text: bytes, set_aside: Any) -> pa.RecordBatch:
+        """One batch of lines, which are UTF-8."""
         names = [f"field_{index}" for index in range(self.width)]
-        types = {names[index]: pa.string() for index in self.used}
+        types = {names[index]: self._text for index in self.used}
         if self.numbered:
             names, types = ["field_line", *names], {**types, "field_line": pa.int64()}
-        first = lines.read()
-        while first and not lines.passed:
-            first = lines.read()
-        if not first:  # Arrow would call a file without trips an error
-            return
-        yield from pa_csv.open_csv(
-            pa.PythonFile(_Rejoined(BYTE_ORDER_MARK + first, lines), mode="r"),
-            read_options=pa_csv.ReadOptions(column_names=names, block_size=2 * BLOCK),
+        none = pa.RecordBatch.from_pylist([], schema=pa.schema(list(types.items())))
+        if not text:  # Arrow would call that an error
+            return none
+        table = pa_csv.read_csv(
+            pa.BufferReader(BYTE_ORDER_MARK + text),
+            read_options=pa_csv.ReadOptions(column_names=names, block_size=len(text) + len(BYTE_ORDER_MARK) + 1),
             parse_options=pa_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=set_aside),
-            convert_options=pa_csv.ConvertOptions(include_columns=list(types), column_types=types),
+            convert_options=pa_csv.ConvertOptions(include_columns=list(types), column_types=types, check_utf8=False),
         )
-
-
-class _Rejoined(io.RawIOBase):
-    """A stream from which the first lines have been taken, put back together; read in pieces of any size."""
-
-    def __init__(self, first: bytes, rest: _SoundLines) -> None:
-        self._waiting, self._rest = first, rest
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._waiting or self._rest.read()
-        data, self._waiting = (data, b"") if size < 0 else (data[:size], data[size:])
-        return data
+        return table.combine_chunks().to_batches()[0] if len(table) else none
 
 
 def _words(path: Path, error: Exception) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import gzip
 import hashlib
+import re
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
@@ -90,11 +91,16 @@ def inspect_files(plan: Plan) -> tuple[FileGroup, ...]:
 
 def fingerprint(plan: Plan) -> str:
     """Which files these are, by names, sizes and times: it changes when they do. Internal."""
-    if plan.source.table:  # what a database holds has no time of change that could be asked for
-        return hashlib.sha256(repr((plan.source.engine, plan.source.table)).encode()).hexdigest()
+    if plan.source.table or is_elsewhere(plan):  # what an engine holds has no time of change that we could ask for
+        return hashlib.sha256(repr((plan.source.engine, plan.source.table or plan.source.path)).encode()).hexdigest()
     status = [(path.name, path.stat()) for path in _paths(plan)]
     known = [(name, each.st_size, each.st_mtime_ns) for name, each in status]
     return hashlib.sha256(repr(known).encode()).hexdigest()
+
+
+def is_elsewhere(plan: Plan) -> bool:
+    """Whether the files are where only a cluster can read them: `s3a://…`, `hdfs://…`."""
+    return plan.source.engine == "spark" and any(re.match(r"[A-Za-z][\w+.-]+:/", path) for path in plan.source.path)
 
 
 def _paths(plan: Plan) -> list[Path]:

@@ -87,8 +87,12 @@ class CodedSpelling:
 
     codes: tuple[int, ...]
     refusal: int = 0
-    meaning: str = ""
-    """What it was understood as, in every variant: the same for all spellings of a value, whatever else occurs."""
+    labels: tuple[str, ...] = ()
+
+    @property
+    def meaning(self) -> str:
+        """What it was understood as, in every variant: the same for all spellings of a value, whatever else occurs."""
+        return json.dumps(self.labels, ensure_ascii=False) if self.labels else ""
 
 
 class Reasons:
@@ -283,7 +287,7 @@ def assign(column: Column, spellings: Sequence[str], reasons: Reasons) -> tuple[
     code = Code(column, column.fixed_labels or _sorted_labels(column, found))
     position = {label: index for index, label in enumerate(code.labels)}
     absent = ("",) * len(column.variants)
-    return code, [_coded(column, labels, position, reasons) for labels in [*found, absent]]
+    return code, [coded(column, labels, position, reasons) for labels in [*found, absent]]
 
 
 def _sorted_labels(column: Column, found: Sequence[tuple[str | None, ...]]) -> tuple[str, ...]:
@@ -294,7 +298,10 @@ def _sorted_labels(column: Column, found: Sequence[tuple[str | None, ...]]) -> t
     return tuple(sorted(labels))
 
 
-def _coded(column: Column, labels: tuple[str | None, ...], position: dict[str, int], reasons: Reasons) -> CodedSpelling:
+def coded(
+    column: Column, labels: tuple[str | None, ...], position: Mapping[str, int], reasons: Reasons
+) -> CodedSpelling:
+    """What a spelling becomes that has these labels, one in each variant of the column."""
     nothing = (0,) * len(labels)
     if None in labels:
         return CodedSpelling(nothing, reasons.unreadable(column))
@@ -302,5 +309,5 @@ def _coded(column: Column, labels: tuple[str | None, ...], position: dict[str, i
         return CodedSpelling(nothing, reasons.missing(column))
     if column.covers and not column.covers(str(labels[0])):
         return CodedSpelling(nothing, reasons.elsewhere(column))
-    named = [label or str(column.missing) for label in labels]
-    return CodedSpelling(tuple(position[label] for label in named), meaning=json.dumps(named, ensure_ascii=False))
+    named = tuple(label or str(column.missing) for label in labels)
+    return CodedSpelling(tuple(position[label] for label in named), labels=named)

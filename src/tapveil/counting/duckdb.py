@@ -130,7 +130,7 @@ def _unreadable_files(readings: Sequence[CsvReading]) -> Iterator[None]:
 @contextmanager
 def _connection(memory: str, scratch: Path | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A private database in memory; what spills goes to a folder that only the owner can enter, and is then gone."""
-    if _bytes(memory) < LEAST_MEMORY:
+    if in_bytes(memory) < LEAST_MEMORY:
         raise PlanError(f"--memory {memory} is too little: counting needs at least {LEAST_MEMORY // 10**6}MB")
     with _scratch_folder(scratch) as spill, _translated_errors():
         connection = duckdb.connect(
@@ -152,7 +152,8 @@ def _connection(memory: str, scratch: Path | None) -> Iterator[duckdb.DuckDBPyCo
             connection.close()
 
 
-def _bytes(amount: str) -> float:
+def in_bytes(amount: str) -> float:
+    """An amount of memory."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([MGT])(i?)B", amount, re.IGNORECASE)
     if not match:
         raise PlanError(f"--memory {amount} is not an amount such as 1GB or 800MB")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tapveil import trips
 from tapveil.coarsen import read_areas
-from tapveil.counting import steps
+from tapveil.counting import direct, steps
 from tapveil.counting.database import Database
-from tapveil.counting.duckdb import open_duckdb
+from tapveil.counting.duckdb import in_bytes, open_duckdb
 from tapveil.counting.exact import Counted
+from tapveil.counting.tally import NeedsEngineError
 from tapveil.defaults import MEMORY
 from tapveil.plan import Plan
 from tapveil.progress import Reporter, Silent
@@ -26,8 +27,12 @@ def count(
     locate: bool = False,
 ) -> Counted:
     """The exact counts of a plan, and what was refused; with `locate`, also where it stands. Secret."""
+    areas, progress = read_areas(plan), progress or Silent()
+    if plan.source.engine == "duckdb" and not locate:
+        with suppress(NeedsEngineError):
+            return direct.count(plan, trips.find(plan), areas, in_bytes(memory), progress)
     with _database(plan, memory, scratch) as database:
-        return steps.count(plan, read_areas(plan), database, progress=progress or Silent(), locate=locate)
+        return steps.count(plan, areas, database, progress=progress, locate=locate)
 
 
 def other_taps(

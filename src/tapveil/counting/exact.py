@@ -6,7 +6,8 @@ through a mechanism, and the holder's own reports, which are never published. A 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -67,6 +68,17 @@ class Refusals:
 
     located: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
     """Where the first of each reason stand: a file, and a line or, in Parquet, a row. Only if asked for."""
+
+    @classmethod
+    def of(
+        cls, reason: Callable[[int], str], by_key: Mapping[int, int], accepted: int, lines: Mapping[str, int]
+    ) -> Refusals:
+        """From the keys of the refused rows, which say why, and the lines that were no rows."""
+        by_reason = Counter({why: n for why, n in lines.items() if n})
+        for key, n in by_key.items():
+            by_reason[reason(key)] += n
+        elsewhere = by_reason.pop(ELSEWHERE, 0)
+        return cls(accepted + by_reason.total(), by_reason, elsewhere, {why: n for why, n in lines.items() if n})
 
     def __repr__(self) -> str:
         return "Refusals(secret)"

@@ -78,6 +78,13 @@ class Packing:
             for column, slot in self.slots.items()
         }
 
+    def pack(self, codes: Mapping[str, npt.NDArray[np.int64]]) -> Words:
+        """The words, from the code of each column."""
+        words: list[npt.NDArray[np.int64] | int] = [0] * self.words
+        for column, slot in self.slots.items():
+            words[slot.word] = words[slot.word] + codes[column] * slot.stride
+        return tuple(np.asarray(word, dtype=np.int64) for word in words)
+
     def unpack(self, words: Words) -> dict[str, npt.NDArray[np.int64]]:
         """The code of each column, from the words."""
         return {column: words[slot.word] // slot.stride % max(1, slot.size) for column, slot in self.slots.items()}

@@ -13,7 +13,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tapveil.counting.codes import Code, Column, Reasons
-from tapveil.counting.query import CellSet, card_refusal_sql, code_sql, joins_sql, lot_sql, refusals_of_row_sql
+from tapveil.counting.query import (
+    CellSet,
+    card_refusal_sql,
+    code_sql,
+    joins_sql,
+    refusals_of_row_sql,
+    values_of_row_sql,
+)
 from tapveil.counting.scan import CARD_TEXT, IS_ON, MOMENT, TOGETHER, quoted
 from tapveil.plan import Plan
 
@@ -31,7 +38,7 @@ def taps_sql(columns: Sequence[Column], card: Column, reasons: Reasons) -> str:
     codes = ", ".join(f"{code_sql(column)} AS {_code(column.name)}" for column in columns)
     refusal = f"0{refusals_of_row_sql(columns)}{card_refusal_sql(card, reasons)}"
     # A tap on and a tap off of the same time and place are two taps: equal lots must mean equal cells.
-    lot = f"md5_number(concat({lot_sql(columns)}, ':', trips.{IS_ON}))"
+    lot = f"md5(concat({values_of_row_sql(columns)}, ':', CASE WHEN trips.{IS_ON} THEN '1' ELSE '0' END))"
     return (
         f"SELECT trips.{CARD_TEXT} AS card, trips.{IS_ON} AS is_on, trips.{TOGETHER} AS together, second, "
         f"{lot} AS lot, {refusal} AS refusal, {codes} FROM trips {joins_sql(columns)} "
@@ -53,9 +60,9 @@ def rows_of_taps_sql(plan: Plan, coded: Sequence[Code], sets: Sequence[CellSet])
     return (
         f"WITH seen AS (SELECT *, {_paired_sql(plan, missing)} FROM taps WHERE coalesce(refusal, 0) >= 0 "
         f"WINDOW following AS (PARTITION BY {_sequence(plan, missing)} ORDER BY second, is_on, lot)) "
-        f"SELECT card, {day} AS day, CASE WHEN begins THEN md5_number(concat(lot, ':', off_lot)) ELSE lot END AS lot, "
+        f"SELECT card, {day} AS day, md5_number(concat(lot, ':', CASE WHEN begins THEN off_lot END)) AS lot, "
         f"{_keys(missing, sets)} FROM seen WHERE NOT ends "
-        f"UNION ALL SELECT card, 0, lot, {refused} FROM taps WHERE refusal < 0"
+        f"UNION ALL SELECT card, 0, NULL, {refused} FROM taps WHERE refusal < 0"
     )
 
 

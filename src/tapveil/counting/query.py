@@ -184,10 +184,14 @@ def lot_sql(columns: Sequence[Column]) -> str:
     follows from that card's rows alone. Codes would not do: they move when any other row brings a new label. Nor would
     spellings: a column of a file has another type, and other spellings, once a single row of it is missing.
     """
+    return f"md5_number(concat({values_of_row_sql(columns)}))"
+
+
+def values_of_row_sql(columns: Sequence[Column]) -> str:
+    """The card of a row and what its values mean, as texts."""
     # Each with its length before it: values run together would let two different rows have the same lot.
     texts = [f"coalesce(trips.{CARD_TEXT}, '')", *(_meaning_sql(column) for column in columns)]
-    values = ", ".join(f"length({text}), ':', {text}" for text in texts)
-    return f"md5_number(concat({values}))"
+    return ", ".join(f"length({text}), ':', {text}" for text in texts)
 
 
 def _meaning_sql(column: Column) -> str:
@@ -216,7 +220,8 @@ def kept_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
     kept = f"SELECT card, day, lot, {words} {rows} AND card IS NOT NULL"
     for most, unit in ((plan.privacy.trips_per_day, "card, day"), (plan.privacy.trips_per_card, "card")):
         if most is not None:
-            kept = f"SELECT * FROM ({kept}) QUALIFY row_number() OVER (PARTITION BY {unit} ORDER BY lot) <= {most}"
+            ranked = f"SELECT *, row_number() OVER (PARTITION BY {unit} ORDER BY lot) AS place FROM ({kept})"
+            kept = f"SELECT card, day, lot, {words} FROM ({ranked}) WHERE place <= {most}"
     alone = f"SELECT card, day, lot, {words} {rows} AND card IS NULL"
     return f"SELECT card, day, {words} FROM ({kept} UNION ALL {alone})"
 

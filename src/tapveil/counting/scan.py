@@ -208,8 +208,8 @@ def _first_sql(plan: Plan, group: FileGroup, names: Sequence[str]) -> str:
 
 BLANKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 """What Python's `strip` takes away, which reads all other columns."""
-UNSURE_CARD = "\x00"
-"""Stands for a card that cannot be told from others; no text of a file is this."""
+UNSURE_CARD = " "
+"""Stands for a card that cannot be told from others; no card is this, since blanks around it are taken away."""
 LARGEST_EXACT_FLOAT = 2**53
 
 

@@ -15,7 +15,7 @@ from tapveil.coarsen import Areas, read_wider, relabelling
 from tapveil.counting import codes, pairing, query, scan
 from tapveil.counting.codes import Code, Column, Reasons, Recoding
 from tapveil.counting.database import Database
-from tapveil.counting.exact import ELSEWHERE, Counted, ExactTable, Refusals
+from tapveil.counting.exact import Counted, ExactTable, Refusals
 from tapveil.counting.packing import Packing
 from tapveil.csvlines import FEW
 from tapveil.errors import TripDataError
@@ -246,11 +246,8 @@ class _Counting:
         return ExactTable(table.name, packing, labels, tuple(words), counts)
 
     def _refusals(self, reasons: Reasons, sql: str, accepted: int, lines: Counter[str]) -> Refusals:
-        by_reason = Counter({reason: n for reason, n in lines.items() if n})
-        for refused in self.database.fetch(sql).to_pylist():
-            by_reason[reasons.of(refused["refusal"])] += refused["n"]
-        elsewhere = by_reason.pop(ELSEWHERE, 0)
-        return Refusals(accepted + by_reason.total(), by_reason, elsewhere, {r: n for r, n in lines.items() if n})
+        by_key = {refused["refusal"]: refused["n"] for refused in self.database.fetch(sql).to_pylist()}
+        return Refusals.of(reasons.of, by_key, accepted, lines)
 
     def _located(
         self, refusals: Refusals, columns: Sequence[Column], card: Column | None, reasons: Reasons

@@ -87,24 +87,27 @@ def worst_delta(possible: Iterable[Change], epsilon: float) -> float:
     return max(_Worst(_kinds(change), epsilon).find() for change in possible)
 
 
-def any_exceeds(possible: Iterable[Change], epsilon: float, target: float) -> bool:
+def any_exceeds(possible: Iterable[Change], epsilon: float, target: float, blocks: int = MOST_BLOCKS) -> bool:
     """Whether δ at ε may be above `target`: as `worst_delta`, but it stops as soon as it knows."""
-    return any(_Worst(_kinds(change), epsilon, enough=target).find() > target for change in possible)
+    return any(_Worst(_kinds(change), epsilon, enough=target, blocks=blocks).find() > target for change in possible)
 
 
-def least_epsilon(possible: Sequence[Change], target: float, precision: float = 1e-12) -> float:
+def least_epsilon(
+    possible: Sequence[Change], target: float, precision: float = 1e-12, blocks: int = MOST_BLOCKS
+) -> float:
     """A certified upper bound of the ε at which δ is at most `target`; infinite where no ε is enough.
 
-    `precision` says how far above the least such ε it may be, in proportion where that is above 1.
+    `precision` says how far above the least such ε it may be, in proportion where that is above 1. With few `blocks` of
+    patterns to look at, it is quicker, and may be a little further above.
     """
     low, high = 0.0, 1.0
-    while any_exceeds(possible, high, target):
+    while any_exceeds(possible, high, target, blocks):
         low, high = high, 2 * high
         if high > 1000:
             return inf
     while high - low > precision * max(high, 1):
         middle = (low + high) / 2
-        low, high = (middle, high) if any_exceeds(possible, middle, target) else (low, middle)
+        low, high = (middle, high) if any_exceeds(possible, middle, target, blocks) else (low, middle)
     return high
 
 
@@ -119,10 +122,14 @@ def exceeds(tables: Sequence[ChangedCells], epsilon: float, target: float, expos
 
 
 def epsilon(
-    tables: Sequence[ChangedCells], target: float, exposure: Exposure = TRIP_REPLACED, precision: float = 1e-12
+    tables: Sequence[ChangedCells],
+    target: float,
+    exposure: Exposure = TRIP_REPLACED,
+    precision: float = 1e-12,
+    blocks: int = MOST_BLOCKS,
 ) -> float:
     """`least_epsilon` for one release."""
-    return least_epsilon(changes(tables, exposure), target, precision)
+    return least_epsilon(changes(tables, exposure), target, precision, blocks)
 
 
 @dataclass(frozen=True)
@@ -165,15 +172,17 @@ class _Worst:
     of a block in R and N, and the fewest in what is left to B, bound all its patterns; for one pattern it is (★).
     """
 
-    def __init__(self, kinds: Sequence[_Kind], epsilon: float, enough: float = 0.0) -> None:
-        self._kinds, self._epsilon, self._enough = kinds, epsilon, enough
+    def __init__(
+        self, kinds: Sequence[_Kind], epsilon: float, enough: float = 0.0, blocks: int = MOST_BLOCKS
+    ) -> None:
+        self._kinds, self._epsilon, self._enough, self._blocks = kinds, epsilon, enough, blocks
 
     def find(self) -> float:
         """A bound for all patterns, close to the least where that is quickly found; or one that is at most `enough`."""
         whole = tuple((0, kind.most_a) for kind in self._kinds)
         blocks = [(-self._bound(whole), whole)]
         reached = max(self._bound(tuple((low, low) for low in ends)) for ends in zip(*whole, strict=True))
-        for number in range(MOST_BLOCKS):
+        for number in range(self._blocks):
             close = 1 + CLOSE_ENOUGH * 10 ** (number / 60)
             bound, block = blocks[0]
             widest = max(range(len(block)), key=lambda kind: block[kind][1] - block[kind][0])

@@ -1,0 +1,158 @@
+"""What was measured, as a page in Markdown with a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.compare.contenders import BASE, CONTENDERS, OURS
+from benchmarks.compare.picture import svg
+from benchmarks.compare.results import SLOW_SECONDS, Results
+from benchmarks.peers.job import DELTA_TOTAL, EPSILON_TOTAL
+
+PICTURE = Path("pictures") / "benchmarks.svg"
+NONE = "–"
+
+DELTA = f"{DELTA_TOTAL:.1e}".replace("e-0", "e-")
+
+HEAD = f"""\
+<!-- Written by `python -m benchmarks.compare` from benchmarks.json. Change it there. -->
+
+# What a release costs
+
+The paper's six tables of counts per mode and day, from the same made-up trips, each with noise and a threshold, in
+total ε = {EPSILON_TOTAL}, δ = {DELTA}: with tapveil, with six other libraries, and with no privacy at all.
+The others write six tables; tapveil makes a whole release.
+
+![CPU time against trips, one line for each contender]({PICTURE})
+"""
+
+METHOD = """\
+## How it was measured
+- The trips are one Parquet file, already binned: two weeks, four modes, 786 places. Nobody has to clean or look up.
+- Each contender is a program of its own, started anew for each run. Start-up, reading and writing are included, and so
+  is every process that it starts, such as Spark's JVM. CPU time is user and system time; memory is the most that all
+  its processes held at once.
+- All run in turn on the same machine, and the medians are compared with the bare DuckDB of the same run.
+- The promise is the same for all that make one: one trip added or left out. Of tapveil's two kinds of neighbours it is
+  the weaker one; the others have no tight bound for a trip that is exchanged.
+- The peers' programs are ours (`benchmarks/peers`), by the fastest way that we found; who knows a library better may
+  find a faster one.
+- On many machines, Tumult and PipelineDP do what a single one cannot. That is not measured here.
+"""
+
+
+def write_pages(results: Results, folder: Path) -> None:
+    """The page and its picture."""
+    (folder / PICTURE).parent.mkdir(parents=True, exist_ok=True)
+    (folder / PICTURE).write_text(svg(results), encoding="utf-8")
+    (folder / "benchmarks.md").write_text(markdown(results), encoding="utf-8")
+
+
+def markdown(results: Results) -> str:
+    return "\n".join(_parts(results))
+
+
+def _parts(results: Results) -> Iterator[str]:
+    yield HEAD
+    yield "## CPU time, as a multiple of bare DuckDB"
+    yield ratios(results)
+    yield from _unfinished(results)
+    yield "## In figures"
+    for title, figure, shown in FIGURES:
+        yield f"**{title}**"
+        yield _figures(results, figure, shown)
+    yield "## What each of them does\n"
+    yield _table(["", "promise", "what it does", "versions"], "----", _contenders(results))
+    yield METHOD
+    yield f"{_where(results)}\n"
+
+
+def ratios(results: Results) -> str:
+    """CPU time over that of the base, by contender and size."""
+    return _by_size(results, lambda name, trips: _shown(results.ratio(name, trips), _digits))
+
+
+def _figures(results: Results, figure: Figure, shown: Callable[[float], str]) -> str:
+    return _by_size(results, lambda name, trips: _shown(figure(results, name, trips), shown))
+
+
+def _by_size(results: Results, entry: Callable[[str, int], str]) -> str:
+    heads = ["trips", *(f"{trips:,}" for trips in results.sizes)]
+    rows = ([_name(name), *(entry(name, trips) for trips in results.sizes)] for name in results.contenders)
+    return "\n" + _table(heads, "-" + ":" * len(results.sizes), rows)
+
+
+def _table(heads: Sequence[str], alignment: str, rows: Iterable[Sequence[str]]) -> str:
+    """A column is set flush right where its letter is a colon."""
+    rule = ["--:" if letter == ":" else "---" for letter in alignment]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows)) + "\n"
+
+
+def _name(name: str) -> str:
+    return f"**{name}**" if name == OURS else name
+
+
+Figure = Callable[[Results, str, int], float | None]
+
+
+def _per_trip(results: Results, name: str, trips: int) -> float | None:
+    seconds = results.median(name, trips, "cpu_seconds")
+    return None if seconds is None else 1e6 * seconds / trips
+
+
+def _median(figure: str) -> Figure:
+    return lambda results, name, trips: results.median(name, trips, figure)
+
+
+def _shown(number: float | None, shown: Callable[[float], str]) -> str:
+    return NONE if number is None else shown(number)
+
+
+def _digits(number: float) -> str:
+    """Three digits, without an exponent.
+
+    >>> _digits(0.1234), _digits(12.345), _digits(1234.5)
+    ('0.12', '12.3', '1,234')
+    """
+    return f"{number:.2f}" if number < 10 else f"{number:.1f}" if number < 100 else f"{number:,.0f}"
+
+
+def _whole(number: float) -> str:
+    return f"{number:,.0f}"
+
+
+FIGURES: tuple[tuple[str, Figure, Callable[[float], str]], ...] = (
+    ("CPU time, s", _median("cpu_seconds"), _digits),
+    ("CPU time per trip, µs", _per_trip, _digits),
+    ("Wall time, s", _median("wall_seconds"), _digits),
+    ("Most memory, MB", _median("peak_mb"), _whole),
+    (f"Cells published ({BASE}: all that occur)", _median("cells"), _whole),
+)
+
+
+def _unfinished(results: Results) -> Iterator[str]:
+    found = {name: results.reason(name) for name in results.contenders}
+    lines = [f"- {name}, {stop[0]:,} trips: {stop[1]}." for name, stop in found.items() if stop]
+    if lines:
+        yield "Not finished, and not tried with more trips:\n"
+        yield "\n".join(lines) + "\n"
+
+
+def _contenders(results: Results) -> Iterator[list[str]]:
+    for each in CONTENDERS:
+        if each.name in results.contenders:
+            used = results.versions.get(each.name, {})
+            listed = ", ".join(f"{package} {version}" for package, version in used.items()) or NONE
+            yield [_name(each.name), each.guarantee, each.remark, listed]
+
+
+def _where(results: Results) -> str:
+    machine = results.machine
+    most = max(len([run for run in results.runs if run.contender == BASE and run.trips == n]) for n in results.sizes)
+    return (
+        f"Measured on {results.date}: {machine.processor}, {machine.cores} cores, {machine.memory_gb:g} GB, "
+        f"{machine.system}; at most {results.limit_seconds:g} s and {results.limit_gb:g} GB for a run; medians of "
+        f"{most}, but what takes longer than {SLOW_SECONDS} s was run once. "
+        "Every run is in [benchmarks.json](benchmarks.json)."
+    )

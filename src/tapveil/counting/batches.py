@@ -1,0 +1,105 @@
+"""Trips in batches of columns, straight from their files, for counting in one pass.
+
+Texts come as they are stored, a list of the distinct ones and a place in it for each row: no text is touched per row.
+The next batch is read while the last one is counted.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import Counter
+from collections.abc import Collection, Generator, Iterator
+from contextlib import closing
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tapveil.csvlines import CsvReading
+from tapveil.errors import TripDataError
+from tapveil.trips import FileGroup, TripFiles
+
+ROWS = 1 << 17
+"""Rows in a batch: so few that what is computed from them stays in the processor's cache."""
+AHEAD = 2
+BUFFER = 1 << 20
+
+
+class Batches:
+    """One pass over all files."""
+
+    def __init__(self, files: TripFiles, columns: Collection[str]) -> None:
+        self._files, self._columns = files, sorted(columns)
+        self.bytes_read = 0.0
+        """Roughly how much of the files has gone by."""
+        self.refused: Counter[str] = Counter()
+        """Lines that are no rows, by reason."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        with closing(_ahead(self._all())) as batches:
+            yield from batches
+
+    def _all(self) -> Iterator[pa.RecordBatch]:
+        for group in self._files.groups:
+            yield from self._csv(group) if group.format == "csv" else self._parquet(group)
+
+    def _csv(self, group: FileGroup) -> Iterator[pa.RecordBatch]:
+        used, before = [group.names.index(name) for name in self._columns], self.bytes_read
+        shape = (group.paths, group.delimiter, len(group.names), used)
+        reading = CsvReading(*shape, encoding=self._files.encoding, listed=True)
+        for batch in reading.reader():
+            self.bytes_read = before + reading.bytes_read
+            yield batch.rename_columns(self._columns)
+        self.refused += reading.refused
+
+    def _parquet(self, group: FileGroup) -> Iterator[pa.RecordBatch]:
+        texts = [name for name in self._columns if group.type_of(name) == "text"]
+        try:
+            for path in group.paths:
+                before, size = self.bytes_read, path.stat().st_size
+                with pq.ParquetFile(path, read_dictionary=texts, buffer_size=BUFFER, pre_buffer=False) as file:
+                    rows, done = file.metadata.num_rows, 0
+                    for batch in file.iter_batches(ROWS, columns=self._columns, use_threads=False):
+                        done += batch.num_rows
+                        self.bytes_read = before + size * done / max(1, rows)
+                        yield batch
+        except (pa.ArrowException, OSError):
+            raise TripDataError("a trip file could not be read to its end; is one damaged, or being written?") from None
+
+
+Item = TypeVar("Item")
+
+
+def _ahead(items: Iterator[Item]) -> Generator[Item]:
+    """The same items, made by a thread of its own, a few of them before they are asked for."""
+    made: queue.Queue[tuple[Item] | BaseException | None] = queue.Queue(AHEAD)
+    stopped = threading.Event()
+
+    def put(item: tuple[Item] | BaseException | None) -> None:
+        while not stopped.is_set():
+            try:
+                return made.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+
+    def make() -> None:
+        try:
+            for item in items:
+                put((item,))
+                if stopped.is_set():
+                    return
+            put(None)
+        except BaseException as error:  # whoever counts is to know, whatever it was
+            put(error)
+
+    thread = threading.Thread(target=make, daemon=True)
+    thread.start()
+    try:
+        while (item := made.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item[0]
+    finally:
+        stopped.set()
+        thread.join()

@@ -1,0 +1,132 @@
+"""Our SQL in Spark's words: transpiled by sqlglot, node by node, where the two dialects mean different things.
+
+What must not depend on the engine stays as it is: codes, keys, lots. Where Spark writes a value in another way than
+DuckDB does, the query fails with a mark that says which column it was (`unsure_column`), and nothing is counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel
+
+_PLACES = "0123456789abcdefghijklmnopqrstuv"
+_FROM_THE_LAST_BYTE = "".join(_PLACES[byte : byte + 2] for byte in range(30, -1, -2))
+_MARK = re.compile(r"tapveil#((?:[0-9a-f]{2})*)#")
+_MOST_DIGITS = {"float": 6, "double": 15}
+"""Decimals of so many digits are all different as floats: however an engine finds the digits, it finds the same."""
+
+
+def spark_sql(sql: str, tables: Mapping[str, str]) -> str:
+    """A query of ours for Spark; `tables` says under which names Spark has our tables."""
+    tree = sqlglot.parse_one(sql, read="duckdb")
+    for node in reversed(list(tree.walk(bfs=False))):  # what is inside comes first
+        translated = _in_spark(node, tables)
+        if translated is not node:
+            node.replace(translated)
+    return tree.sql("spark", identify=True, unsupported_level=ErrorLevel.RAISE)
+
+
+def quoted(name: str) -> str:
+    """An identifier of Spark.
+
+    >>> quoted("a`b")
+    '`a``b`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def refused(name: str) -> str:
+    """An expression that fails the query, and says which column it was."""
+    return f"raise_error('tapveil#{name.encode().hex()}#')"
+
+
+def unsure_column(message: str) -> str | None:
+    """The column whose values could not be written in one way only, if that is what a query failed for.
+
+    >>> unsure_column(f"Job aborted: {refused('fare')}")
+    'fare'
+    """
+    found = _MARK.search(message)
+    return bytes.fromhex(found[1]).decode(errors="replace") if found else None
+
+
+def _in_spark(node: exp.Expression, tables: Mapping[str, str]) -> exp.Expression:
+    if isinstance(node, exp.Table) and node.name in tables and not node.db:
+        return exp.to_table(tables[node.name]).as_(node.alias_or_name)
+    if isinstance(node, exp.CTE):
+        node.set("materialized", None)
+    if type(node) is exp.Concat:
+        return _concat(node)
+    if isinstance(node, exp.Bracket):
+        return _element(node)
+    if isinstance(node, exp.Try):
+        return _tried(node)
+    if isinstance(node, exp.Typeof):
+        return exp.Upper(this=node.copy())
+    if isinstance(node, exp.RegexpReplace):
+        node.set("replacement", exp.Literal.string(re.sub(r"\\(\d)", r"$\1", node.args["replacement"].this)))
+    if isinstance(node, exp.Nullif) and node.expression.name == "nan":
+        return _number_text(node.this.this)
+    if isinstance(node, exp.Anonymous):
+        return _function(node)
+    return node
+
+
+def _spark(sql: str, **parts: exp.Expression) -> exp.Expression:
+    """An expression of Spark, with parts in the places of their names."""
+    tree = sqlglot.parse_one(sql, read="spark")
+    return tree.transform(lambda node: parts[node.name].copy() if _is_part(node, parts) else node)
+
+
+def _is_part(node: exp.Expression, parts: Mapping[str, exp.Expression]) -> bool:
+    return isinstance(node, exp.Column) and node.name in parts
+
+
+def _concat(node: exp.Concat) -> exp.Expression:
+    """Texts one after the other: what is missing is left out, where Spark's own would have nothing at all."""
+    texts = [each if each.is_string else exp.cast(each, "STRING", dialect="spark") for each in node.expressions]
+    return exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(""), *texts])
+
+
+def _element(node: exp.Bracket) -> exp.Expression:
+    """An element of a list, counted from 1; sqlglot has counted literal ones from 0 already."""
+    (index,) = node.expressions
+    if isinstance(index, exp.Literal):
+        index = exp.Literal.number(int(index.name) + 1)
+    return exp.Anonymous(this="element_at", expressions=[node.this, exp.cast(index, "INT")])
+
+
+def _tried(node: exp.Try) -> exp.Expression:
+    """What fails in DuckDB: bytes that are no text, and nothing else that we ask for."""
+    if isinstance(node.this, exp.Decode):
+        return _spark("CASE WHEN is_valid_utf8(bytes) THEN CAST(bytes AS STRING) END", bytes=node.this.this)
+    return node.this.copy()
+
+
+def _function(node: exp.Anonymous) -> exp.Expression:
+    name, arguments = node.name.lower(), node.expressions
+    if name == "md5_number":  # the bytes of an MD5 as a number, the last byte first: as digits, they sort alike
+        return _spark(f"translate('{_FROM_THE_LAST_BYTE}', '{_PLACES}', md5(text))", text=arguments[0])
+    if name == "timezone":  # the session is in UTC
+        return _spark("CAST(instant AS TIMESTAMP_NTZ)", instant=arguments[1])
+    if name == "epoch_us" and isinstance(arguments[0], exp.TryCast):  # of the day: whole minutes are all we ask for
+        return _spark("((hour(moment) * 60 + minute(moment)) * 60000000L)", moment=arguments[0].this)
+    return node
+
+
+def _number_text(value: exp.Expression) -> exp.Expression:
+    """A float that is no whole number, as text: refused where Spark's text may not be the shortest, or has an `E`."""
+    plain = "abs(value) >= 0.001D AND abs(value) < 10000000D"
+    digits = "length(regexp_replace(CAST(value AS STRING), '^[-0.]+|[.]', ''))"
+    most = " ".join(f"WHEN '{name}' THEN {digits}" for name, digits in _MOST_DIGITS.items())
+    return _spark(
+        "CASE WHEN isnan(value) OR value IS NULL THEN NULL "
+        "WHEN value = CAST('Infinity' AS DOUBLE) THEN 'inf' WHEN value = CAST('-Infinity' AS DOUBLE) THEN '-inf' "
+        f"WHEN {plain} AND {digits} <= CASE typeof(value) {most} END THEN CAST(value AS STRING) "
+        f"ELSE {refused(value.name)} END",
+        value=value,
+    )
