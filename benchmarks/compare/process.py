@@ -1,7 +1,9 @@
 """What a program costs, with all the programs it starts: CPU time, wall time, most memory at once. Linux only.
 
 A child's time is the kernel's to tell once somebody waits for the child. Spark starts a JVM and leaves it alone; so
-whoever loses its parent is handed to us, and we wait for everyone.
+whoever loses its parent is handed to us, and we wait for everyone. Spark's workers are waited for by nobody, as their
+parent ignores their end; so we also add up what each process was last seen to have used. Both may miss something,
+neither counts anything twice: the larger is taken.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SET_CHILD_SUBREAPER = 36
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
 SAMPLE_SECONDS = 0.2
 LEFT_BEHIND_SECONDS = 10
 """What still runs so long after its program has ended is stopped."""
@@ -49,7 +53,7 @@ def run(command: list[str], folder: Path, log: Path, limits: Limits) -> Cost:
     started = time.perf_counter()
     with log.open("wb") as said:
         process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
-    watch = _Watch(process.pid, limits)
+    watch = _Watch(limits)
     watch.start()
     cpu = 0.0
     with suppress(ChildProcessError):  # nobody is left
@@ -65,18 +69,18 @@ def run(command: list[str], folder: Path, log: Path, limits: Limits) -> Cost:
         raise StoppedError(watch.reason)
     if process.returncode:
         raise StoppedError(f"it ended with code {process.returncode}")
-    return Cost(cpu, wall, watch.peak_mb)
+    return Cost(max(cpu, watch.cpu_seconds), wall, watch.peak_mb)
 
 
 @dataclass
 class _Watch:
     """Looks at all descendants now and then, and stops them beyond the limits."""
 
-    pid: int
     limits: Limits
     peak_mb: float = 0.0
     reason: str = ""
     _over: threading.Event = field(default_factory=threading.Event)
+    _used: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def start(self) -> None:
         self._until = time.monotonic() + self.limits.seconds
@@ -91,47 +95,64 @@ class _Watch:
     def join(self) -> None:
         self._thread.join()
 
+    @property
+    def cpu_seconds(self) -> float:
+        """What all of them were last seen to have used."""
+        return sum(self._used.values())
+
     def _look(self) -> None:
         while there := _descendants():
-            now = sum(memory.now_mb for memory in there.values())
-            self.peak_mb = max(self.peak_mb, now, *(memory.most_mb for memory in there.values()))
+            now = sum(each.memory_mb for each in there)
+            self.peak_mb = max(self.peak_mb, now, *(_most_memory(each.pid) for each in there))
+            self._used |= {(each.pid, each.started): each.cpu_seconds for each in there}
             if now > self.limits.megabytes:
                 self._stop(there, f"it needs more than {self.limits.megabytes / 1024:.0f} GB of memory")
             elif time.monotonic() > self._until:
                 self._stop(there, f"it needs more than {self.limits.seconds:.0f} s")
             time.sleep(SAMPLE_SECONDS)
 
-    def _stop(self, there: dict[int, _Memory], reason: str) -> None:
+    def _stop(self, there: list[_Process], reason: str) -> None:
         if not self._over.is_set():
             self.reason = self.reason or reason
-        for pid in there:
+        for each in there:
             with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(each.pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True)
-class _Memory:
-    """Of one process; the most is the kernel's own record, so that nothing is missed between two looks."""
+class _Process:
+    """What /proc says of one."""
 
-    now_mb: float
-    most_mb: float
+    pid: int
+    parent: int
+    started: int
+    """Tells it from another that later has its number."""
+    cpu_seconds: float
+    memory_mb: float
 
 
-def _descendants() -> dict[int, _Memory]:
+def _descendants() -> list[_Process]:
     """All processes below this one."""
-    seen = {int(path.name): _status(path / "status") for path in Path("/proc").iterdir() if path.name.isdigit()}
+    seen = [found for path in Path("/proc").iterdir() if path.name.isdigit() and (found := _process(path))]
     family = {os.getpid()}
-    while more := {pid for pid, status in seen.items() if status.get("PPid") in family} - family:
+    while more := {each.pid for each in seen if each.parent in family} - family:
         family |= more
-    return {
-        pid: _Memory(seen[pid].get("VmRSS", 0) / 1024, seen[pid].get("VmHWM", 0) / 1024)
-        for pid in family - {os.getpid()}
-    }
+    return [each for each in seen if each.pid in family and each.pid != os.getpid()]
 
 
-def _status(path: Path) -> dict[str, int]:
-    wanted = ("PPid", "VmRSS", "VmHWM")
+def _process(path: Path) -> _Process | None:
     with suppress(OSError):  # it has ended in the meantime
-        lines = (line.split() for line in path.read_text(encoding="utf-8", errors="replace").splitlines())
-        return {words[0][:-1]: int(words[1]) for words in lines if words and words[0][:-1] in wanted}
-    return {}
+        text = (path / "stat").read_text(encoding="utf-8", errors="replace")
+        words = text.rpartition(")")[2].split()  # after its name, which may hold anything; see proc(5)
+        cpu = (int(words[11]) + int(words[12])) / TICKS
+        return _Process(int(path.name), int(words[1]), int(words[19]), cpu, int(words[21]) * PAGE / 1024**2)
+    return None
+
+
+def _most_memory(pid: int) -> float:
+    """The kernel's own record, in MB, so that little is missed between two looks."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    return 0.0

@@ -198,7 +198,7 @@ def _project(lattice: Lattice, numbers: dict[str, Floats], doubt: Floats) -> Non
             more = pull - pulls[number]
             pulls[number] = pull
             numbers[edge.coarse.name] = coarse + own * more
-            fine[edge.inside] -= edge.fine.variance * more[edge.parents[edge.inside]]
+            fine -= edge.fine.variance * edge.hand_down(more)
             furthest = max(furthest, float(np.abs(more).max(initial=0.0)))
         if furthest < CLOSE:
             return

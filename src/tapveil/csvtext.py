@@ -36,11 +36,13 @@ def _line(columns: list[pa.Array]) -> bytes:
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
-    needed = pc.match_substring_regex(texts, _NEEDS_QUOTES)
+    coded = texts.dictionary_encode()  # there are far fewer texts than rows
+    needed = pc.match_substring_regex(coded.dictionary, _NEEDS_QUOTES)
     if not pc.any(needed).as_py():
         return texts
-    doubled = pc.replace_substring(texts, '"', '""')
-    return pc.if_else(needed, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
+    doubled = pc.replace_substring(coded.dictionary, '"', '""')
+    quoted = pc.if_else(needed, pc.binary_join_element_wise('"', doubled, '"', ""), coded.dictionary)
+    return quoted.take(coded.indices)
 
 
 def write_csv(path: Path, cells: Iterable[pa.Table]) -> None:

@@ -71,10 +71,18 @@ class Edge:
         """The finer cells whose coarser cell was published."""
         return np.flatnonzero(self.parents >= 0)
 
+    @cached_property
+    def _bins(self) -> Ints:
+        """As `parents`, with a place of their own, the last, for cells whose coarser one was not published."""
+        return np.where(self.parents >= 0, self.parents, len(self.coarse))
+
     def add_up(self, numbers: npt.NDArray[np.generic]) -> Floats:
         """The sum of the finer cells in each coarser one."""
-        sums = np.bincount(self.parents[self.inside], numbers[self.inside], minlength=len(self.coarse))
-        return sums.astype(np.float64)
+        return np.bincount(self._bins, numbers, minlength=len(self.coarse) + 1)[:-1].astype(np.float64)
+
+    def hand_down(self, numbers: Floats) -> Floats:
+        """For each finer cell the number of its coarser one; 0 where that was not published."""
+        return np.append(numbers, 0.0)[self._bins]
 
     @cached_property
     def listed(self) -> Ints:
@@ -244,16 +252,22 @@ def _mapped(labels: pa.ChunkedArray, names: Mapping[str, str]) -> pa.Array:
     return values.take(coded.indices)
 
 
+MOST_CODES = 1 << 23
+
+
 def _places(rows: pa.Table, among: pa.Table) -> Ints:
     """Where each row stands among others; −1 where it does not."""
-    codes = np.zeros(len(rows) + len(among), dtype=np.int64)
+    codes, room = np.zeros(len(rows) + len(among), dtype=np.int64), 1
     for column in among.column_names:
         both = pa.chunked_array([*rows.column(column).chunks, *among.column(column).chunks], pa.string())
         encoded = both.combine_chunks().dictionary_encode()
         encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
         values = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        codes = np.unique(codes * (len(encoded.dictionary) + 1) + values, return_inverse=True)[1].astype(np.int64)
-    places = np.full(int(codes.max(initial=-1)) + 1, -1, dtype=np.int64)
+        codes, room = codes * len(encoded.dictionary) + values, room * len(encoded.dictionary)
+        if room > MOST_CODES:
+            codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+            room = int(codes.max(initial=-1)) + 1
+    places = np.full(room, -1, dtype=np.int64)
     places[codes[len(rows) :]] = np.arange(len(among))
     return places[codes[: len(rows)]]
 

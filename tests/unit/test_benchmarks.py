@@ -138,6 +138,13 @@ def test_the_time_of_a_child_that_is_left_alone_is_counted(tmp_path: Path) -> No
     assert float(measured(LEAVES_A_BUSY_CHILD, tmp_path / "log")) >= 0.4
 
 
+def test_the_time_of_a_child_whose_parent_ignores_its_end_is_counted(tmp_path: Path) -> None:
+    program = "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n" + (
+        f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {BUSY!r}]); time.sleep(3)"
+    )
+    assert float(measured(program, tmp_path / "log")) >= 0.2  # what was last seen of it
+
+
 def test_a_run_beyond_its_limit_is_stopped_with_the_reason(tmp_path: Path) -> None:
     assert measured("import time; time.sleep(60)", tmp_path / "log", 1) == "it needs more than 1 s"
 

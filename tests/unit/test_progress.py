@@ -184,7 +184,7 @@ def test_the_log_of_a_release_has_the_same_lines_whatever_the_trips_and_no_count
         logs.append(text.getvalue())
     assert logs[0] == logs[1]
     assert all(re.fullmatch(r"[A-Z][a-z ]+: 0\.0 s", line) for line in logs[0].splitlines())
-    steps = ["Reading values", "Counting trips", "Drawing noise", "Making the numbers add up", "Writing the tables"]
+    steps = ["Counting trips", "Drawing noise", "Making the numbers add up", "Writing the tables"]
     assert [line.split(":")[0] for line in logs[0].splitlines() if line.split(":")[0] in steps] == steps
 
 
@@ -225,7 +225,9 @@ def test_every_byte_of_the_files_goes_by(tmp_path: Path, name: str) -> None:
     packed = gzip.compress(plain.read_bytes()) if name.endswith("gz") else plain.read_bytes()
     (tmp_path / name).write_bytes(packed)
     watching = Watching()
-    count(opal_plan(tmp_path, name), memory="1GB", scratch=None, progress=watching)  # type: ignore[arg-type]
+    for locate in (False, True):  # straight from the files; and by an engine, which reads them twice
+        count(opal_plan(tmp_path, name), memory="1GB", scratch=None, progress=watching, locate=locate)  # type: ignore[arg-type]
+        assert watching.seen["Counting trips"] == (len(packed), len(packed), BYTES)
     for stage in ("Reading values", "Counting trips"):
         assert watching.seen[stage] == (len(packed), len(packed), BYTES)
 

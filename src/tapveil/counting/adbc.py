@@ -125,7 +125,7 @@ class PostgreSQL:
 def _connection() -> Iterator[Connection]:
     try:
         import sqlglot as sqlglot
-        from adbc_driver_postgresql.dbapi import Error, connect
+        from adbc_driver_postgresql.dbapi import Error, connect  # type: ignore[import-untyped]
     except ImportError:
         raise EngineError("engine = \"adbc\" needs ADBC's driver: pip install 'tapveil[adbc]'") from None
     try:
@@ -168,7 +168,10 @@ def _columns(connection: Connection, name: str) -> tuple[str, dict[str, str]]:
     parts = ".".join(quoted(part) for part in name.split("."))
     found = _fetch(connection, _COLUMNS.format(table=literal(parts))).to_pylist()
     if not found:
-        raise TripDataError(f"the database has no table `{name}` that the role can find (small letters are not capital)")
+        raise TripDataError(
+            f"the database has no table or view `{name}` that the role can find; name its schema, and write capital "
+            "letters as they are there"
+        )
     return found[0]["relation"], {row["name"]: row["base"] for row in found}
 
 

@@ -20,8 +20,7 @@ from tapveil.csvlines import CsvReading
 from tapveil.errors import TripDataError
 from tapveil.trips import FileGroup, TripFiles
 
-ROWS = 1 << 17
-"""Rows in a batch: so few that what is computed from them stays in the processor's cache."""
+ROWS = 1 << 18
 AHEAD = 2
 BUFFER = 1 << 20
 
@@ -31,6 +30,7 @@ class Batches:
 
     def __init__(self, files: TripFiles, columns: Collection[str]) -> None:
         self._files, self._columns = files, sorted(columns)
+        self.bytes = sum(path.stat().st_size for group in files.groups for path in group.paths)
         self.bytes_read = 0.0
         """Roughly how much of the files has gone by."""
         self.refused: Counter[str] = Counter()

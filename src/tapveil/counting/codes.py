@@ -287,7 +287,7 @@ def assign(column: Column, spellings: Sequence[str], reasons: Reasons) -> tuple[
     code = Code(column, column.fixed_labels or _sorted_labels(column, found))
     position = {label: index for index, label in enumerate(code.labels)}
     absent = ("",) * len(column.variants)
-    return code, [coded(column, labels, position, reasons) for labels in [*found, absent]]
+    return code, [_coded(column, labels, position, reasons) for labels in [*found, absent]]
 
 
 def _sorted_labels(column: Column, found: Sequence[tuple[str | None, ...]]) -> tuple[str, ...]:
@@ -298,16 +298,21 @@ def _sorted_labels(column: Column, found: Sequence[tuple[str | None, ...]]) -> t
     return tuple(sorted(labels))
 
 
-def coded(
+def understood(column: Column, labels: tuple[str | None, ...], reasons: Reasons) -> tuple[str, ...] | int:
+    """A spelling by its labels, one in each variant of the column: what it means, or a reason to refuse the row."""
+    if None in labels:
+        return reasons.unreadable(column)
+    if "" in labels and column.missing is None:
+        return reasons.missing(column)
+    if column.covers and not column.covers(str(labels[0])):
+        return reasons.elsewhere(column)
+    return tuple(label or str(column.missing) for label in labels)
+
+
+def _coded(
     column: Column, labels: tuple[str | None, ...], position: Mapping[str, int], reasons: Reasons
 ) -> CodedSpelling:
-    """What a spelling becomes that has these labels, one in each variant of the column."""
-    nothing = (0,) * len(labels)
-    if None in labels:
-        return CodedSpelling(nothing, reasons.unreadable(column))
-    if "" in labels and column.missing is None:
-        return CodedSpelling(nothing, reasons.missing(column))
-    if column.covers and not column.covers(str(labels[0])):
-        return CodedSpelling(nothing, reasons.elsewhere(column))
-    named = tuple(label or str(column.missing) for label in labels)
-    return CodedSpelling(tuple(position[label] for label in named), labels=named)
+    meant = understood(column, labels, reasons)
+    if isinstance(meant, int):
+        return CodedSpelling((0,) * len(labels), meant)
+    return CodedSpelling(tuple(position[label] for label in meant), labels=meant)

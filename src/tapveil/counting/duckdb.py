@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -16,11 +15,10 @@ from tapveil.counting import scan
 from tapveil.counting.database import Integers, Places, stacked
 from tapveil.counting.meter import Meter
 from tapveil.csvlines import CsvReading
-from tapveil.errors import EngineError, PlanError, TripDataError
+from tapveil.errors import EngineError, TripDataError
 from tapveil.progress import Reporter
 from tapveil.trips import TripFiles
 
-LEAST_MEMORY = 200 * 10**6
 ROWS_AT_ONCE = 1_000_000
 """So many rows of cards are ranked and told apart at a time."""
 BATCH = 1 << 20
@@ -130,8 +128,6 @@ def _unreadable_files(readings: Sequence[CsvReading]) -> Iterator[None]:
 @contextmanager
 def _connection(memory: str, scratch: Path | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A private database in memory; what spills goes to a folder that only the owner can enter, and is then gone."""
-    if in_bytes(memory) < LEAST_MEMORY:
-        raise PlanError(f"--memory {memory} is too little: counting needs at least {LEAST_MEMORY // 10**6}MB")
     with _scratch_folder(scratch) as spill, _translated_errors():
         connection = duckdb.connect(
             config={
@@ -150,15 +146,6 @@ def _connection(memory: str, scratch: Path | None) -> Iterator[duckdb.DuckDBPyCo
             yield connection
         finally:
             connection.close()
-
-
-def in_bytes(amount: str) -> float:
-    """An amount of memory."""
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([MGT])(i?)B", amount, re.IGNORECASE)
-    if not match:
-        raise PlanError(f"--memory {amount} is not an amount such as 1GB or 800MB")
-    thousand = 1024 if match[3] else 1000
-    return float(match[1]) * float(thousand ** (" MGT".index(match[2].upper()) + 1))
 
 
 @contextmanager

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from tapveil import trips
 from tapveil.coarsen import read_areas
 from tapveil.counting import direct, steps
 from tapveil.counting.database import Database
-from tapveil.counting.duckdb import in_bytes, open_duckdb
 from tapveil.counting.exact import Counted
 from tapveil.counting.tally import NeedsEngineError
 from tapveil.defaults import MEMORY
+from tapveil.errors import PlanError
+from tapveil.pace import BYTES
 from tapveil.plan import Plan
 from tapveil.progress import Reporter, Silent
+
+LEAST_MEMORY = 200 * 10**6
 
 
 def count(
@@ -28,11 +32,18 @@ def count(
 ) -> Counted:
     """The exact counts of a plan, and what was refused; with `locate`, also where it stands. Secret."""
     areas, progress = read_areas(plan), progress or Silent()
-    if plan.source.engine == "duckdb" and not locate:
-        with suppress(NeedsEngineError):
-            return direct.count(plan, trips.find(plan), areas, in_bytes(memory), progress)
-    with _database(plan, memory, scratch) as database:
-        return steps.count(plan, areas, database, progress=progress, locate=locate)
+    enough = _bytes(memory)
+    if plan.source.engine != "duckdb" or locate or not direct.suits(plan, files := trips.find(plan), areas):
+        with _database(plan, memory, scratch) as database:
+            return steps.count(plan, areas, database, progress=progress, locate=locate)
+    counting = direct.Pass(plan, files, areas, enough)
+    # One stage, whoever counts in the end: how many cells there are must not show in a log.
+    with progress.stage("Counting trips", lambda: counting.bytes_read, total=counting.bytes, unit=BYTES):
+        try:
+            return counting.count()
+        except NeedsEngineError:
+            with _database(plan, memory, scratch) as database:
+                return steps.count(plan, areas, database, progress=Silent())
 
 
 def other_taps(
@@ -66,7 +77,8 @@ def cards_among(
 
 @contextmanager
 def _database(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Database]:
-    """The engine of a plan, over its trips."""
+    """The engine of a plan, over its trips. None is loaded that is not used."""
+    _bytes(memory)
     if plan.source.engine == "spark":
         from tapveil.counting.spark import open_spark
 
@@ -78,5 +90,19 @@ def _database(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Databas
         with open_adbc(plan, scratch) as adbc:
             yield adbc
     else:
+        from tapveil.counting.duckdb import open_duckdb
+
         with open_duckdb(trips.find(plan), memory, scratch) as database:
             yield database
+
+
+def _bytes(amount: str) -> float:
+    """An amount of memory that is enough."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([MGT])(i?)B", amount, re.IGNORECASE)
+    if not match:
+        raise PlanError(f"--memory {amount} is not an amount such as 1GB or 800MB")
+    thousand = 1024 if match[3] else 1000
+    memory = float(match[1]) * float(thousand ** (" MGT".index(match[2].upper()) + 1))
+    if memory < LEAST_MEMORY:
+        raise PlanError(f"--memory {amount} is too little: counting needs at least {LEAST_MEMORY // 10**6}MB")
+    return memory

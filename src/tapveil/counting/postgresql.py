@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import sqlglot
 from sqlglot import exp
 
-from tapveil.counting.scan import literal, quoted
+from tapveil.counting.scan import quoted
 from tapveil.errors import EngineError
 from tapveil.trips import RawType
 
@@ -73,13 +73,13 @@ def translated(sql: str) -> str:
     return tree.sql("postgres", identify=True, unsupported_level=sqlglot.ErrorLevel.RAISE)
 
 
-def _sql(template: str, **parts: exp.Expression) -> exp.Expression:
+def _sql(template: str, **parts: exp.Expr) -> exp.Expr:
     """A piece of PostgreSQL's own SQL, with parts of a tree in the places of its parameters."""
     tree = sqlglot.parse_one(template, read="postgres")
     return exp.replace_placeholders(tree, **{name: part.copy() for name, part in parts.items()})
 
 
-def _md5_number(node: exp.Expression) -> exp.Expression:
+def _md5_number(node: exp.Expr) -> exp.Expr:
     """DuckDB takes the 16 bytes of an MD5 for one number, the last byte first: as bits, they sort as it does.
 
     The digits are turned round, and then each pair of them, of which one byte is made, turned back.
@@ -90,13 +90,14 @@ def _md5_number(node: exp.Expression) -> exp.Expression:
     return _sql(f"(SELECT {both} FROM ({turned}) AS turned)", text=node.expressions[0])
 
 
-def _epoch_us(node: exp.Expression) -> exp.Expression:
+def _epoch_us(node: exp.Expr) -> exp.Expr:
     return _sql("CAST(DATE_PART('epoch', :time) * 1000000 AS BIGINT)", time=node.expressions[0])
 
 
-def _try_cast(node: exp.Expression) -> exp.Expression:
+def _try_cast(node: exp.Expr) -> exp.Expr:
     """The view has seen to it that a cast works; only a whole number may be too large."""
-    value, to = node.this, node.args["to"]
+    value: exp.Expr = node.this
+    to = node.args["to"]
     if to.is_type("bigint"):
         room = ":value >= -9223372036854775808 AND :value < 9223372036854775807.5"
         return _sql(f"CASE WHEN {room} THEN CAST(:value AS BIGINT) END", value=value)
@@ -105,45 +106,46 @@ def _try_cast(node: exp.Expression) -> exp.Expression:
     return exp.Cast(this=value, to=to)
 
 
-def _nullif(node: exp.Expression) -> exp.Expression:
+def _nullif(node: exp.Expr) -> exp.Expr:
     """PostgreSQL writes NaN and Infinity, DuckDB nan and inf."""
     if node.expression.is_string and node.expression.name == "nan":
         node.set("this", _sql("REPLACE(LOWER(:text), 'infinity', 'inf')", text=node.this.copy()))
     return node
 
 
-def _typeof(node: exp.Expression) -> exp.Expression:
+def _typeof(node: exp.Expr) -> exp.Expr:
     names = "WHEN 'real' THEN 'FLOAT' WHEN 'double precision' THEN 'DOUBLE'"
     return _sql(f"CASE CAST(PG_TYPEOF(:value) AS TEXT) {names} END", value=node.this)
 
 
-def _same(node: exp.Expression) -> exp.Expression:
+def _same(node: exp.Expr) -> exp.Expr:
     """Equal, or both missing: in a form that can be joined by hash, which IS NOT DISTINCT FROM cannot."""
-    return _sql("COALESCE(CAST(:one AS TEXT), '') = COALESCE(CAST(:other AS TEXT), '') AND (:one IS NULL) = (:other IS NULL)", one=node.this, other=node.expression)
+    texts = "COALESCE(CAST(:one AS TEXT), '') = COALESCE(CAST(:other AS TEXT), '')"
+    return _sql(f"{texts} AND (:one IS NULL) = (:other IS NULL)", one=node.this, other=node.expression)
 
 
-def _each_once(node: exp.Expression) -> exp.Expression:
+def _each_once(node: exp.Expr) -> exp.Expr:
     """PostgreSQL would compute a value of the trips anew in every place that names it; an offset keeps it from that."""
     if node.args.get("materialized") is False:
         node.this.set("offset", exp.Offset(expression=exp.Literal.number(0)))
     return node
 
 
-def _divided(node: exp.Expression) -> exp.Expression:
+def _divided(node: exp.Expr) -> exp.Expr:
     return exp.Div(this=node.this, expression=node.expression, typed=True, safe=False)
 
 
-def _summed(node: exp.Expression) -> exp.Expression:
+def _summed(node: exp.Expr) -> exp.Expr:
     return node if isinstance(node.parent, exp.Cast) else exp.cast(node.copy(), "bigint")
 
 
-def _text(node: exp.Expression) -> exp.Expression:
+def _text(node: exp.Expr) -> exp.Expr:
     if node.is_string and "\0" in node.name:
         raise EngineError("PostgreSQL has no texts with the character NUL; the plan names one")
     return node
 
 
-_CHANGES: dict[str | type[exp.Expression], Callable[[exp.Expression], exp.Expression]] = {
+_CHANGES: dict[str | type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     "md5_number": _md5_number,
     "epoch_us": _epoch_us,
     exp.Try: lambda node: node.this,

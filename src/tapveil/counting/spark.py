@@ -1,7 +1,8 @@
 """Counting on Spark: in the user's own session, by SQL and DataFrames alone, so that Spark Connect works as well.
 
-Every table is computed at once and kept on the disks of the executors: what is lost there is computed again from the
-same trips, so it is the same. Only counts and spellings come here. Nothing random happens on the cluster.
+Every table is computed when it is made, once, and kept on the disks of the executors, twice: a task that fails is run
+again over the same trips, and an executor that is lost was not the only one to have it. Only counts and spellings come
+here. Nothing random happens on the cluster.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import shutil
 from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,7 +65,8 @@ class Spark:
         self._session = session
         self._prefix = prefix
         self._scratch = scratch
-        self._tables: dict[str, DataFrame] = {}
+        self._tables: dict[str, str] = {}
+        self._views = count()
 
     def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
         return progress.stage(name)
@@ -78,9 +81,9 @@ class Spark:
     def create(self, name: str, sql: str) -> None:
         from pyspark import StorageLevel
 
-        frame = self._query(sql).persist(StorageLevel.DISK_ONLY)
-        frame.count()  # which computes all of it
-        self._keep(name, frame)
+        # Computed now, and cut off from the trips: what they become later does not matter, and plans stay short.
+        # The second copy is for an executor that is lost.
+        self._keep(name, self._query(sql).localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY_2))
 
     def append(self, name: str, sql: str) -> None:
         self.create(name, f'SELECT * FROM "{name}" UNION ALL {sql}')
@@ -119,20 +122,18 @@ class Spark:
     def _query(self, sql: str) -> DataFrame:
         from tapveil.counting.sparksql import spark_sql
 
-        return self._session.sql(spark_sql(sql, {name: self._view(name) for name in self._tables}))
-
-    def _view(self, name: str) -> str:
-        return f"{self._prefix}{name}"
+        return self._session.sql(spark_sql(sql, self._tables))
 
     def _keep(self, name: str, frame: DataFrame) -> None:
+        """Under a name of its own: those of a plan may hold what no view of Spark's may be called."""
+        view = f"{self._prefix}{next(self._views)}"
+        frame.createOrReplaceTempView(view)
         if name in self._tables:
             self._forget(name)
-        frame.createOrReplaceTempView(self._view(name))
-        self._tables[name] = frame
+        self._tables[name] = view
 
     def _forget(self, name: str) -> None:
-        self._session.catalog.dropTempView(self._view(name))
-        self._tables.pop(name).unpersist()
+        self._session.catalog.dropTempView(self._tables.pop(name))
 
 
 def _pieces(cells: dict[int, int]) -> Iterator[tuple[int, int]]:
@@ -218,7 +219,7 @@ def _new_session() -> SparkSession:
 
 def _require_pyspark() -> None:
     try:
-        import pyspark.sql
+        import pyspark.sql  # noqa: F401
         import sqlglot  # noqa: F401
     except ImportError:
         raise EngineError("counting on Spark needs two more packages: pip install 'tapveil[spark]'") from None
@@ -245,21 +246,21 @@ def _translated_errors(plan: Plan) -> Iterator[None]:
     """Spark's messages quote rows: say what happened in our own words, and drop theirs."""
     try:
         yield
-    except (*_errors(), ConnectionError) as error:
+    except _errors() as error:
         failure: Exception = _in_our_words(error, plan)
     else:
         return
     raise failure from None
 
 
-def _errors() -> Iterator[type[Exception]]:
+def _errors() -> tuple[type[Exception], ...]:
     from pyspark.errors import PySparkException
 
-    yield PySparkException
-    with suppress(ImportError):
+    try:
         from py4j.protocol import Py4JError
-
-        yield Py4JError
+    except ImportError:  # Spark Connect does without
+        return PySparkException, ConnectionError
+    return PySparkException, Py4JError, ConnectionError
 
 
 def _in_our_words(error: Exception, plan: Plan) -> Exception:

@@ -54,7 +54,7 @@ def unsure_column(message: str) -> str | None:
     return bytes.fromhex(found[1]).decode(errors="replace") if found else None
 
 
-def _in_spark(node: exp.Expression, tables: Mapping[str, str]) -> exp.Expression:
+def _in_spark(node: exp.Expr, tables: Mapping[str, str]) -> exp.Expr:
     if isinstance(node, exp.Table) and node.name in tables and not node.db:
         return exp.to_table(tables[node.name]).as_(node.alias_or_name)
     if isinstance(node, exp.CTE):
@@ -71,28 +71,30 @@ def _in_spark(node: exp.Expression, tables: Mapping[str, str]) -> exp.Expression
         node.set("replacement", exp.Literal.string(re.sub(r"\\(\d)", r"$\1", node.args["replacement"].this)))
     if isinstance(node, exp.Nullif) and node.expression.name == "nan":
         return _number_text(node.this.this)
+    if isinstance(node, exp.Window) and isinstance(node.parent, exp.Binary):  # or the name of a window runs on
+        return exp.Paren(this=node.copy())
     if isinstance(node, exp.Anonymous):
         return _function(node)
     return node
 
 
-def _spark(sql: str, **parts: exp.Expression) -> exp.Expression:
+def _spark(sql: str, **parts: exp.Expr) -> exp.Expr:
     """An expression of Spark, with parts in the places of their names."""
     tree = sqlglot.parse_one(sql, read="spark")
     return tree.transform(lambda node: parts[node.name].copy() if _is_part(node, parts) else node)
 
 
-def _is_part(node: exp.Expression, parts: Mapping[str, exp.Expression]) -> bool:
+def _is_part(node: exp.Expr, parts: Mapping[str, exp.Expr]) -> bool:
     return isinstance(node, exp.Column) and node.name in parts
 
 
-def _concat(node: exp.Concat) -> exp.Expression:
+def _concat(node: exp.Concat) -> exp.Expr:
     """Texts one after the other: what is missing is left out, where Spark's own would have nothing at all."""
     texts = [each if each.is_string else exp.cast(each, "STRING", dialect="spark") for each in node.expressions]
     return exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(""), *texts])
 
 
-def _element(node: exp.Bracket) -> exp.Expression:
+def _element(node: exp.Bracket) -> exp.Expr:
     """An element of a list, counted from 1; sqlglot has counted literal ones from 0 already."""
     (index,) = node.expressions
     if isinstance(index, exp.Literal):
@@ -100,14 +102,15 @@ def _element(node: exp.Bracket) -> exp.Expression:
     return exp.Anonymous(this="element_at", expressions=[node.this, exp.cast(index, "INT")])
 
 
-def _tried(node: exp.Try) -> exp.Expression:
+def _tried(node: exp.Try) -> exp.Expr:
     """What fails in DuckDB: bytes that are no text, and nothing else that we ask for."""
     if isinstance(node.this, exp.Decode):
         return _spark("CASE WHEN is_valid_utf8(bytes) THEN CAST(bytes AS STRING) END", bytes=node.this.this)
-    return node.this.copy()
+    inside: exp.Expr = node.this
+    return inside.copy()
 
 
-def _function(node: exp.Anonymous) -> exp.Expression:
+def _function(node: exp.Anonymous) -> exp.Expr:
     name, arguments = node.name.lower(), node.expressions
     if name == "md5_number":  # the bytes of an MD5 as a number, the last byte first: as digits, they sort alike
         return _spark(f"translate('{_FROM_THE_LAST_BYTE}', '{_PLACES}', md5(text))", text=arguments[0])
@@ -118,7 +121,7 @@ def _function(node: exp.Anonymous) -> exp.Expression:
     return node
 
 
-def _number_text(value: exp.Expression) -> exp.Expression:
+def _number_text(value: exp.Expr) -> exp.Expr:
     """A float that is no whole number, as text: refused where Spark's text may not be the shortest, or has an `E`."""
     plain = "abs(value) >= 0.001D AND abs(value) < 10000000D"
     digits = "length(regexp_replace(CAST(value AS STRING), '^[-0.]+|[.]', ''))"

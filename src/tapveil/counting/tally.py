@@ -1,7 +1,7 @@
 """How often each key came up: an array with a place for every key where that is small, and sorted runs where it is not.
 
 A key is a cell's codes in a mixed radix, the `room` of each column. Codes are learnt as they are met, so a column can
-outgrow its room: then everything moves, which is rare, since room is made for a quarter more than is needed.
+outgrow its room: then everything moves, which is rare, since room is made for a few more than are needed.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import numpy as np
 
 from tapveil.counting.vocabulary import Integers
 
-MOST_PLACES = 1 << 24
-"""Keys that have a place of their own: 128 MB of counters."""
+MOST_PLACES = 1 << 25
+"""Keys that have a place of their own: 256 MB of counters, of which only those that are used take memory."""
 PLACES_PER_KEY = 4
 """No more places than this are made for each key that came: before, most would stay empty."""
 MOST_KEYS = 1 << 62
+NOBODY = -1
+"""The key of a row that is not counted."""
 AT_ONCE = 1 << 20
 """So many keys are sorted at a time."""
 
@@ -27,38 +29,41 @@ class NeedsEngineError(Exception):
 
 
 class Tally:
-    """The counts of the cells over some columns."""
+    """The counts of the cells over some columns; the first has all the room that the others leave."""
 
-    def __init__(self, columns: Sequence[str], most_runs: int) -> None:
+    def __init__(self, columns: Sequence[str], fixed: Mapping[str, int], most_runs: int) -> None:
+        """Of some columns it is known from the start how many codes they have."""
         self.columns = tuple(columns)
         self._most_runs = most_runs
-        self._room = [1] * len(self.columns)
-        self._added = 0
+        self._room = [fixed.get(column, 1) for column in self.columns[1:]]
+        self._used = self._added = 0
         self._places: Integers | None = None
         self._waiting: list[Integers] = []
         self._runs: list[tuple[Integers, Integers]] = []
 
     def strides(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """By how much a code of each column counts in a key, when the columns have so many codes."""
-        needed = [sizes[column] for column in self.columns]
+        needed = [sizes[column] for column in self.columns[1:]]
         if any(size > room for size, room in zip(needed, self._room, strict=True)):
-            grown = [
-                size + size // 4 + 1 if size > room else room for size, room in zip(needed, self._room, strict=True)
-            ]
-            self._move(grown)
-        return {column: math.prod(self._room[place + 1 :]) for place, column in enumerate(self.columns)}
+            both = zip(needed, self._room, strict=True)
+            self._move([size + size // 4 + 2 if size > room else room for size, room in both])
+        strides = {column: math.prod(self._room[place:]) for place, column in enumerate(self.columns)}
+        self._used = sizes[self.columns[0]] * strides[self.columns[0]]
+        if self._used > MOST_KEYS:
+            raise NeedsEngineError
+        return strides
 
     def add(self, keys: Integers) -> None:
-        """One more for each of these keys."""
-        if not len(keys):
-            return
+        """One more for each of these keys, except `NOBODY`; of these strides."""
         self._added += len(keys)
-        if self._places is None and math.prod(self._room) <= min(MOST_PLACES, self._added * PLACES_PER_KEY):
+        if self._places is None and self._used <= min(MOST_PLACES, self._added * PLACES_PER_KEY):
             self._spread()
+        elif self._places is not None and self._used > MOST_PLACES:
+            self._runs, self._places = [self._all()], None
         if self._places is not None:
             np.add.at(self._places, keys, 1)
             return
-        self._waiting.append(keys)
+        self._waiting.append(keys.copy())  # the array is used again
         if sum(map(len, self._waiting)) >= AT_ONCE:
             self._sort()
 
@@ -66,50 +71,45 @@ class Tally:
         """The codes of every cell that came up, by column, and how often it did."""
         keys, numbers = self._all()
         codes = {}
-        for column, room in reversed(list(zip(self.columns, self._room, strict=True))):
+        for column, room in reversed(list(zip(self.columns[1:], self._room, strict=True))):
             keys, codes[column] = np.divmod(keys, room)
-        return codes, numbers
+        return codes | {self.columns[0]: keys}, numbers
 
     def _all(self) -> tuple[Integers, Integers]:
         if self._places is not None:
-            keys = np.flatnonzero(self._places)
+            keys = np.flatnonzero(self._places[: min(self._used, MOST_PLACES)])
             return keys, self._places[keys]
         self._sort()
-        self._merge()
+        self._runs = [_merged(self._runs)] if len(self._runs) > 1 else self._runs
         return self._runs[0] if self._runs else (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
     def _move(self, room: list[int]) -> None:
         """Make room: every key becomes another."""
-        if math.prod(room) > MOST_KEYS:
-            raise NeedsEngineError
         codes, numbers = self.cells()
         self._room = room
-        keys = np.zeros(len(numbers), dtype=np.int64)
-        for column, each in zip(self.columns, room, strict=True):
+        keys = codes[self.columns[0]]
+        for column, each in zip(self.columns[1:], room, strict=True):
             keys = keys * each + codes[column]
         self._places, self._runs = None, [(keys, numbers)] if len(keys) else []
 
     def _spread(self) -> None:
         """Every key gets a place of its own: counting is then quickest, once there are many keys to count."""
         keys, numbers = self._all()
-        self._places, self._runs = np.zeros(math.prod(self._room), dtype=np.int64), []
+        self._places, self._runs = np.zeros(MOST_PLACES + 1, dtype=np.int64), []  # the last is nobody's
         self._places[keys] = numbers
 
     def _sort(self) -> None:
         """Keys that wait become a run: each key once, in order, with its number."""
         if self._waiting:
             keys, self._waiting = np.sort(np.concatenate(self._waiting)), []
-            starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+            keys = keys[np.searchsorted(keys, 0) :]
+            starts = np.flatnonzero(np.diff(keys, prepend=NOBODY))
             self._runs.append((keys[starts], np.diff(starts, append=len(keys))))
         # a run is merged with those before it once they are not longer: each key is moved only a few times
         while len(self._runs) > 1 and len(self._runs[-2][0]) <= 2 * len(self._runs[-1][0]):
             self._runs[-2:] = [_merged(self._runs[-2:])]
         if sum(len(keys) for keys, _ in self._runs) > self._most_runs:
             raise NeedsEngineError
-
-    def _merge(self) -> None:
-        if len(self._runs) > 1:
-            self._runs = [_merged(self._runs)]
 
 
 def _merged(runs: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:

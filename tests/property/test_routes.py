@@ -1,0 +1,167 @@
+"""Trips are counted straight from their files, or by SQL: by either route the same counts, and the same refusals."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tapveil.counting import direct, engines, tally
+from tapveil.counting.engines import count
+from tapveil.counting.exact import Counted
+from tapveil.counting.tally import NeedsEngineError, Tally
+from tapveil.plan import Plan
+from tests.conftest import opal_plan
+from tests.property.test_counting import cells
+
+DAYS = [date(2016, 8, 8) + timedelta(days=n) for n in range(9)]
+PLACES = ["Central", "1001", " 1001", "1002", "9999", 'The "Folly", No. 3', "東門", "", "-1", None]
+MODES = ["bus", "train", " bus ", "ferry", "", None]
+
+
+def some(values: list[Any], rows: int, seed: int) -> list[Any]:
+    return random.Random(seed).choices(values, k=rows)
+
+
+def times(kind: str, rows: int) -> pa.Array:
+    """Times of one type, with what such a type can have that is no time."""
+    minutes = [*range(-3, 1442), 2879, 2880, 2881, None]
+    chosen = some(minutes, rows, 7)
+    if kind.startswith(("int", "uint")):
+        low = 0 if kind.startswith("u") else -9
+        typed = getattr(pa, kind)()
+        room = 8 * (typed.bit_width // 8) - (not kind.startswith("u"))
+        extreme = [2**room - 1, 0 if kind.startswith("u") else -(2**room)]
+        kept = [n if n is None or low <= n < 2**room else 0 for n in chosen]
+        return pa.array([*kept[:-2], *extreme], typed)
+    if kind.startswith("time"):
+        unit = kind[4:]
+        typed = pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
+        clock = [None if n is None else time(n % 1440 // 60, n % 60, 59) for n in chosen]
+        return pa.array(clock, typed)
+    if kind.startswith("stamp"):
+        beyond = datetime(1, 1, 1) if kind != "stampns" else datetime(1677, 9, 22)
+        late = datetime(9999, 12, 31, 23, 59, 59) if kind != "stampns" else datetime(2262, 4, 10)
+        stamps = [None if n is None else datetime(2016, 8, 8, 0, 0, 30) + timedelta(minutes=n) for n in chosen]
+        return pa.array([*stamps[:-3], beyond, late, datetime(1969, 12, 31, 23, 59, 59)], pa.timestamp(kind[5:]))
+    texts = [None if n is None else f"{n // 60:02d}:{n % 60:02d}" if n % 3 else str(n) for n in chosen]
+    return pa.array(texts, pa.string())
+
+
+def days(kind: str, rows: int) -> pa.Array:
+    chosen = some([*DAYS, date(2016, 8, 8), None], rows, 3)
+    if kind == "date":
+        return pa.array([*chosen[:-1], date(1, 1, 1)], pa.date32())
+    if kind == "beyond":  # a date of a year that has five digits
+        numbers = [None if day is None else (day - date(1970, 1, 1)).days for day in chosen]
+        return pa.array([*numbers[:-2], 3_000_000, -900_000], pa.int32()).view(pa.date32())
+    if kind == "stamp":
+        return pa.array([day and datetime(day.year, day.month, day.day, 23, 59) for day in chosen], pa.timestamp("us"))
+    if kind == "integer":
+        return pa.array([day and int(day.strftime("%Y%m%d")) for day in chosen], pa.int64())
+    return pa.array([day and day.isoformat() for day in chosen], pa.string())
+
+
+KINDS = [
+    *(("date", kind) for kind in ("text", "int8", "int16", "int64", "uint8", "uint32", "uint64")),
+    *(("date", f"time{unit}") for unit in ("s", "ms", "us", "ns")),
+    *(("date", f"stamp{unit}") for unit in ("s", "ms", "us", "ns")),
+    *((kind, "text") for kind in ("text", "beyond", "stamp", "integer")),
+]
+
+
+def write(path: Path, day_kind: str, time_kind: str, rows: int = 4000) -> None:
+    coded = pa.array(some(PLACES, rows, 5), pa.string()).dictionary_encode()
+    table = {
+        "trip_date": days(day_kind, rows),
+        "mode": pa.array(some(MODES, rows, 1), pa.string()),
+        "tap_on_time": times(time_kind, rows),
+        "tap_on_location": pa.array(some(PLACES, rows, 4), pa.string()),
+        "tap_off_time": times(time_kind, rows)[::-1] if time_kind == "text" else times(time_kind, rows),
+        "tap_off_location": coded,
+    }
+    pq.write_table(pa.table(table), path, row_group_size=1500)
+
+
+def both_routes(plan: Plan) -> tuple[Counted, Counted]:
+    return count(plan), count(plan, locate=True)
+
+
+def assert_same(ours: Counted, theirs: Counted) -> None:
+    assert set(ours.tables) == set(theirs.tables)
+    for name in ours.tables:
+        assert cells(ours.tables[name]) == cells(theirs.tables[name]), name
+        assert ours.tables[name].packing.columns == theirs.tables[name].packing.columns
+    assert Counter(ours.refusals.by_reason) == Counter(theirs.refusals.by_reason)
+    assert (ours.refusals.rows, ours.refusals.elsewhere) == (theirs.refusals.rows, theirs.refusals.elsewhere)
+
+
+@pytest.mark.parametrize(("day_kind", "time_kind"), KINDS)
+def test_typed_columns_count_the_same_by_either_route(tmp_path: Path, day_kind: str, time_kind: str) -> None:
+    write(tmp_path / "trips.parquet", day_kind, time_kind)
+    plan = opal_plan(tmp_path, "trips.parquet")
+    assert direct.suits(plan, engines.trips.find(plan), engines.read_areas(plan))
+    assert_same(*both_routes(plan))
+
+
+def test_counts_do_not_depend_on_where_batches_and_runs_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few places, short runs, small batches: keys are sorted, merged, moved and spread over and over."""
+    write(tmp_path / "trips.parquet", "date", "stampms")
+    plan = opal_plan(tmp_path, "trips.parquet")
+    expected = count(plan, locate=True)
+    for places, at_once, rows in ((1 << 25, 64, 37), (2000, 64, 100), (0, 50, 1000), (1 << 25, 1 << 20, 4096)):
+        monkeypatch.setattr(tally, "MOST_PLACES", places)
+        monkeypatch.setattr(tally, "AT_ONCE", at_once)
+        monkeypatch.setattr(direct, "AT_ONCE", rows)
+        assert_same(count(plan), expected)
+
+
+def test_what_does_not_fit_into_memory_is_counted_by_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "trips.parquet", "date", "stampms")
+    plan = opal_plan(tmp_path, "trips.parquet")
+    expected = count(plan)
+    monkeypatch.setattr(tally, "MOST_PLACES", 0)
+    monkeypatch.setattr(tally, "AT_ONCE", 64)
+    monkeypatch.setattr(direct, "BYTES_OF_A_CELL", 10**8)
+    with pytest.raises(NeedsEngineError):
+        direct.Pass(plan, engines.trips.find(plan), engines.read_areas(plan), 10**9).count()
+    assert_same(count(plan), expected)
+
+
+def test_what_only_refused_rows_say_takes_no_room(tmp_path: Path) -> None:
+    """A stop means itself for a train and its postcode for a bus: of 5000 stops, trains have none."""
+    rows = 20_000
+    stops = [f"{n}" for n in some(list(range(5000)), rows, 1)]
+    table = {
+        "trip_date": pa.array([DAYS[0]] * rows),
+        "mode": pa.array(["bus" if n % 2 else "" for n in range(rows)]),
+        "tap_on_time": pa.array(["07:30"] * rows),
+        "tap_on_location": pa.array(stops),
+        "tap_off_time": pa.array(["07:45"] * rows),
+        "tap_off_location": pa.array(stops),
+    }
+    pq.write_table(pa.table(table), tmp_path / "trips.parquet")
+    counted = count(opal_plan(tmp_path, "trips.parquet", **{"1 %": "60 %"}))
+    assert len(counted.tables["on_location"].labels["tap_on_location"]) < 10
+
+
+def test_a_tally_is_a_counter() -> None:
+    chance = np.random.default_rng(1)
+    ours, expected = Tally(["day", "place"], {}, 10**6), Counter[tuple[int, int]]()
+    for size in (3, 3, 10, 11, 50, 400, 401):
+        days, places = chance.integers(0, size, 5000), chance.integers(0, 2 * size, 5000)
+        strides = ours.strides({"day": size, "place": 2 * size})
+        ours.add(days * strides["day"] + places * strides["place"])
+        expected.update(zip(days.tolist(), places.tolist(), strict=True))
+    codes, numbers = ours.cells()
+    keys = zip(codes["day"].tolist(), codes["place"].tolist(), strict=True)
+    assert Counter(dict(zip(keys, numbers.tolist(), strict=True))) == expected
