@@ -23,8 +23,9 @@ import numpy.typing as npt
 from benchmarks.resolutions import plan_for
 from benchmarks.utility.measure import BUILD, city
 from benchmarks.utility.report import put_into
-from tapveil import publication, statement, veil
+from tapveil import statement, veil
 from tapveil.consistent import Consistent, consistent
+from tapveil.counting import engines
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.derived import stated_edges
 from tapveil.lattice import Edge, Ints, Lattice, Node, lattice
@@ -98,7 +99,7 @@ class Truth:
 def measure(trips: int, name: str, draws: int) -> Measured:
     folder = city(trips)
     plan = plan_for(folder, *PLANS[name])
-    counted = publication.count(plan, memory="1GB", scratch=None, progress=Silent())
+    counted = engines.count(plan, memory="1GB", scratch=None, progress=Silent())
     truth = Truth.of(counted, len(plan.release.partition))
     stated = statement.manifest(plan, date(2025, 1, 1), {}) | {"release_id": "0" * 32}
     manifest = Manifest.model_validate(stated)

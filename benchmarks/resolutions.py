@@ -24,7 +24,8 @@ import numpy.typing as npt
 
 from benchmarks.utility.measure import BUILD
 from benchmarks.utility.report import put_into
-from tapveil import demo, publication
+from tapveil import demo
+from tapveil.counting import engines
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.plan import Plan
 from tapveil.progress import Silent
@@ -84,7 +85,7 @@ def measure(trips: int, draws: int) -> Measured:
     folder = city(trips)
     plans = {name: plan_for(folder, *choice) for name, choice in PLANS.items()}
     finest = list(plans.values())[-1]  # has all tables of the others
-    counted = publication.count(finest, memory="1GB", scratch=None, progress=Silent())
+    counted = engines.count(finest, memory="1GB", scratch=None, progress=Silent())
     shares, fine, noise = {}, {}, {}
     for name, plan in plans.items():
         seen = [_seen(plan, counted, end) for end in ENDS for _ in range(draws)]

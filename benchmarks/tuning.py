@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks.utility.measure import BUILD, city
 from benchmarks.utility.report import put_into
 from tapveil import demo, publication
+from tapveil.counting import engines
 from tapveil.counting.exact import Counted
 from tapveil.plan import Plan, preset_text
 from tapveil.privacy.mechanisms import Mechanism
@@ -91,7 +92,7 @@ def measure(trips: int) -> City:
         published = publication.release(Plan.parse(plan_text(first), base=folder), out, in_ledger=False)
         tuned = tune(published.path)
     text = plan_text(second)
-    counted = publication.count(Plan.parse(text, base=folder), memory="1GB", scratch=None, progress=Silent())
+    counted = engines.count(Plan.parse(text, base=folder), memory="1GB", scratch=None, progress=Silent())
     plans = {
         "the preset, `sbh`": text,
         "`gaussian`, the preset’s weights": with_weights(text, "gaussian"),

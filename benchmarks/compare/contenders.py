@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.peers.job import DELTA, TABLES
+from benchmarks.peers.job import DELTA, EPSILON_TOTAL, TABLES
 
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build" / "bench" / "compare"
@@ -41,20 +41,19 @@ class Contender:
 
 
 def plan_text(source: Path, card: bool) -> str:
-    """The paper's tables and budgets; the neighbours are those that every peer has."""
+    """The paper's tables and total; neighbours and noise are those of the peers."""
     lines = [
         '[release]\nname = "trips"\ntitle = "Made-up trips"',
         f'[source]\npath = "{source.name}"',
         '[source.columns]\nmode = "mode"\ndate = "date"',
         *(f'tap_{end}_time = "{end}_time"\ntap_{end}_location = "{end}_loc"' for end in ("on", "off")),
         *(['card = "card"'] if card else []),
-        '[privacy]\nunit = "trip"\nneighbours = "add-remove"\nmechanism = "sbh"',
+        '[privacy]\nunit = "trip"\nneighbours = "add-remove"\nmechanism = "laplace"',
+        f'epsilon = {EPSILON_TOTAL}\ndelta = "{len(TABLES)}/{round(1 / DELTA)}"',
     ]
     for name, (columns, epsilon) in TABLES.items():
         ours = ", ".join(f'"tap_{column.replace("loc", "location")}"' for column in columns)
-        lines.append(
-            f'[[table]]\nname = "{name}"\ncolumns = [{ours}]\nepsilon = {epsilon}\ndelta = "1/{round(1 / DELTA)}"'
-        )
+        lines.append(f'[[table]]\nname = "{name}"\ncolumns = [{ours}]\nweight = {epsilon}')
     return "\n".join(lines) + "\n"
 
 

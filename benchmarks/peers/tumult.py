@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from fractions import Fraction
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 from tmlt.core.domains.spark_domains import SparkDataFrameDomain
@@ -33,7 +35,11 @@ def session(warehouse: str) -> SparkSession:
 
 def main() -> None:
     source, out = arguments()
-    spark = session(str(out / "warehouse"))
+    with tempfile.TemporaryDirectory() as warehouse:  # it keeps exact counts there for a while
+        release(session(warehouse), source, out)
+
+
+def release(spark: SparkSession, source: Path, out: Path) -> None:
     trips = spark.read.parquet(str(source))
     for name, (columns, epsilon) in TABLES.items():
         keys = trips.select(*PART, *columns)

@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tapveil import demo, publication
+from tapveil import demo
+from tapveil.counting import engines
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.plan import Plan
 from tapveil.privacy.mechanisms import Mechanism
@@ -172,7 +173,7 @@ def measure(trips: int, draws: int, say: Callable[[str], None]) -> City:
     for unit in UNITS:
         say(f"{trips:,} trips: counting by {unit}")
         plan = plan_for(folder, unit, "sbh", EPSILONS[0])
-        counted[unit] = publication.count(plan, memory=MEMORY, scratch=None, progress=Silent())
+        counted[unit] = engines.count(plan, memory=MEMORY, scratch=None, progress=Silent())
     plain = counted["trip"]
     results: list[Result] = []
     bounded: dict[str, float] = {}

@@ -189,7 +189,7 @@ def _whole_card(plan: Plan, trips: int) -> dict[str, Any]:
     delta = plan.loss.delta * trips
     cells = [mechanism.cells for mechanism in plan.mechanisms.values()]
     whole = Exposure("add-remove", trips)
-    bound = epsilon(cells, float_below(delta), whole, precision=1e-3, blocks=1) if delta else float("inf")
+    bound = epsilon(cells, float_below(delta), whole, precision=1e-3, blocks=0) if delta else float("inf")
     pure = plan.loss_for("add-remove").epsilon * trips
     return {
         "trips": trips,

@@ -18,6 +18,8 @@ from tapveil.privacy.mechanisms import Dictionary, Mechanism
 from tapveil.privacy.noise import RandomBytes
 from tapveil.published import PublishedTable, fields
 
+CELLS_AT_ONCE = 1 << 20
+
 
 def draw(
     exact: ExactTable, plan: Plan, table: Table, dictionary: pa.Table | None, random_bytes: RandomBytes
@@ -40,13 +42,19 @@ Numbers = npt.NDArray[np.int64]
 
 
 def _draw_occurring(exact: ExactTable, mechanism: Mechanism, random_bytes: RandomBytes) -> tuple[Keys, Numbers]:
-    numbers, published = mechanism.draw(exact.counts, random_bytes)
-    chosen = np.flatnonzero(published)
-    ranked = chosen[np.lexsort([word[chosen] for word in reversed(exact.words)])]
-    codes = exact.label_codes(ranked)
+    """Some cells at a time: in memory are a piece of the exact counts, and what is published of the others."""
+    cells, drawn = [], []
+    for start in range(0, len(exact.counts), CELLS_AT_ONCE):
+        numbers, published = mechanism.draw(exact.counts[start : start + CELLS_AT_ONCE], random_bytes)
+        here = np.flatnonzero(published)
+        cells.append(start + here)
+        drawn.append(numbers[here])
+    chosen = np.concatenate(cells) if cells else np.empty(0, dtype=np.intp)
+    order = np.lexsort([word[chosen] for word in reversed(exact.words)])
+    codes = exact.label_codes(chosen[order])
     # `take` copies the labels of published cells; a dictionary-coded column would carry all the others along.
     keys = {name: pa.array(exact.labels[name], pa.string()).take(pa.array(codes[name])) for name in codes}
-    return keys, numbers[ranked]
+    return keys, (np.concatenate(drawn) if drawn else np.empty(0, dtype=np.int64))[order]
 
 
 def _draw_listed(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -407,6 +408,22 @@ def test_a_lost_connection_spends_nothing(way: str, connected: Server, tmp_path:
     assert_nothing_happened(tmp_path, said, before)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_waits_can_interrupt(number: signal.Signals, connected: Server, tmp_path: Path) -> None:
+    plan_of("slow", tmp_path)
+    command = [sys.executable, "-m", "tapveil", "release", "plan.toml", "--no-ledger", "-o", "published"]
+    ours = "FROM pg_stat_activity WHERE application_name = 'tapveil'"
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 30
+        while not connected.run(f"SELECT pid {ours} AND query LIKE 'CREATE%'") and time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.send_signal(number)
+        said = process.communicate(timeout=20)[1]
+    assert (process.returncode, "interrupted" in said) == (130, True), said
+    assert connected.run(f"SELECT pid {ours}") == []
+    assert not (tmp_path / "published").exists()
+
+
 # --- rights -----------------------------------------------------------------------------------------------------------
 
 
@@ -432,11 +449,13 @@ def test_columns_are_asked_of_the_database(connected: Server, tmp_path: Path) ->
         count(plan_of("instants", tmp_path))
 
 
-def test_a_database_of_another_encoding_is_refused(connected: Server, tmp_path: Path) -> None:
+def test_a_database_of_another_encoding_is_refused(
+    connected: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan = plan_of("small", tmp_path)
     options = "TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'"
     connected.run("DROP DATABASE IF EXISTS canary_latin", f"CREATE DATABASE canary_latin {options}")
-    os.environ["PGDATABASE"] = "canary_latin"  # the fixture puts it back
+    monkeypatch.setenv("PGDATABASE", "canary_latin")
     with pytest.raises(TripDataError, match="has no table"):
         count(plan)
     latin = plan.model_copy(update={"source": plan.source.model_copy(update={"table": "pg_catalog.pg_class"})})

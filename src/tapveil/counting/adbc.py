@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
 import pyarrow as pa
 
 from tapveil import trips
@@ -27,10 +27,14 @@ from tapveil.progress import Reporter
 from tapveil.trips import TripFiles
 
 if TYPE_CHECKING:
-    from adbc_driver_manager.dbapi import Connection
+    from adbc_driver_manager.dbapi import Connection, Cursor
+
+_T = TypeVar("_T")
 
 URI = "TAPVEIL_DATABASE"
 """A variable of the environment, with a connection URI; without it, libpq's own variables and files say it all."""
+A_MOMENT = 0.2
+_BY_LIBPQ = "postgresql:///?fallback_application_name=tapveil"
 _VIEW = "#trips"
 
 _SETTINGS = {
@@ -57,9 +61,10 @@ _SETTINGS = {
 @contextmanager
 def open_adbc(plan: Plan, scratch: Path | None) -> Iterator[PostgreSQL]:
     """A session in the database, over the table of a plan."""
-    with _connection() as connection, _translated_errors(plan), connection:
-        _execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        yield PostgreSQL(_found(plan, connection), connection, scratch)
+    with ThreadPoolExecutor(1) as worker, _connection(worker) as connection, _translated_errors(plan):
+        session = _Session(connection, worker)
+        session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        yield PostgreSQL(_found(plan, session), session, scratch)
 
 
 class PostgreSQL:
@@ -68,9 +73,9 @@ class PostgreSQL:
     locates = False
     rows_at_once: int | None = None
 
-    def __init__(self, files: TripFiles, connection: Connection, scratch: Path | None) -> None:
+    def __init__(self, files: TripFiles, session: _Session, scratch: Path | None) -> None:
         self.files = files
-        self._connection, self._scratch = connection, scratch
+        self._session, self._scratch = session, scratch
         self._tables: set[str] = set()
 
     def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
@@ -85,51 +90,87 @@ class PostgreSQL:
 
     def create(self, name: str, sql: str) -> None:
         self._make_room(name)
-        _execute(self._connection, f"CREATE TEMP TABLE {quoted(name)} AS {_translated(sql)}")
-        _execute(self._connection, f"ANALYZE {quoted(name)}")
+        self._session.execute(f"CREATE TEMP TABLE {quoted(name)} AS {_translated(sql)}")
+        self._session.execute(f"ANALYZE {quoted(name)}")
 
     def append(self, name: str, sql: str) -> None:
-        _execute(self._connection, f"INSERT INTO {quoted(name)} {_translated(sql)}")
+        self._session.execute(f"INSERT INTO {quoted(name)} {_translated(sql)}")
 
     def upload(self, name: str, table: pa.Table) -> None:
         self._make_room(name)
-        with self._connection.cursor() as cursor:
-            cursor.adbc_ingest(name, table, mode="create", temporary=True)
-        _execute(self._connection, f"ANALYZE {quoted(name)}")
+        self._session.do(lambda cursor: cursor.adbc_ingest(name, table, mode="create", temporary=True))
+        self._session.execute(f"ANALYZE {quoted(name)}")
 
     def fetch(self, sql: str) -> pa.Table:
-        return _fetch(self._connection, _translated(sql))
+        return self._session.fetch(_translated(sql))
 
     def cells(self, sql: str, words: int) -> tuple[Integers, ...]:
-        with Spool(words + 1, self._scratch) as spool, self._connection.cursor() as cursor:
-            cursor.execute(_translated(sql))
-            for batch in cursor.fetch_record_batch():
-                spool.append([column.to_numpy(zero_copy_only=False).astype(np.int64) for column in batch.columns])
-            return spool.arrays()
+        query = _translated(sql)
+
+        def spooled(cursor: Cursor) -> tuple[Integers, ...]:
+            cursor.execute(query)
+            with Spool(words + 1, self._scratch) as spool:
+                for batch in cursor.fetch_record_batch():
+                    spool.append([column.to_numpy(zero_copy_only=False) for column in batch.columns])
+                return spool.arrays()
+
+        return self._session.do(spooled)
 
     def clear(self) -> None:
         for name in sorted(self._tables):
-            _execute(self._connection, f"DROP TABLE {quoted(name)}")
+            self._session.execute(f"DROP TABLE {quoted(name)}")
         self._tables.clear()
 
     def _make_room(self, name: str) -> None:
         if name in self._tables:
-            _execute(self._connection, f"DROP TABLE {quoted(name)}")
+            self._session.execute(f"DROP TABLE {quoted(name)}")
         self._tables.add(name)
 
 
 # --- the session ------------------------------------------------------------------------------------------------------
 
 
+class _Session:
+    """One transaction. Queries run in a thread of their own: whoever waits for one can still be interrupted."""
+
+    def __init__(self, connection: Connection, worker: ThreadPoolExecutor) -> None:
+        self._connection, self._worker = connection, worker
+
+    def do(self, work: Callable[[Cursor], _T]) -> _T:
+        working = self._worker.submit(self._with_cursor, work)
+        try:
+            while not working.done():  # a wait without end would not always be woken by Ctrl-C
+                wait([working], timeout=A_MOMENT)
+            return working.result()
+        except KeyboardInterrupt:
+            self._connection.adbc_cancel()
+            raise
+
+    def execute(self, sql: str) -> None:
+        self.do(lambda cursor: cursor.execute(sql))
+
+    def fetch(self, sql: str) -> pa.Table:
+        def fetched(cursor: Cursor) -> pa.Table:
+            cursor.execute(sql)
+            return cursor.fetch_arrow_table()
+
+        return self.do(fetched)
+
+    def _with_cursor(self, work: Callable[[Cursor], _T]) -> _T:
+        with self._connection.cursor() as cursor:
+            return work(cursor)
+
+
 @contextmanager
-def _connection() -> Iterator[Connection]:
+def _connection(worker: ThreadPoolExecutor) -> Iterator[Connection]:
     try:
         import sqlglot as sqlglot
         from adbc_driver_postgresql.dbapi import Error, connect  # type: ignore[import-untyped]
     except ImportError:
         raise EngineError("engine = \"adbc\" needs ADBC's driver: pip install 'tapveil[adbc]'") from None
     try:
-        connection = connect(os.environ.get(URI) or "postgresql:///?fallback_application_name=tapveil")
+        # In the thread of the queries: in the main one, the driver would keep Ctrl-C for itself.
+        connection = worker.submit(connect, os.environ.get(URI) or _BY_LIBPQ).result()
     except Error as error:
         raise EngineError(_not_connected(error.sqlstate)) from None
     try:
@@ -147,26 +188,26 @@ def _not_connected(state: str | None) -> str:
     )
 
 
-def _found(plan: Plan, connection: Connection) -> TripFiles:
+def _found(plan: Plan, session: _Session) -> TripFiles:
     """The table of a plan, looked at and seen through a view that has the columns which the plan names, and no more."""
     from tapveil.counting.postgresql import raw_type, view_sql
 
     name = str(plan.source.table)
-    relation, types = _columns(connection, name)
+    relation, types = _columns(session, name)
     files = trips.table(plan, name, {column: raw_type(base) for column, base in types.items()}, quoted(_VIEW))
     for setting, value in _SETTINGS.items():
-        _execute(connection, f"SET {setting} = {value if setting == 'search_path' else literal(value)}")
-    if _fetch(connection, "SELECT current_setting('server_encoding')").column(0)[0].as_py() != "UTF8":
+        session.execute(f"SET {setting} = {value if setting == 'search_path' else literal(value)}")
+    if session.fetch("SELECT current_setting('server_encoding')").column(0)[0].as_py() != "UTF8":
         raise EngineError("the database has texts in another encoding than UTF8; export the trips to files instead")
     named = {column: types[column] for column in sorted(set(plan.named_columns.values()))}
-    _execute(connection, view_sql(_VIEW, relation, named))
+    session.execute(view_sql(_VIEW, relation, named))
     return files
 
 
-def _columns(connection: Connection, name: str) -> tuple[str, dict[str, str]]:
+def _columns(session: _Session, name: str) -> tuple[str, dict[str, str]]:
     """A table by its whole name, and its columns with their types; those of a domain are what it is made of."""
     parts = ".".join(quoted(part) for part in name.split("."))
-    found = _fetch(connection, _COLUMNS.format(table=literal(parts))).to_pylist()
+    found = session.fetch(_COLUMNS.format(table=literal(parts))).to_pylist()
     if not found:
         raise TripDataError(
             f"the database has no table or view `{name}` that the role can find; name its schema, and write capital "
@@ -197,17 +238,6 @@ def _translated(sql: str) -> str:
     return translated(sql)
 
 
-def _execute(connection: Connection, sql: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
-
-
-def _fetch(connection: Connection, sql: str) -> pa.Table:
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
-        return cursor.fetch_arrow_table()
-
-
 # --- what went wrong --------------------------------------------------------------------------------------------------
 
 
@@ -220,8 +250,6 @@ def _translated_errors(plan: Plan) -> Iterator[None]:
         yield
     except Error as error:
         raise _in_our_words(error.sqlstate or "", str(plan.source.table)) from None
-    except (pa.ArrowException, OSError):  # a stream of batches that breaks off
-        raise EngineError(_LOST) from None
 
 
 _LOST = "the connection to the database was lost while it counted; nothing of it is left there"

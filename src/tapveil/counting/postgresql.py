@@ -65,8 +65,9 @@ def translated(sql: str) -> str:
     tree = sqlglot.parse_one(sql, read="duckdb")
     for node in reversed(list(tree.walk())):  # what lies inside comes first: it is copied into what is made of it
         change = _CHANGES.get(node.name.lower() if isinstance(node, exp.Anonymous) else type(node))
-        if change:
-            node.replace(change(node))
+        changed = change(node) if change else node
+        if changed is not node:
+            node.replace(changed)
     unnamed = [each for each in tree.find_all(exp.Subquery) if isinstance(each.parent, exp.From) and not each.alias]
     for number, subquery in enumerate(unnamed, start=1):
         subquery.set("alias", exp.TableAlias(this=exp.to_identifier(f"#{number}", quoted=True)))

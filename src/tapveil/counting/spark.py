@@ -174,15 +174,26 @@ _SETTINGS = {
 
 @contextmanager
 def _settings(session: SparkSession) -> Iterator[None]:
-    before = {name: session.conf.get(name, None) for name in _SETTINGS}
+    """The session as we need it, and afterwards as it was."""
+    different = [name for name, value in _SETTINGS.items() if _setting(session, name) != value]
+    before = {name: session.conf.get(name, None) for name in different}
     try:
-        for name, value in _SETTINGS.items():
-            session.conf.set(name, value)
+        for name in different:
+            session.conf.set(name, _SETTINGS[name])
         yield
     finally:
         with suppress(Exception):  # the session may be gone
             for name, old in before.items():
                 session.conf.unset(name) if old is None else session.conf.set(name, old)
+
+
+def _setting(session: SparkSession, name: str) -> str | None:
+    from pyspark.errors import PySparkException
+
+    try:
+        return session.conf.get(name)
+    except PySparkException:  # this Spark does not know it
+        return None
 
 
 @contextmanager

@@ -1,0 +1,70 @@
+"""Sessions of Spark in a process of their own: one that is killed, one that is stopped, one of Spark Connect.
+
+python -m tests.sparkjobs FOLDER killed|stopped|connect
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from tapveil import release
+from tapveil.errors import TapveilError
+from tapveil.plan import Plan
+from tapveil.progress import Silent
+
+
+def slow_trips(session: SparkSession, folder: Path) -> None:
+    """A table whose tasks say that they have begun, and then take forever."""
+    trips, begun = session.read.parquet(str(folder / "trips.parquet")), str(folder / "begun")
+
+    def slow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            Path(begun).touch()
+            time.sleep(600)
+            yield batch
+
+    trips.mapInArrow(slow, trips.schema).createOrReplaceTempView("trips")
+
+
+class Stopping(Silent):
+    """Stops the session when trips are to be counted."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+
+    @contextmanager
+    def stage(self, name: str, *_: object, **__: object) -> Iterator[None]:  # type: ignore[override]
+        if name == "Counting trips":
+            self._session.stop()
+        yield
+
+
+def main(folder: Path, what: str) -> None:
+    builder = SparkSession.builder.remote("local[2]") if what == "connect" else SparkSession.builder.master("local[1]")
+    for name, value in {"ui.enabled": "false", "sql.shuffle.partitions": "2", "log.level": "OFF"}.items():
+        builder = builder.config(f"spark.{name}", value)
+    session = builder.getOrCreate()
+    plan = Plan.read(folder / "plan.toml")
+    if what == "killed":
+        slow_trips(session, folder)
+        release(plan, folder / "out")
+    session.read.parquet(str(folder / "trips.parquet")).createOrReplaceTempView("trips")
+    if what == "stopped":
+        try:
+            release(plan, folder / "out", progress=Stopping(session))
+        except TapveilError as error:
+            print(f"{type(error).__name__}: {error}")
+    if what == "connect":
+        print(type(session).__module__)
+        print(sorted(path.name for path in release(plan, folder / "out").path.iterdir()))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])
