@@ -29,7 +29,7 @@ NAVIGATION = {
     "Publish": [
         *("exports", "plan", "guides/choose-a-unit", "guides/bins-and-areas", "guides/choose-a-mechanism"),
         *("resolutions", "ledger", "guides/every-week", "tuning", "guides/publish-on-a-portal", "portals"),
-        *("report", "commands", "guides/spark"),
+        *("report", "commands", "guides/spark", "guides/database"),
     ],
     "Answer for it": [
         *("guides/for-the-privacy-officer", "privacy/README", "privacy/promise", "privacy/limits", "privacy/proofs"),

@@ -237,8 +237,8 @@ class CsvReading:
     used: Sequence[int]
     """Which of them are read; batches name them `field_…`."""
     encoding: Encoding = "utf-8"
-    listed: bool = False
-    """Whether texts come as a list of distinct ones, and a place in it for each row."""
+    listed: Sequence[int] = ()
+    """Which of them come as a list of distinct texts, and a place in it for each row."""
     numbered: bool = False
     """Whether batches also say where a row stands: `field_file`, the number of its path, and `field_line`."""
     located: dict[str, list[tuple[Path, int]]] = field(default_factory=dict)
@@ -251,7 +251,7 @@ class CsvReading:
 
     def reader(self) -> pa.RecordBatchReader:
         """All trips of all files, once."""
-        fields = [(f"field_{index}", self._text) for index in self.used]
+        fields = [(f"field_{index}", self._type(index)) for index in self.used]
         place = [("field_line", pa.int64()), ("field_file", pa.int64())] if self.numbered else []
         schema = pa.schema([*fields, *place])
         return pa.RecordBatchReader.from_batches(schema, self._batches())
@@ -272,9 +272,8 @@ class CsvReading:
                 self.failure = TripDataError(_words(path, error))
                 raise self.failure from None
 
-    @property
-    def _text(self) -> pa.DataType:
-        return pa.dictionary(pa.int32(), pa.string()) if self.listed else pa.string()
+    def _type(self, index: int) -> pa.DataType:
+        return pa.dictionary(pa.int32(), pa.string()) if index in self.listed else pa.string()
 
     def _file_batches(self, path: Path, file: IO[bytes]) -> Iterator[pa.RecordBatch]:
         line, located = 2, dict[str, list[int]]()
@@ -323,7 +322,7 @@ class CsvReading:
     def _parse(self, text: bytes, set_aside: Any) -> pa.RecordBatch:
         """One batch of lines, which are UTF-8."""
         names = [f"field_{index}" for index in range(self.width)]
-        types = {names[index]: self._text for index in self.used}
+        types = {names[index]: self._type(index) for index in self.used}
         if self.numbered:
             names, types = ["field_line", *names], {**types, "field_line": pa.int64()}
         none = pa.RecordBatch.from_pylist([], schema=pa.schema(list(types.items())))

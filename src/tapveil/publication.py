@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from tapveil import bundle, coarsen, statement, trips, unfinished, veil
 from tapveil.bundle import Bundle
 from tapveil.counting import engines
+from tapveil.counting.cardshapes import CardShapes
 from tapveil.counting.exact import Counted, Refusals
 from tapveil.csvlines import MALFORMED, NOT_UTF8
 from tapveil.defaults import MEMORY
@@ -89,7 +90,7 @@ class _Job:
                 self.ledger.refuse_overdraft(_spend(self.plan, journal))
         counted = self._count()
         labels = counted.texts(self.plan)
-        cards = self._cards_among(words(text for texts in labels.values() for text in texts))
+        cards = self._cards_among(words(text for texts in labels.values() for text in texts), counted.cards)
         refuse_mixed_up(labels, cards)
         with unfinished.begin(self.out, journal) as work:
             return self._finish(work, stated, dictionaries, counted, cards.intersection)
@@ -167,8 +168,10 @@ class _Job:
             digest = hashlib.sha256(checksums).hexdigest()
             self.ledger.bind(Published(on=_day(journal), id=journal.id, checksums_sha256=digest))
 
-    def _cards_among(self, texts: list[str]) -> set[str]:
-        return engines.cards_among(texts, self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
+    def _cards_among(self, texts: list[str], shapes: CardShapes | None = None) -> set[str]:
+        return engines.cards_among(
+            texts, self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress, shapes=shapes
+        )
 
 
 # --- which release it is --------------------------------------------------------------------------------------------

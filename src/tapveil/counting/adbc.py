@@ -33,7 +33,8 @@ _T = TypeVar("_T")
 
 URI = "TAPVEIL_DATABASE"
 """A variable of the environment, with a connection URI; without it, libpq's own variables and files say it all."""
-A_MOMENT = 0.2
+A_MOMENT, TIME_TO_STOP = 0.2, 10.0
+"""Seconds."""
 _BY_LIBPQ = "postgresql:///?fallback_application_name=tapveil"
 _VIEW = "#trips"
 
@@ -143,7 +144,9 @@ class _Session:
                 wait([working], timeout=A_MOMENT)
             return working.result()
         except KeyboardInterrupt:
-            self._connection.adbc_cancel()
+            with suppress(self._connection.Error):
+                self._connection.adbc_cancel()
+            wait([working], timeout=TIME_TO_STOP)
             raise
 
     def execute(self, sql: str) -> None:
@@ -176,7 +179,7 @@ def _connection(worker: ThreadPoolExecutor) -> Iterator[Connection]:
     try:
         yield connection
     finally:
-        with suppress(Error):  # a session that is lost is closed already
+        with suppress(Error, RuntimeError):  # a session that is lost is closed already; or its query does not end
             connection.close()
 
 

@@ -28,8 +28,9 @@ BUFFER = 1 << 20
 class Batches:
     """One pass over all files."""
 
-    def __init__(self, files: TripFiles, columns: Collection[str]) -> None:
-        self._files, self._columns = files, sorted(columns)
+    def __init__(self, files: TripFiles, columns: Collection[str], card: str | None = None) -> None:
+        """The card has no list of distinct texts: there are nearly as many as rows."""
+        self._files, self._columns, self._card = files, sorted({*columns, *([card] if card else [])}), card
         self.bytes = sum(path.stat().st_size for group in files.groups for path in group.paths)
         self.bytes_read = 0.0
         """Roughly how much of the files has gone by."""
@@ -47,14 +48,15 @@ class Batches:
     def _csv(self, group: FileGroup) -> Iterator[pa.RecordBatch]:
         used, before = [group.names.index(name) for name in self._columns], self.bytes_read
         shape = (group.paths, group.delimiter, len(group.names), used)
-        reading = CsvReading(*shape, encoding=self._files.encoding, listed=True)
+        listed = [index for name, index in zip(self._columns, used, strict=True) if name != self._card]
+        reading = CsvReading(*shape, encoding=self._files.encoding, listed=listed)
         for batch in reading.reader():
             self.bytes_read = before + reading.bytes_read
             yield batch.rename_columns(self._columns)
         self.refused += reading.refused
 
     def _parquet(self, group: FileGroup) -> Iterator[pa.RecordBatch]:
-        texts = [name for name in self._columns if group.type_of(name) == "text"]
+        texts = [name for name in self._columns if group.type_of(name) == "text" and name != self._card]
         try:
             for path in group.paths:
                 before, size = self.bytes_read, path.stat().st_size

@@ -16,6 +16,7 @@ import pyarrow as pa
 from tapveil.coarsen import Areas, read_wider, relabelling
 from tapveil.counting import codes
 from tapveil.counting.batches import Batches
+from tapveil.counting.cardshapes import CardShapes
 from tapveil.counting.coder import Coded, Coder, Desk
 from tapveil.counting.codes import Code, Column, Reasons, Recoding
 from tapveil.counting.exact import Counted, ExactTable, Refusals
@@ -60,7 +61,9 @@ class Pass:
         columns = codes.columns(plan, files, areas)
         self._plan = plan
         theirs = plan.file_columns
-        self._batches = Batches(files, {theirs[ours] for ours in plan.used_columns if ours in theirs})
+        self._card = plan.source.card
+        self._batches = Batches(files, {theirs[ours] for ours in plan.used_columns if ours in theirs}, self._card)
+        self._cards = CardShapes()
         self._reasons = Reasons(columns)
         self._coder = Coder(plan, columns, self._reasons)
         # Days keep coming as the files go by; the first column of a tally may grow without moving anything.
@@ -84,6 +87,8 @@ class Pass:
     def count(self) -> Counted:
         """The exact tables of the plan, and what was refused; raises `NeedsEngineError` where that is so."""
         for batch in self._batches:
+            if self._card:
+                self._cards.see(batch.column(batch.schema.get_field_index(self._card)))
             for start in range(0, batch.num_rows, AT_ONCE):
                 self._add(batch.slice(start, AT_ONCE))
         return self._counted(self._batches.refused)
@@ -134,7 +139,8 @@ class Pass:
         sets, wider = [_Cells(tally, final) for tally in self._tallies], read_wider(self._plan)
         tables = {table.name: self._table(table, coded, sets, wider) for table in self._plan.table}
         accepted = int(sets[0].numbers.sum())
-        return Counted(tables, Refusals.of(self._reasons.of, self._refused, accepted, lines))
+        refusals = Refusals.of(self._reasons.of, self._refused, accepted, lines)
+        return Counted(tables, refusals, cards=self._cards)
 
     def _table(
         self, table: Table, coded: Sequence[Code], sets: Sequence[_Cells], wider: Mapping[str, Areas]

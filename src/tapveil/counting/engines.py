@@ -10,6 +10,7 @@ from pathlib import Path
 from tapveil import trips
 from tapveil.coarsen import read_areas
 from tapveil.counting import direct, steps
+from tapveil.counting.cardshapes import CardShapes
 from tapveil.counting.database import Database
 from tapveil.counting.exact import Counted
 from tapveil.counting.tally import NeedsEngineError
@@ -67,12 +68,18 @@ def cards_among(
     memory: str = MEMORY,
     scratch: Path | None = None,
     progress: Reporter | None = None,
+    shapes: CardShapes | None = None,
 ) -> set[str]:
     """Which of some texts are cards; where the plan names no column of cards, none can be told."""
-    if plan.source.card is None or not texts:
+    if plan.source.card is None:
         return set()
-    with _database(plan, memory, scratch) as database:
-        return steps.cards_among(texts, plan.source.card, database, progress=progress or Silent())
+    # One stage, however much there is to read: whether a text looks like a card must not show in a log.
+    with (progress or Silent()).stage("Looking for card numbers"):
+        in_question = [text for text in texts if shapes is None or shapes.may_have(text)]
+        if not in_question:
+            return set()
+        with _database(plan, memory, scratch) as database:
+            return steps.cards_among(in_question, plan.source.card, database)
 
 
 @contextmanager

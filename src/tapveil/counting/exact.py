@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tapveil.counting.cardshapes import CardShapes
 from tapveil.counting.packing import Packing, Words
 from tapveil.plan import Plan
 
@@ -96,6 +97,8 @@ class Counted:
     refusals: Refusals
     left_out: int = 0
     """How many trips were left out because their card had more than the plan counts."""
+    cards: CardShapes | None = None
+    """What the cards look like, where they were seen."""
 
     def __repr__(self) -> str:
         return "Counted(secret)"

@@ -66,13 +66,10 @@ def copies(plan: Plan, database: Database, *, progress: Reporter) -> int:
     return int(found.column(0)[0].as_py())
 
 
-def cards_among(texts: Sequence[str], theirs: str, database: Database, *, progress: Reporter) -> set[str]:
+def cards_among(texts: Sequence[str], theirs: str, database: Database) -> set[str]:
     """Which of some texts are card ids in the trips: memory for the texts, not for the cards."""
-    if not texts:
-        return set()
     database.upload("texts", pa.table({"text": pa.array(texts, pa.string())}))
-    with database.stage(progress, "Looking for card numbers"):
-        found, _ = database.look(scan.cards_among_sql(database.files, theirs), {theirs})
+    found, _ = database.look(scan.cards_among_sql(database.files, theirs), {theirs})
     return set(found.column(0).to_pylist())
 
 
