@@ -8,16 +8,16 @@ READY  := $(VENV)/.ready
 DEMO   := build/demo
 TRIPS  ?= 30000000
 
-.PHONY: demo test test-full browser lint check format bench bench-utility bench-numbers bench-sampling docs pictures reference clean
+.PHONY: demo test test-full browser postgres lint check format bench bench-utility bench-numbers bench-sampling docs pictures reference clean
 
 demo: $(READY)
 	@rm -rf $(DEMO)
 	$(BIN)/tapveil demo $(DEMO)
 
-test: $(READY) browser
+test: $(READY) browser postgres
 	$(BIN)/pytest -n auto -m "not slow"
 
-test-full: $(READY) browser
+test-full: $(READY) browser postgres
 	TAPVEIL_CASES=5000 TAPVEIL_FUZZ=20000 TAPVEIL_TAMPERED=1000 $(BIN)/pytest -n auto
 
 lint: $(READY)
@@ -32,8 +32,11 @@ format: $(READY)
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
+# What a release costs beside the least that it could, as it grows, and beside other libraries, each in an environment of its own.
 bench: $(READY)
-	$(BIN)/python benchmarks/release.py --trips $(TRIPS)
+	$(BIN)/python -m benchmarks.release --trips $(TRIPS)
+	$(BIN)/python -m benchmarks.driver
+	$(BIN)/python -m benchmarks.compare
 
 bench-utility: $(READY)
 	$(BIN)/python -m benchmarks.utility --write
@@ -66,6 +69,13 @@ browser: $(READY)
 	  (apt-get install -y -q chromium || { apt-get update -q && apt-get install -y -q chromium; }) > $(VENV)/chromium.log 2>&1 \
 	  || $(BIN)/playwright install chromium >> $(VENV)/chromium.log 2>&1; \
 	  $(BIN)/python -m tests.browser || echo "No Chromium: install it, or name it in TAPVEIL_CHROMIUM; the tests of the page will be skipped."; }
+
+# Counting in a database is tested in a real PostgreSQL: the one on this machine, or else the system's package.
+postgres: $(READY)
+	@$(BIN)/python -m tests.postgres || { \
+	  echo "Installing PostgreSQL for the tests of counting in a database ..."; \
+	  (apt-get install -y -q postgresql || { apt-get update -q && apt-get install -y -q postgresql; }) > $(VENV)/postgres.log 2>&1; \
+	  $(BIN)/python -m tests.postgres || echo "No PostgreSQL server: install it (pg_ctl on the path, or Debian's package); the tests of counting in a database will be skipped."; }
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

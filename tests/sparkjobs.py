@@ -5,6 +5,7 @@ python -m tests.sparkjobs FOLDER killed|stopped|connect
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -47,6 +48,7 @@ class Stopping(Silent):
 
 
 def main(folder: Path, what: str) -> None:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.remote("local[2]") if what == "connect" else SparkSession.builder.master("local[1]")
     for name, value in {"ui.enabled": "false", "sql.shuffle.partitions": "2", "log.level": "OFF"}.items():
         builder = builder.config(f"spark.{name}", value)

@@ -49,7 +49,8 @@ Session = pyspark.SparkSession
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
-    """One for all tests, in which a task may fail twice."""
+    """One for all tests, in which a task may fail twice; what runs Python there is this very Python."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = Session.builder.master("local[2,3]").config("spark.sql.shuffle.partitions", "2")
     for name, value in {"ui.enabled": "false", "ui.showConsoleProgress": "false", "log.level": "OFF"}.items():
         builder = builder.config(f"spark.{name}", value)
@@ -164,9 +165,9 @@ def test_cells_are_fetched_in_pieces(session: Session, tmp_path: Path, monkeypat
 def test_other_questions_have_the_same_answers(session: Session, tmp_path: Path) -> None:
     case = BY_NAME["taps, paired by card"]
     from_file(case, tmp_path)
-    files, on_spark = (Plan.read(case.plan(tmp_path, each).base / "plan.toml") for each in (FILES, ON_SPARK))
+    files, on_spark = (case.plan(tmp_path, each) for each in (FILES, ON_SPARK))
     assert engines.other_taps(on_spark) == engines.other_taps(files) > 0
-    assert engines.copies(on_spark) == engines.copies(files) >= 100
+    assert engines.copies(on_spark) == engines.copies(files) > 0
     texts = ["c1", "7", "Central", "c99"]
     assert engines.cards_among(texts, on_spark) == engines.cards_among(texts, files) == {"c1", "7"}
 

@@ -191,21 +191,25 @@ def _setting(session: SparkSession, name: str) -> str | None:
     from pyspark.errors import PySparkException
 
     try:
-        return session.conf.get(name)
+        found: str | None = session.conf.get(name)
     except PySparkException:  # this Spark does not know it
         return None
+    return found
 
 
 @contextmanager
 def _session() -> Iterator[SparkSession]:
     """The user's session; or a new one, as the settings of the machine have it, for as long as it takes."""
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    found = SparkSession.getActiveSession() or getattr(SparkSession, "_instantiatedSession", None)
-    if found is not None:
+    try:
+        found = SparkSession.active()
+    except PySparkException:
+        made = _new_session()
+    else:
         yield found
         return
-    made = _new_session()
     try:
         yield made
     finally:
@@ -268,7 +272,7 @@ def _errors() -> tuple[type[Exception], ...]:
     from pyspark.errors import PySparkException
 
     try:
-        from py4j.protocol import Py4JError
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     except ImportError:  # Spark Connect does without
         return PySparkException, ConnectionError
     return PySparkException, Py4JError, ConnectionError
@@ -301,5 +305,7 @@ def _in_our_words(error: Exception, plan: Plan) -> Exception:
 
 def _condition(error: Exception) -> str:
     """The name of an error in Spark's own list, which says nothing of any row."""
-    found = error.getCondition() if hasattr(error, "getCondition") else None
+    from pyspark.errors import PySparkException
+
+    found = error.getCondition() if isinstance(error, PySparkException) else None
     return found if found and re.fullmatch("[A-Z0-9_.]+", found) else ""
