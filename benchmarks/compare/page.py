@@ -36,8 +36,7 @@ METHOD = """\
 - All run in turn on the same machine, and the medians are compared with the bare DuckDB of the same run.
 - The promise is the same for all that make one: one trip added or left out. Of tapveil's two kinds of neighbours it is
   the weaker one; the others have no tight bound for a trip that is exchanged.
-- The peers' programs are ours (`benchmarks/peers`), by the fastest way that we found; who knows a library better may
-  find a faster one.
+- The peers' programs are ours (`benchmarks/peers`) and are not tuned; who knows a library better may find a faster way.
 - On many machines, Tumult and PipelineDP do what a single one cannot. That is not measured here.
 """
 
