@@ -38,7 +38,7 @@ NAVIGATION = {
     "Use it": ["page", "numbers", "reading", "consistency"],
     "Look it up": [
         *("reference/commands", "reference/plan", "reference/folder", "reference/ledger"),
-        *("bad-input", "utility", "benchmarks"),
+        *("bad-input", "utility", "benchmarks", "scale"),
     ],
     "Change it": ["how-it-works"],
 }

@@ -27,6 +27,8 @@ from benchmarks.compare.process import Limits, StoppedError, run
 from benchmarks.compare.results import SLOW_SECONDS, Machine, Results, Run
 
 SIZES = (10_000, 100_000, 1_000_000, 5_000_000, 30_000_000, 100_000_000)
+ALMOST_LINEAR = 0.7
+"""Of what it would take if cost grew with the trips: nobody does much better on ten times as many."""
 DOCS = ROOT / "docs"
 TRIAL = BUILD / "trial"
 
@@ -50,6 +52,8 @@ class Race:
         self.limits = Limits(results.limit_seconds, 1024 * results.limit_gb)
         self.pythons: dict[str, Path] = {}
         self.out: set[str] = set()
+        self.last: dict[str, tuple[int, float]] = {}
+        """How many trips each did last, and in how many seconds."""
 
     def get_ready(self, first_size: int) -> None:
         """Environments first, so that nothing is installed while others are measured."""
@@ -68,9 +72,19 @@ class Race:
         for _ in range(self.repeat):
             for contender in self.contenders:
                 if contender.name not in self.out | slow and trips <= contender.largest:
+                    if self._is_hopeless(contender, trips):
+                        continue
                     seconds = self._once(contender, trips, source)
                     if seconds > SLOW_SECONDS:
                         slow.add(contender.name)
+
+    def _is_hopeless(self, contender: Contender, trips: int) -> bool:
+        """Whether it would surely not finish in time: who took so long for fewer trips is not waited for."""
+        before, seconds = self.last.get(contender.name, (trips, 0.0))
+        if ALMOST_LINEAR * seconds * trips / before <= self.limits.seconds:
+            return False
+        self._leave(contender, trips, f"not tried: {before:,} trips took {seconds:.0f} s")
+        return True
 
     def _once(self, contender: Contender, trips: int, source: Path) -> float:
         out = BUILD / "out"
@@ -85,6 +99,7 @@ class Race:
         if contender.name == BASE:
             self.results.cells[trips] = found.cells
         self.results.runs.append(found)
+        self.last[contender.name] = trips, cost.wall_seconds
         said = f"{cost.cpu_seconds:9.2f} s of CPU{cost.wall_seconds:9.2f} s"
         print(f"{trips:>12,}  {contender.name:24}{said}", flush=True)
         return cost.wall_seconds
