@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tapveil import publication, release
-from tapveil.counting import engines, spark
+from tapveil.counting import engines, spark, sparksql, sparktrips
 from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted
 from tapveil.errors import EngineError, PlanError, TripDataError
@@ -69,10 +69,27 @@ def from_file(case: Case, folder: Path) -> Counted:
     return count(case.plan(folder, FILES))
 
 
+def test_nothing_is_used_that_spark_connect_lacks() -> None:
+    """It has no RDDs, no context, and no hold of Java: `make test-full` releases through it."""
+    for module in (spark, sparktrips, sparksql):
+        source = Path(str(module.__file__)).read_text(encoding="utf-8")
+        assert not re.search(r"\brdd\b|sparkContext|SparkContext|\._j[a-z]+\b|\._sc\b", source), module.__name__
+
+
 # --- the same numbers -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+ALWAYS = {
+    *("trips, looked up by mode", "trips, at levels", "cards", "card-days, in a time zone", "taps, paired by card"),
+    *("taps, each end by itself", "typed: timestamps", "typed: instants"),
+}
+"""Every unit and every way of counting; the others are run by `make test-full`."""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=() if case.name in ALWAYS else pytest.mark.slow, id=case.name) for case in CASES],
+)
 def test_spark_counts_what_the_built_in_engine_counts(case: Case, session: Session, tmp_path: Path) -> None:
     """From files and from a table in turn, and in sessions set in turn in the usual way and in odd ones."""
     expected, number = from_file(case, tmp_path), CASES.index(case)
@@ -361,6 +378,7 @@ def test_a_driver_that_is_killed_while_it_counts_has_paid_nothing(session: Sessi
     release(Plan.read(holder / "plan.toml"), holder / "out")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["stopped", "connect"])
 def test_in_a_session_of_another_process(holder: Path, what: str) -> None:
     """One that is stopped while it counts: nothing is paid. One of Spark Connect: it is released."""
