@@ -8,10 +8,13 @@ cannot swallow or split its neighbours. What is left must come out of the parser
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import zlib
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +29,8 @@ from tapveil.errors import TapveilError, TripDataError
 
 MALFORMED = "line does not have the fields of the header"
 NOT_UTF8 = "line is not UTF-8"
-BLOCK = 4 << 20
+BLOCK = 2 << 20
+AT_A_TIME = min(4, os.cpu_count() or 1)
 FEW = 5
 """So many refused lines are located, of each reason."""
 LONGEST_LINE = 1 << 20
@@ -123,7 +127,7 @@ def _is_plain(data: bytes, delimiter: int) -> bool:
     A quote that is not closed would swallow a line end, and a carriage return inside a line would add one: so the
     latter must not occur, the former not in the last line, and no line may be endless.
     """
-    if data.count(b"\r") != data.count(b"\r\n") or not _is_utf8(data):
+    if (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")) or not _is_utf8(data):
         return False
     if any(data.find(b"\n", start, start + LONGEST_LINE // 2) < 0 for start in range(0, len(data), LONGEST_LINE // 2)):
         return len(data) < LONGEST_LINE
@@ -277,11 +281,12 @@ class CsvReading:
 
     def _file_batches(self, path: Path, file: IO[bytes]) -> Iterator[pa.RecordBatch]:
         line, located = 2, dict[str, list[int]]()
-        for data in _Blocks(file, self.encoding):
-            batch = self._plain(data) or self._sound(path, _Lines.of(data, ord(self.delimiter)), line, located)
-            line += data.count(b"\n")
-            if batch.num_rows:
-                yield batch
+        with closing(_parsed_ahead(_Blocks(file, self.encoding), self._plain)) as blocks:
+            for data, plain in blocks:
+                batch = plain or self._sound(path, _Lines.of(data, ord(self.delimiter)), line, located)
+                line += data.count(b"\n")
+                if batch.num_rows:
+                    yield batch
         for reason, numbers in located.items():
             known = self.located.setdefault(reason, [])
             known += [(path, number) for number in sorted(numbers)[: FEW - len(known)]]
@@ -330,11 +335,29 @@ class CsvReading:
             return none
         table = pa_csv.read_csv(
             pa.BufferReader(BYTE_ORDER_MARK + text),
-            read_options=pa_csv.ReadOptions(column_names=names, block_size=len(text) + len(BYTE_ORDER_MARK) + 1),
+            read_options=pa_csv.ReadOptions(
+                column_names=names, block_size=len(text) + len(BYTE_ORDER_MARK) + 1, use_threads=False
+            ),
             parse_options=pa_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=set_aside),
             convert_options=pa_csv.ConvertOptions(include_columns=list(types), column_types=types, check_utf8=False),
         )
         return table.combine_chunks().to_batches()[0] if len(table) else none
+
+
+def _parsed_ahead(
+    blocks: Iterable[bytes], parse: Callable[[bytes], pa.RecordBatch | None]
+) -> Generator[tuple[bytes, pa.RecordBatch | None]]:
+    """Each block, and what becomes of it; several are parsed at a time, in threads."""
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        begun: deque[tuple[bytes, Future[pa.RecordBatch | None]]] = deque()
+        for data in blocks:
+            begun.append((data, pool.submit(parse, data)))
+            if len(begun) > AT_A_TIME:
+                data, parsed = begun.popleft()
+                yield data, parsed.result()
+        while begun:
+            data, parsed = begun.popleft()
+            yield data, parsed.result()
 
 
 def _words(path: Path, error: Exception) -> str:

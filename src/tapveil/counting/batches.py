@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Generator, Iterator
 from contextlib import closing
+from itertools import islice
 from typing import TypeVar
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from tapveil.errors import TripDataError
 from tapveil.trips import FileGroup, TripFiles
 
 ROWS = 1 << 18
+TOGETHER = 8
 AHEAD = 2
 BUFFER = 1 << 20
 
@@ -50,9 +52,12 @@ class Batches:
         shape = (group.paths, group.delimiter, len(group.names), used)
         listed = [index for name, index in zip(self._columns, used, strict=True) if name != self._card]
         reading = CsvReading(*shape, encoding=self._files.encoding, listed=listed)
-        for batch in reading.reader():
+        batches = iter(reading.reader())
+        while some := list(islice(batches, TOGETHER)):
             self.bytes_read = before + reading.bytes_read
-            yield batch.rename_columns(self._columns)
+            # One list of texts for several batches: what they mean is then looked up less often.
+            whole = pa.Table.from_batches(some).unify_dictionaries().combine_chunks()
+            yield from whole.rename_columns(self._columns).to_batches()
         self.refused += reading.refused
 
     def _parquet(self, group: FileGroup) -> Iterator[pa.RecordBatch]:

@@ -69,7 +69,7 @@ class Coder:
         }
         self._bins = TimeBins.of(plan)
         self._desk = Desk()
-        self._last: dict[str, tuple[pa.Array, Entries]] = {}
+        self._last: dict[str, tuple[pa.Array, Integers]] = {}
 
     def code(self, batch: pa.RecordBatch) -> Coded:
         """All columns of a batch. What is given out is good until the next one."""
@@ -89,7 +89,8 @@ class Coder:
         places = self._desk.array(column.name, rows)
         if theirs is None:
             places[:] = 0
-            entries, has_none = self.vocabularies[column.name].entries([self._given[column.name]]), False
+            vocabulary = self.vocabularies[column.name]
+            entries, has_none = vocabulary.entries(vocabulary.numbers([self._given[column.name]])), False
         else:
             array = batch.column(batch.schema.get_field_index(theirs))
             if column.arithmetic:
@@ -104,11 +105,11 @@ class Coder:
         return _Looked(places, entries, self._taken(entries.refusals, places, f"{column.name} refusals"))
 
     def _entries(self, column: Column, dictionary: pa.Array) -> Entries:
-        last = self._last.get(column.name)
+        last, vocabulary = self._last.get(column.name), self.vocabularies[column.name]
         if last is None or not dictionary.equals(last[0]):
-            last = dictionary, self.vocabularies[column.name].entries(_spellings(dictionary))
+            last = dictionary, vocabulary.numbers(_spellings(dictionary))
             self._last[column.name] = last
-        return last[1]
+        return vocabulary.entries(last[1])
 
     def _refused(self, looked: Iterable[_Looked]) -> tuple[Positions, Integers]:
         refusing = [each.refusals for each in looked if each.refusals is not None]

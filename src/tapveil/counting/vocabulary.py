@@ -25,7 +25,8 @@ most such pairs never come up, and must not take room."""
 class Entries:
     """What each of some spellings becomes; the last entry is for none at all."""
 
-    meant: list[tuple[str, ...] | int]
+    numbers: Integers
+    """Which spellings they are, as the vocabulary numbers them."""
     codes: Integers
     """All codes in the first variant of the column, then all in the second, …; or NEW."""
     refusals: Integers
@@ -33,56 +34,75 @@ class Entries:
     """In the column of modes: which variant of other columns a mode asks for."""
 
     def __len__(self) -> int:
-        return len(self.meant)
+        return len(self.numbers)
 
     def refuses(self, *, has_none: bool) -> bool:
         """Whether any row may be refused for its value here."""
         return bool((self.refusals if has_none else self.refusals[:-1]).any())
 
 
+ABSENT = 0
+"""The number of no spelling at all."""
+
+
 class Vocabulary:
-    """The spellings of one column, as far as they have been met."""
+    """The spellings of one column, as far as they have been met, each with a number."""
 
     def __init__(self, column: Column, reasons: Reasons, looked_up: Sequence[str] = ()) -> None:
         self.column = column
         self._reasons = reasons
         self._variant_of = {mode: number for number, mode in enumerate(looked_up, start=1)}
-        self._codes = {label: code for code, label in enumerate(column.fixed_labels)}
-        self._known: dict[str, tuple[str, ...] | int] = {}
-        self._absent = understood(column, ("",) * len(column.variants), reasons)
+        self._given = {label: code for code, label in enumerate(column.fixed_labels)}
+        self._numbers: dict[str, int] = {}
+        self._meant: list[tuple[str, ...] | int] = []
+        self._codes = np.full((len(column.variants), 1), NEW, dtype=np.int64)
+        self._refusals, self._modes = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        self._add(understood(column, ("",) * len(column.variants), reasons), 0)
 
     @property
     def size(self) -> int:
         """How many codes there are by now; never none."""
-        return max(1, len(self._codes))
+        return max(1, len(self._given))
 
-    def entries(self, spellings: Sequence[str]) -> Entries:
-        """What each of these becomes, and last what none at all becomes."""
-        known, codes = self._known, self._codes
-        meant = [known[text] if text in known else self._learn(text) for text in spellings]
-        meant.append(self._absent)
-        variants = range(len(self.column.variants))
-        coded = [
-            0 if isinstance(each, int) else codes.get(each[variant], NEW) for variant in variants for each in meant
-        ]
-        refusals = [each if isinstance(each, int) else 0 for each in meant]
-        modes = [*(self._variant_of.get(text.strip(), 0) for text in spellings), 0] if self._variant_of else []
-        return Entries(meant, *(np.array(each, dtype=np.int64) for each in (coded, refusals, modes)))
+    def numbers(self, spellings: Sequence[str]) -> Integers:
+        """The numbers of these, and last that of none at all; new ones are understood."""
+        known = self._numbers
+        for text in spellings:
+            if text not in known:
+                labels = tuple(understand(text) for understand in self.column.variants)
+                known[text] = len(self._meant)
+                self._add(understood(self.column, labels, self._reasons), self._variant_of.get(text.strip(), 0))
+        return np.array([*map(known.__getitem__, spellings), ABSENT], dtype=np.int64)
+
+    def entries(self, numbers: Integers) -> Entries:
+        """What the spellings of these numbers become, by now."""
+        modes = self._modes[numbers] if self._variant_of else np.empty(0, dtype=np.int64)
+        return Entries(numbers, self._codes[:, numbers].reshape(-1), self._refusals[numbers], modes)
 
     def give_codes(self, entries: Entries, places: Integers) -> None:
         """Codes for the labels at these places, which rows have for the first time."""
         for place in places.tolist():
             variant, entry = divmod(place, len(entries))
-            meant = entries.meant[entry]
+            meant = self._meant[number := int(entries.numbers[entry])]
             if not isinstance(meant, int):
-                entries.codes[place] = self._codes.setdefault(meant[variant], len(self._codes))
+                code = self._given.setdefault(meant[variant], len(self._given))
+                self._codes[variant, number] = entries.codes[place] = code
 
     def sorted(self) -> tuple[Code, Integers]:
         """All labels in the order of their final codes, and the final code of each that was given."""
-        labels = self.column.fixed_labels or tuple(sorted(self._codes))
+        labels = self.column.fixed_labels or tuple(sorted(self._given))
         final = {label: code for code, label in enumerate(labels)}
-        return Code(self.column, labels), np.array([final[label] for label in self._codes], dtype=np.int64)
+        return Code(self.column, labels), np.array([final[label] for label in self._given], dtype=np.int64)
 
-    def _learn(self, text: str) -> tuple[str, ...] | int:
-        labels = tuple(understand(text) for understand in self.column.variants)
-        return self._known.setdefault(text, understood(self.column, labels, self._reasons))
+    def _add(self, meant: tuple[str, ...] | int, variant: int) -> None:
+        """One more spelling. A refused one has the code 0, and a reason."""
+        number = len(self._meant)
+        self._meant.append(meant)
+        if number == len(self._refusals):
+            self._codes = np.concatenate([self._codes, np.full_like(self._codes, NEW)], axis=1)
+            self._refusals, self._modes = (np.concatenate([a, np.zeros_like(a)]) for a in (self._refusals, self._modes))
+        self._modes[number] = variant
+        if isinstance(meant, int):
+            self._codes[:, number], self._refusals[number] = 0, meant
+        else:
+            self._codes[:, number] = [self._given.get(label, NEW) for label in meant]
