@@ -32,9 +32,11 @@ LIKELY = 0.02
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cells", type=int, nargs="+", default=[10_000_000, 40_000_000, 160_000_000])
-    parser.add_argument("--part", type=int, nargs="+", default=[500_000, 2_000_000, 8_000_000])
+    parser = argparse.ArgumentParser("python -m benchmarks.driver", description=__doc__)
+    parser.add_argument("--cells", type=int, nargs="+", default=[10_000_000, 40_000_000, 160_000_000], help="in all")
+    parser.add_argument(
+        "--part", type=int, nargs="+", default=[500_000, 2_000_000, 8_000_000], help="cells in the largest part"
+    )
     parser.add_argument("--one", action="store_true", help="measure a single pair, in this process")
     options = parser.parse_args()
     if options.one:

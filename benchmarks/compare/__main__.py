@@ -117,11 +117,13 @@ def cells(out: Path) -> int:
 
 
 def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     names = [contender.name for contender in CONTENDERS]
     parser.add_argument("--sizes", type=int, nargs="+", metavar="TRIPS", help="default: 10 000 to 100 million")
-    parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=f"of: {', '.join(names)}")
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=f"of: {', '.join(map(repr, names))}")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each; default: 3")
     parser.add_argument("--seconds", type=float, default=600, help="most time for a run")
     parser.add_argument("--gigabytes", type=float, default=16, help="most memory for a run")
     parser.add_argument("--page", action="store_true", help="run nothing; page and picture from the kept results")

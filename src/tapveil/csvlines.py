@@ -130,7 +130,7 @@ def _is_plain(data: bytes, delimiter: int) -> bool:
     if (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")) or not _is_utf8(data):
         return False
     if any(data.find(b"\n", start, start + LONGEST_LINE // 2) < 0 for start in range(0, len(data), LONGEST_LINE // 2)):
-        return len(data) < LONGEST_LINE
+        return False
     last = data[data.rfind(b"\n", 0, -1) + 1 : -1]
     return b'"' not in last or not _ends_in_quotes(last, delimiter)
 

@@ -56,8 +56,12 @@ def did_you_mean(wrong: str, candidates: Iterable[str]) -> str:
 
     >>> did_you_mean("epsilonn", ["delta", "epsilon"])
     ': did you mean `epsilon`?'
+    >>> did_you_mean("onts", ["On", "OnTS"])
+    ': did you mean `OnTS`?'
     >>> did_you_mean("colour", ["delta", "epsilon"])
     ''
     """
-    close = difflib.get_close_matches(wrong, list(candidates), n=1, cutoff=0.6)
+    known = list(candidates)
+    same = [each for each in known if each.casefold() == wrong.casefold()]
+    close = same or difflib.get_close_matches(wrong, known, n=1, cutoff=0.6)
     return f": did you mean `{close[0]}`?" if close else ""

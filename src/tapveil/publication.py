@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from tapveil import bundle, coarsen, statement, trips, unfinished, veil
 from tapveil.bundle import Bundle
 from tapveil.counting import engines
-from tapveil.counting.cardshapes import CardShapes
+from tapveil.counting.cards import CardShapes
 from tapveil.counting.exact import Counted, Refusals
 from tapveil.csvlines import MALFORMED, NOT_UTF8
 from tapveil.defaults import MEMORY
@@ -319,7 +319,8 @@ def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
         )
     if refusals.refused == refusals.rows and (refusals.elsewhere or not refusals.rows):
         where = " on the days and of the modes that the plan covers" if refusals.elsewhere else ""
-        raise TripDataError(f"the files have a header but no trips{where}")
+        held = f"`{plan.source.table}` has" if plan.source.table else "the files have a header but"
+        raise TripDataError(f"{held} no trips{where}")
     # Of a row without a day nobody knows whether the plan covers it: it is one among all.
     if refusals.refused > plan.source.max_refused * (refusals.rows + refusals.elsewhere):
         by_frequency = sorted(refusals.by_reason, key=lambda reason: -refusals.by_reason[reason])

@@ -195,8 +195,9 @@ class Look:
         found = engines.copies(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
         if found:
             yield (
-                f"{found:,} rows are like another row in every column that is read, card and all, and count again (was "
-                "something exported twice?): a trip that is there twice is protected half as well"
+                f"{found:,} rows are like another row in every column that is read, card and all; refused rows, and "
+                "those of other days, are among them (was something exported twice?). A trip that is there twice "
+                "counts twice, and is protected half as well"
             )
 
     def unknown_stops(self) -> Iterator[str]:

@@ -183,8 +183,8 @@ def _whole_cards(plan: Plan) -> dict[str, Any]:
 def _whole_card(plan: Plan, trips: int) -> dict[str, Any]:
     """What a promise for single trips is worth for a card with so many, each in other cells than the rest.
 
-    δ grows with the number of trips, as each of them may be alone in its cells; ε then follows, and is at most a
-    hundredth above the least: closer would take most of the time of a small release.
+    δ grows with the number of trips, as each of them may be alone in its cells; ε then follows: a
+    certified bound, a little above the least. Closer would take most of the time of a small release.
     """
     delta = plan.loss.delta * trips
     cells = [mechanism.cells for mechanism in plan.mechanisms.values()]

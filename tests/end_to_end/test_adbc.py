@@ -348,10 +348,10 @@ def test_a_connection_may_be_named_by_a_uri_or_a_service(
 
 
 REFUSED = {
-    "wrong password": ("small", {"PGPASSWORD": "canary-wrong"}, 4, "no connection"),
-    "no server": ("small", {"PGHOST": "/canary-nowhere"}, 4, "no connection"),
-    "no such host": ("small", {"PGHOST": "canary.invalid"}, 4, "no connection"),
-    "no such database": ("small", {"PGDATABASE": "canary_nowhere"}, 4, "no connection"),
+    "wrong password": ("small", {"PGPASSWORD": "canary-wrong"}, 4, "refused the user or the password"),
+    "no server": ("small", {"PGHOST": "/canary-nowhere"}, 4, "nothing answers there"),
+    "no such host": ("small", {"PGHOST": "canary.invalid"}, 4, "there is no such host"),
+    "no such database": ("small", {"PGDATABASE": "canary_nowhere"}, 4, "knows no such database"),
     "a URI that is none": ("small", {"TAPVEIL_DATABASE": "canary://x:y@z"}, 4, "no connection"),
     "no such table": ("nothing", {}, 3, "has no table or view `transit.nothing`"),
     "no SELECT": ("kept_back", {}, 3, "may not read all of `transit.kept_back`"),

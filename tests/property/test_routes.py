@@ -14,11 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tapveil.counting import direct, engines, tally
+from tapveil.counting.batches import NeedsEngineError
 from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted
-from tapveil.counting.tally import NeedsEngineError, Tally
+from tapveil.counting.tally import Tally
 from tapveil.plan import Plan
-from tests.conftest import opal_plan
+from tests.conftest import free_plan, opal_plan
 from tests.property.test_counting import cells
 
 DAYS = [date(2016, 8, 8) + timedelta(days=n) for n in range(9)]
@@ -156,7 +157,7 @@ def test_what_only_refused_rows_say_takes_no_room(tmp_path: Path) -> None:
 
 def test_a_tally_is_a_counter() -> None:
     chance = np.random.default_rng(1)
-    ours, expected = Tally(["day", "place"], {}, 10**6), Counter[tuple[int, int]]()
+    ours, expected = Tally(["day", "place"], {}, 10**6, 10**6), Counter[tuple[int, int]]()
     for size in (3, 3, 10, 11, 50, 400, 401):
         days, places = chance.integers(0, size, 5000), chance.integers(0, 2 * size, 5000)
         strides = ours.strides({"day": size, "place": 2 * size})
@@ -165,3 +166,39 @@ def test_a_tally_is_a_counter() -> None:
     codes, numbers = ours.cells()
     keys = zip(codes["day"].tolist(), codes["place"].tolist(), strict=True)
     assert Counter(dict(zip(keys, numbers.tolist(), strict=True))) == expected
+
+
+@pytest.mark.parametrize("name", ["spare", "variants", "keys", "common", "part", "start", "tap_on_time"])
+def test_a_column_may_be_called_as_ours_are(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "trips.parquet", "date", "stampms")
+    columns = {name: "mode", "line": "tap_on_location", "tap_off_time": "tap_off_time"}
+    plan = free_plan(tmp_path, "trips.parquet", columns, {"all": [name, "line", "tap_off_time"]})
+    assert_same(*both_routes(plan))
+
+
+ODD = {
+    "nanoseconds": pa.array([1470700799999999999, 1470700800000000000, 2**62], pa.timestamp("ns")),
+    "clock": pa.array([899999999999, 0, None], pa.time64("ns")),
+    "list": pa.array([["a"], [], None], pa.list_(pa.string())),
+    "struct": pa.array([{"a": 1}, None, {"a": 2}]),
+    "bool": pa.array([True, False, None]),
+    "float": pa.array([1.5, 2.0, None]),
+    "large": pa.array(["a", "", None], pa.large_string()),
+    "view": pa.array(["a", "", None], pa.string_view()),
+    "days": pa.array([0, 86_400_000, None], pa.date64()),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_types_count_the_same_by_either_route(tmp_path: Path, kind: str) -> None:
+    pq.write_table(pa.table({"x": ODD[kind], "y": ["a", "b", "b"]}), tmp_path / "trips.parquet")
+    ours = "tap_on_time" if kind in ("nanoseconds", "clock") else "label"
+    plan = free_plan(tmp_path, "trips.parquet", {ours: "x", "line": "y"}, {"all": [ours, "line"]})
+    assert_same(*both_routes(plan))
+
+
+def test_a_timestamp_beyond_all_days_is_no_day(tmp_path: Path) -> None:
+    far = pa.array([(2**32 + 17021) * 86_400_000, 17021 * 86_400_000], pa.timestamp("ms"))
+    pq.write_table(pa.table({"day": far, "y": ["a", "a"]}), tmp_path / "trips.parquet")
+    counted = count(free_plan(tmp_path, "trips.parquet", {"date": "day", "line": "y"}, {"all": ["date", "line"]}))
+    assert (counted.refusals.refused, sum(cells(counted.tables["all"]).values())) == (1, 1)

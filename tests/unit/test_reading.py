@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tapveil.coarsen import Areas, TimeBins, read_areas
 from tapveil.counting.packing import Packing
-from tapveil.csvlines import MALFORMED, NOT_UTF8, CsvReading
+from tapveil.csvlines import LONGEST_LINE, MALFORMED, NOT_UTF8, CsvReading
 from tapveil.errors import TripDataError
 from tapveil.trips import find
 from tapveil.values import read_date, read_time
@@ -302,3 +302,12 @@ def test_packing_survives_a_round_trip() -> None:
     for column, slot in packing.slots.items():
         words[slot.word] += codes[column] * slot.stride
     assert all(np.array_equal(codes[column], code) for column, code in packing.unpack(tuple(words)).items())
+
+
+@pytest.mark.parametrize("length", [600, 600_000, LONGEST_LINE - 50])
+def test_what_the_last_line_means_does_not_depend_on_the_first(tmp_path: Path, length: int) -> None:
+    line = b"2016-08-08,train,07:31,Central\n"
+    data = b"a,b,c,d\n" + b"2016-08-08,train,07:31," + b"x" * length + b"\n" + 3 * line + b'2016-08-08,bus,07:31,"open'
+    rows, reading = read(tmp_path / "t.csv", data, width=4)
+    assert len(rows) == 4
+    assert reading.refused == {MALFORMED: 1}

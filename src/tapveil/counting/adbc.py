@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote
 
 import pyarrow as pa
 
@@ -36,6 +37,8 @@ URI = "TAPVEIL_DATABASE"
 A_MOMENT, TIME_TO_STOP = 0.2, 10.0
 """Seconds."""
 _BY_LIBPQ = "postgresql:///?fallback_application_name=tapveil"
+_OPTIONS = "-c quote_all_identifiers=off -c client_min_messages=error"
+"""What must be so from the first query on, which is the driver's own; what a user has in PGOPTIONS goes before."""
 _VIEW = "#trips"
 
 _SETTINGS = {
@@ -173,9 +176,10 @@ def _connection(worker: ThreadPoolExecutor) -> Iterator[Connection]:
         raise EngineError("engine = \"adbc\" needs ADBC's driver: pip install 'tapveil[adbc]'") from None
     try:
         # In the thread of the queries: in the main one, the driver would keep Ctrl-C for itself.
-        connection = worker.submit(connect, os.environ.get(URI) or _BY_LIBPQ).result()
+        options = quote(f"{os.environ.get('PGOPTIONS', '')} {_OPTIONS}".strip())
+        connection = worker.submit(connect, os.environ.get(URI) or f"{_BY_LIBPQ}&options={options}").result()
     except Error as error:
-        raise EngineError(_not_connected(error.sqlstate)) from None
+        raise EngineError(_not_connected(str(error))) from None
     try:
         yield connection
     finally:
@@ -183,11 +187,25 @@ def _connection(worker: ThreadPoolExecutor) -> Iterator[Connection]:
             connection.close()
 
 
-def _not_connected(state: str | None) -> str:
-    why = "it refused the user or the password" if (state or "").startswith("28") else "is it there, and running?"
+_NOT_CONNECTED = {
+    "password authentication failed": "it refused the user or the password",
+    "no password supplied": "it asks for a password, and none was given",
+    "authentication failed": "it refused the user",
+    "definition of service": "there is no such service in the service file",
+    "does not exist": "it knows no such database or user",
+    "could not translate host name": "there is no such host",
+    "Connection refused": "nothing answers there",
+    "No such file or directory": "nothing answers there",
+    "timeout": "nothing answered in time",
+}
+"""What of libpq's own message says why, which state it leaves out: only the words here are ever repeated."""
+
+
+def _not_connected(message: str) -> str:
+    why = next((ours for theirs, ours in _NOT_CONNECTED.items() if theirs in message), "is it there, and running?")
     return (
         f"no connection to the database ({why}); libpq reads PGHOST, PGPORT, PGDATABASE, PGUSER, PGPASSWORD or "
-        f"PGPASSFILE, or PGSERVICE with a service file; or {URI} has a URI"
+        f"PGPASSFILE, or PGSERVICE with a service file; or {URI} has a URI. `psql` reads the same, and says more"
     )
 
 
@@ -269,11 +287,13 @@ _WORDS: dict[str, str] = {
 def _in_our_words(state: str, table: str) -> TapveilError:
     if state == "42501":
         return TripDataError(
-            f"the role may not read all of `{table}`; it needs SELECT on it (and no row-level policy), USAGE on its "
-            "schema, and TEMP on the database"
+            f"the role may not read all of `{table}`; it needs SELECT on every column that the plan names (and no "
+            "row-level policy), USAGE on its schema, and TEMP on the database"
         )
     if state[:2] == "22":
-        return TripDataError(f"`{table}` has a value that the database itself cannot read (SQLSTATE {state})")
+        return TripDataError(
+            f"`{table}` has a value that the database itself cannot read, or is a view that fails (SQLSTATE {state})"
+        )
     if state in _WORDS:
         return EngineError(_WORDS[state])
     if not state or state[:2] == "08" or state[:3] == "57P" or state == "25P03":

@@ -27,6 +27,10 @@ AHEAD = 2
 BUFFER = 1 << 20
 
 
+class NeedsEngineError(Exception):
+    """What is to be counted is too large, or too strange, to be counted without an engine."""
+
+
 class Batches:
     """One pass over all files."""
 
@@ -62,6 +66,7 @@ class Batches:
 
     def _parquet(self, group: FileGroup) -> Iterator[pa.RecordBatch]:
         texts = [name for name in self._columns if group.type_of(name) == "text" and name != self._card]
+        _refuse_strange(group, set(self._columns) - {self._card})
         try:
             for path in group.paths:
                 before, size = self.bytes_read, path.stat().st_size
@@ -74,6 +79,27 @@ class Batches:
         except (pa.ArrowException, OSError):
             raise TripDataError("a trip file could not be read to its end; is one damaged, or being written?") from None
 
+
+def _refuse_strange(group: FileGroup, columns: Collection[str]) -> None:
+    """Types that only an engine can write as text; and parts of a second that engines round."""
+    for path in group.paths[:1]:  # files of a group have the same types
+        schema = pq.read_schema(path)
+        for name in columns:
+            kind = schema.field(name).type
+            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+            in_ns = (pa.types.is_timestamp(kind) or pa.types.is_time64(kind)) and kind.unit == "ns"
+            if in_ns or not any(is_known(kind) for is_known in _KNOWN):
+                raise NeedsEngineError
+
+
+_KNOWN = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_integer,
+    pa.types.is_date32,
+    pa.types.is_time,
+    pa.types.is_timestamp,
+)
 
 Item = TypeVar("Item")
 

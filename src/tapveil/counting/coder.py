@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.coarsen import TimeBins
+from tapveil.counting.batches import NeedsEngineError
 from tapveil.counting.codes import Column, Reasons
-from tapveil.counting.tally import NeedsEngineError
 from tapveil.counting.vocabulary import Entries, Integers, Vocabulary
 from tapveil.errors import TripDataError
 from tapveil.notation import MINUTES_PER_DAY
@@ -68,7 +68,7 @@ class Coder:
             column.name: Vocabulary(column, reasons, looked_up if column.name == "mode" else ()) for column in columns
         }
         self._bins = TimeBins.of(plan)
-        self._desk = Desk()
+        self._desk, self._own = Desk(), Desk()  # a column may be called anything: ours have a desk of their own
         self._last: dict[str, tuple[pa.Array, Integers]] = {}
 
     def code(self, batch: pa.RecordBatch) -> Coded:
@@ -77,7 +77,8 @@ class Coder:
         refused, reasons = self._refused(looked.values())
         mode, variants = looked.get("mode"), None
         if mode and mode.entries and len(mode.entries.modes):
-            variants = self._taken(mode.entries.modes, mode.places, "variants")
+            out = self._own.array("variants", len(mode.places))
+            variants = np.take(mode.entries.modes, mode.places, out=out, mode="clip")
         codes = {
             column.name: self._code(column, looked[column.name], variants if column.for_mode else None, refused)
             for column in self._columns
@@ -126,7 +127,7 @@ class Coder:
         if entries is None:
             return places
         if variants is not None:  # the lists of all variants lie one after the other
-            places += np.multiply(variants, len(entries), out=self._desk.array("spare", len(places)))
+            places += np.multiply(variants, len(entries), out=self._own.array("spare", len(places)))
         codes = self._taken(entries.codes, places, f"{column.name} codes")
         if int(codes.min()) < 0:
             new = codes < 0
@@ -174,7 +175,7 @@ class Coder:
 
     def _bin(self, given: Stored, per_minute: int, out: Integers) -> None:
         """The code of the bin of each time. A remainder is a division twice: `%` would divide one by one."""
-        per_day, spare = MINUTES_PER_DAY * per_minute, self._desk.array("spare", len(given))
+        per_day, spare = MINUTES_PER_DAY * per_minute, self._own.array("spare", len(given))
         np.floor_divide(given, per_day, out=spare, dtype=np.int64, casting="unsafe")
         spare *= per_day
         np.subtract(given, spare, out=out, dtype=np.int64, casting="unsafe")
@@ -191,6 +192,8 @@ _EPOCH = date(1970, 1, 1).toordinal()
 _FIRST_DAY, _LAST_DAY = date.min.toordinal() - _EPOCH, date.max.toordinal() + 1 - _EPOCH
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 MOST_DAYS = 4000
+BEYOND = 10**8
+"""Days that no calendar has."""
 NO_DAY = "a day beyond the calendar"
 
 
@@ -217,7 +220,7 @@ def _is_there(array: pa.Array) -> npt.NDArray[np.bool_]:
 def _listed(array: pa.Array) -> pa.DictionaryArray:
     """A column as a list of its distinct values, and a place in it for each row; a timestamp as its day."""
     if pa.types.is_timestamp(array.type):
-        days = _stored(array) // _per_day(array.type)
+        days = np.clip(_stored(array) // _per_day(array.type), -BEYOND, BEYOND)
         array = pa.array(days.astype(np.int32), pa.date32(), mask=~_is_there(array))
     if pa.types.is_dictionary(array.type):
         if not array.dictionary.null_count:

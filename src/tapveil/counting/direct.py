@@ -16,7 +16,7 @@ import pyarrow as pa
 from tapveil.coarsen import Areas, read_wider, relabelling
 from tapveil.counting import codes
 from tapveil.counting.batches import Batches
-from tapveil.counting.cardshapes import CardShapes
+from tapveil.counting.cards import CardShapes, are_numbers
 from tapveil.counting.coder import Coded, Coder, Desk
 from tapveil.counting.codes import Code, Column, Reasons, Recoding
 from tapveil.counting.exact import Counted, ExactTable, Refusals
@@ -29,6 +29,8 @@ from tapveil.trips import FileGroup, TripFiles
 
 AT_ONCE = 1 << 15
 """Rows that are counted at a time: so few that what is computed from them stays near the processor."""
+BYTES_OF_A_PLACE = 16
+"""Eight for the counter itself, and as much for listing those that were used."""
 BYTES_OF_A_CELL = 64
 """What a cell takes while runs of them are merged."""
 
@@ -61,7 +63,8 @@ class Pass:
         columns = codes.columns(plan, files, areas)
         self._plan = plan
         theirs = plan.file_columns
-        self._card = plan.source.card
+        card = plan.source.card
+        self._card = card if card and not are_numbers(files, card) else None
         self._batches = Batches(files, {theirs[ours] for ours in plan.used_columns if ours in theirs}, self._card)
         self._cards = CardShapes()
         self._reasons = Reasons(columns)
@@ -70,7 +73,9 @@ class Pass:
         sets = maximal_sets(tuple(sorted(plan.key_columns(table), key="date".__ne__)) for table in plan.table)
         self._common = _common_start(sets)
         fixed = {column.name: len(column.fixed_labels) for column in columns if column.fixed_labels}
-        self._tallies = [Tally(each, fixed, int(memory / BYTES_OF_A_CELL / len(sets))) for each in sets]
+        each_has = memory / len(sets)
+        room = int(each_has / BYTES_OF_A_PLACE), int(each_has / BYTES_OF_A_CELL)
+        self._tallies = [Tally(each, fixed, *room) for each in sets]
         self._desk = Desk()
         self._refused: Counter[int] = Counter()
 
@@ -140,7 +145,7 @@ class Pass:
         tables = {table.name: self._table(table, coded, sets, wider) for table in self._plan.table}
         accepted = int(sets[0].numbers.sum())
         refusals = Refusals.of(self._reasons.of, self._refused, accepted, lines)
-        return Counted(tables, refusals, cards=self._cards)
+        return Counted(tables, refusals, cards=self._cards if self._card else None)
 
     def _table(
         self, table: Table, coded: Sequence[Code], sets: Sequence[_Cells], wider: Mapping[str, Areas]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from tapveil import trips
 from tapveil.coarsen import read_areas
-from tapveil.counting import direct, steps
-from tapveil.counting.cardshapes import CardShapes
+from tapveil.counting import cards, direct, steps
+from tapveil.counting.batches import NeedsEngineError
+from tapveil.counting.cards import CardShapes
 from tapveil.counting.database import Database
 from tapveil.counting.exact import Counted
-from tapveil.counting.tally import NeedsEngineError
 from tapveil.defaults import MEMORY
 from tapveil.errors import PlanError
 from tapveil.pace import BYTES
@@ -73,13 +73,15 @@ def cards_among(
     """Which of some texts are cards; where the plan names no column of cards, none can be told."""
     if plan.source.card is None:
         return set()
-    # One stage, however much there is to read: whether a text looks like a card must not show in a log.
+    # One stage, however much there is to read: a log says no more than how long it took.
     with (progress or Silent()).stage("Looking for card numbers"):
-        in_question = [text for text in texts if shapes is None or shapes.may_have(text)]
+        if plan.source.engine == "duckdb" and cards.are_numbers(files := trips.find(plan), plan.source.card):
+            return cards.numbers_among(texts, files, plan.source.card)
+        found, in_question = shapes.settle(texts) if shapes else (set[str](), list(texts))
         if not in_question:
-            return set()
+            return found
         with _database(plan, memory, scratch) as database:
-            return steps.cards_among(in_question, plan.source.card, database)
+            return found | steps.cards_among(in_question, plan.source.card, database)
 
 
 @contextmanager

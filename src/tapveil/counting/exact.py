@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapveil.counting.cardshapes import CardShapes
+from tapveil.counting.cards import CardShapes
 from tapveil.counting.packing import Packing, Words
 from tapveil.plan import Plan
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tapveil.counting.batches import NeedsEngineError
 from tapveil.counting.vocabulary import Integers
 
 MOST_PLACES = 1 << 25
@@ -24,17 +25,13 @@ AT_ONCE = 1 << 20
 """So many keys are sorted at a time."""
 
 
-class NeedsEngineError(Exception):
-    """What is to be counted is too large, or too strange, to be counted without an engine."""
-
-
 class Tally:
     """The counts of the cells over some columns; the first has all the room that the others leave."""
 
-    def __init__(self, columns: Sequence[str], fixed: Mapping[str, int], most_runs: int) -> None:
+    def __init__(self, columns: Sequence[str], fixed: Mapping[str, int], most_places: int, most_runs: int) -> None:
         """Of some columns it is known from the start how many codes they have."""
         self.columns = tuple(columns)
-        self._most_runs = most_runs
+        self._most_places, self._most_runs = min(MOST_PLACES, most_places), most_runs
         self._room = [fixed.get(column, 1) for column in self.columns[1:]]
         self._used = self._added = 0
         self._places: Integers | None = None
@@ -56,9 +53,9 @@ class Tally:
     def add(self, keys: Integers) -> None:
         """One more for each of these keys, except `NOBODY`; of these strides."""
         self._added += len(keys)
-        if self._places is None and self._used <= min(MOST_PLACES, self._added * PLACES_PER_KEY):
+        if self._places is None and self._used <= min(self._most_places, self._added * PLACES_PER_KEY):
             self._spread()
-        elif self._places is not None and self._used > MOST_PLACES:
+        elif self._places is not None and self._used > self._most_places:
             self._runs, self._places = [self._all()], None
         if self._places is not None:
             np.add.at(self._places, keys, 1)
@@ -77,7 +74,7 @@ class Tally:
 
     def _all(self) -> tuple[Integers, Integers]:
         if self._places is not None:
-            keys = np.flatnonzero(self._places[: min(self._used, MOST_PLACES)])
+            keys = np.flatnonzero(self._places[: min(self._used, self._most_places)])
             return keys, self._places[keys]
         self._sort()
         self._runs = [_merged(self._runs)] if len(self._runs) > 1 else self._runs
@@ -95,7 +92,7 @@ class Tally:
     def _spread(self) -> None:
         """Every key gets a place of its own: counting is then quickest, once there are many keys to count."""
         keys, numbers = self._all()
-        self._places, self._runs = np.zeros(MOST_PLACES + 1, dtype=np.int64), []  # the last is nobody's
+        self._places, self._runs = np.zeros(self._most_places + 1, dtype=np.int64), []  # the last is nobody's
         self._places[keys] = numbers
 
     def _sort(self) -> None:

@@ -172,9 +172,7 @@ class _Worst:
     of a block in R and N, and the fewest in what is left to B, bound all its patterns; for one pattern it is (★).
     """
 
-    def __init__(
-        self, kinds: Sequence[_Kind], epsilon: float, enough: float = 0.0, blocks: int = MOST_BLOCKS
-    ) -> None:
+    def __init__(self, kinds: Sequence[_Kind], epsilon: float, enough: float = 0.0, blocks: int = MOST_BLOCKS) -> None:
         self._kinds, self._epsilon, self._enough, self._blocks = kinds, epsilon, enough, blocks
 
     def find(self) -> float:

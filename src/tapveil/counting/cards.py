@@ -1,0 +1,117 @@
+"""Which texts are cards of the trips: before anything is published, its texts are compared with them (`guard`).
+
+Numbers in Parquet are read once more, that column alone. Texts would have to be parsed once more; so the pass that
+counts keeps what they look like, which rules out nearly every place: it has another length, or other letters. Cards
+that look unlike the rest are kept as they are: one of them makes no more work, which somebody might notice. Where
+neither settles it, the cards are read again by the engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tapveil.counting.batches import Batches
+from tapveil.trips import TripFiles
+
+LONGEST = 255
+"""Cards of this length or more count as this long."""
+RARE = 10_000
+"""So many cards of a length are kept as they are; those of a length that more have are known by their letters."""
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,19}")
+
+Flags = npt.NDArray[np.bool_]
+
+
+def are_numbers(files: TripFiles, column: str) -> bool:
+    """Whether all files have the cards as whole numbers, in Parquet."""
+    return all(group.format == "parquet" and group.type_of(column) == "integer" for group in files.groups)
+
+
+def numbers_among(texts: Sequence[str], files: TripFiles, column: str) -> set[str]:
+    """Which of some texts are cards, where cards are whole numbers: one pass over that column alone."""
+    wanted = sorted(int(text) for text in texts if _WHOLE.fullmatch(text))
+    among = {
+        kind: np.array([n for n in wanted if np.iinfo(kind).min <= n <= np.iinfo(kind).max], dtype=kind)
+        for kind in (np.int64, np.uint64)
+    }
+    found: set[str] = set()
+    for batch in Batches(files, (), column):
+        given, cards = _stored_numbers(batch.column(0)), batch.column(0)
+        ours = among[np.uint64 if given.dtype.kind == "u" else np.int64]
+        if not len(ours) or not len(given):
+            continue
+        near = np.flatnonzero((given >= ours[0]) & (given <= ours[-1]))  # nearly always none: places are smaller
+        hits = near[np.isin(given[near].astype(ours.dtype), ours)]
+        found.update(str(card) for card in cards.take(pa.array(hits)).to_pylist() if card is not None)
+    return found
+
+
+def _stored_numbers(cards: pa.Array) -> npt.NDArray[np.integer]:
+    """The numbers as they lie in memory; where there is none, anything."""
+    sign = "u" if pa.types.is_unsigned_integer(cards.type) else "i"
+    stored = np.frombuffer(cards.buffers()[1], dtype=f"{sign}{cards.type.bit_width // 8}")
+    return stored[cards.offset : cards.offset + len(cards)]
+
+
+class CardShapes:
+    """What cards look like that are texts: their lengths and letters; those that look unlike the rest, as they are."""
+
+    def __init__(self) -> None:
+        self._numbers = np.zeros(LONGEST + 1, dtype=np.int64)
+        self._letters = (0xFF, 0x00)
+        self._rare: set[str] = set()
+        self._known = True
+
+    def see(self, cards: pa.Array) -> None:
+        """Look at some more cards."""
+        if not pa.types.is_string(cards.type):
+            self._known = False
+        if not self._known or not len(cards):
+            return
+        _, offsets, data = cards.buffers()
+        ends = np.frombuffer(offsets, dtype=np.int32)[cards.offset : cards.offset + len(cards) + 1]
+        if ends[0] == ends[-1]:
+            return
+        letters = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]]
+        lengths = np.minimum(np.diff(ends), LONGEST)
+        self._numbers += np.bincount(lengths, minlength=LONGEST + 1)
+        odd = (self._numbers <= RARE)[lengths]
+        odd[_rows_with(_strange(letters), ends)] = True
+        self._keep(cards.filter(pa.array(odd)))
+        if odd.any():
+            letters = letters[~np.repeat(odd, np.diff(ends))]
+        if len(letters):
+            self._letters = min(int(letters.min()), self._letters[0]), max(int(letters.max()), self._letters[1])
+
+    def settle(self, texts: Sequence[str]) -> tuple[set[str], list[str]]:
+        """Which of some texts are cards, and of which that cannot be told from here."""
+        if not self._known:
+            return set(), list(texts)
+        return {text for text in texts if text in self._rare}, [text for text in texts if self._looks_usual(text)]
+
+    def _looks_usual(self, text: str) -> bool:
+        letters, (low, high) = text.encode(), self._letters
+        usual = self._numbers[min(len(letters), LONGEST)] > RARE
+        return bool(usual) and all(low <= letter <= high for letter in letters)
+
+    def _keep(self, cards: pa.Array) -> None:
+        """Cards as they are, but without blanks and without the `.0` of one that passed through a float (`scan`)."""
+        self._rare.update(re.sub(r"^([0-9]+)\.0$", r"\1", card.strip()) for card in cards.to_pylist() if card)
+        if len(self._rare) > 4 * RARE:
+            self._known, self._rare = False, set()
+
+
+def _strange(letters: npt.NDArray[np.uint8]) -> npt.NDArray[np.intp]:
+    """Where there are letters that may not belong to a card as it is compared: blanks, a dot, any beyond ASCII."""
+    if letters.min() > ord(" ") and letters.max() < 0x7F and b"." not in letters.tobytes():
+        return np.empty(0, dtype=np.intp)
+    return np.flatnonzero((letters <= ord(" ")) | (letters >= 0x7F) | (letters == ord(".")))
+
+
+def _rows_with(positions: npt.NDArray[np.intp], ends: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
+    return np.searchsorted(ends - ends[0], positions, side="right") - 1
