@@ -85,4 +85,5 @@ $(READY): pyproject.toml constraints.txt src/tapveil/_version.py
 	@echo "Installing tapveil and its tools into $(VENV) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "venv failed: install your system's python3-venv package"; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m compileall -q src
 	@touch $@

@@ -552,7 +552,30 @@ def _read_plan(path: Path, progress: Reporter | None = None) -> Plan:
     from tapveil.plan import Plan
 
     with (progress or for_console(err)).stage("Reading the plan"):
-        return Plan.read(path)
+        plan = Plan.read(path)
+        if plan.source.engine == "duckdb":
+            _leave_pandas_out()
+        return plan
+
+
+def _leave_pandas_out() -> None:
+    """PyArrow loads pandas, where there is one, to see whether a list is a pandas one: a third of a second for nothing.
+
+    It looks for it once, and then knows. Only a command does this: who uses tapveil from Python may want pandas.
+    """
+    import pyarrow as pa
+
+    class NoPandas:
+        def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+            if name == "pandas":
+                raise ModuleNotFoundError(name=name)
+
+    finder = NoPandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        pa.array([0])
+    finally:
+        sys.meta_path.remove(finder)
 
 
 @contextmanager

@@ -9,13 +9,15 @@ neither settles it, the cards are read again by the engine.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from tapveil.counting.batches import Batches
 from tapveil.trips import TripFiles
 
 LONGEST = 255
@@ -33,29 +35,26 @@ def are_numbers(files: TripFiles, column: str) -> bool:
 
 
 def numbers_among(texts: Sequence[str], files: TripFiles, column: str) -> set[str]:
-    """Which of some texts are cards, where cards are whole numbers: one pass over that column alone."""
+    """Which of some texts are cards, where cards are whole numbers: of that column alone, and of it only the groups of
+    rows whose least and greatest number, which Parquet has beside them, leave room for one."""
     wanted = sorted(int(text) for text in texts if _WHOLE.fullmatch(text))
-    among = {
-        kind: np.array([n for n in wanted if np.iinfo(kind).min <= n <= np.iinfo(kind).max], dtype=kind)
-        for kind in (np.int64, np.uint64)
-    }
     found: set[str] = set()
-    for batch in Batches(files, (), column):
-        given, cards = _stored_numbers(batch.column(0)), batch.column(0)
-        ours = among[np.uint64 if given.dtype.kind == "u" else np.int64]
-        if not len(ours) or not len(given):
-            continue
-        near = np.flatnonzero((given >= ours[0]) & (given <= ours[-1]))  # nearly always none: places are smaller
-        hits = near[np.isin(given[near].astype(ours.dtype), ours)]
-        found.update(str(card) for card in cards.take(pa.array(hits)).to_pylist() if card is not None)
+    for path in (path for group in files.groups for path in group.paths if wanted):
+        with pq.ParquetFile(path) as file:
+            index = file.schema_arrow.names.index(column)
+            for number in range(file.num_row_groups):
+                if _may_hold(file.metadata.row_group(number).column(index).statistics, wanted):
+                    for batch in file.iter_batches(row_groups=[number], columns=[column]):
+                        cards = pc.unique(batch.column(0)).to_pylist()
+                        found.update(str(card) for card in set(wanted).intersection(cards))
     return found
 
 
-def _stored_numbers(cards: pa.Array) -> npt.NDArray[np.integer]:
-    """The numbers as they lie in memory; where there is none, anything."""
-    sign = "u" if pa.types.is_unsigned_integer(cards.type) else "i"
-    stored = np.frombuffer(cards.buffers()[1], dtype=f"{sign}{cards.type.bit_width // 8}")
-    return stored[cards.offset : cards.offset + len(cards)]
+def _may_hold(statistics: pq.Statistics | None, wanted: Sequence[int]) -> bool:
+    if statistics is None or not statistics.has_min_max:
+        return True
+    first = bisect_left(wanted, int(statistics.min))
+    return first < len(wanted) and wanted[first] <= int(statistics.max)
 
 
 class CardShapes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 import numpy as np
@@ -21,6 +21,10 @@ from tapveil.values import LATEST_MINUTE, MISSING_TIME
 
 Stored = npt.NDArray[np.integer]
 Positions = npt.NDArray[np.intp]
+
+
+_NOWHERE: Positions = np.empty(0, dtype=np.intp)
+_NO_REASON: Integers = np.empty(0, dtype=np.int64)
 
 
 class Desk:
@@ -48,19 +52,32 @@ class Coded:
 
 
 @dataclass(frozen=True)
-class _Looked:
-    """A column of a batch: for each row a place in a list, or its code; and a reason to refuse it, if any row has."""
+class _Column:
+    """A column of a batch: for each row its code, or below 0 where that is not settled yet."""
 
-    places: Integers
+    codes: Integers
+    unsettled: Positions = field(default_factory=lambda: _NOWHERE)
+    """Which rows have none: they are refused, or the first to have their label."""
     entries: Entries | None = None
-    refusals: Integers | None = None
+    places: Integers | None = None
+    """For each row its place among the entries."""
+    reasons: Integers | None = None
+    """Where there are no entries: why each unsettled row is refused."""
+
+    def refusals(self) -> Integers:
+        """For each unsettled row why it is refused; 0 where it is not."""
+        if self.entries is None or self.places is None:
+            return _NO_REASON if self.reasons is None else self.reasons
+        refusals: Integers = self.entries.refusals[self.places[self.unsettled] % len(self.entries)]
+        return refusals
 
 
 class Coder:
     """Turns one batch after the other into codes."""
 
     def __init__(self, plan: Plan, columns: Sequence[Column], reasons: Reasons) -> None:
-        self._columns, self._reasons = columns, reasons
+        # The mode first: what a stop is may depend on it.
+        self._columns, self._reasons = sorted(columns, key=lambda column: column.name != "mode"), reasons
         self._theirs = {ours: theirs for ours, theirs in plan.file_columns.items() if ours in plan.used_columns}
         self._given = {ours: column.value or "" for ours, column in plan.source.columns.items()}
         looked_up = [mode for mode, _ in next((each.for_mode for each in columns if each.for_mode), ())]
@@ -70,79 +87,86 @@ class Coder:
         self._bins = TimeBins.of(plan)
         self._desk, self._own = Desk(), Desk()  # a column may be called anything: ours have a desk of their own
         self._last: dict[str, tuple[pa.Array, Integers]] = {}
+        self._range: dict[str, tuple[tuple[int, int], Integers]] = {}
 
     def code(self, batch: pa.RecordBatch) -> Coded:
         """All columns of a batch. What is given out is good until the next one."""
-        looked = {column.name: self._look(column, batch) for column in self._columns}
-        refused, reasons = self._refused(looked.values())
-        mode, variants = looked.get("mode"), None
-        if mode and mode.entries and len(mode.entries.modes):
-            out = self._own.array("variants", len(mode.places))
-            variants = np.take(mode.entries.modes, mode.places, out=out, mode="clip")
-        codes = {
-            column.name: self._code(column, looked[column.name], variants if column.for_mode else None, refused)
-            for column in self._columns
-        }
-        return Coded(codes, refused, reasons)
+        found: dict[str, _Column] = {}
+        for column in self._columns:
+            found[column.name] = self._look(column, batch, found.get("mode") if column.for_mode else None)
+        refused, reasons = _refused(found.values())
+        for name, each in found.items():
+            self._settle(name, each, refused)
+        return Coded({name: each.codes for name, each in found.items()}, refused, reasons)
 
-    def _look(self, column: Column, batch: pa.RecordBatch) -> _Looked:
+    def _look(self, column: Column, batch: pa.RecordBatch, mode: _Column | None) -> _Column:
         theirs, rows = self._theirs.get(column.name), batch.num_rows
-        places = self._desk.array(column.name, rows)
-        if theirs is None:
-            places[:] = 0
-            vocabulary = self.vocabularies[column.name]
-            entries, has_none = vocabulary.entries(vocabulary.numbers([self._given[column.name]])), False
-        else:
+        places, array = self._desk.array(column.name, rows), None
+        if theirs is not None:
             array = batch.column(batch.schema.get_field_index(theirs))
             if column.arithmetic:
                 return self._times(column, array, places)
-            array = _listed(array)
-            entries, has_none = self._entries(column, array.dictionary), array.null_count > 0
-            np.copyto(places, _stored(array.indices))
-            if has_none:
-                places[~_is_there(array)] = len(array.dictionary)
-        if not entries.refuses(has_none=has_none):
-            return _Looked(places, entries)
-        return _Looked(places, entries, self._taken(entries.refusals, places, f"{column.name} refusals"))
+        entries = self._placed(column, array, places)
+        if mode and mode.entries and mode.places is not None:  # the lists of all variants lie one after the other
+            skipped = mode.entries.modes * len(entries)
+            places += np.take(skipped, mode.places, out=self._own.array("skipped", rows), mode="clip")
+        codes = np.take(entries.codes, places, out=self._desk.array(f"{column.name} codes", rows), mode="clip")
+        unsettled = np.flatnonzero(codes < 0) if int(codes.min()) < 0 else _NOWHERE
+        return _Column(codes, unsettled, entries, places)
 
-    def _entries(self, column: Column, dictionary: pa.Array) -> Entries:
+    def _settle(self, name: str, column: _Column, refused: Positions) -> None:
+        """Codes for what rows have for the first time; what only refused rows say must not take room."""
+        if column.entries is None or column.places is None or not len(column.unsettled):
+            return
+        new = column.unsettled[~np.isin(column.unsettled, refused, assume_unique=True)]
+        if len(new):
+            places = column.places[new]
+            self.vocabularies[name].give_codes(column.entries, np.unique(places))
+            column.codes[new] = column.entries.codes[places]
+
+    def _placed(self, column: Column, array: pa.Array | None, places: Integers) -> Entries:
+        """What stands in the list of a column; and for each row its place there, the last one for none."""
+        if array is None:
+            places[:] = 0
+            if column.name not in self._range:
+                self._range[column.name] = (0, 0), self.vocabularies[column.name].numbers([self._given[column.name]])
+            return self.vocabularies[column.name].entries(self._range[column.name][1])
+        entries = self._days(column, array, places) or self._texts(column, _listed(array), places)
+        if array.null_count:
+            places[~_is_there(array)] = len(entries) - 1
+        return entries
+
+    def _texts(self, column: Column, array: pa.DictionaryArray, places: Integers) -> Entries:
+        """The places of values in the list of distinct ones that they came with."""
+        np.copyto(places, _stored(array.indices))
         last, vocabulary = self._last.get(column.name), self.vocabularies[column.name]
-        if last is None or not dictionary.equals(last[0]):
-            last = dictionary, vocabulary.numbers(_spellings(dictionary))
+        if last is None or not array.dictionary.equals(last[0]):
+            last = array.dictionary, vocabulary.numbers(_spellings(array.dictionary))
             self._last[column.name] = last
         return vocabulary.entries(last[1])
 
-    def _refused(self, looked: Iterable[_Looked]) -> tuple[Positions, Integers]:
-        refusing = [each.refusals for each in looked if each.refusals is not None]
-        if not refusing:
-            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64)
-        every = refusing[0]
-        for more in refusing[1:]:
-            every += more
-        refused = np.flatnonzero(every)
-        return refused, every[refused]
-
-    def _code(self, column: Column, looked: _Looked, variants: Integers | None, refused: Positions) -> Integers:
-        places, entries = looked.places, looked.entries
-        if entries is None:
-            return places
-        if variants is not None:  # the lists of all variants lie one after the other
-            places += np.multiply(variants, len(entries), out=self._own.array("spare", len(places)))
-        codes = self._taken(entries.codes, places, f"{column.name} codes")
-        if int(codes.min()) < 0:
-            new = codes < 0
-            new[refused] = False  # what only refused rows say must not take room
-            if new.any():
-                self.vocabularies[column.name].give_codes(entries, np.unique(places[new]))
-                np.take(entries.codes, places, out=codes, mode="clip")
-        return codes
-
-    def _taken(self, entries: Integers, places: Integers, name: str) -> Integers:
-        return np.take(entries, places, out=self._desk.array(name, len(places)), mode="clip")
+    def _days(self, column: Column, array: pa.Array, places: Integers) -> Entries | None:
+        """The places of typed days among all from the first to the last: few, and no search. None for other types."""
+        if pa.types.is_timestamp(array.type):
+            np.floor_divide(_stored(array), _per_day(array.type), out=places)
+        elif pa.types.is_date32(array.type):
+            np.copyto(places, _stored(array))
+        else:
+            return None
+        known = places[_is_there(array)] if array.null_count else places
+        first, last = (int(known.min()), int(known.max())) if len(known) else (0, 0)
+        if last - first > MOST_DAYS:
+            return None
+        places -= first
+        before, vocabulary = self._range.get(column.name), self.vocabularies[column.name]
+        if before is None or before[0] != (first, last):
+            before = (first, last), vocabulary.numbers([_day_text(day) for day in range(first, last + 1)])
+            self._range[column.name] = before
+        return vocabulary.entries(before[1])
 
     # --- typed times --------------------------------------------------------------------------------------------------
 
-    def _times(self, column: Column, array: pa.Array, out: Integers) -> _Looked:
+    def _times(self, column: Column, array: pa.Array, out: Integers) -> _Column:
         """The bins of typed times, computed as `TimeBins` does, and what they refuse as `scan` does."""
         given = _stored(array)
         if column.raw == "integer":
@@ -156,11 +180,11 @@ class Coder:
         self._bin(given, per_minute, out)
         if array.null_count:
             out[~_is_there(array)] = 0
-        return _Looked(out)
+        return _Column(out)
 
     def _some_refused(
         self, column: Column, array: pa.Array, out: Integers, per_minute: int, least: int, most: int
-    ) -> _Looked:
+    ) -> _Column:
         """As `_times`, where some values are none or no times: rare, and slower."""
         given, there = _stored(array), _is_there(array)
         info = np.iinfo(given.dtype)
@@ -168,10 +192,10 @@ class Coder:
         good = there & (given >= low) & (given <= high)
         may_be_none = column.raw == "integer" and info.min < 0
         none = ~there | (given == MISSING_TIME) if may_be_none else ~there
-        refusals = np.where(good | none, 0, self._reasons.unreadable(column))
+        refused = np.flatnonzero(~(good | none))
         self._bin(np.where(good, given, low), per_minute, out)
         out[~good] = 0
-        return _Looked(out, refusals=refusals if refusals.any() else None)
+        return _Column(out, refused, reasons=np.full(len(refused), self._reasons.unreadable(column), dtype=np.int64))
 
     def _bin(self, given: Stored, per_minute: int, out: Integers) -> None:
         """The code of the bin of each time. A remainder is a division twice: `%` would divide one by one."""
@@ -184,6 +208,19 @@ class Coder:
             out[out < 0] += per_day
         np.floor_divide(out, self._bins.minutes * per_minute, out=out)
         out += 1
+
+
+def _refused(columns: Iterable[_Column]) -> tuple[Positions, Integers]:
+    """The rows that are refused, and why: for one reason, or for several, which are added."""
+    rows, reasons = [], []
+    for column in columns:
+        why = column.refusals()
+        rows.append(column.unsettled[why != 0])
+        reasons.append(why[why != 0])
+    refused, place = np.unique(np.concatenate(rows), return_inverse=True)
+    every = np.zeros(len(refused), dtype=np.int64)
+    np.add.at(every, place, np.concatenate(reasons))
+    return refused, every
 
 
 # --- columns as they are stored -----------------------------------------------------------------------------------
@@ -226,20 +263,7 @@ def _listed(array: pa.Array) -> pa.DictionaryArray:
         if not array.dictionary.null_count:
             return array
         array = array.dictionary_decode()
-    return _days_from_the_first(array) if pa.types.is_date32(array.type) else array.dictionary_encode()
-
-
-def _days_from_the_first(array: pa.Array) -> pa.DictionaryArray:
-    """Days, of which there are few in a batch: listed from the first to the last, which takes no search."""
-    given, none = _stored(array), ~_is_there(array)
-    known = given[~none] if array.null_count else given
-    first, last = (int(known.min()), int(known.max())) if len(known) else (0, 0)
-    if last - first > MOST_DAYS:
-        return array.dictionary_encode()
-    places = pa.array(given - np.int32(first), mask=none if array.null_count else None)
-    return pa.DictionaryArray.from_arrays(
-        places, pa.array(range(first, last + 1), pa.int32()).view(pa.date32()), safe=False
-    )
+    return array.dictionary_encode()
 
 
 def _spellings(values: pa.Array) -> list[str]:
@@ -253,6 +277,11 @@ def _spellings(values: pa.Array) -> list[str]:
     if pa.types.is_integer(kind):
         return [str(value) for value in values.to_pylist()]
     if pa.types.is_date32(kind):
-        days = (int(day) + _EPOCH for day in values.view(pa.int32()).to_pylist())
-        return [date.fromordinal(day).isoformat() if 0 < day <= date.max.toordinal() else NO_DAY for day in days]
+        return [_day_text(day) for day in values.view(pa.int32()).to_pylist()]
     raise NeedsEngineError
+
+
+def _day_text(day: int) -> str:
+    """A day, counted from 1970."""
+    ordinal = day + _EPOCH
+    return date.fromordinal(ordinal).isoformat() if 0 < ordinal <= date.max.toordinal() else NO_DAY

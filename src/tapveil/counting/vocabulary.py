@@ -16,6 +16,8 @@ from tapveil.counting.codes import Code, Column, Reasons, understood
 
 Integers = npt.NDArray[np.int64]
 
+REFUSED = -2
+"""Instead of the code of a spelling whose row is refused."""
 NEW = -1
 """Instead of the code of a label that no row has had yet. A stop may mean one area for buses and another for trains:
 most such pairs never come up, and must not take room."""
@@ -28,17 +30,13 @@ class Entries:
     numbers: Integers
     """Which spellings they are, as the vocabulary numbers them."""
     codes: Integers
-    """All codes in the first variant of the column, then all in the second, …; or NEW."""
+    """All codes in the first variant of the column, then all in the second, …; or NEW, or REFUSED."""
     refusals: Integers
     modes: Integers
     """In the column of modes: which variant of other columns a mode asks for."""
 
     def __len__(self) -> int:
         return len(self.numbers)
-
-    def refuses(self, *, has_none: bool) -> bool:
-        """Whether any row may be refused for its value here."""
-        return bool((self.refusals if has_none else self.refusals[:-1]).any())
 
 
 ABSENT = 0
@@ -57,6 +55,7 @@ class Vocabulary:
         self._meant: list[tuple[str, ...] | int] = []
         self._codes = np.full((len(column.variants), 1), NEW, dtype=np.int64)
         self._refusals, self._modes = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        self._last: Entries | None = None
         self._add(understood(column, ("",) * len(column.variants), reasons), 0)
 
     @property
@@ -76,11 +75,14 @@ class Vocabulary:
 
     def entries(self, numbers: Integers) -> Entries:
         """What the spellings of these numbers become, by now."""
-        modes = self._modes[numbers] if self._variant_of else np.empty(0, dtype=np.int64)
-        return Entries(numbers, self._codes[:, numbers].reshape(-1), self._refusals[numbers], modes)
+        if self._last is None or self._last.numbers is not numbers:
+            modes = self._modes[numbers] if self._variant_of else np.empty(0, dtype=np.int64)
+            self._last = Entries(numbers, self._codes[:, numbers].reshape(-1), self._refusals[numbers], modes)
+        return self._last
 
     def give_codes(self, entries: Entries, places: Integers) -> None:
         """Codes for the labels at these places, which rows have for the first time."""
+        self._last = None  # another place of these entries may have one of the labels
         for place in places.tolist():
             variant, entry = divmod(place, len(entries))
             meant = self._meant[number := int(entries.numbers[entry])]
@@ -95,7 +97,7 @@ class Vocabulary:
         return Code(self.column, labels), np.array([final[label] for label in self._given], dtype=np.int64)
 
     def _add(self, meant: tuple[str, ...] | int, variant: int) -> None:
-        """One more spelling. A refused one has the code 0, and a reason."""
+        """One more spelling."""
         number = len(self._meant)
         self._meant.append(meant)
         if number == len(self._refusals):
@@ -103,6 +105,6 @@ class Vocabulary:
             self._refusals, self._modes = (np.concatenate([a, np.zeros_like(a)]) for a in (self._refusals, self._modes))
         self._modes[number] = variant
         if isinstance(meant, int):
-            self._codes[:, number], self._refusals[number] = 0, meant
+            self._codes[:, number], self._refusals[number] = REFUSED, meant
         else:
             self._codes[:, number] = [self._given.get(label, NEW) for label in meant]
