@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 DEMO   := build/demo
 TRIPS  ?= 30000000
 
-.PHONY: demo test test-full browser postgres lint check format bench bench-utility bench-numbers bench-sampling docs pictures reference clean
+.PHONY: demo test test-full browser postgres lint check format bench bench-docs bench-utility bench-numbers bench-sampling docs pictures reference clean
 
 demo: $(READY)
 	@rm -rf $(DEMO)
@@ -32,10 +32,16 @@ format: $(READY)
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-# What a release costs beside the least that it could, as it grows, and beside other libraries, each in an environment of its own.
+# What a release costs beside the least that it could, as it grows, and beside other libraries. Results are kept in build/bench. The last
+# takes an hour or two: it installs each library into an environment of its own, and waits up to ten minutes for each.
 bench: $(READY)
 	$(BIN)/python -m benchmarks.release --trips $(TRIPS)
 	$(BIN)/python -m benchmarks.driver
+	$(BIN)/python -m benchmarks.compare -o build/bench/results
+
+# The same, and the pages of docs/ with it.
+bench-docs: $(READY)
+	$(BIN)/python -m benchmarks.release --trips $(TRIPS) --write
 	$(BIN)/python -m benchmarks.compare
 
 bench-utility: $(READY)

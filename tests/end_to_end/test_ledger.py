@@ -363,7 +363,7 @@ def test_what_is_sealed_is_not_counted_again(source: Path, monkeypatch: pytest.M
     with pytest.raises(KeyboardInterrupt):
         tapveil.release(plan, source / "published")
     monkeypatch.undo()
-    monkeypatch.setattr(tapveil.publication, "count", lambda *_, **__: pytest.fail("counted again"))
+    monkeypatch.setattr(tapveil.publication.engines, "count", lambda *_, **__: pytest.fail("counted again"))
     tapveil.release(plan, source / "published", resume=True)
 
 

@@ -51,6 +51,8 @@ class Vocabulary:
         self._reasons = reasons
         self._variant_of = {mode: number for number, mode in enumerate(looked_up, start=1)}
         self._given = {label: code for code, label in enumerate(column.fixed_labels)}
+        if column.missing is not None:  # it has a label, whether or not a row has none
+            self._given.setdefault(column.missing, len(self._given))
         self._numbers: dict[str, int] = {}
         self._meant: list[tuple[str, ...] | int] = []
         self._codes = np.full((len(column.variants), 1), NEW, dtype=np.int64)
