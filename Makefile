@@ -8,16 +8,16 @@ READY  := $(VENV)/.ready
 DEMO   := build/demo
 TRIPS  ?= 30000000
 
-.PHONY: demo test test-full browser postgres lint check format bench bench-docs bench-utility bench-numbers bench-sampling docs pictures reference clean
+.PHONY: demo test test-full browser postgres java lint check format bench bench-docs bench-utility bench-numbers bench-sampling docs pictures reference clean
 
 demo: $(READY)
 	@rm -rf $(DEMO)
 	$(BIN)/tapveil demo $(DEMO)
 
-test: $(READY) browser postgres
+test: $(READY) browser postgres java
 	$(BIN)/pytest -n auto -m "not slow"
 
-test-full: $(READY) browser postgres
+test-full: $(READY) browser postgres java
 	TAPVEIL_CASES=5000 TAPVEIL_FUZZ=20000 TAPVEIL_TAMPERED=1000 $(BIN)/pytest -n auto
 
 lint: $(READY)
@@ -82,6 +82,13 @@ postgres: $(READY)
 	  echo "Installing PostgreSQL for the tests of counting in a database ..."; \
 	  (apt-get install -y -q postgresql || { apt-get update -q && apt-get install -y -q postgresql; }) > $(VENV)/postgres.log 2>&1; \
 	  $(BIN)/python -m tests.postgres || echo "No PostgreSQL server: install it (pg_ctl on the path, or Debian's package); the tests of counting in a database will be skipped."; }
+
+# Counting on Spark is tested on Spark itself, which needs a Java of version 17 or newer.
+java:
+	@"$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version > /dev/null 2>&1 || { \
+	  echo "Installing Java for the tests of counting on Spark ..."; \
+	  (apt-get install -y -q default-jre-headless || { apt-get update -q && apt-get install -y -q default-jre-headless; }) > /dev/null 2>&1; \
+	  java -version > /dev/null 2>&1 || echo "No Java: install one (17 or newer); the tests of counting on Spark will be skipped."; }
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

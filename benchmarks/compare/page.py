@@ -149,9 +149,11 @@ def _contenders(results: Results) -> Iterator[list[str]]:
 def _where(results: Results) -> str:
     machine = results.machine
     most = max(len([run for run in results.runs if run.contender == BASE and run.trips == n]) for n in results.sizes)
+    runs = (
+        f"medians of {most}, but what takes longer than {SLOW_SECONDS} s was run once" if most > 1 else "each run once"
+    )
     return (
         f"Measured on {results.date}: {machine.processor}, {machine.cores} cores, {machine.memory_gb:g} GB, "
-        f"{machine.system}; at most {results.limit_seconds:g} s and {results.limit_gb:g} GB for a run; medians of "
-        f"{most}, but what takes longer than {SLOW_SECONDS} s was run once. "
+        f"{machine.system}; at most {results.limit_seconds:g} s and {results.limit_gb:g} GB for a run; {runs}. "
         "Every run is in [benchmarks.json](benchmarks.json)."
     )
