@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from datetime import date
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
-from math import ceil, isinf
+from math import ceil
 from typing import Any
 
 from tapveil._version import __version__
 from tapveil.notation import clock_text
 from tapveil.plan import COUNT, HIGH, LOW, Level, Plan, Table, Unit
-from tapveil.privacy.accountant import Exposure, Neighbours, epsilon
+from tapveil.privacy.accountant import Exposure, Neighbours
 from tapveil.privacy.intervals import MISS, interval, mean_error
-from tapveil.privacy.loss import Loss, accounted_delta
-from tapveil.privacy.rational import decimal_text, exp_above, float_below
+from tapveil.privacy.loss import Loss, accounted_delta, whole_card_epsilon
+from tapveil.privacy.rational import decimal_text, exp_above
 from tapveil.published import Field
 
 MANIFEST_VERSION = 1
@@ -183,17 +183,14 @@ def _whole_cards(plan: Plan) -> dict[str, Any]:
 def _whole_card(plan: Plan, trips: int) -> dict[str, Any]:
     """What a promise for single trips is worth for a card with so many, each in other cells than the rest.
 
-    δ grows with the number of trips, as each of them may be alone in its cells; ε then follows: a
-    certified bound, a little above the least. Closer would take most of the time of a small release.
+    δ grows with the number of trips, as each of them may be alone in its cells; ε then follows.
     """
     delta = plan.loss.delta * trips
-    cells = [mechanism.cells for mechanism in plan.mechanisms.values()]
-    whole = Exposure("add-remove", trips)
-    bound = epsilon(cells, float_below(delta), whole, precision=1e-3, blocks=0) if delta else float("inf")
+    bound = whole_card_epsilon(list(plan.mechanisms.values()), trips, delta)
     pure = plan.loss_for("add-remove").epsilon * trips
     return {
         "trips": trips,
-        "epsilon": number(pure if isinf(bound) else Fraction(bound), ROUND_CEILING),
+        "epsilon": number(pure if bound is None else bound, ROUND_CEILING),
         "delta": number(delta, ROUND_CEILING),
     }
 

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from tapveil import check, release
 from tapveil.errors import PlanError, TripDataError
 from tapveil.plan import Plan
-from tapveil.privacy.accountant import Exposure
+from tapveil.privacy.accountant import Exposure, epsilon
+from tapveil.privacy.loss import Loss, whole_card_certified, whole_card_epsilon
 from tapveil.privacy.mechanisms import Dictionary
 from tapveil.statement import cost
 from tests.conftest import write_csv
@@ -342,6 +343,22 @@ def test_a_trip_plan_shows_what_it_means_for_a_card() -> None:
     assert cards[2]["epsilon"] == pytest.approx(7.94, abs=0.01)
     assert cards[40]["epsilon"] > cards[28]["epsilon"] > cards[10]["epsilon"] > 20
     assert cards[40]["delta"] == pytest.approx(40 * 7.5e-7)
+
+
+@pytest.mark.parametrize("trips", [2, 10, 40])
+def test_the_quick_bound_for_a_card_is_a_little_above_the_close_one(trips: int) -> None:
+    mechanisms = list(Plan.preset("opal").mechanisms.values())
+    delta = Fraction(trips * 75, 10**8)
+    quick = whole_card_epsilon(mechanisms, trips, delta)
+    close = epsilon([m.cells for m in mechanisms], float(delta), Exposure("add-remove", trips), precision=1e-4)
+    assert quick is not None
+    assert close <= quick <= close * 1.01
+    assert whole_card_certified(mechanisms, trips, Loss(quick, delta))
+    assert not whole_card_certified(mechanisms, trips, Loss(Fraction(close) * Fraction(99, 100), delta))
+
+
+def test_without_delta_a_card_has_no_bound_of_its_own() -> None:
+    assert whole_card_epsilon(list(Plan.preset("opal").mechanisms.values()), 2, Fraction(0)) is None
 
 
 # --- dictionaries ---------------------------------------------------------------------------------------------------

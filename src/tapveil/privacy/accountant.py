@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from heapq import heappop, heappush
 from math import exp, expm1, inf, log1p, nextafter
 from typing import Literal
@@ -45,6 +45,11 @@ class ChangedCells:
     """The loss of c against c − 1, both positive: for a cell that the unit left."""
     entered: Spectrum
     """The loss of c against c + 1, both positive: for a cell that it entered."""
+
+    @cached_property
+    def rough(self) -> ChangedCells:
+        """The same, for quicker bounds that are further above the truth."""
+        return ChangedCells(self.singleton, self.left.rough, self.entered.rough)
 
 
 @dataclass(frozen=True)
@@ -126,10 +131,9 @@ def epsilon(
     target: float,
     exposure: Exposure = TRIP_REPLACED,
     precision: float = 1e-12,
-    blocks: int = MOST_BLOCKS,
 ) -> float:
     """`least_epsilon` for one release."""
-    return least_epsilon(changes(tables, exposure), target, precision, blocks)
+    return least_epsilon(changes(tables, exposure), target, precision)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, isinf
+from math import ceil, inf, isinf
 
 from tapveil.privacy import accountant
 from tapveil.privacy.accountant import ChangedCells, Exposure
@@ -86,6 +86,28 @@ def least_epsilon(possible: Sequence[Change], delta: Fraction, precision: float 
     noisy = [change.cells for change in possible if change.pure_epsilon is None]
     bound = accountant.least_epsilon(noisy, float_below(delta), precision) if noisy else 0.0
     return None if isinf(bound) else max([Fraction(bound), *pure])
+
+
+def whole_card_epsilon(mechanisms: Sequence[Mechanism], trips: int, delta: Fraction) -> Fraction | None:
+    """The ε at this δ of all trips of a card, each in other cells than the rest; None where there is none.
+
+    A certified bound, a little above the least: a closer one would take most of the time of a small release.
+    """
+    changed = _rough_changes(mechanisms, trips)
+    bound = accountant.least_epsilon(changed, float_below(delta), precision=1e-3, blocks=0) if delta else inf
+    return None if isinf(bound) else Fraction(bound)
+
+
+def whole_card_certified(mechanisms: Sequence[Mechanism], trips: int, loss: Loss) -> bool:
+    """Whether all trips of such a card are hidden as (ε, δ) says: by the same bound, or by the close one."""
+    target = float_below(loss.epsilon), float_below(loss.delta)
+    if not accountant.any_exceeds(_rough_changes(mechanisms, trips), *target, blocks=0):
+        return True
+    return certified(mechanisms, loss, Exposure("add-remove", trips))
+
+
+def _rough_changes(mechanisms: Sequence[Mechanism], trips: int) -> list[accountant.Change]:
+    return accountant.changes([mechanism.cells.rough for mechanism in mechanisms], Exposure("add-remove", trips))
 
 
 def accounted_delta(mechanisms: Sequence[Mechanism], epsilon: Fraction, exposure: Exposure) -> float:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
@@ -34,10 +34,11 @@ GREATEST_LOSS = 700 * LOSS_UNIT
 """Beyond e^700 a loss is as good as infinite, and is counted as that."""
 NEGLIGIBLE = 1e-34
 """So much probability may be moved to a greater loss at either end, to keep spectra short."""
-MOST_SUMS = 2**17
-LONGEST_LATTICE = 2**13
-SPREAD_LATTICE = 2**12
+STEPS = 2**12
 """So many steps where losses must be spread: what that adds to a loss is about an eighth of a step, squared."""
+ROUGH_STEPS = 2**10
+SUMS_PER_STEP = 32
+"""Up to so many sums are made one by one, for each step that there could be, before a lattice is thought of."""
 _ULP = 2.0**-52
 _context = Context(prec=60)
 
@@ -52,16 +53,24 @@ class Spectrum:
     losses: Ints
     masses: Floats
     infinite: float = 0.0
+    steps: int = STEPS
+    """How fine a lattice may be, where one is needed; twice as fine, where losses lie on it of themselves."""
     _powers: dict[int, Spectrum] = field(default_factory=dict, repr=False)
 
     def __mul__(self, other: Spectrum) -> Spectrum:
         """Both cells together, independent."""
-        if len(self.losses) * len(other.losses) <= MOST_SUMS:
+        steps = min(self.steps, other.steps)
+        if len(self.losses) * len(other.losses) <= SUMS_PER_STEP * steps:
             together = _all_sums(self, other)
         else:
-            step = _common_step(self, other)
+            step = _common_step(self, other, steps)
             together = _convolved(self.on_lattice(step), other.on_lattice(step), step)
-        return _trimmed(*together, (self.infinite + other.infinite) * (1 + _ULP))
+        return _trimmed(*together, (self.infinite + other.infinite) * (1 + _ULP), steps)
+
+    @cached_property
+    def rough(self) -> Spectrum:
+        """The same, for products on a coarser lattice: quicker, and further above the truth."""
+        return replace(self, steps=ROUGH_STEPS, _powers={})
 
     def power(self, cells: int) -> Spectrum:
         """That many such cells together."""
@@ -89,7 +98,7 @@ class Spectrum:
         np.add.at(masses, top - steps_below, self.masses * up * (1 + 16 * _ULP))
         np.add.at(masses, top - steps_below - 1, self.masses * down * (1 + 16 * _ULP))
         losses = last - step * np.arange(top, -1, -1)
-        return Spectrum(losses, masses * (1 + len(self.losses) * _ULP), self.infinite)
+        return Spectrum(losses, masses * (1 + len(self.losses) * _ULP), self.infinite, self.steps)
 
     def delta(self, epsilon: float) -> float:
         """An upper bound of Σ (P − e^ε Q)₊."""
@@ -130,6 +139,7 @@ class Spectrum:
 
 
 NO_CELL = Spectrum(np.zeros(1, np.int64), np.ones(1))
+"""Nothing changed: a factor of one."""
 
 
 def _all_sums(a: Spectrum, b: Spectrum) -> tuple[Ints, Floats]:
@@ -140,11 +150,11 @@ def _all_sums(a: Spectrum, b: Spectrum) -> tuple[Ints, Floats]:
     return losses, masses * (1 + (min(len(a.losses), len(b.losses)) + 8) * _ULP)
 
 
-def _common_step(a: Spectrum, b: Spectrum) -> int:
+def _common_step(a: Spectrum, b: Spectrum, steps: int) -> int:
     """The lattice that both lie on, if it is not too fine; else one that is fine enough."""
     step = int(np.gcd.reduce(np.concatenate([np.diff(a.losses), np.diff(b.losses)])))
     span = int(max(a.losses[-1] - a.losses[0], b.losses[-1] - b.losses[0]))
-    return step if span // step <= LONGEST_LATTICE else -(-span // SPREAD_LATTICE)
+    return step if span // step <= 2 * steps else -(-span // steps)
 
 
 def _convolved(a: Spectrum, b: Spectrum, step: int) -> tuple[Ints, Floats]:
@@ -153,19 +163,19 @@ def _convolved(a: Spectrum, b: Spectrum, step: int) -> tuple[Ints, Floats]:
     return losses, masses
 
 
-def _trimmed(losses: Ints, masses: Floats, infinite: float) -> Spectrum:
+def _trimmed(losses: Ints, masses: Floats, infinite: float, steps: int = STEPS) -> Spectrum:
     """Without the ends that weigh nearly nothing: the upper one counts as infinite, the lower moves up."""
     above = np.cumsum(masses[::-1])[::-1]
     kept = (np.cumsum(masses) > NEGLIGIBLE) & (above > NEGLIGIBLE) & (abs(losses) <= GREATEST_LOSS)
     if not kept.any():
-        return Spectrum(np.zeros(1, np.int64), np.zeros(1), 1.0)
+        return Spectrum(np.zeros(1, np.int64), np.zeros(1), 1.0, steps)
     first, last = np.flatnonzero(kept)[[0, -1]]
     masses = masses.copy()
     masses[first] += masses[:first].sum() * (1 + 8 * _ULP)
     infinite += float(above[last + 1]) * (1 + len(masses) * _ULP) if last + 1 < len(masses) else 0.0
     within = slice(first, last + 1)
     positive = masses[within] > 0
-    return Spectrum(losses[within][positive], masses[within][positive] * (1 + 2 * _ULP), infinite)
+    return Spectrum(losses[within][positive], masses[within][positive] * (1 + 2 * _ULP), infinite, steps)
 
 
 # --- one changed cell ---------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from tapveil.manifest import Manifest, Stated, TableClaim
 from tapveil.plan import OPAL_SHAPES
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.intervals import MISS, interval, mean_error
-from tapveil.privacy.loss import Loss, accounted_delta, certified, compose
+from tapveil.privacy.loss import Loss, accounted_delta, certified, compose, whole_card_certified
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.statement import (
     COMPOSITION,
@@ -90,7 +90,7 @@ def promise_findings(manifest: Manifest, made: Mapping[str, Mechanism]) -> Itera
     yield from _curve_findings(manifest, every)
     for card in manifest.whole_cards.cards if manifest.whole_cards else ():
         loss = Loss(Fraction(card.epsilon), Fraction(card.delta))
-        if not certified(every, loss, Exposure("add-remove", card.trips)):
+        if not whole_card_certified(every, card.trips, loss):
             yield _understated(f"a card of {card.trips} trips", "the scales and thresholds do not keep it")
     for table in manifest.tables:
         if table.exact and not certified([made[table.name]], table.exact.loss, manifest.exposure):
