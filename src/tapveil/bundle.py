@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapveil import disk, readme, statement
-from tapveil.csvtext import csv_bytes, pieces_of, write_csv
+from tapveil.csvtext import pieces, pieces_of, write_csv
 from tapveil.derived import ROW, TABLE, DerivedSheet, derived, kind, raw_tables
 from tapveil.errors import EngineError, PlanError
 from tapveil.explorer.page import page
@@ -36,7 +37,7 @@ from tapveil.published import Field, PublishedTable
 from tapveil.signature import SigningKey
 from tapveil.unfinished import AFTER_SPENDING
 
-SYNTHETIC_ROWS_AT_ONCE = 1_000_000
+ROWS_AT_ONCE = 1_000_000
 CHECKSUMS = "SHA256SUMS"
 SIGNATURE = "SHA256SUMS.sig"
 LARGEST_MANIFEST = 4 * 2**20
@@ -65,7 +66,17 @@ class Bundle:
         """One table, as Arrow."""
         if name not in self.sheets:
             raise PlanError(f"there is no table `{name}` in {self.path} (tables: {', '.join(self.sheets)})")
-        return pq.read_table(self.path / "data" / f"{name}.parquet")
+        with pq.ParquetFile(self.path / "data" / f"{name}.parquet") as file:
+            return file.read()
+
+
+def distinct(parquet: Path, column: str) -> set[str]:
+    """The texts of a column of a table in a folder, each once: by the lists that Parquet keeps of them."""
+    found = set[str]()
+    with pq.ParquetFile(parquet, read_dictionary=[column]) as file:
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=[column], use_threads=False):
+            found.update(pc.unique(batch.column(0)).cast(pa.string()).to_pylist())
+    return found
 
 
 def bundles_in(folder: Path) -> Iterator[Bundle]:
@@ -132,7 +143,7 @@ def write(
         (workspace / "README.md").write_text(text, encoding="utf-8")
         with progress.stage("Sealing the folder"):
             guard(workspace)
-            _write_checksums(workspace)
+            _write_checksums(workspace, package)
             if key:
                 (workspace / SIGNATURE).write_text(key.sign((workspace / CHECKSUMS).read_bytes()), encoding="ascii")
             _hide_the_hour(workspace, created)
@@ -178,7 +189,7 @@ def _write_sheet(folder: Path, sheet: Sheet) -> None:
     folder.mkdir(exist_ok=True)
     parquet = folder / f"{sheet.name}.parquet"
     pq.write_table(sheet.cells, parquet, compression="zstd")
-    write_csv(folder / f"{sheet.name}.csv", pieces_of(parquet))
+    write_csv(folder / f"{sheet.name}.csv", pieces(sheet.cells))
 
 
 def _write_synthetic(folder: Path, sheet: Sheet) -> None:
@@ -189,15 +200,15 @@ def _write_synthetic(folder: Path, sheet: Sheet) -> None:
     ends = np.cumsum(sheet.cells.column("count").to_numpy())
     total = int(ends[-1]) if len(ends) else 0
     with pq.ParquetWriter(parquet, keys.schema, compression="zstd") as writer:
-        for start in range(0, total, SYNTHETIC_ROWS_AT_ONCE):
-            rows = np.arange(start, min(start + SYNTHETIC_ROWS_AT_ONCE, total))
+        for start in range(0, total, ROWS_AT_ONCE):
+            rows = np.arange(start, min(start + ROWS_AT_ONCE, total))
             writer.write_table(keys.take(pa.array(np.searchsorted(ends, rows, side="right"))))
     write_csv(folder / f"{sheet.name}.csv", pieces_of(parquet))
 
 
 def _write_derived(folder: Path, sheet: DerivedSheet) -> None:
     (folder / sheet.folder).mkdir(exist_ok=True)
-    (folder / sheet.path).write_bytes(csv_bytes(sheet.cells))
+    write_csv(folder / sheet.path, pieces(sheet.cells))
 
 
 def _write_wider(path: Path, wider: Wider) -> None:
@@ -217,8 +228,11 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def _write_checksums(folder: Path) -> None:
-    lines = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in _files(folder)]
+def _write_checksums(folder: Path, package: dict[str, Any]) -> None:
+    """Of all files; those of tables stand in the data package already."""
+    tables = [file for resource in package["resources"] for file in (resource, *resource.get("alternates", ()))]
+    known = {folder / file["path"]: file["hash"].removeprefix("sha256:") for file in tables}
+    lines = [f"{known.get(path) or _sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in _files(folder)]
     (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
 
 

@@ -16,11 +16,11 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 
-from tapveil.bundle import Bundle
+from tapveil.bundle import Bundle, distinct
 from tapveil.derived import CONSISTENT
 from tapveil.grid import Grid
 from tapveil.ledger.account import Account, accounts, most_more, other_days_are_free
@@ -86,10 +86,11 @@ class _Contents:
         tables: dict[str, tuple[int, int]] = {}
         labels: dict[str, set[str]] = defaultdict(set)
         for name in published.sheets:
-            cells = published.sheet(name)
-            tables[name] = (len(cells), int(pc.sum(cells.column(COUNT)).as_py() or 0))
-            for column, role in _roles(plan, name, cells):
-                labels[role].update(pc.unique(cells.column(column).cast(pa.string())).to_pylist())
+            with pq.ParquetFile(published.path / "data" / f"{name}.parquet") as file:
+                tables[name] = (file.metadata.num_rows, int(pc.sum(file.read([COUNT]).column(COUNT)).as_py() or 0))
+                columns = file.schema_arrow.names
+            for column, role in _roles(plan, name, columns):
+                labels[role].update(distinct(published.path / "data" / f"{name}.parquet", column))
         labels["place"].discard(NO_PLACE)
         return cls(tables, sorted(labels["day"]), sorted(labels["mode"]), len(labels["place"]), _Total.of(published))
 
@@ -143,11 +144,11 @@ def _several(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def _roles(plan: Plan, name: str, cells: pa.Table) -> Iterator[tuple[str, str]]:
+def _roles(plan: Plan, name: str, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Which columns of a table hold days, modes and places; wider areas are no places of their own."""
     table = plan.tables.get(name)
     wider = table is not None and table.level.location is not None
-    for column in cells.column_names:
+    for column in columns:
         kind = plan.source.kind(column) if column in plan.source.columns else None
         if column in ("date", "mode"):
             yield column, {"date": "day", "mode": "mode"}[column]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-ROWS_AT_ONCE = 100_000
+ROWS_AT_ONCE = 50_000
+"""Few enough that the memory of one piece serves the next: new memory costs more than the writing."""
 _NEEDS_QUOTES = r'[",\r\n]'
+_QUOTED_MARKS = (b'"', b",", b"\r", b"\n")
 
 
 def csv_bytes(cells: pa.Table, *, header: bool = True) -> bytes:
@@ -22,11 +24,11 @@ def csv_bytes(cells: pa.Table, *, header: bool = True) -> bytes:
     names = _line([pa.array([name], pa.string()) for name in cells.column_names]) if header else b""
     if not len(cells):
         return names
-    columns = [column.combine_chunks() for column in cells.columns]
-    texts = [pa.chunked_array([column]).cast(pa.string()).combine_chunks() for column in columns]
-    return names + _line(
-        [_quoted(text) if pa.types.is_string(c.type) else text for text, c in zip(texts, columns, strict=True)]
-    )
+    return names + _line([_text(column.combine_chunks()) for column in cells.columns])
+
+
+def _text(column: pa.Array) -> pa.Array:
+    return _quoted(column) if pa.types.is_string(column.type) else column.cast(pa.string())
 
 
 def _line(columns: list[pa.Array]) -> bytes:
@@ -36,13 +38,21 @@ def _line(columns: list[pa.Array]) -> bytes:
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
+    characters = _characters(texts)
+    if not any(mark in characters for mark in _QUOTED_MARKS):
+        return texts
     coded = texts.dictionary_encode()  # there are far fewer texts than rows
     needed = pc.match_substring_regex(coded.dictionary, _NEEDS_QUOTES)
-    if not pc.any(needed).as_py():
-        return texts
     doubled = pc.replace_substring(coded.dictionary, '"', '""')
     quoted = pc.if_else(needed, pc.binary_join_element_wise('"', doubled, '"', ""), coded.dictionary)
     return quoted.take(coded.indices)
+
+
+def _characters(texts: pa.Array) -> bytes:
+    """All texts, one after the other."""
+    _, ends, characters = texts.buffers()
+    places = memoryview(ends).cast("i")
+    return bytes(memoryview(characters)[places[texts.offset] : places[texts.offset + len(texts)]])
 
 
 def write_csv(path: Path, cells: Iterable[pa.Table]) -> None:
@@ -52,7 +62,13 @@ def write_csv(path: Path, cells: Iterable[pa.Table]) -> None:
             file.write(csv_bytes(piece, header=number == 0))
 
 
-def pieces_of(parquet: Path) -> Iterable[pa.Table]:
+def pieces(cells: pa.Table) -> Iterator[pa.Table]:
+    """The rows of a table, some at a time; of one without rows, its columns."""
+    for start in range(0, max(len(cells), 1), ROWS_AT_ONCE):
+        yield cells.slice(start, ROWS_AT_ONCE)
+
+
+def pieces_of(parquet: Path) -> Iterator[pa.Table]:
     """The rows of a Parquet file, some at a time; of one without rows, its columns."""
     with pq.ParquetFile(parquet) as file:
         yield file.schema_arrow.empty_table()

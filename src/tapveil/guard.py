@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tapveil.bundle import distinct
 from tapveil.derived import UNTIL
 from tapveil.errors import TripDataError
 from tapveil.lattice import WIDER_COLUMNS
@@ -109,12 +108,9 @@ def _columns(folder: Path) -> Iterator[Place]:
 def _texts(folder: Path, copied: Set[str]) -> Iterator[tuple[Place, set[str]]]:
     """The distinct texts of each column that is copied from the trips; all else in a folder follows from the plan."""
     for path in sorted(folder.rglob("*.parquet")):
-        found: dict[str, set[str]] = defaultdict(set)
-        for batch in pq.ParquetFile(path).iter_batches():
-            for column, values in zip(batch.schema.names, batch.columns, strict=True):
-                if column in copied:
-                    found[column].update(pc.unique(values).to_pylist())
-        yield from (((path.relative_to(folder).as_posix(), column), values) for column, values in found.items())
+        for column in pq.read_schema(path).names:
+            if column in copied:
+                yield (path.relative_to(folder).as_posix(), column), distinct(path, column)
 
 
 def _words(value: str) -> Iterator[str]:
