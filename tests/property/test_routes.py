@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tapveil.counting import direct, engines, tally
+from tapveil.counting import clock, direct, engines, tally
 from tapveil.counting.batches import NeedsEngineError
+from tapveil.counting.coder import Positions
 from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted
+from tapveil.counting.shortcut import Shortcut
 from tapveil.counting.tally import Tally
 from tapveil.plan import Plan
 from tests.conftest import free_plan, opal_plan
 from tests.property.test_counting import cells
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few() -> Iterator[None]:
+    """Few rows make known what is new, so that the short way is taken by as many as can take it."""
+    with mock.patch.object(direct, "FEW", 50):
+        yield
+
 
 DAYS = [date(2016, 8, 8) + timedelta(days=n) for n in range(9)]
 PLACES = ["Central", "1001", " 1001", "1002", "9999", 'The "Folly", No. 3', "東門", "", "-1", None]
@@ -105,11 +118,54 @@ def assert_same(ours: Counted, theirs: Counted) -> None:
 
 
 @pytest.mark.parametrize(("day_kind", "time_kind"), KINDS)
-def test_typed_columns_count_the_same_by_either_route(tmp_path: Path, day_kind: str, time_kind: str) -> None:
+def test_typed_columns_count_the_same_by_either_route(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, day_kind: str, time_kind: str
+) -> None:
     write(tmp_path / "trips.parquet", day_kind, time_kind)
     plan = opal_plan(tmp_path, "trips.parquet")
     assert direct.suits(plan, engines.trips.find(plan), engines.read_areas(plan))
-    assert_same(*both_routes(plan))
+    expected = count(plan, locate=True)
+    assert_same(count(plan), expected)
+    monkeypatch.setattr(direct, "AT_ONCE", 500)
+    with short_ways() as (short, left):
+        assert_same(count(plan), expected)
+    counted = sum(short) - sum(left)  # the rest are refused, or the first to have what they have
+    assert counted > 1000 or "ns" in day_kind + time_kind
+
+
+@contextmanager
+def short_ways() -> Iterator[tuple[list[int], list[int]]]:
+    """How many rows of each batch were tried the short way, and how many of them were left."""
+    tried, left = list[int](), list[int]()
+    add = Shortcut.add
+
+    def spied(self: Shortcut, batch: pa.RecordBatch) -> Positions:
+        rest = add(self, batch)
+        tried.append(batch.num_rows)
+        left.append(len(rest))
+        return rest
+
+    with mock.patch.object(Shortcut, "add", spied):
+        yield tried, left
+
+
+@pytest.mark.parametrize("kind", ["stampus", "stamps", "timems", "int32", "uint16"])
+@pytest.mark.parametrize(("minutes", "bins"), [(15, 8), (1, 64), (60, 1 << 12), (180, 4)])
+def test_times_are_binned_alike_wherever_most_of_them_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, minutes: int, bins: int
+) -> None:
+    """Tables of few bins, and days that begin in the night: what lies beyond them goes the long way."""
+    write(tmp_path / "trips.parquet", "date", kind)
+    changed = {
+        "time_minutes = 15": f'time_minutes = {minutes}\nafter_midnight = "continued"',
+        "[source]\n": '[source]\nday_starts = "03:00"\n',
+    }
+    plan = opal_plan(tmp_path, "trips.parquet", **changed)
+    expected = count(plan, locate=True)
+    monkeypatch.setattr(clock, "LEAST_BINS", bins)
+    monkeypatch.setattr(clock, "MOST_BINS", bins)
+    monkeypatch.setattr(direct, "AT_ONCE", 300)
+    assert_same(count(plan), expected)
 
 
 def test_counts_do_not_depend_on_where_batches_and_runs_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,15 @@
 """Counting straight from the files, in one pass, without an engine: for trips, the commonest and the largest case.
 
-A row's values come as places in lists of distinct texts (`batches`). Each text is understood once (`vocabulary`), and a
-row's key is a sum of small integers looked up by those places (`tally`): no text, no join and no hash per row. What
-does not fit in here is counted by SQL, with the same result (`steps`).
+A row's values come as places in lists of distinct texts (`batches`, `places`). Each text is understood once
+(`vocabulary`), and a row's key is a sum of small integers looked up by those places (`shortcut`, `tally`): no text, no
+join and no hash per row. Rows with anything new or wrong go the long way (`coder`). What does not fit in here is
+counted by SQL, with the same result (`steps`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -17,18 +18,20 @@ from tapveil.coarsen import Areas, read_wider, relabelling
 from tapveil.counting import codes
 from tapveil.counting.batches import Batches
 from tapveil.counting.cards import CardShapes, are_numbers
-from tapveil.counting.coder import Coded, Coder, Desk
+from tapveil.counting.coder import Coder, Positions
 from tapveil.counting.codes import Code, Column, Reasons, Recoding
 from tapveil.counting.exact import Counted, ExactTable, Refusals
 from tapveil.counting.packing import Packing, Words
 from tapveil.counting.query import maximal_sets
+from tapveil.counting.shortcut import Shortcut
+from tapveil.counting.stored import Integers
 from tapveil.counting.tally import NOBODY, Tally, summed
-from tapveil.counting.vocabulary import Integers
 from tapveil.plan import Plan, Table
 from tapveil.trips import FileGroup, TripFiles
 
-AT_ONCE = 1 << 15
+AT_ONCE = 1 << 16
 """Rows that are counted at a time: so few that what is computed from them stays near the processor."""
+FEW = 1 << 10
 BYTES_OF_A_PLACE = 16
 """Eight for the counter itself, and as much for listing those that were used."""
 BYTES_OF_A_CELL = 64
@@ -71,12 +74,11 @@ class Pass:
         self._coder = Coder(plan, columns, self._reasons)
         # Days keep coming as the files go by; the first column of a tally may grow without moving anything.
         sets = maximal_sets(tuple(sorted(plan.key_columns(table), key="date".__ne__)) for table in plan.table)
-        self._common = _common_start(sets)
         fixed = {column.name: len(column.fixed_labels) for column in columns if column.fixed_labels}
         each_has = memory / len(sets)
         room = int(each_has / BYTES_OF_A_PLACE), int(each_has / BYTES_OF_A_CELL)
         self._tallies = [Tally(each, fixed, *room) for each in sets]
-        self._desk = Desk()
+        self._shortcut = Shortcut(self._coder, self._tallies)
         self._refused: Counter[int] = Counter()
 
     @property
@@ -94,51 +96,46 @@ class Pass:
         for batch in self._batches:
             if self._card:
                 self._cards.see(batch.column(batch.schema.get_field_index(self._card)))
-            for start in range(0, batch.num_rows, AT_ONCE):
-                self._add(batch.slice(start, AT_ONCE))
+            self._add(self._coder.places.listed(batch))
         return self._counted(self._batches.refused)
 
     # --- rows ---------------------------------------------------------------------------------------------------------
 
     def _add(self, batch: pa.RecordBatch) -> None:
-        """Count the rows of a batch."""
+        """Count the rows of a batch: the ordinary ones, then the rest."""
+        left = [start + self._add_ordinary(piece) for start, piece in _pieces(batch)]
+        for _, piece in _pieces(batch.take(np.concatenate(left))):
+            self._add_any(piece)
+
+    def _add_ordinary(self, batch: pa.RecordBatch) -> Positions:
+        """Count what needs no long look; which rows are left."""
+        left = self._shortcut.add(batch)
+        if 4 * len(left) <= batch.num_rows:
+            return left
+        # Most rows have something new, such as a day: once some have made it known, the others can go the short way.
+        self._add_any(batch.take(left[:FEW]))
+        left = left[FEW:]
+        return left[self._shortcut.add(batch.take(left))] if len(left) else left
+
+    def _add_any(self, batch: pa.RecordBatch) -> None:
+        """Count rows of which some may be refused."""
         coded = self._coder.code(batch)
         found, numbers = np.unique(coded.reasons, return_counts=True)
         self._refused.update(dict(zip(found.tolist(), numbers.tolist(), strict=True)))
-        sizes = {name: vocabulary.size for name, vocabulary in self._coder.vocabularies.items()}
-        rows, common = batch.num_rows, None
+        sizes = self._coder.sizes
         for tally in self._tallies:
-            strides, own = tally.strides(sizes), tally.columns[len(self._common) :]
-            keys = self._desk.array("keys", rows)
-            if self._common:  # the day and the mode, mostly: the same for all sets but for a factor
-                unit = strides[self._common[-1]]
-                weights = {name: strides[name] // unit for name in self._common}
-                if weights != common:
-                    common = weights
-                    self._sum(coded, weights, self._desk.array("common", rows))
-                np.multiply(self._desk.array("common", rows), unit, out=keys)
-            self._sum(coded, {name: strides[name] for name in own}, keys, more=bool(self._common))
+            keys = np.zeros(batch.num_rows, dtype=np.int64)
+            for name, stride in tally.strides(sizes).items():
+                keys += coded.codes[name] * stride
             keys[coded.refused] = NOBODY
             tally.add(keys)
-
-    def _sum(self, coded: Coded, weights: Mapping[str, int], out: Integers, *, more: bool = False) -> None:
-        """The weighted sum of the codes of some columns; added to what is there, if there is `more`."""
-        part = self._desk.array("part", len(out))
-        for name, weight in weights.items():
-            codes = coded.codes[name]
-            term = codes if weight == 1 else np.multiply(codes, weight, out=part if more else out)
-            if more:
-                out += term
-            elif term is not out:
-                out[:] = term
-            more = True
 
     # --- tables -------------------------------------------------------------------------------------------------------
 
     def _counted(self, lines: Counter[str]) -> Counted:
         """The tables of the plan, from all rows."""
         coded, final = [], {}
-        for name, vocabulary in self._coder.vocabularies.items():
+        for name, vocabulary in self._coder.places.vocabularies.items():
             code, final[name] = vocabulary.sorted()
             coded.append(code)
         sets, wider = [_Cells(tally, final) for tally in self._tallies], read_wider(self._plan)
@@ -192,13 +189,7 @@ def _summed(words: Words, numbers: Integers) -> tuple[Words, Integers]:
     return tuple(cells[:, word].copy() for word in range(len(words))), every
 
 
-def _common_start(sets: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The columns with which all sets begin.
-
-    >>> _common_start([("mode", "date", "on"), ("mode", "date", "off")])
-    ('mode', 'date')
-    """
-    shared = 0
-    while all(len(each) > shared + 1 and each[shared] == sets[0][shared] for each in sets):
-        shared += 1
-    return sets[0][:shared]
+def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Some rows at a time, and where they begin."""
+    for start in range(0, batch.num_rows, AT_ONCE):
+        yield start, batch.slice(start, AT_ONCE)

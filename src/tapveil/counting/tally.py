@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tapveil.counting.batches import NeedsEngineError
-from tapveil.counting.vocabulary import Integers
+from tapveil.counting.stored import Integers
 
 MOST_PLACES = 1 << 25
 """Keys that have a place of their own: 256 MB of counters, of which only those that are used take memory."""
@@ -33,7 +33,7 @@ class Tally:
         self.columns = tuple(columns)
         self._most_places, self._most_runs = min(MOST_PLACES, most_places), most_runs
         self._room = [fixed.get(column, 1) for column in self.columns[1:]]
-        self._used = self._added = 0
+        self.used = self._added = 0
         self._places: Integers | None = None
         self._waiting: list[Integers] = []
         self._runs: list[tuple[Integers, Integers]] = []
@@ -45,17 +45,17 @@ class Tally:
             both = zip(needed, self._room, strict=True)
             self._move([size + size // 4 + 2 if size > room else room for size, room in both])
         strides = {column: math.prod(self._room[place:]) for place, column in enumerate(self.columns)}
-        self._used = sizes[self.columns[0]] * strides[self.columns[0]]
-        if self._used > MOST_KEYS:
+        self.used = sizes[self.columns[0]] * strides[self.columns[0]]
+        if self.used > MOST_KEYS:
             raise NeedsEngineError
         return strides
 
     def add(self, keys: Integers) -> None:
         """One more for each of these keys, except `NOBODY`; of these strides."""
         self._added += len(keys)
-        if self._places is None and self._used <= min(self._most_places, self._added * PLACES_PER_KEY):
+        if self._places is None and self.used <= min(self._most_places, self._added * PLACES_PER_KEY):
             self._spread()
-        elif self._places is not None and self._used > self._most_places:
+        elif self._places is not None and self.used > self._most_places:
             self._runs, self._places = [self._all()], None
         if self._places is not None:
             np.add.at(self._places, keys, 1)
@@ -74,7 +74,7 @@ class Tally:
 
     def _all(self) -> tuple[Integers, Integers]:
         if self._places is not None:
-            keys = np.flatnonzero(self._places[: min(self._used, self._most_places)])
+            keys = np.flatnonzero(self._places[: min(self.used, self._most_places)])
             return keys, self._places[keys]
         self._sort()
         self._runs = [_merged(self._runs)] if len(self._runs) > 1 else self._runs

@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from tapveil.counting.codes import Code, Column, Reasons, understood
-
-Integers = npt.NDArray[np.int64]
+from tapveil.counting.stored import Integers
 
 REFUSED = -2
 """Instead of the code of a spelling whose row is refused."""
