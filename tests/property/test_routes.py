@@ -211,17 +211,24 @@ def test_what_only_refused_rows_say_takes_no_room(tmp_path: Path) -> None:
     assert len(counted.tables["on_location"].labels["tap_on_location"]) < 10
 
 
-def test_a_tally_is_a_counter() -> None:
+@pytest.mark.parametrize(("keys", "in_32_bits"), [(0, 2**31), (10**6, 2**31), (0, 12_000), (10**6, 12_000)])
+def test_a_tally_is_a_counter(monkeypatch: pytest.MonkeyPatch, keys: int, in_32_bits: int) -> None:
+    """However many keys are expected, and also once there are more than a small counter could hold."""
+    monkeypatch.setattr(tally, "SETTLED", 5000)
+    monkeypatch.setattr(tally, "CELLS_AT_ONCE", 1000)
+    monkeypatch.setattr(tally, "MOST_IN_32_BITS", in_32_bits)
     chance = np.random.default_rng(1)
-    ours, expected = Tally(["day", "place"], {}, 10**6, 10**6), Counter[tuple[int, int]]()
+    ours, expected = Tally(["day", "place"], {}, 10**6, 10**6, keys), Counter[tuple[int, int]]()
     for size in (3, 3, 10, 11, 50, 400, 401):
         days, places = chance.integers(0, size, 5000), chance.integers(0, 2 * size, 5000)
         strides = ours.strides({"day": size, "place": 2 * size})
         ours.add(days * strides["day"] + places * strides["place"])
         expected.update(zip(days.tolist(), places.tolist(), strict=True))
-    codes, numbers = ours.cells()
-    keys = zip(codes["day"].tolist(), codes["place"].tolist(), strict=True)
-    assert Counter(dict(zip(keys, numbers.tolist(), strict=True))) == expected
+    found = Counter[tuple[int, int]]()
+    for codes, numbers in ours.cells():
+        cells = zip(codes["day"].tolist(), codes["place"].tolist(), strict=True)
+        found.update(dict(zip(cells, numbers.tolist(), strict=True)))
+    assert found == expected
 
 
 @pytest.mark.parametrize("name", ["spare", "variants", "keys", "common", "part", "start", "tap_on_time"])

@@ -38,6 +38,8 @@ class Batches:
         """The card has no list of distinct texts: there are nearly as many as rows."""
         self._files, self._columns, self._card = files, sorted({*columns, *([card] if card else [])}), card
         self.bytes = sum(path.stat().st_size for group in files.groups for path in group.paths)
+        self.rows = sum(map(_rows, files.groups))
+        """How many rows there will be at least, as far as the files say."""
         self.bytes_read = 0.0
         """Roughly how much of the files has gone by."""
         self.refused: Counter[str] = Counter()
@@ -78,6 +80,13 @@ class Batches:
                         yield batch
         except (pa.ArrowException, OSError):
             raise TripDataError("a trip file could not be read to its end; is one damaged, or being written?") from None
+
+
+def _rows(group: FileGroup) -> int:
+    try:
+        return sum(pq.read_metadata(path).num_rows for path in group.paths) if group.format == "parquet" else 0
+    except (pa.ArrowException, OSError):
+        return 0  # reading it will say more
 
 
 def _refuse_strange(group: FileGroup, columns: Collection[str]) -> None:

@@ -14,26 +14,25 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from tapveil.coarsen import Areas, read_wider, relabelling
+from tapveil.coarsen import Areas, read_wider
 from tapveil.counting import codes
 from tapveil.counting.batches import Batches
 from tapveil.counting.cards import CardShapes, are_numbers
 from tapveil.counting.coder import Coder, Positions
-from tapveil.counting.codes import Code, Column, Reasons, Recoding
+from tapveil.counting.codes import Code, Column, Reasons
 from tapveil.counting.exact import Counted, ExactTable, Refusals
-from tapveil.counting.packing import Packing, Words
 from tapveil.counting.query import maximal_sets
+from tapveil.counting.rollup import Rollup
 from tapveil.counting.shortcut import Shortcut
-from tapveil.counting.stored import Integers
-from tapveil.counting.tally import NOBODY, Tally, summed
-from tapveil.plan import Plan, Table
+from tapveil.counting.tally import NOBODY, Tally
+from tapveil.plan import Plan
 from tapveil.trips import FileGroup, TripFiles
 
 AT_ONCE = 1 << 16
 """Rows that are counted at a time: so few that what is computed from them stays near the processor."""
 FEW = 1 << 10
 BYTES_OF_A_PLACE = 16
-"""Eight for the counter itself, and as much for listing those that were used."""
+"""Of the counter itself, at most, and for listing those that were used."""
 BYTES_OF_A_CELL = 64
 """What a cell takes while runs of them are merged."""
 
@@ -77,7 +76,7 @@ class Pass:
         fixed = {column.name: len(column.fixed_labels) for column in columns if column.fixed_labels}
         each_has = memory / len(sets)
         room = int(each_has / BYTES_OF_A_PLACE), int(each_has / BYTES_OF_A_CELL)
-        self._tallies = [Tally(each, fixed, *room) for each in sets]
+        self._tallies = [Tally(each, fixed, *room, self._batches.rows) for each in sets]
         self._shortcut = Shortcut(self._coder, self._tallies)
         self._refused: Counter[int] = Counter()
 
@@ -138,55 +137,28 @@ class Pass:
         for name, vocabulary in self._coder.places.vocabularies.items():
             code, final[name] = vocabulary.sorted()
             coded.append(code)
-        sets, wider = [_Cells(tally, final) for tally in self._tallies], read_wider(self._plan)
-        tables = {table.name: self._table(table, coded, sets, wider) for table in self._plan.table}
-        accepted = int(sets[0].numbers.sum())
-        refusals = Refusals.of(self._reasons.of, self._refused, accepted, lines)
-        return Counted(tables, refusals, cards=self._cards if self._card else None)
+        wider, trips = read_wider(self._plan), 0
+        tables: dict[str, ExactTable] = {}
+        for tally, rollups in self._rollups(coded, wider):
+            trips = 0
+            for cells, numbers in tally.cells():
+                trips += int(numbers.sum())
+                finally_coded = {column: final[column][each] for column, each in cells.items()}
+                for rollup in rollups:
+                    rollup.add(finally_coded, numbers)
+            tables |= {table.name: table for table in (rollup.table() for rollup in rollups)}
+        refusals = Refusals.of(self._reasons.of, self._refused, trips, lines)
+        in_order = {table.name: tables[table.name] for table in self._plan.table}
+        return Counted(in_order, refusals, cards=self._cards if self._card else None)
 
-    def _table(
-        self, table: Table, coded: Sequence[Code], sets: Sequence[_Cells], wider: Mapping[str, Areas]
-    ) -> ExactTable:
-        keys = self._plan.key_columns(table)
-        source = next(each for each in sets if set(keys) <= set(each.codes))
-        recodings = codes.recodings(relabelling(self._plan, table, wider), coded)
-        labels = {code.column.name: code.labels for code in coded if code.column.name in keys}
-        labels |= {column: recoding.labels for column, recoding in recodings.items()}
-        packing = Packing(keys, tuple(len(labels[column]) for column in keys))
-        cells = {column: source.coarser(column, recodings.get(column)) for column in keys}
-        words, numbers = packing.pack(cells), source.numbers
-        if recodings or set(keys) != set(source.codes):
-            words, numbers = _summed(words, numbers)
-        return ExactTable(table.name, packing, labels, words, numbers)
-
-
-class _Cells:
-    """All cells of a set of columns that came up, in final codes."""
-
-    def __init__(self, tally: Tally, final: Mapping[str, Integers]) -> None:
-        given, self.numbers = tally.cells()
-        self.codes = {column: final[column][each] for column, each in given.items()}
-
-    def coarser(self, column: str, recoding: Recoding | None) -> Integers:
-        """The codes of a column at the level of a table."""
-        fine = self.codes[column]
-        if recoding is None or not len(fine):
-            return fine
-        lists = np.array(recoding.codes, dtype=np.int64)
-        mode = self.codes["mode"] if len(lists) > 1 else np.zeros(len(fine), dtype=np.int64)
-        coarse: Integers = lists[mode, fine]
-        return coarse
-
-
-def _summed(words: Words, numbers: Integers) -> tuple[Words, Integers]:
-    """Each cell once, with the sum of its numbers."""
-    if len(words) == 1:
-        keys, numbers = summed(words[0], numbers)
-        return (keys,), numbers
-    cells, inverse = np.unique(np.stack(words, axis=1), axis=0, return_inverse=True)
-    every = np.zeros(len(cells), dtype=np.int64)
-    np.add.at(every, inverse.reshape(-1), numbers)
-    return tuple(cells[:, word].copy() for word in range(len(words))), every
+    def _rollups(self, coded: Sequence[Code], wider: Mapping[str, Areas]) -> Iterator[tuple[Tally, list[Rollup]]]:
+        """Every tally, with the tables that are made from it: from the first that has all their columns."""
+        waiting = list(self._plan.table)
+        for tally in self._tallies:
+            own = [table for table in waiting if set(self._plan.key_columns(table)) <= set(tally.columns)]
+            waiting = [table for table in waiting if table not in own]
+            shape = len(tally.columns), tally.added
+            yield tally, [Rollup(self._plan, table, coded, wider, *shape) for table in own]
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
