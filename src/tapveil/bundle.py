@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -34,8 +34,10 @@ from tapveil.metadata import METADATA
 from tapveil.plan import Plan
 from tapveil.progress import Reporter, Silent
 from tapveil.published import Field, PublishedTable
-from tapveil.signature import SigningKey
 from tapveil.unfinished import AFTER_SPENDING
+
+if TYPE_CHECKING:  # what a key needs takes time to load, and most have none
+    from tapveil.signature import SigningKey
 
 ROWS_AT_ONCE = 1_000_000
 CHECKSUMS = "SHA256SUMS"

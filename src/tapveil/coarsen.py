@@ -6,10 +6,10 @@ Both are fixed by the plan alone, so giving up detail costs no privacy and promi
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tapveil.errors import TripDataError, did_you_mean
 from tapveil.geometry import Place, Polygons, collection, h3_cell, h3_place, points
@@ -19,6 +19,9 @@ from tapveil.placelist import read_place_list
 from tapveil.plan import EVERY_MODE, Area, Level, Plan, Table, WiderArea
 from tapveil.resolution import Times
 from tapveil.values import MISSING_TIME, UNKNOWN
+
+if TYPE_CHECKING:
+    from _csv import Reader as CsvReader
 
 
 @dataclass(frozen=True)
@@ -221,10 +224,11 @@ def _stop_places(mode: str, stops: Stops, areas: Areas) -> Iterator[Place]:
 def _read_lookup(path: Path, lookup: Area | WiderArea) -> dict[str, str]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file, delimiter=lookup.delimiter or ",", skipinitialspace=True)
-            rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
-            _require_columns(path, lookup, rows.fieldnames)
-            return _areas_by_stop(path, lookup, rows)
+            rows = csv.reader(file, delimiter=lookup.delimiter or ",", skipinitialspace=True)
+            columns = [name.strip() for name in next(rows, [])]
+            _require_columns(path, lookup, columns)
+            pairs = _pairs(rows, columns.index(str(lookup.from_)), columns.index(str(lookup.to)))
+            return _areas_by_stop(path, lookup, pairs)
     except FileNotFoundError:
         raise TripDataError(f"there is no lookup {lookup.lookup} (under [coarsen]; it starts from the plan)") from None
     except IsADirectoryError:
@@ -246,13 +250,19 @@ def _require_columns(path: Path, lookup: Area | WiderArea, columns: Sequence[str
             )
 
 
-def _areas_by_stop(path: Path, lookup: Area | WiderArea, rows: csv.DictReader[str]) -> dict[str, str]:
-    areas: dict[str, str] = {}
+def _pairs(rows: CsvReader, from_: int, to: int) -> Iterator[tuple[int, str, str]]:
+    """The line, the stop and the area of each row; nothing where a row ends before them."""
+    needed = max(from_, to) + 1
     for row in rows:
-        stop, area = ((row[str(column)] or "").strip() for column in (lookup.from_, lookup.to))
+        if row:
+            row += [""] * (needed - len(row))
+            yield rows.line_num, row[from_].strip(), row[to].strip()
+
+
+def _areas_by_stop(path: Path, lookup: Area | WiderArea, pairs: Iterable[tuple[int, str, str]]) -> dict[str, str]:
+    areas: dict[str, str] = {}
+    for line, stop, area in pairs:
         if areas.setdefault(stop, area or UNKNOWN) != (area or UNKNOWN):
-            raise TripDataError(
-                f"{path.name}, line {rows.line_num}: stop `{stop}` has two values of `{lookup.to}`; keep one"
-            )
+            raise TripDataError(f"{path.name}, line {line}: stop `{stop}` has two values of `{lookup.to}`; keep one")
     areas.pop("", None)
     return areas

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -33,11 +33,13 @@ from tapveil.manifest import Manifest
 from tapveil.plan import EVERY_MODE, TIMETABLE, Plan
 from tapveil.progress import Reporter, Silent
 from tapveil.published import PublishedTable
-from tapveil.signature import SigningKey
 from tapveil.source import TAP
 from tapveil.unfinished import Journal, Unfinished
 from tapveil.values import READABLE
 from tapveil.verify.places import is_places
+
+if TYPE_CHECKING:  # what a key needs takes time to load, and most have none
+    from tapveil.signature import SigningKey
 
 
 def release(

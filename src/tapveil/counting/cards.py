@@ -100,9 +100,14 @@ class CardShapes:
 
     def _keep(self, cards: pa.Array) -> None:
         """Cards as they are, but without blanks and without the `.0` of one that passed through a float (`scan`)."""
-        self._rare.update(re.sub(r"^([0-9]+)\.0$", r"\1", card.strip()) for card in cards.to_pylist() if card)
+        self._rare.update(_compared(card.strip()) for card in cards.to_pylist() if card)
         if len(self._rare) > 4 * RARE:
             self._known, self._rare = False, set()
+
+
+def _compared(card: str) -> str:
+    before, point, after = card.rpartition(".")
+    return before if point and after == "0" and before.isascii() and before.isdigit() else card
 
 
 def _strange(letters: npt.NDArray[np.uint8]) -> npt.NDArray[np.intp]:
