@@ -8,13 +8,14 @@ cannot swallow or split its neighbours. What is left must come out of the parser
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import re
 import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -35,7 +36,7 @@ FEW = 5
 """So many refused lines are located, of each reason."""
 LONGEST_LINE = 1 << 20
 BYTE_ORDER_MARK = "\ufeff".encode()
-"""Put before what is parsed: the parser takes one off, and it must not be that of a trip."""
+"""Put once more before what begins with one: the parser takes one off, and it must not be that of a trip."""
 
 Positions = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
@@ -62,46 +63,71 @@ def _position(file: IO[bytes]) -> int:
 
 
 class _Blocks:
-    """The lines of a file without the header, in blocks of whole lines."""
+    """The lines of files without their headers, in blocks of whole lines; a block is good until it is given back."""
 
-    def __init__(self, file: IO[bytes], encoding: Encoding) -> None:
-        self._file, self._encoding = file, encoding
+    def __init__(self, encoding: Encoding) -> None:
+        self._encoding = encoding
+        self._spare: list[bytearray] = []
 
-    def __iter__(self) -> Iterator[bytes]:
-        rest, header_seen = b"", False
-        while data := self._as_utf8(self._file.read(BLOCK)):
-            data = rest + data
-            end = data.rfind(b"\n") + 1
-            data, rest = data[:end], data[end:]
-            if len(rest) > 16 * LONGEST_LINE:
-                raise pa.ArrowInvalid("a line is endless")
-            if not header_seen and data:
-                header_seen, data = True, data[data.index(b"\n") + 1 :]
+    def of(self, file: IO[bytes]) -> Iterator[bytearray]:
+        """The blocks of one file."""
+        header_seen = False
+        while data := self._read(file):
+            _complete_line(data, file)
+            data = self._as_utf8(data)
+            if not header_seen:
+                header_seen = True
+                del data[: data.index(b"\n") + 1]
             if data:
                 yield data
-        last = rest.removesuffix(b"\r")
-        if last and header_seen:
-            yield last + b"\n"
 
-    def _as_utf8(self, data: bytes) -> bytes:
+    def give_back(self, data: bytearray) -> None:
+        """Nobody needs this block any more: new memory for each would cost more than to fill it."""
+        if len(data) >= BLOCK:
+            with suppress(BufferError):  # somebody has it yet
+                del data[BLOCK:]
+                self._spare.append(data)
+
+    def _read(self, file: IO[bytes]) -> bytearray:
+        data = self._spare.pop() if self._spare else bytearray(BLOCK)
+        size = cast(io.BufferedIOBase, file).readinto(data)
+        if size == BLOCK:
+            return data
+        self._spare.append(data)
+        return data[:size]
+
+    def _as_utf8(self, data: bytearray) -> bytearray:
         """Windows-1252 has a byte for a letter, and a few that are none: those become bytes that are not UTF-8."""
         if self._encoding == "utf-8" or data.isascii():
             return data
-        return b"".join(_WINDOWS_1252[byte] for byte in data)
+        return bytearray().join(_WINDOWS_1252[byte] for byte in data)
+
+
+def _complete_line(data: bytearray, file: IO[bytes]) -> None:
+    """Add the rest of the last line; at the end of the file, a line end."""
+    if not data.endswith(b"\n"):
+        data += file.readline(16 * LONGEST_LINE)
+    if not data.endswith(b"\n"):
+        if file.read(1):
+            raise pa.ArrowInvalid("a line is endless")
+        if data.endswith(b"\r"):
+            del data[-1:]
+    if not data.endswith(b"\n"):
+        data += b"\n"
 
 
 @dataclass(frozen=True)
 class _Lines:
     """The lines of a block, told apart: those that can be parsed each by itself, and those that are set aside."""
 
-    data: bytes
+    data: bytearray
     ends: Positions
     empty: Flags
     malformed: Flags
     broken: Flags
 
     @classmethod
-    def of(cls, data: bytes, delimiter: int) -> _Lines:
+    def of(cls, data: bytearray, delimiter: int) -> _Lines:
         array = np.frombuffer(data, dtype=np.uint8)
         ends = np.flatnonzero(array == ord("\n"))
         malformed = _malformed_lines(array, ends, delimiter)
@@ -121,7 +147,7 @@ class _Lines:
         return b"".join(b"%d%c%s" % (first + n, mark, lines[n]) for n in np.flatnonzero(self.sound))
 
 
-def _is_plain(data: bytes, delimiter: int) -> bool:
+def _is_plain(data: bytearray, delimiter: int) -> bool:
     """Whether a block can be handed to the parser as it is, if that then finds as many rows as there are lines.
 
     A quote that is not closed would swallow a line end, and a carriage return inside a line would add one: so the
@@ -131,7 +157,7 @@ def _is_plain(data: bytes, delimiter: int) -> bool:
         return False
     if any(data.find(b"\n", start, start + LONGEST_LINE // 2) < 0 for start in range(0, len(data), LONGEST_LINE // 2)):
         return False
-    last = data[data.rfind(b"\n", 0, -1) + 1 : -1]
+    last = bytes(data[data.rfind(b"\n", 0, -1) + 1 : -1])
     return b'"' not in last or not _ends_in_quotes(last, delimiter)
 
 
@@ -139,8 +165,8 @@ def _starts(ends: Positions) -> Positions:
     return np.concatenate([[0], ends[:-1] + 1])
 
 
-def _split(data: bytes, ends: Positions) -> list[bytes]:
-    return [data[start : end + 1] for start, end in zip(_starts(ends), ends, strict=True)]
+def _split(data: bytearray, ends: Positions) -> list[bytes]:
+    return [bytes(data[start : end + 1]) for start, end in zip(_starts(ends), ends, strict=True)]
 
 
 def _empty_lines(array: npt.NDArray[np.uint8], ends: Positions) -> Flags:
@@ -212,7 +238,7 @@ def _ends_in_quotes(line: bytes, delimiter: int) -> bool:
     return quoted
 
 
-def _not_utf8_lines(data: bytes, ends: Positions) -> Flags:
+def _not_utf8_lines(data: bytearray, ends: Positions) -> Flags:
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -220,7 +246,7 @@ def _not_utf8_lines(data: bytes, ends: Positions) -> Flags:
     return np.zeros(len(ends), dtype=np.bool_)
 
 
-def _is_utf8(data: bytes) -> bool:
+def _is_utf8(data: bytes | bytearray) -> bool:
     """As Arrow sees it, which looks at many bytes at a time."""
     if data.isascii():
         return True
@@ -232,8 +258,11 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _line_ends(data: bytes) -> int:
-    return int(np.count_nonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n")))
+def _line_ends(data: bytearray) -> int:
+    """Some bytes at a time, so that the memory for one piece serves the next."""
+    array = np.frombuffer(data, dtype=np.uint8)
+    pieces = (array[start : start + (1 << 16)] for start in range(0, len(array), 1 << 16))
+    return sum(int(np.count_nonzero(piece == ord("\n"))) for piece in pieces)
 
 
 @dataclass
@@ -258,6 +287,9 @@ class CsvReading:
     """How much of the files has gone by, packed as it is on the disk."""
     failure: BaseException | None = None
     """What went wrong, for the caller: an engine between us would bury it."""
+
+    def __post_init__(self) -> None:
+        self._blocks = _Blocks(self.encoding)
 
     def reader(self) -> pa.RecordBatchReader:
         """All trips of all files, once."""
@@ -287,17 +319,18 @@ class CsvReading:
 
     def _file_batches(self, path: Path, file: IO[bytes]) -> Iterator[pa.RecordBatch]:
         line, located = 2, dict[str, list[int]]()
-        with closing(_parsed_ahead(_Blocks(file, self.encoding), self._plain)) as blocks:
+        with closing(_parsed_ahead(self._blocks.of(file), self._plain)) as blocks:
             for data, plain in blocks:
                 batch = plain or self._sound(path, _Lines.of(data, ord(self.delimiter)), line, located)
-                line += _line_ends(data)
+                line += plain.num_rows if plain else _line_ends(data)
+                self._blocks.give_back(data)
                 if batch.num_rows:
                     yield batch
         for reason, numbers in located.items():
             known = self.located.setdefault(reason, [])
             known += [(path, number) for number in sorted(numbers)[: FEW - len(known)]]
 
-    def _plain(self, data: bytes) -> pa.RecordBatch | None:
+    def _plain(self, data: bytearray) -> pa.RecordBatch | None:
         """The rows of a block in which nothing is wrong; None where something may be."""
         if self.numbered or not _is_plain(data, ord(self.delimiter)):
             return None
@@ -330,7 +363,7 @@ class CsvReading:
             located.setdefault(MALFORMED, []).extend(malformed[:FEW])
         return batch
 
-    def _parse(self, text: bytes, set_aside: Any) -> pa.RecordBatch:
+    def _parse(self, text: bytes | bytearray, set_aside: Any) -> pa.RecordBatch:
         """One batch of lines, which are UTF-8."""
         names = [f"field_{index}" for index in range(self.width)]
         types = {names[index]: self._type(index) for index in self.used}
@@ -339,11 +372,11 @@ class CsvReading:
         none = pa.RecordBatch.from_pylist([], schema=pa.schema(list(types.items())))
         if not text:  # Arrow would call that an error
             return none
+        if text.startswith(BYTE_ORDER_MARK):
+            text = BYTE_ORDER_MARK + text
         table = pa_csv.read_csv(
-            pa.BufferReader(BYTE_ORDER_MARK + text),
-            read_options=pa_csv.ReadOptions(
-                column_names=names, block_size=len(text) + len(BYTE_ORDER_MARK) + 1, use_threads=False
-            ),
+            pa.BufferReader(text),
+            read_options=pa_csv.ReadOptions(column_names=names, block_size=len(text) + 1, use_threads=False),
             parse_options=pa_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=set_aside),
             convert_options=pa_csv.ConvertOptions(include_columns=list(types), column_types=types, check_utf8=False),
         )
@@ -351,11 +384,11 @@ class CsvReading:
 
 
 def _parsed_ahead(
-    blocks: Iterable[bytes], parse: Callable[[bytes], pa.RecordBatch | None]
-) -> Generator[tuple[bytes, pa.RecordBatch | None]]:
+    blocks: Iterable[bytearray], parse: Callable[[bytearray], pa.RecordBatch | None]
+) -> Generator[tuple[bytearray, pa.RecordBatch | None]]:
     """Each block, and what becomes of it; several are parsed at a time, in threads."""
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        begun: deque[tuple[bytes, Future[pa.RecordBatch | None]]] = deque()
+        begun: deque[tuple[bytearray, Future[pa.RecordBatch | None]]] = deque()
         for data in blocks:
             begun.append((data, pool.submit(parse, data)))
             if len(begun) > AT_A_TIME:
