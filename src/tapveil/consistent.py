@@ -110,9 +110,7 @@ def _codes(node: Node, column: str) -> Ints:
     """Which mode each cell is of; where the table does not tell, all are of one."""
     if column not in node.keys:
         return np.zeros(len(node), dtype=np.int64)
-    labels = node.cells.column(column).to_pylist()
-    position = {label: index for index, label in enumerate(sorted(set(labels)))}
-    return np.array([position[label] for label in labels], dtype=np.int64)
+    return node.labels(column).codes
 
 
 # --- totals ---------------------------------------------------------------------------------------------------------

@@ -30,6 +30,23 @@ WIDER_COLUMNS = ("wider", "mode", "place", "area")
 """How a folder lists them."""
 
 
+MOST_CODES = 1 << 23
+"""Above this, keys are numbered anew."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A column of texts: a list of them, and for each cell its place there."""
+
+    texts: tuple[str, ...]
+    codes: Ints
+
+    @classmethod
+    def of(cls, column: pa.ChunkedArray) -> Labels:
+        coded = column.dictionary_encode().combine_chunks()
+        return cls(tuple(coded.dictionary.to_pylist()), coded.indices.to_numpy().astype(np.int64))
+
+
 @dataclass(frozen=True, eq=False)
 class Node:
     """A table with its published cells; or the total, which has no columns and no noise of its own."""
@@ -53,6 +70,16 @@ class Node:
 
     def __len__(self) -> int:
         return len(self.cells)
+
+    def labels(self, key: str) -> Labels:
+        """A column of its keys."""
+        if key not in self._labels:
+            self._labels[key] = Labels.of(self.cells.column(key))
+        return self._labels[key]
+
+    @cached_property
+    def _labels(self) -> dict[str, Labels]:
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,9 +223,19 @@ def _parts(nodes: Sequence[Node], partition: Sequence[str]) -> pa.Table:
     """All parts that any table has a cell of, in order."""
     if not partition:
         return pa.table({COUNT: pa.array([0], pa.int64())})
-    every = pa.concat_tables(node.cells.select(list(partition)) for node in nodes)
-    parts = every.group_by(list(partition)).aggregate([]).sort_by([(name, "ascending") for name in partition])
-    return parts.append_column(COUNT, pa.array(np.zeros(len(parts), np.int64)))
+    parts = sorted({part for node in nodes for part in _parts_of(node, partition)})
+    columns = {name: pa.array([part[place] for part in parts], pa.string()) for place, name in enumerate(partition)}
+    return pa.table({**columns, COUNT: pa.array(np.zeros(len(parts), np.int64))})
+
+
+def _parts_of(node: Node, partition: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The parts that a table has a cell of."""
+    labels, keys = [node.labels(name) for name in partition], np.zeros(len(node), dtype=np.int64)
+    for each in labels:
+        keys = np.unique(keys, return_inverse=True)[1] if keys.max(initial=0) > MOST_CODES else keys
+        keys = keys * len(each.texts) + each.codes
+    firsts = np.unique(keys, return_index=True)[1]
+    yield from zip(*([each.texts[code] for code in each.codes[firsts].tolist()] for each in labels), strict=True)
 
 
 def _level(node: Node) -> str | None:
@@ -221,55 +258,46 @@ def _lies_in(manifest: Manifest, fine: Node, coarse: Node) -> bool:
 
 
 def _edge(manifest: Manifest, fine: Node, coarse: Node, wider: Wider) -> Edge:
-    seen_as = pa.table(dict(_coarsened(manifest, fine, coarse, wider))) if coarse.keys else None
-    if seen_as is None:
+    if not coarse.keys:
         return Edge(fine, coarse, np.zeros(len(fine), np.int64), np.zeros(len(coarse), bool))
-    parents = _places(seen_as, coarse.cells.select(list(coarse.keys)))
+    pairs = [(_coarsened(manifest, fine, coarse, key, wider), coarse.labels(key)) for key in coarse.keys]
+    parents = _places(pairs, len(fine), len(coarse))
     edge = Edge(fine, coarse, parents, np.zeros(len(coarse), bool))
     return Edge(fine, coarse, parents, _complete(manifest, edge))
 
 
-def _coarsened(manifest: Manifest, fine: Node, coarse: Node, wider: Wider) -> Iterator[tuple[str, pa.Array]]:
-    """The keys of the coarser cell of each finer one."""
-    for key in coarse.keys:
-        labels = fine.cells.column(key)
-        if key in coarse.columns and manifest.columns[key] == "time":
-            bins = _times(manifest, fine).within(_times(manifest, coarse))
-            yield key, _mapped(labels, bins)
-        elif key in coarse.columns and manifest.columns[key] == "location" and _level(fine) != _level(coarse):
-            areas = wider.get(str(_level(coarse)), {})
-            modes = fine.cells.column("mode").to_pylist() if "mode" in fine.keys else ["*"] * len(fine)
-            places = zip(modes, labels.to_pylist(), strict=True)
-            yield key, pa.array([areas.get((mode, place), place) for mode, place in places], pa.string())
-        else:
-            yield key, labels
+def _coarsened(manifest: Manifest, fine: Node, coarse: Node, key: str, wider: Wider) -> Labels:
+    """A key of the coarser cell of each finer one."""
+    labels = fine.labels(key)
+    if key in coarse.columns and manifest.columns[key] == "time":
+        bins = _times(manifest, fine).within(_times(manifest, coarse))
+        return Labels(tuple(bins[text] for text in labels.texts), labels.codes)
+    if key in coarse.columns and manifest.columns[key] == "location" and _level(fine) != _level(coarse):
+        areas = wider.get(str(_level(coarse)), {})
+        modes = fine.labels("mode") if "mode" in fine.keys else Labels(("*",), np.zeros(len(fine), np.int64))
+        texts = tuple(areas.get((mode, place), place) for mode in modes.texts for place in labels.texts)
+        return Labels(texts, modes.codes * len(labels.texts) + labels.codes)
+    return labels
 
 
-def _mapped(labels: pa.ChunkedArray, names: Mapping[str, str]) -> pa.Array:
-    coded = labels.combine_chunks().dictionary_encode() if isinstance(labels, pa.ChunkedArray) else labels
-    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
-    values = pa.array([names[label] for label in coded.dictionary.to_pylist()], pa.string())
-    return values.take(coded.indices)
-
-
-MOST_CODES = 1 << 23
-
-
-def _places(rows: pa.Table, among: pa.Table) -> Ints:
-    """Where each row stands among others; −1 where it does not."""
-    codes, room = np.zeros(len(rows) + len(among), dtype=np.int64), 1
-    for column in among.column_names:
-        both = pa.chunked_array([*rows.column(column).chunks, *among.column(column).chunks], pa.string())
-        encoded = both.combine_chunks().dictionary_encode()
-        encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-        values = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        codes, room = codes * len(encoded.dictionary) + values, room * len(encoded.dictionary)
+def _places(pairs: Sequence[tuple[Labels, Labels]], rows: int, others: int) -> Ints:
+    """Where each row stands among others, by the labels of both in some columns; −1 where it does not."""
+    keys, among, room = np.zeros(rows, dtype=np.int64), np.zeros(others, dtype=np.int64), 1
+    absent = np.zeros(rows, dtype=bool)
+    for ours, theirs in pairs:
+        place = {text: code for code, text in enumerate(theirs.texts)}
+        codes = np.array([place.get(text, -1) for text in ours.texts], dtype=np.int64)[ours.codes]
+        absent |= codes < 0
+        keys, among = keys * len(place) + np.maximum(codes, 0), among * len(place) + theirs.codes
+        room *= len(place)
         if room > MOST_CODES:
-            codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
-            room = int(codes.max(initial=-1)) + 1
+            known = np.unique(among)
+            near = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+            absent |= known[near] != keys
+            keys, among, room = near, np.searchsorted(known, among), len(known)
     places = np.full(room, -1, dtype=np.int64)
-    places[codes[len(rows) :]] = np.arange(len(among))
-    return places[codes[: len(rows)]]
+    places[among] = np.arange(others)
+    return np.where(absent, -1, places[keys]) if others else np.full(rows, -1, dtype=np.int64)
 
 
 def _complete(manifest: Manifest, edge: Edge) -> npt.NDArray[np.bool_]:

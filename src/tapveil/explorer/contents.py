@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from tapveil.derived import CONSISTENT, DerivedSheet
 from tapveil.explorer.columns import LARGEST, Integers, packed, width_of
+from tapveil.lattice import Labels
 from tapveil.manifest import Manifest, TableClaim
 from tapveil.plan import COUNT, HIGH, LOW, TOTAL
 from tapveil.statement import NOT_PROTECTED, Places, promise_about
@@ -162,8 +163,7 @@ def _table(
     keys = [*manifest.partition, *table.columns]
     lists = {key: _list_of(manifest, key, table) for key in keys if manifest.columns[key] != "time"}
     codes = [_codes(cells.column(key), labels[lists[key]] if key in lists else times.labels) for key in keys]
-    order = np.lexsort(codes[::-1])
-    counts = cells.column(COUNT).to_numpy()[order]
+    codes, [counts] = _in_order(codes, [cells.column(COUNT).to_numpy()])
     level = table.level
     return {
         "name": table.name,
@@ -173,7 +173,7 @@ def _table(
         "times": list(times.labels[1:]) if any(manifest.columns[key] == "time" for key in keys) else [],
         "until": list(times.ends.values()) if any(manifest.columns[key] == "time" for key in keys) else [],
         "rows": len(cells),
-        "widths": _add(page, [*(code[order] for code in codes), counts], keys=len(codes)),
+        "widths": _add(page, [*codes, counts], keys=len(codes)),
         "half": table.error_95,
         "least": 0 if manifest.mechanism == "dictionary" else 1,
         "absent": table.absent_95,
@@ -191,14 +191,31 @@ def _total(
     for key, each in zip(manifest.partition, lists, strict=True):
         cells = cells.filter(pc.is_in(cells.column(key), pa.array(each, pa.string())))
     codes = [_codes(cells.column(key), each) for key, each in zip(manifest.partition, lists, strict=True)]
-    order = np.lexsort(codes[::-1]) if codes else np.arange(len(cells))
-    numbers = [cells.column(name).to_numpy()[order] for name in (COUNT, LOW, HIGH)]
-    return {"rows": len(cells), "widths": _add(page, [*(code[order] for code in codes), *numbers], keys=len(codes))}
+    codes, numbers = _in_order(codes, [cells.column(name).to_numpy() for name in (COUNT, LOW, HIGH)])
+    return {"rows": len(cells), "widths": _add(page, [*codes, *numbers], keys=len(codes))}
 
 
 def _codes(column: pa.ChunkedArray, labels: Sequence[str]) -> Integers:
-    found = pc.index_in(column, pa.array(labels, pa.string())).to_numpy()
-    return np.asarray(found, dtype=np.int64)
+    places, ours = {label: place for place, label in enumerate(labels)}, Labels.of(column)
+    return np.array([places[text] for text in ours.texts], dtype=np.int64)[ours.codes]
+
+
+def _in_order(codes: list[Integers], numbers: list[Integers]) -> tuple[list[Integers], list[Integers]]:
+    """Both by the codes; mostly they are already."""
+    if _are_in_order(codes):
+        return codes, numbers
+    order = np.lexsort(codes[::-1])
+    return [code[order] for code in codes], [number[order] for number in numbers]
+
+
+def _are_in_order(codes: Sequence[Integers]) -> bool:
+    same = np.ones(max(len(codes[0]) - 1, 0), dtype=bool) if codes else np.zeros(0, dtype=bool)
+    for code in codes:  # as long as the codes before are the same, the next must not fall
+        step = np.diff(code)
+        if (same & (step < 0)).any():
+            return False
+        same &= step == 0
+    return True
 
 
 def _add(page: Contents, columns: Sequence[Integers], *, keys: int) -> list[int]:
