@@ -11,7 +11,7 @@ from types import FrameType
 
 INTERRUPTED = 130
 UNEXPECTED = 4
-COLLECT_EVERY = 100_000
+COLLECT_EVERY = 1_000_000
 """New objects between two looks for unused ones: the default would spend a sixth of starting up on them."""
 
 _INTERRUPTED_WORDS = (

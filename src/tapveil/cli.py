@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tapveil.bundle import Bundle
     from tapveil.ledger.entry import Budget
     from tapveil.plan import Plan
+    from tapveil.signature import SigningKey
     from tapveil.verify.finding import Finding
 
 app = typer.Typer(
@@ -321,11 +322,10 @@ def release(
 ) -> None:
     """Spend the budget, publish the folder."""
     from tapveil.publication import release as release_folder
-    from tapveil.signature import read_key
 
     progress = for_console(err, quiet=quiet, every_step=True)
     plan = _read_plan(plan_file, progress)
-    key = read_key(sign, _ask_passphrase if sys.stdin.isatty() else None) if sign else None
+    key = _key(sign) if sign else None
     published = release_folder(
         plan,
         output,
@@ -350,6 +350,12 @@ def _close(plan: Plan, published: Bundle, plan_file: Path, progress: Reporter, *
         out.print(first, style="bold")
         for line in rest:
             out.print(line)
+
+
+def _key(path: Path) -> SigningKey:
+    from tapveil.signature import read_key
+
+    return read_key(path, _ask_passphrase if sys.stdin.isatty() else None)
 
 
 @app.command()

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from tapveil.errors import TripDataError, did_you_mean
 from tapveil.geometry import Place, Polygons, collection, h3_cell, h3_place, points
-from tapveil.gtfs import Stop, read_feed
 from tapveil.notation import MINUTES_PER_DAY, clock_text
 from tapveil.placelist import read_place_list
 from tapveil.plan import EVERY_MODE, Area, Level, Plan, Table, WiderArea
@@ -22,6 +21,8 @@ from tapveil.values import MISSING_TIME, UNKNOWN
 
 if TYPE_CHECKING:
     from _csv import Reader as CsvReader
+
+    from tapveil.gtfs import Stop
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,10 @@ def read_stops(plan: Plan) -> Stops:
     """The stops of the plan's timetable; none where it has none."""
     if plan.gtfs is None:
         return Stops({}, {})
-    by_id, by_name = read_feed(plan.base / plan.gtfs.path).stops, dict[str, Stop]()
+    from tapveil.gtfs import read_feed  # most plans have no timetable
+
+    by_name: dict[str, Stop] = {}
+    by_id = read_feed(plan.base / plan.gtfs.path).stops
     for stop in by_id.values():
         if name := stop_name(plan, stop):
             by_name.setdefault(name, stop)

@@ -10,14 +10,17 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from tapveil.coarsen import Relabel, TimeBins, read_areas, read_wider, relabelling
 from tapveil.errors import TripDataError, did_you_mean
 from tapveil.plan import TIMETABLE, Plan, Table
-from tapveil.timetable import Timetable
 from tapveil.values import READABLE, UNKNOWN, read_date, read_time
+
+if TYPE_CHECKING:
+    from tapveil.timetable import Timetable
 
 LONG_LIST = 1_000_000
 """From so many cells on, only those empty cells are visited that are published: the same law, less work."""
@@ -33,7 +36,7 @@ def read_dictionaries(plan: Plan) -> Dictionaries:
     A column of text for each key of the table; a row for each cell, sorted, none twice.
     """
     listed = {table.name: table.cells for table in plan.table if table.cells}
-    timetable = Timetable(plan, read_areas(plan)) if TIMETABLE in listed.values() else None
+    timetable = _timetable(plan) if TIMETABLE in listed.values() else None
     found: dict[str, pa.Table | None] = dict.fromkeys(plan.tables)
     for name, cells in listed.items():
         table = plan.tables[name]
@@ -46,6 +49,12 @@ def read_dictionaries(plan: Plan) -> Dictionaries:
             )
         found[name] = read
     return found
+
+
+def _timetable(plan: Plan) -> Timetable:
+    from tapveil.timetable import Timetable  # most plans have none
+
+    return Timetable(plan, read_areas(plan))
 
 
 def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:

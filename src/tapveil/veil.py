@@ -18,7 +18,7 @@ from tapveil.privacy.mechanisms import Dictionary, Mechanism
 from tapveil.privacy.noise import RandomBytes
 from tapveil.published import PublishedTable, fields
 
-CELLS_AT_ONCE = 1 << 20
+CELLS_AT_ONCE = 1 << 17
 
 
 def draw(

@@ -29,7 +29,7 @@ Id = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
 class _Entry(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
     version: Literal[1] = ENTRY_VERSION
     """Of this list; a version that is not known is refused."""
@@ -83,7 +83,7 @@ class Budget(_Entry):
 class SpentTable(BaseModel):
     """One table of a release: its noise and its threshold."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
     name: Name
     """Its name in the plan."""
