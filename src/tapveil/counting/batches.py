@@ -22,7 +22,7 @@ from tapveil.errors import TripDataError
 from tapveil.trips import FileGroup, TripFiles
 
 ROWS = 1 << 18
-TOGETHER = 8
+TOGETHER = 16
 AHEAD = 2
 BUFFER = 1 << 20
 

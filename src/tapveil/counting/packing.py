@@ -87,4 +87,9 @@ class Packing:
 
     def unpack(self, words: Words) -> dict[str, npt.NDArray[np.int64]]:
         """The code of each column, from the words."""
-        return {column: words[slot.word] // slot.stride % max(1, slot.size) for column, slot in self.slots.items()}
+        return {column: _remainder(words[slot.word] // slot.stride, slot.size) for column, slot in self.slots.items()}
+
+
+def _remainder(numbers: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    """By a division, which takes many numbers at a time: `%` takes one by one."""
+    return numbers - numbers // max(1, size) * max(1, size)

@@ -7,7 +7,8 @@ column. What has no code, because it is new or refused, makes a key fall far bel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +18,43 @@ from tapveil.counting.codes import Column
 from tapveil.counting.places import Desk, Placed
 from tapveil.counting.stored import Integers
 from tapveil.counting.tally import NOBODY, Tally
+from tapveil.counting.vocabulary import Entries
 
 UNSETTLED = -(1 << 57)
-"""Instead of a code times its stride: sixteen of them and any key are still below zero, and still an integer."""
+"""Instead of a code times its stride: two for each column and any key are still below zero, and still an integer."""
 MOST_COLUMNS = 16
+MOST_PAIRS = 1 << 18
+MODE = "mode"
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """A column of a batch: for each row its place, or one for all; and what has a code at each place.
+
+    Stops that mean something else in each mode may have the modes with them: then there is a place for every pair.
+    """
+
+    columns: tuple[str, ...]
+    places: Integers | int
+    codes: Integers
+    stops: int = 0
+    modes: Entries | None = None
+
+    def table(self, strides: Mapping[str, int]) -> Integers:
+        """What each place adds to a key."""
+        own = _times_stride(self.codes, strides.get(self.columns[0], 0))
+        if self.modes is None:
+            return own
+        by_mode = own.reshape(-1, self.stops)[self.modes.modes]
+        return (by_mode + _times_stride(self.modes.codes, strides.get(MODE, 0))[:, None]).reshape(-1)
+
+    def is_like(self, other: _Look) -> bool:
+        """Whether the same table will do."""
+        return self.codes is other.codes and self.modes is other.modes
+
+
+def _times_stride(codes: Integers, stride: int) -> Integers:
+    return np.where(codes < 0, UNSETTLED, codes * stride)
 
 
 class Shortcut:
@@ -29,10 +63,10 @@ class Shortcut:
     def __init__(self, coder: Coder, tallies: Sequence[Tally]) -> None:
         self._coder, self._tallies = coder, tallies
         in_keys = {name for tally in tallies for name in tally.columns}
-        self._only_checked = tuple(column.name for column in coder.columns if column.name not in in_keys)
+        self._only_checked = [column.name for column in coder.columns if column.name not in in_keys]
         self._is_open = len(coder.columns) <= MOST_COLUMNS
         self._desk, self._own = Desk(), Desk()
-        self._weighted: dict[tuple[int, str], tuple[Integers, int, Integers]] = {}
+        self._tables: dict[tuple[int, str], tuple[_Look, Mapping[str, int], Integers]] = {}
 
     def add(self, batch: pa.RecordBatch) -> Positions:
         """Count the ordinary rows of a batch; which rows are left."""
@@ -40,12 +74,11 @@ class Shortcut:
         strides = [tally.strides(sizes) for tally in self._tallies]
         if not self._is_open or any(tally.used >= -UNSETTLED for tally in self._tallies):
             return np.arange(rows)
-        found = self._looked_up(batch)
+        looks = self._looks(batch)
         keys = [self._own.array(f"keys {number}", rows) for number in range(len(self._tallies))]
-        for number, (tally, of) in enumerate(zip(self._tallies, strides, strict=True)):
-            checked = self._only_checked if number == 0 else ()
-            weights = {name: of[name] for name in tally.columns} | dict.fromkeys(checked, 0)
-            self._sum(number, found, weights, keys[number])
+        for number, of_keys in enumerate(strides):
+            checked = dict.fromkeys(self._only_checked, 0) if number == 0 else {}
+            self._sum(number, looks, of_keys | checked, keys[number])
         left = _below_zero(keys)
         for tally, each in zip(self._tallies, keys, strict=True):
             each[left] = NOBODY
@@ -55,40 +88,52 @@ class Shortcut:
                 clock.forget()
         return left
 
-    def _looked_up(self, batch: pa.RecordBatch) -> dict[str, tuple[Integers, Integers | int]]:
-        """For each column a table of codes, and the place of each row in it."""
-        found: dict[str, tuple[Integers, Integers | int]] = {}
-        mode: Placed | None = None
+    # --- places -------------------------------------------------------------------------------------------------------
+
+    def _looks(self, batch: pa.RecordBatch) -> list[_Look]:
+        """Every column; those with the mode first."""
+        found, mode = list[_Look](), None
         for column in self._coder.columns:
             array = self._coder.places.array(column, batch)
             if column.arithmetic and array is not None:
-                found[column.name] = self._times(column, array)
+                found.append(self._times(column, array))
                 continue
-            placed = self._coder.places.of(column, batch, mode)
-            mode = placed if column.name == "mode" else mode
-            found[column.name] = placed.entries.codes, placed.places
-        return found
+            look, placed = self._look(column, batch, mode)
+            mode = placed if column.name == MODE else mode
+            found.append(look)
+        return sorted(found, key=lambda look: look.modes is None)
 
-    def _times(self, column: Column, array: pa.Array) -> tuple[Integers, Integers]:
+    def _times(self, column: Column, array: pa.Array) -> _Look:
         places = self._desk.array(column.name, len(array))
-        return self._coder.clocks[column.name].places(array, places), places
+        return _Look((column.name,), places, self._coder.clocks[column.name].places(array, places))
 
-    def _sum(
-        self,
-        number: int,
-        found: dict[str, tuple[Integers, Integers | int]],
-        weights: dict[str, int],
-        out: Integers,
-    ) -> None:
+    def _look(self, column: Column, batch: pa.RecordBatch, mode: Placed | None) -> tuple[_Look, Placed]:
+        placed = self._coder.places.of(column, batch, None)
+        if mode is None or not column.for_mode:
+            return _Look((column.name,), placed.places, placed.entries.codes), placed
+        pairs = len(mode.entries) * len(placed.entries)
+        if isinstance(mode.places, int) or isinstance(placed.places, int) or pairs > MOST_PAIRS:
+            placed = self._coder.places.of(column, batch, mode)
+            return _Look((column.name,), placed.places, placed.entries.codes), placed
+        places = np.multiply(mode.places, len(placed.entries), out=self._desk.array(column.name, batch.num_rows))
+        places += placed.places
+        return _Look((column.name, MODE), places, placed.entries.codes, len(placed.entries), mode.entries), placed
+
+    # --- keys ---------------------------------------------------------------------------------------------------------
+
+    def _sum(self, number: int, looks: Sequence[_Look], strides: dict[str, int], out: Integers) -> None:
         """The keys of a tally."""
         part, same_for_all, is_first = self._own.array("part", len(out)), 0, True
-        for name, weight in weights.items():
-            table, places = found[name]
-            weighted = self._times_stride(number, name, table, weight)
-            if isinstance(places, int):
-                same_for_all += int(weighted[places])
+        for look in looks:
+            own = {name: strides.pop(name) for name in look.columns if name in strides}
+            if look.columns[0] not in own:  # not of this tally, or a mode that came with a stop
+                strides |= own
                 continue
-            np.take(weighted, places, out=out if is_first else part, mode="clip")
+            table = self._table(number, look, own)
+            if isinstance(look.places, int):
+                same_for_all += int(table[look.places])
+                continue
+            np.take(table, look.places, out=out if is_first else part, mode="clip")
             if not is_first:
                 out += part
             is_first = False
@@ -97,12 +142,12 @@ class Shortcut:
         elif same_for_all:
             out += same_for_all
 
-    def _times_stride(self, number: int, name: str, table: Integers, stride: int) -> Integers:
-        """A table of codes as what they add to a key; made again only when either changes."""
-        before = self._weighted.get((number, name))
-        if before is None or before[0] is not table or before[1] != stride:
-            before = table, stride, np.where(table < 0, UNSETTLED, table * stride)
-            self._weighted[number, name] = before
+    def _table(self, number: int, look: _Look, strides: Mapping[str, int]) -> Integers:
+        """The table of a look; made again only when something of it changes."""
+        before = self._tables.get((number, look.columns[0]))
+        if before is None or not look.is_like(before[0]) or before[1] != strides:
+            before = look, strides, look.table(strides)
+            self._tables[number, look.columns[0]] = before
         return before[2]
 
 

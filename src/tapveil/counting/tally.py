@@ -83,7 +83,8 @@ class Tally:
         for keys, numbers in self._keys():
             codes = {}
             for column, room in reversed(list(zip(self.columns[1:], self._room, strict=True))):
-                keys, codes[column] = np.divmod(keys, room)
+                above = keys // room
+                keys, codes[column] = above, keys - above * room  # `divmod` divides one by one
             yield codes | {self.columns[0]: keys}, numbers
 
     def _keys(self) -> Iterator[tuple[Integers, Integers]]:

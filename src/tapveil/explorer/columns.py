@@ -30,5 +30,4 @@ def packed(values: Integers, width: int, *, differences: bool) -> bytes:
     numbers = values.astype(np.uint64)
     if differences:
         numbers = np.diff(numbers, prepend=np.uint64(0))  # wraps around, and so does the browser
-    planes = numbers.astype("<u8").view(np.uint8).reshape(-1, 8)
-    return planes[:, :width].T.tobytes()
+    return b"".join((numbers >> np.uint64(8 * byte)).astype(np.uint8).tobytes() for byte in range(width))
