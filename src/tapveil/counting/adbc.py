@@ -8,10 +8,9 @@ from its own variables or files. What the driver says may quote a row, a host or
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
@@ -19,12 +18,12 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from tapveil import trips
-from tapveil.counting.database import Integers, Places
+from tapveil.counting.database import Remote
 from tapveil.counting.scan import literal, quoted
 from tapveil.counting.spool import Spool
+from tapveil.counting.stored import Integers
 from tapveil.errors import EngineError, TapveilError, TripDataError
 from tapveil.plan import Plan
-from tapveil.progress import Reporter
 from tapveil.trips import TripFiles
 
 if TYPE_CHECKING:
@@ -71,26 +70,13 @@ def open_adbc(plan: Plan, scratch: Path | None) -> Iterator[PostgreSQL]:
         yield PostgreSQL(_found(plan, session), session, scratch)
 
 
-class PostgreSQL:
+class PostgreSQL(Remote):
     """A database of the holder's; see `Database`."""
-
-    locates = False
-    rows_at_once: int | None = None
 
     def __init__(self, files: TripFiles, session: _Session, scratch: Path | None) -> None:
         self.files = files
         self._session, self._scratch = session, scratch
         self._tables: set[str] = set()
-
-    def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
-        return progress.stage(name)
-
-    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[str]:
-        self.create(into, sql)
-        return Counter()
-
-    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Places]:
-        return self.fetch(sql), {}
 
     def create(self, name: str, sql: str) -> None:
         self._make_room(name)

@@ -7,22 +7,21 @@ engines cannot differ in it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from tapveil.counting.stored import Integers
 from tapveil.progress import Reporter
 from tapveil.trips import TripFiles
 
 Places = Mapping[str, Sequence[tuple[str, int]]]
 """Where lines stand, by reason: the name of a file, and a number in it."""
-
-Integers = npt.NDArray[np.int64]
 
 
 class Database(Protocol):
@@ -66,6 +65,29 @@ class Database(Protocol):
 
     def clear(self) -> None:
         """Forget all tables."""
+
+
+class Remote(ABC):
+    """What is the same for all engines in which the trips are already: they read no files of ours."""
+
+    locates = False
+    rows_at_once: int | None = None
+
+    def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
+        return progress.stage(name)
+
+    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[str]:
+        self.create(into, sql)
+        return Counter()
+
+    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Places]:
+        return self.fetch(sql), {}
+
+    @abstractmethod
+    def create(self, name: str, sql: str) -> None: ...
+
+    @abstractmethod
+    def fetch(self, sql: str) -> pa.Table: ...
 
 
 def stacked(pieces: Iterator[pa.RecordBatch], columns: int) -> tuple[Integers, ...]:

@@ -12,8 +12,9 @@ import duckdb
 import pyarrow as pa
 
 from tapveil.counting import scan
-from tapveil.counting.database import Integers, Places, stacked
+from tapveil.counting.database import Places, stacked
 from tapveil.counting.meter import Meter
+from tapveil.counting.stored import Integers
 from tapveil.csvlines import CsvReading
 from tapveil.errors import EngineError, TripDataError
 from tapveil.progress import Reporter

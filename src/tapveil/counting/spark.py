@@ -11,9 +11,8 @@ import os
 import re
 import secrets
 import shutil
-from collections import Counter
-from collections.abc import Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,11 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from tapveil.counting.database import Integers, Places
+from tapveil.counting.database import Remote
 from tapveil.counting.spool import Spool
+from tapveil.counting.stored import Integers
 from tapveil.errors import EngineError, TripDataError
 from tapveil.plan import Plan
-from tapveil.progress import Reporter
 from tapveil.trips import TripFiles
 
 if TYPE_CHECKING:
@@ -54,11 +53,8 @@ def open_spark(plan: Plan, scratch: Path | None) -> Iterator[Spark]:
             spark.close()
 
 
-class Spark:
+class Spark(Remote):
     """A session of Spark; see `Database`."""
-
-    locates = False
-    rows_at_once = None
 
     def __init__(self, session: SparkSession, prefix: str, files: TripFiles, scratch: Path | None) -> None:
         self.files = files
@@ -67,16 +63,6 @@ class Spark:
         self._scratch = scratch
         self._tables: dict[str, str] = {}
         self._views = count()
-
-    def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
-        return progress.stage(name)
-
-    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[str]:
-        self.create(into, sql)
-        return Counter()
-
-    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Places]:
-        return self.fetch(sql), {}
 
     def create(self, name: str, sql: str) -> None:
         from pyspark import StorageLevel

@@ -15,7 +15,7 @@ from typing import IO, Self
 
 import numpy as np
 
-from tapveil.counting.database import Integers
+from tapveil.counting.stored import Integers
 from tapveil.errors import EngineError
 
 
