@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from types import FrameType
 
 INTERRUPTED = 130
@@ -21,6 +23,20 @@ _INTERRUPTED_WORDS = (
 
 _signalled = False
 _loading = False
+
+
+def run() -> None:
+    """The command as people start it: when all is done, end at once."""
+    try:
+        main()
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            with suppress(OSError):  # nobody reads any more: Python has its own words for that
+                sys.stdout.flush()
+                sys.stderr.flush()
+                atexit._run_exitfuncs()
+                os._exit(end.code or 0)  # the system takes memory back faster than Python gives it piece by piece
+        raise
 
 
 def main() -> None:
@@ -89,4 +105,4 @@ def _say(message: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run()
