@@ -32,7 +32,7 @@ format: $(READY)
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-# What a release costs beside the least that it could, as it grows, and beside other libraries. Results are kept in build/bench. The last
+# What a release costs beside the least that it could, as it grows, and beside other libraries. Cities and the results of the last are kept in build/bench; that
 # takes an hour or two: it installs each library into an environment of its own, and waits up to ten minutes for each.
 bench: $(READY)
 	$(BIN)/python -m benchmarks.release --trips $(TRIPS)

@@ -100,10 +100,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         "python -m benchmarks.release", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--trips", type=int, default=30_000_000, help="in Parquet, beside the floors")
-    parser.add_argument("--csv", type=int, default=5_000_000, help="in CSV, beside parsing alone")
-    parser.add_argument("--small", type=int, default=10_000, help="where start-up is all")
-    parser.add_argument("--growth", type=int, nargs="*", default=[10_000_000, 100_000_000], help="in Parquet, alone")
+    parser.add_argument(
+        "--trips", type=int, default=30_000_000, help="in Parquet, beside the floors; default: 30 million"
+    )
+    parser.add_argument(
+        "--csv", type=int, default=30_000_000, help="in CSV (2.5 GB), beside parsing alone; default: 30 million"
+    )
+    parser.add_argument("--small", type=int, default=10_000, help="where start-up is all; default: 10 thousand")
+    parser.add_argument(
+        "--growth",
+        type=int,
+        nargs="*",
+        default=[10_000_000, 100_000_000],
+        help="in Parquet, alone; default: 10 and 100 million",
+    )
     parser.add_argument("--repeat", type=int, default=3, help="runs of each; default: 3")
     parser.add_argument("--write", action="store_true", help=f"keep the results in docs/{RESULTS.name}")
     options = parser.parse_args()

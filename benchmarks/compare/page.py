@@ -33,7 +33,7 @@ METHOD = """\
 - Each contender is a program of its own, started anew for each run. Start-up, reading and writing are included, and so
   is every process that it starts, such as Spark's JVM. CPU time is user and system time; memory is the most that all
   its processes held at once.
-- All run in turn on the same machine, and the medians are compared with the bare DuckDB of the same run.
+- All run in turn on the same machine, and are compared with the bare DuckDB of the same run.
 - The promise is the same for all that make one: one trip added or left out. Of tapveil's two kinds of neighbours it is
   the weaker one; the others have no tight bound for a trip that is exchanged.
 - The peers' programs are ours (`benchmarks/peers`) and are not tuned; who knows a library better may find a faster way.

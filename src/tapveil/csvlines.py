@@ -43,7 +43,6 @@ Flags = npt.NDArray[np.bool_]
 
 
 Encoding = Literal["utf-8", "windows-1252"]
-_WINDOWS_1252 = [bytes([byte]).decode("cp1252", errors="ignore").encode() or b"\xff" for byte in range(256)]
 
 
 def is_gzip(path: Path) -> bool:
@@ -97,10 +96,10 @@ class _Blocks:
         return data[:size]
 
     def _as_utf8(self, data: bytearray) -> bytearray:
-        """Windows-1252 has a byte for a letter, and a few that are none: those become bytes that are not UTF-8."""
+        """Windows-1252 has a byte for a letter, and a few that are none: those stay as they are, which is not UTF-8."""
         if self._encoding == "utf-8" or data.isascii():
             return data
-        return bytearray().join(_WINDOWS_1252[byte] for byte in data)
+        return bytearray(data.decode("cp1252", "surrogateescape").encode("utf-8", "surrogateescape"))
 
 
 def _complete_line(data: bytearray, file: IO[bytes]) -> None:

@@ -112,17 +112,32 @@ def _paths(plan: Plan) -> list[Path]:
         matches = [full] if full.exists() else [Path(name) for name in glob.glob(str(full), recursive=True)]  # noqa: PTH207 (an absolute pattern)
         if not matches:
             raise TripDataError(f"no file matches {pattern} ([source] path; it starts from {plan.base.resolve()})")
-        found.update(path for path in matches if not path.is_dir())
+        found.update(path for path in matches if not _is_passed_over(path, pattern))
     if not found:
         raise TripDataError("[source] path matches folders only, no file")
     return _each_once(sorted(found))
+
+
+def _is_passed_over(path: Path, pattern: str) -> bool:
+    """Whether it is a folder beside the files; one that is called like a file may be what some program made of one."""
+    if path.is_dir() and path.suffix.lower() in (".csv", ".parquet", ".gz"):
+        raise TripDataError(
+            f'{path.name} is a folder, though {pattern} ([source] path) matches it: to read the files in it, write "*" '
+            "after its name; else give it another name"
+        )
+    return path.is_dir()
 
 
 def _each_once(paths: list[Path]) -> list[Path]:
     """A file reached by two names would count its trips twice, and cost twice what is promised."""
     seen: dict[tuple[int, int], Path] = {}
     for path in paths:
-        status = path.stat()
+        try:
+            status = path.stat()
+        except OSError as error:
+            raise TripDataError(
+                f"{path.name} cannot be read: {error.strerror} (is it a link to what is gone?)"
+            ) from None
         twin = seen.setdefault((status.st_dev, status.st_ino), path)
         if twin is not path:
             raise TripDataError(f"{twin.name} and {path.name} are the same file: name it once in [source] path")

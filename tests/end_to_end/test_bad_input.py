@@ -67,6 +67,16 @@ def use(name: str, write: Damage) -> Damage:
     return damage
 
 
+def beside(write: Damage) -> Damage:
+    """All files of a folder, and one more thing among them."""
+
+    def damage(folder: Path) -> None:
+        edit('path = "trips.csv"', 'path = "*.csv"')(folder)
+        write(folder)
+
+    return damage
+
+
 def damaged_gzip(folder: Path) -> None:
     (folder / "trips.csv.gz").write_bytes(gzip.compress(trips(folder).read_bytes() * 500))
     (folder / "trips.csv").unlink()
@@ -97,6 +107,8 @@ CASES: dict[str, tuple[int, Damage, str]] = {
         lambda d: write_csv(d / "trips.csv", [(*TRAIN, "x")], header=(*OPAL_COLUMNS, "mode")),
         "2 columns named `mode`",
     ),
+    "a directory called like a file": (3, beside(lambda d: (d / "more.csv").mkdir()), "more.csv is a folder"),
+    "a link to nothing": (3, beside(lambda d: (d / "more.csv").symlink_to("nowhere")), "a link to what is gone"),
     "a directory": (3, edit('path = "trips.csv"', 'path = "."'), "is a folder"),
     "truncated parquet": (3, use("trips.parquet", lambda d: cut(parquet(d), 0.5)), "not a whole Parquet file"),
     "damaged parquet": (3, use("trips.parquet", damaged_page), "could not be read to its end"),
