@@ -83,7 +83,8 @@ class _Blocks:
     def give_back(self, data: bytearray) -> None:
         """Nobody needs this block any more: new memory for each would cost more than to fill it."""
         if len(data) >= BLOCK:
-            with suppress(BufferError):  # somebody has it yet
+            with suppress(BufferError):  # somebody has it yet: it cannot grow
+                data += b"\n"
                 del data[BLOCK:]
                 self._spare.append(data)
 

@@ -260,6 +260,41 @@ def test_odd_types_count_the_same_by_either_route(tmp_path: Path, kind: str) -> 
     assert_same(*both_routes(plan))
 
 
+def test_refused_rows_of_very_wide_tables_are_all_counted(tmp_path: Path) -> None:
+    """A cell of several words: a reason to refuse then comes with each of the others."""
+    rows = 70_000
+    columns = {
+        "t": ["soon" if n % 20 < 2 else "07:00" for n in range(rows)],
+        "a": [f"a{n // 2}" for n in range(rows)],
+        "b": [f"b{n}" for n in range(rows)],
+    }
+    pq.write_table(pa.table(columns), tmp_path / "trips.parquet")
+    ours = {"tap_on_time": "t", "a": "a", "b": "b"}
+    plan = free_plan(tmp_path, "trips.parquet", ours, {"all": ["tap_on_time", "a", "b"]})
+    short, by_sql = both_routes(plan)
+    assert by_sql.refusals.refused == short.refusals.refused == rows // 10
+    assert by_sql.refusals.rows == short.refusals.rows == rows
+
+
+def test_where_most_rows_are_refused_the_short_way_is_not_tried_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nine of ten rows are of other days; then come those that the plan covers."""
+    rows = 40_000
+    days = [DAYS[0] if n % 10 or n > 30_000 else DAYS[1] for n in range(rows)]
+    columns = {"day": pa.array(days), "stop": [f"s{n % 7}" for n in range(rows)]}
+    pq.write_table(pa.table(columns), tmp_path / "trips.parquet")
+    free_plan(tmp_path, "trips.parquet", {"date": "day", "label": "stop"}, {"all": ["date", "label"]})
+    text, covered = (tmp_path / "plan.toml").read_text(), f"first_day = {DAYS[1]}\nlast_day = {DAYS[1]}"
+    plan = Plan.parse(text.replace("[source]\n", f"[source]\n{covered}\n"), base=tmp_path)
+    expected = count(plan, locate=True)
+    monkeypatch.setattr(direct, "AT_ONCE", 500)
+    with short_ways() as (tried, left):
+        assert_same(count(plan), expected)
+    assert sum(tried) < rows / 3
+    assert sum(left) > sum(tried) / 2
+
+
 def test_a_timestamp_beyond_all_days_is_no_day(tmp_path: Path) -> None:
     far = pa.array([(2**32 + 17021) * 86_400_000, 17021 * 86_400_000], pa.timestamp("ms"))
     pq.write_table(pa.table({"day": far, "y": ["a", "a"]}), tmp_path / "trips.parquet")

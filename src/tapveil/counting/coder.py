@@ -69,6 +69,11 @@ class Coder:
         """How many codes each column has by now."""
         return {name: vocabulary.size for name, vocabulary in self.places.vocabularies.items()}
 
+    @property
+    def learnt(self) -> int:
+        """How often rows had something for the first time."""
+        return sum(vocabulary.learnt for vocabulary in self.places.vocabularies.values())
+
     def code(self, batch: pa.RecordBatch) -> Coded:
         """All columns of a batch."""
         found: dict[str, _Column] = {}

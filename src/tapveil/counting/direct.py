@@ -31,6 +31,8 @@ from tapveil.trips import FileGroup, TripFiles
 AT_ONCE = 1 << 16
 """Rows that are counted at a time: so few that what is computed from them stays near the processor."""
 FEW = 1 << 10
+MOST_SKIPPED = 63
+"""After so many pieces, at the latest, the short way is tried again."""
 BYTES_OF_A_PLACE = 16
 """Of the counter itself, at most, and for listing those that were used."""
 BYTES_OF_A_CELL = 64
@@ -78,6 +80,7 @@ class Pass:
         room = int(each_has / BYTES_OF_A_PLACE), int(each_has / BYTES_OF_A_CELL)
         self._tallies = [Tally(each, fixed, *room, self._batches.rows) for each in sets]
         self._shortcut = Shortcut(self._coder, self._tallies)
+        self._in_vain = self._skip = 0
         self._refused: Counter[int] = Counter()
 
     @property
@@ -108,13 +111,21 @@ class Pass:
 
     def _add_ordinary(self, batch: pa.RecordBatch) -> Positions:
         """Count what needs no long look; which rows are left."""
+        if self._skip:
+            self._skip -= 1
+            return np.arange(batch.num_rows)
         left = self._shortcut.add(batch)
-        if 4 * len(left) <= batch.num_rows:
-            return left
-        # Most rows have something new, such as a day: once some have made it known, the others can go the short way.
-        self._add_any(batch.take(left[:FEW]))
-        left = left[FEW:]
-        return left[self._shortcut.add(batch.take(left))] if len(left) else left
+        if 4 * len(left) > batch.num_rows:
+            # Many have something new, such as a day: once some have made it known, the others can go the short way.
+            known = self._coder.learnt
+            self._add_any(batch.take(left[:FEW]))
+            left = left[FEW:]
+            if len(left) and self._coder.learnt > known:
+                left = left[self._shortcut.add(batch.take(left))]
+        # Where most rows are refused, or of days that the plan does not cover, to try is not worth the while.
+        self._in_vain = self._in_vain + 1 if 2 * len(left) > batch.num_rows else 0
+        self._skip = min(MOST_SKIPPED, (1 << self._in_vain) - 1)
+        return left
 
     def _add_any(self, batch: pa.RecordBatch) -> None:
         """Count rows of which some may be refused."""

@@ -243,7 +243,9 @@ class _Counting:
         return ExactTable(table.name, packing, labels, tuple(words), counts)
 
     def _refusals(self, reasons: Reasons, sql: str, accepted: int, lines: Counter[str]) -> Refusals:
-        by_key = {refused["refusal"]: refused["n"] for refused in self.database.fetch(sql).to_pylist()}
+        by_key = Counter[int]()
+        for refused in self.database.fetch(sql).to_pylist():  # one reason may come for several cells
+            by_key[refused["refusal"]] += refused["n"]
         return Refusals.of(reasons.of, by_key, accepted, lines)
 
     def _located(

@@ -56,6 +56,8 @@ class Vocabulary:
         self._codes = np.full((len(column.variants), 1), NEW, dtype=np.int64)
         self._refusals, self._modes = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
         self._last: Entries | None = None
+        self.learnt = 0
+        """How often rows had something for the first time."""
         self._add(understood(column, ("",) * len(column.variants), reasons), 0)
 
     @property
@@ -83,6 +85,7 @@ class Vocabulary:
     def give_codes(self, entries: Entries, places: Integers) -> None:
         """Codes for the labels at these places, which rows have for the first time."""
         self._last = None  # another place of these entries may have one of the labels
+        self.learnt += 1
         for place in places.tolist():
             variant, entry = divmod(place, len(entries))
             meant = self._meant[number := int(entries.numbers[entry])]
