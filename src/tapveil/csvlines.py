@@ -30,7 +30,7 @@ from tapveil.errors import TapveilError, TripDataError
 
 MALFORMED = "line does not have the fields of the header"
 NOT_UTF8 = "line is not UTF-8"
-BLOCK = 2 << 20
+BLOCK = 4 << 20
 AT_A_TIME = min(4, os.cpu_count() or 1)
 FEW = 5
 """So many refused lines are located, of each reason."""

@@ -62,7 +62,7 @@ class Batches:
         while some := list(islice(batches, TOGETHER)):
             self.bytes_read = before + reading.bytes_read
             # One list of texts for several batches: what they mean is then looked up less often.
-            whole = pa.Table.from_batches(some).unify_dictionaries().combine_chunks()
+            whole = pa.Table.from_batches(some).unify_dictionaries()
             yield from whole.rename_columns(self._columns).to_batches()
         self.refused += reading.refused
 

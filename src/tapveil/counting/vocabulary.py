@@ -67,13 +67,19 @@ class Vocabulary:
 
     def numbers(self, spellings: Sequence[str]) -> Integers:
         """The numbers of these, and last that of none at all; new ones are understood."""
-        known = self._numbers
+        try:
+            found = [*map(self._numbers.__getitem__, spellings)]
+        except KeyError:
+            self._understand(spellings)
+            found = [*map(self._numbers.__getitem__, spellings)]
+        return np.array([*found, ABSENT], dtype=np.int64)
+
+    def _understand(self, spellings: Sequence[str]) -> None:
         for text in spellings:
-            if text not in known:
+            if text not in self._numbers:
                 labels = tuple(understand(text) for understand in self.column.variants)
-                known[text] = len(self._meant)
+                self._numbers[text] = len(self._meant)
                 self._add(understood(self.column, labels, self._reasons), self._variant_of.get(text.strip(), 0))
-        return np.array([*map(known.__getitem__, spellings), ABSENT], dtype=np.int64)
 
     def entries(self, numbers: Integers) -> Entries:
         """What the spellings of these numbers become, by now."""
