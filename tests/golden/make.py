@@ -1,0 +1,206 @@
+"""Makes the golden folders: one release of every kind, from generated trips and seeded noise.
+
+    python -m tests.golden.make FOLDER        (with Spark installed, and Java, for the last of them)
+
+The folders of a format version are made once, by the last program of that version, and are never made again: every
+later program must verify them as they lie here. Their noise is seeded, so they protect nobody; nor is there anybody.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+
+from tapveil import release
+from tapveil.defaults import Format
+from tapveil.demo import make_city
+from tapveil.plan import Plan
+from tapveil.signature import read_key
+from tests.conftest import BY_CARD, levelled_plan, opal_text, start_ledger, write_csv
+
+DAYS = [date(2025, 3, 3), date(2025, 3, 4)]
+
+TOTAL = {
+    'mechanism = "sbh"                     # noise': 'mechanism = "{}"\nepsilon = 8\ndelta = "3/4000000"\n# noise',
+    'epsilon = 1\ndelta = "1/8000000"\n': "",
+    'epsilon = 2\ndelta = "1/8000000"\n': "weight = 2\n",
+}
+NO_MAP = {"[places]    ": "# [places]  ", 'path = "places.geojson"': '# path = "places.geojson"'}
+CARDS = 'unit = "card"\ntrips_per_card = 6\ntrips_per_day = 2\nwithout_card = "own-unit"\n#'
+
+TAPS = """
+[release]
+name = "taps"
+title = "Boardings and journeys from taps"
+licence = "CC-BY-4.0"
+publisher = "Port Vesper Transit"
+publisher_type = "government"
+region = "Port Vesper"
+[source]
+path = "taps.csv"
+shape = "taps"
+day_starts = "04:00"
+[source.taps]
+on = ["Enter"]
+off = "Exit"
+same = "card"
+[source.columns]
+card = "card"
+mode = "mode"
+date = "at"
+tap = "action"
+tap_time = "at"
+tap_location = "stop"
+[coarsen]
+time_minutes = 60
+after_midnight = "continued"
+[privacy]
+unit = "card-day"
+trips_per_day = 2
+without_card = "refuse"
+neighbours = "add-remove"
+mechanism = "gaussian"
+epsilon = 4
+delta = 1e-6
+[[table]]
+name = "on_time"
+columns = ["tap_on_time"]
+[[table]]
+name = "journeys"
+columns = ["tap_on_location", "tap_off_location"]
+weight = 2
+"""
+
+
+def _opal(folder: Path, file_format: Format = "csv", **changes: str) -> Plan:
+    """The demo city's plan, small enough to keep in a repository, with some of its text replaced."""
+    path = make_city(folder / "city", trips=6_000, days=DAYS, file_format=file_format)
+    text = path.read_text(encoding="utf-8")
+    for old, new in changes.items():
+        if old not in text:
+            raise AssertionError(old)
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    return Plan.read(path)
+
+
+def _total(mechanism: str) -> dict[str, str]:
+    return {old: new.format(mechanism) for old, new in TOTAL.items()}
+
+
+def _dictionary(folder: Path) -> Plan:
+    cells = [
+        (mode, f"2025-03-0{day}", f"{hour:02d}:00")
+        for mode in ("bus", "ferry")
+        for day in (3, 4)
+        for hour in range(5, 24)
+    ]
+    write_csv(folder / "cells.csv", cells, ("mode", "date", "tap_on_time"))
+    rows = [
+        (
+            f"3085{n % 900:012}",
+            f"2025-03-0{3 + n % 2}",
+            ("bus", "ferry")[n % 3 > 1],
+            f"{5 + n * n % 19:02d}:{n % 60:02d}",
+        )
+        for n in range(3000)
+    ]
+    write_csv(folder / "trips.csv", rows, ("card_id", "trip_date", "mode", "tap_on_time"))
+    text = opal_text(**{"trips/*": "trips.csv", "time_minutes = 15": "time_minutes = 60"})
+    text = text[: text.index("[coarsen.location.bus]")] + (
+        '[privacy]\nunit = "trip"\nneighbours = "replace"\nmechanism = "dictionary"\nepsilon = 2\ncut = 3\n'
+        '[[table]]\nname = "on_time"\ncolumns = ["tap_on_time"]\ncells = "cells.csv"\n'
+    )
+    text = "\n".join(line for line in text.split("\n") if not line.startswith(("tap_off", "tap_on_location")))
+    (folder / "plan.toml").write_text(text, encoding="utf-8")
+    return Plan.read(folder / "plan.toml")
+
+
+def _taps(folder: Path) -> Plan:
+    rows = []
+    for n in range(2500):
+        card, day, minute = f"3085{n % 700:012}", 3 + n % 2, 300 + n * n * 31 % 1000
+        stops = ("Central", "Quay, West", "東門", "Hill")
+        for action, at, stop in (("Enter", minute, stops[n % 4]), ("Exit", minute + 12 + n % 40, stops[n * n % 7 % 4])):
+            if n % 23 or action == "Enter":
+                when = f"2025-03-{day + at // 1440:02d} {at // 60 % 24:02d}:{at % 60:02d}:00"
+                rows.append((card, when, "metro", action, stop))
+    write_csv(folder / "taps.csv", rows, ("card", "at", "mode", "action", "stop"))
+    (folder / "plan.toml").write_text(TAPS, encoding="utf-8")
+    return Plan.read(folder / "plan.toml")
+
+
+KINDS: dict[str, Callable[[Path], Plan]] = {
+    "paper": lambda folder: _opal(folder),
+    "paper-layout": lambda folder: _opal(
+        folder, **{"# layout = ": "layout = ", "# synthetic = true": "synthetic = true", **NO_MAP}
+    ),
+    "laplace": lambda folder: _opal(
+        folder, **_total("laplace"), **NO_MAP, **{'neighbours = "replace"': 'neighbours = "add-remove"'}
+    ),
+    "gaussian": lambda folder: _opal(folder, **_total("gaussian")),
+    "cards": lambda folder: _opal(folder, **_total("gaussian"), **NO_MAP, **{'unit = "trip" ': CARDS}),
+    "levels": levelled_plan,
+    "levels-of-card-days": lambda folder: levelled_plan(folder, **BY_CARD),
+    "dictionary": _dictionary,
+    "taps": _taps,
+    "spark": lambda folder: _opal(
+        folder, "parquet", **_total("gaussian"), **NO_MAP, **{"[source]\n": '[source]\nengine = "spark"\n'}
+    ),
+}
+"""One plan of every kind, over trips that it writes beside it."""
+SIGNED = {"gaussian"}
+IN_LEDGER = {"paper", "gaussian", "cards", "taps"}
+
+
+def make(destination: Path, kinds: list[str]) -> Iterator[Path]:
+    """One folder after another."""
+    for kind in kinds:
+        with tempfile.TemporaryDirectory() as name, _seeded(kind):
+            folder = Path(name)
+            plan = KINDS[kind](folder)
+            if kind in IN_LEDGER:
+                start_ledger(plan, "20", "1e-5")
+            key = _key(folder) if kind in SIGNED else None
+            made = release(plan, folder / "made", in_ledger=kind in IN_LEDGER, key=key)
+            shutil.copytree(made.path, destination / kind)
+        yield destination / kind
+
+
+@contextmanager
+def _seeded(seed: str) -> Iterator[None]:
+    """Random bytes that are the same every time: for folders that tests read, and for nothing else."""
+    draws, before = random.Random(seed), (os.urandom, secrets.token_hex)
+    os.urandom = draws.randbytes
+    secrets.token_hex = lambda size=32: draws.randbytes(size).hex()
+    try:
+        yield
+    finally:
+        os.urandom, secrets.token_hex = before
+
+
+def _key(folder: Path) -> object:
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    private = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH
+    path = folder / "key"
+    path.write_bytes(private.private_bytes(encoding, form, serialization.NoEncryption()))
+    path.chmod(0o600)
+    return read_key(path)
+
+
+if __name__ == "__main__":
+    where = Path(sys.argv[1])
+    where.mkdir(parents=True, exist_ok=True)
+    for folder in make(where, sys.argv[2:] or list(KINDS)):
+        print(folder)
