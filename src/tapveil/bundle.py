@@ -30,7 +30,7 @@ from tapveil.explorer.page import page
 from tapveil.lattice import WIDER_COLUMNS, Wider
 from tapveil.layout import Sheet, sheets
 from tapveil.manifest import Manifest
-from tapveil.metadata import METADATA
+from tapveil.metadata import texts
 from tapveil.plan import Plan
 from tapveil.progress import Reporter, Silent
 from tapveil.published import Field, PublishedTable
@@ -120,7 +120,7 @@ def write(
     the checksums before it appears, and raises if it must not.
     """
     created, progress = date.fromisoformat(manifest["created"]), progress or Silent()
-    laid_out, stated = sheets(plan, tables), Manifest.model_validate(manifest)
+    laid_out, stated = sheets(plan, tables), Manifest.read(manifest)
     raw = raw_tables(stated, {sheet.name: sheet.cells for sheet in laid_out})
     with _translated_errors():
         with progress.stage("Making the numbers add up"):
@@ -134,8 +134,8 @@ def write(
         package = _datapackage(workspace, plan, laid_out, created)
         package["resources"] += [_derived_resource(plan, stated, workspace, each) for each in beside]
         _write_json(workspace / "datapackage.json", package)
-        for name, says in METADATA.items():
-            (workspace / name).write_text(says(manifest, package), encoding="utf-8")
+        for name, text in texts(manifest, package).items():
+            (workspace / name).write_text(text, encoding="utf-8")
         if places is not None:
             (workspace / statement.PLACES).write_text(statement.places_text(places), encoding="utf-8")
         with progress.stage("Drawing the page"):

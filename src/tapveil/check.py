@@ -30,8 +30,9 @@ from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Done, Reporter, Silent
 from tapveil.publication import refuse_too_many, sound_places
 from tapveil.remarks import Look, percent, remarks
-from tapveil.statement import COUNTED, NOUNS, UNIT_NAMES, change, loss_in_words
+from tapveil.statement import NOUNS
 from tapveil.values import UNKNOWN
+from tapveil.wording import COUNTED, UNIT_NAMES, change, loss_in_words
 
 Integers = npt.NDArray[np.int64]
 

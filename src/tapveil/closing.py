@@ -29,7 +29,8 @@ from tapveil.ledger.entry import Budget, Entry, Spend
 from tapveil.metadata import METADATA
 from tapveil.plan import COUNT, NUMBERS, TOTAL, Plan
 from tapveil.privacy.rational import decimal_text
-from tapveil.statement import EXPLORER, NOUNS, UNIT_NAMES, change, loss_in_words, rounded_up
+from tapveil.statement import EXPLORER, NOUNS
+from tapveil.wording import UNIT_NAMES, change, loss_in_words, rounded_up
 
 WIDTH, LINES = 80, 23
 """Of a screen; a line is left for the prompt."""

@@ -5,12 +5,14 @@ Nothing here is believed: `verify` holds every claim against the noise and the t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from decimal import ROUND_CEILING
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from tapveil import manifest_1
 from tapveil.layout import OPAL_COLUMNS
 from tapveil.notation import Clock, Exact, Name
 from tapveil.plan import COUNT, EVERY_MODE, NUMBERS, OPAL_SHAPES, Unit
@@ -64,8 +66,6 @@ class Stated(_Part):
 class _Guarantee(Stated):
     neighbours: Neighbours
     """In which notion."""
-    meaning: str
-    """What may be different, in words."""
     delta_accounted: float
     """What exact accounting finds at this ε, from above: never more than `delta`."""
 
@@ -91,15 +91,6 @@ class _Card(_Part):
     """What the promise is worth for all of them."""
     delta: Number
     """At this δ."""
-
-
-class _WholeCards(_Part):
-    meaning: str
-    """What may be different, in words."""
-    caution: str
-    """When it is more."""
-    cards: Annotated[list[_Card], Field(max_length=10)]
-    """For cards with some numbers of trips."""
 
 
 class _Bounds(_Part):
@@ -141,8 +132,8 @@ class TableClaim(_Part):
     """Both, exactly."""
     weight: Number | None = None
     """Or: its share of the total."""
-    noise: str
-    """The law of the noise."""
+    noise: Literal["laplace-rounded", "discrete-laplace", "discrete-gaussian", "discrete-laplace-listed"]
+    """The distribution of the noise."""
     scale: Number
     """Its scale: b of Laplace, σ of Gaussian noise."""
     scale_exact: Exact
@@ -166,8 +157,8 @@ class TableClaim(_Part):
 class _Ledger(_Part):
     ledger: Identity
     """Which ledger."""
-    number: Annotated[int, Field(ge=1)]
-    """Which entry."""
+    number: Annotated[int, Field(ge=1)] | None = None
+    """Which entry; folders of version 2 do not say."""
     hash: Digest
     """The hash of that entry, and so of all before it."""
 
@@ -205,11 +196,26 @@ class _Software(_Part):
     """Its version."""
 
 
-class Manifest(Stated):
-    """`privacy.json`, version 1."""
+class Versions(_Part):
+    """By which methods the rest of the folder is made from its tables and its manifest."""
 
-    manifest_version: Literal[1]
+    derived: Literal[1]
+    """`consistent/` and `finest/`."""
+    page: Literal[1]
+    """What `explorer.html` holds."""
+    metadata: Literal[1, 2]
+    """`dp-registry.yaml`, `croissant.json`, `dcat.jsonld`."""
+    wording: Literal[1]
+    """The sentences in them."""
+
+
+class Manifest(Stated):
+    """`privacy.json`, version 2."""
+
+    manifest_version: Literal[1, 2]
     """What this list is of."""
+    versions: Versions
+    """By which methods the rest of the folder is made."""
     release: Name
     """`name` in the plan."""
     title: str
@@ -226,24 +232,22 @@ class Manifest(Stated):
     """The day on which it was made."""
     chosen_from: Identity | None
     """The release that its plan was chosen from, if any."""
+    looked_at_trips: bool | None
+    """Whether the plan was made by looking at the trips themselves, which is not accounted for; null: not stated."""
     unit: Unit
     """What is protected as a whole."""
-    counted: str
-    """What a count counts, in words."""
     bounds: _Bounds
     """How much of one unit is counted, at most."""
     neighbours: Neighbours
     """The notion in which the plan states ε and δ."""
     mechanism: Literal["sbh", "laplace", "gaussian", "dictionary"]
     """As in the plan."""
-    composition: str
-    """How the tables are added up, in words."""
     guarantees: Annotated[list[_Guarantee], Field(min_length=2, max_length=2)]
     """The promise in both notions of neighbours."""
     curve: _Curve
     """The promise at other ε."""
-    whole_cards: _WholeCards | None = None
-    """For unit `trip`: what it is worth for a card with many."""
+    whole_cards: Annotated[list[_Card], Field(max_length=10)] | None
+    """For unit `trip`: what it is worth for all trips of a card, each in other cells than the others."""
     tables: Annotated[tuple[TableClaim, ...], Field(min_length=1, max_length=MOST_TABLES)]
     """Each table, with its noise."""
     covers: _Covers
@@ -264,8 +268,6 @@ class Manifest(Stated):
     """What stops are published as, by mode."""
     wider: dict[Name, dict[Annotated[str, Field(max_length=100)], Annotated[str, Field(max_length=500)]]]
     """The wider areas, by their name and the mode."""
-    derived_version: Literal[1]
-    """By which method `consistent/` and `finest/` are made."""
     plan_sha256: Digest
     """SHA-256 of what the plan means: the same for two spellings of one plan."""
     public_files_sha256: dict[Annotated[str, Field(pattern=_PUBLIC_FILE)], Digest]
@@ -274,6 +276,11 @@ class Manifest(Stated):
     """The file that says where the places lie, if there is one."""
     software: _Software
     """What made the folder."""
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Manifest:
+        """A manifest of any version, as one of this; ValueError (or pydantic's, which is one) if it is none."""
+        return cls.model_validate(manifest_1.upgraded(data) if data.get("manifest_version") == 1 else data)
 
     @property
     def exposure(self) -> Exposure:

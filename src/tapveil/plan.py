@@ -262,6 +262,8 @@ class Privacy(Frozen):
     """With `dictionary`: numbers below this are left out; 1 if not given."""
     chosen_from: Annotated[str, AfterValidator(_is_release_id)] | None = None
     """The published release that this was chosen from: the ledger then adds up the losses of both."""
+    looked_at_trips: bool | None = None
+    """Whether bins, areas or tables were chosen by looking at the trips: not accounted for, and said in the folder."""
 
     @property
     def by_card(self) -> bool:

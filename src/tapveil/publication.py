@@ -183,7 +183,7 @@ def _stated(plan: Plan, created: str) -> dict[str, Any]:
     places = sound_places(plan)
     stated = statement.manifest(plan, date.fromisoformat(created), public_files(plan), places=places is not None)
     try:  # as anyone will read it: what could not be read back must not be paid for
-        Manifest.model_validate(stated | {"release_id": "0" * 32})
+        Manifest.read(stated | {"release_id": "0" * 32})
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors()[0]["loc"])
         raise PlanError(f"the plan has more, or longer names, than a folder can state ({place})") from None

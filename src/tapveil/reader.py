@@ -32,7 +32,8 @@ from tapveil.plan import COUNT, HIGH, LOW, NUMBERS, TOTAL, Level
 from tapveil.privacy.intervals import MISS, Interval, given_published, interval, spread, variance
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.resolution import MISSING
-from tapveil.statement import NOUNS, loss_in_words
+from tapveil.statement import NOUNS
+from tapveil.wording import loss_in_words
 
 Version = Literal["published", "consistent", "finest"]
 Ints = npt.NDArray[np.int64]
@@ -52,7 +53,7 @@ def open(path: str | Path) -> Opened:
     folder = Path(path)
     try:
         data = json.loads((folder / "privacy.json").read_text(encoding="utf-8"))
-        return Opened(folder, Manifest.model_validate(data))
+        return Opened(folder, Manifest.read(data))
     except FileNotFoundError:
         raise PlanError(f"{folder} is not a published folder: it has no privacy.json") from None
     except NotADirectoryError:

@@ -11,16 +11,8 @@ from tapveil.plan import EVERY_MODE, HIGH, LOW, OPAL_SHAPES, Level, Plan, Table
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.rational import decimal_text
 from tapveil.resolution import Times
-from tapveil.statement import (
-    COUNTED,
-    ERROR_CONFIDENCE,
-    EXPLORER,
-    NOT_ON_THE_LIST,
-    NOT_PROTECTED,
-    PLACES,
-    WIDER,
-    promise,
-)
+from tapveil.statement import ERROR_CONFIDENCE, EXPLORER, PLACES, WIDER, promise
+from tapveil.wording import COUNTED, NOT_ON_THE_LIST, NOT_PROTECTED
 
 
 def readme(plan: Plan, created: date, *, signed: bool, places: bool = False) -> str:

@@ -26,16 +26,9 @@ from tapveil.plan import Plan
 from tapveil.privacy.mechanisms import Mechanism, StabilityHistogram
 from tapveil.privacy.rational import decimal_text
 from tapveil.recognition import Recognised
-from tapveil.statement import (
-    ERROR_CONFIDENCE,
-    EXAMPLE_COUNTS,
-    NOUNS,
-    UNIT_NAMES,
-    cost,
-    loss_in_words,
-    rounded_up,
-)
+from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, NOUNS, cost
 from tapveil.verify.finding import Finding
+from tapveil.wording import UNIT_NAMES, loss_in_words, rounded_up
 
 MOST_UNUSED = 40
 MOST_OF_A_KIND = 5
@@ -79,8 +72,8 @@ def show_cost(console: Console, plan: Plan) -> None:
             f"Accounted exactly, {guarantee['meaning']}: at epsilon = {guarantee['epsilon']:g} "
             f"delta is at most {rounded_up(Fraction(guarantee['delta_accounted']))}.",
         )
-    if "whole_cards" in spent:
-        _show_whole_cards(console, spent["whole_cards"]["cards"])
+    if spent["whole_cards"]:
+        _show_whole_cards(console, spent["whole_cards"])
     _head(console, f"The chance that a cell appears, by its true number of {NOUNS[plan.privacy.unit]}")
     chances = Grid("table", *(str(count) for count in EXAMPLE_COUNTS))
     alike: dict[Mechanism, list[str]] = {}

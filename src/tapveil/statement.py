@@ -5,23 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import date
-from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN
 from fractions import Fraction
-from math import ceil
 from typing import Any
 
 from tapveil._version import __version__
+from tapveil.metadata import METADATA_VERSION
 from tapveil.notation import clock_text
 from tapveil.plan import COUNT, HIGH, LOW, Level, Plan, Table, Unit
 from tapveil.privacy.accountant import Exposure, Neighbours
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.loss import Loss, accounted_delta, whole_card_epsilon
-from tapveil.privacy.rational import decimal_text, exp_above
+from tapveil.privacy.rational import decimal_text
 from tapveil.published import Field
+from tapveil.wording import COUNTED, WORDING_VERSION, absent_in_words, at_most, change, loss_in_words
 
-MANIFEST_VERSION = 1
-DERIVED_VERSION = 1
-"""By which method the consistent version and the finest are made: they are made again by the same."""
+MANIFEST_VERSION = 2
+VERSIONS = {"derived": 1, "page": 1, "metadata": METADATA_VERSION, "wording": WORDING_VERSION}
+"""By which methods the rest of a folder is made from its tables and its manifest: `verify` makes it again by them."""
 EXPLORER = "explorer.html"
 """The page to look at."""
 PLACES = "areas.geojson"
@@ -35,33 +36,8 @@ EXAMPLE_CARDS = (2, 10, 28, 40)
 CURVE = tuple(Fraction(part, 4) for part in (2, 3, 4, 5, 6, 8))
 """At which parts and multiples of ε the folder states δ."""
 
-UNIT_NAMES: dict[Unit, str] = {
-    "trip": "any one trip",
-    "card-day": "all trips of any one card on any one day",
-    "card": "all trips of any one card",
-}
-
 NOUNS: dict[Unit, str] = {"trip": "trips", "card-day": "cards", "card": "cards"}
 """What a count counts, in a word."""
-
-COMPOSITION = "exact over all tables, wherever the changed cells lie"
-WHOLE_CARDS = "all trips of any one card added or left out, each of them in other cells than the rest"
-
-COUNTED: dict[Unit, str] = {
-    "trip": "trips",
-    "card-day": "cards, each once per cell and day",
-    "card": "cards, each once per cell",
-}
-
-
-def change(unit: Unit, neighbours: Neighbours) -> str:
-    """What may be different, in words.
-
-    >>> change("trip", "replace"), change("card", "add-remove")
-    ('any one trip exchanged for any other', 'all trips of any one card added or left out')
-    """
-    others = "any other" if unit == "trip" else "any others"
-    return f"{UNIT_NAMES[unit]} " + (f"exchanged for {others}" if neighbours == "replace" else "added or left out")
 
 
 def number(x: Fraction, rounding: str = ROUND_HALF_EVEN) -> int | float:
@@ -83,6 +59,7 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
     """`privacy.json`: the promise and every parameter it rests on. Which release it is comes in when it is paid for."""
     return {
         "manifest_version": MANIFEST_VERSION,
+        "versions": VERSIONS,
         "release": plan.release.name,
         "release_id": None,
         "ledger": None,
@@ -103,7 +80,6 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
             name: {mode: area.label for mode, area in plan.coarsen.wider[name].items()}
             for name in sorted({table.level.location for table in plan.table if table.level.location})
         },
-        "derived_version": DERIVED_VERSION,
         "plan_sha256": plan.digest,
         "public_files_sha256": dict(public_files),
         "places": PLACES if places else None,
@@ -134,16 +110,15 @@ def cost(plan: Plan) -> dict[str, Any]:
     """What the release promises and spends, in total and per table."""
     return {
         "chosen_from": plan.privacy.chosen_from,
+        "looked_at_trips": plan.privacy.looked_at_trips,
         "unit": plan.privacy.unit,
-        "counted": COUNTED[plan.privacy.unit],
         "bounds": _bounds(plan),
         "neighbours": plan.privacy.neighbours,
         "mechanism": plan.privacy.mechanism,
         **_loss(plan.loss),
-        "composition": COMPOSITION,
         "guarantees": [_guarantee(plan, "replace"), _guarantee(plan, "add-remove")],
         "curve": {"neighbours": plan.privacy.neighbours, "points": _curve(plan)},
-        **({} if plan.privacy.by_card else {"whole_cards": _whole_cards(plan)}),
+        "whole_cards": None if plan.privacy.by_card else [_whole_card(plan, trips) for trips in EXAMPLE_CARDS],
         "tables": [_table(plan, table) for table in plan.table],
     }
 
@@ -172,14 +147,6 @@ def _curve(plan: Plan) -> list[dict[str, Any]]:
     return points
 
 
-def _whole_cards(plan: Plan) -> dict[str, Any]:
-    return {
-        "meaning": WHOLE_CARDS,
-        "caution": "more where several of them fall into the same cell",
-        "cards": [_whole_card(plan, trips) for trips in EXAMPLE_CARDS],
-    }
-
-
 def _whole_card(plan: Plan, trips: int) -> dict[str, Any]:
     """What a promise for single trips is worth for a card with so many, each in other cells than the rest.
 
@@ -200,7 +167,6 @@ def _guarantee(plan: Plan, neighbours: Neighbours) -> dict[str, Any]:
     exposure = Exposure(neighbours, plan.exposure.cells)
     return {
         "neighbours": neighbours,
-        "meaning": change(plan.privacy.unit, neighbours),
         **_loss(loss),
         "delta_accounted": accounted_delta(list(plan.mechanisms.values()), loss.epsilon, exposure),
     }
@@ -214,7 +180,7 @@ def _table(plan: Plan, table: Table) -> dict[str, Any]:
         "columns": list(table.columns),
         "level": _level(table.level),
         **(share if table.epsilon is None else _loss(Loss(table.epsilon, table.delta or Fraction(0)))),
-        "noise": mechanism.noise_name,
+        "noise": mechanism.noise_code,
         "scale": number(mechanism.scale),
         "scale_exact": str(mechanism.scale),
         "threshold": number(mechanism.threshold),
@@ -283,19 +249,6 @@ TABLE_FIELD: dict[str, Any] = {
 """Which table a row is of, in the data dictionary."""
 
 
-NOT_ON_THE_LIST = "what is not on that list was not counted"
-
-
-def absent_in_words(mechanism: str) -> str:
-    """What a cell that is not there says; of cells beyond a list, nothing."""
-    if mechanism == "dictionary":
-        return (
-            "A cell that is not there was absent or small, and is not zero, if it is on the list of cells that was "
-            f"fixed beforehand; {NOT_ON_THE_LIST}."
-        )
-    return "A cell that is not listed was absent or small: it is not zero."
-
-
 def number_field(plan: Plan, name: str, smallest: int) -> dict[str, Any]:
     """A column of numbers in the data dictionary."""
     what = COUNTED[plan.privacy.unit].capitalize()
@@ -350,51 +303,14 @@ def places_text(places: Places) -> str:
     return '{"type":"FeatureCollection","features":[\n' + ",\n".join(lines) + "\n]}\n"
 
 
-def loss_in_words(loss: Loss) -> str:
-    """ε and δ for a person, rounded up."""
-    return f"epsilon = {rounded_up(loss.epsilon)}, delta = {rounded_up(loss.delta)}"
-
-
-def rounded_up(x: Fraction) -> str:
-    """Three digits, never less than the number."""
-    if 0 < x < Fraction(1, 1000):  # 1e-6 rather than 0.000001
-        digits, power = f"{Decimal(decimal_text(x, 3, ROUND_CEILING)):.2e}".split("e")
-        return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
-    return decimal_text(x, max(3, len(str(ceil(x)))), ROUND_CEILING)
-
-
 def promise(plan: Plan) -> str:
     """The promise, without flattery: what changing one unit can change, at most."""
     unit, neighbours = plan.privacy.unit, plan.privacy.neighbours
     return (
         f"Counts of {COUNTED[unit]}, with noise, differentially private ({loss_in_words(plan.loss)}): "
-        f"with {change(unit, neighbours)}, no outcome becomes {_at_most(plan.loss)}. "
+        f"with {change(unit, neighbours)}, no outcome becomes {at_most(plan.loss)}. "
         f"{_other_notion(plan)}The smaller epsilon, the stronger the protection."
     )
-
-
-def promise_about(unit: Unit, neighbours: Neighbours, losses: Mapping[Neighbours, Loss]) -> str:
-    """The promise in one sentence, from what a manifest states; the stricter notion is never left out."""
-    loss, replaced = losses[neighbours], losses["replace"]
-    other = f"; with {change(unit, 'replace')}, it is {loss_in_words(replaced)}" if neighbours != "replace" else ""
-    return (
-        f"With {change(unit, neighbours)}, no outcome of the whole release becomes {_at_most(loss)} "
-        f"({loss_in_words(loss)}{other})."
-    )
-
-
-def _at_most(loss: Loss) -> str:
-    """δ is added to a probability: it is no chance with which the rest fails."""
-    plus = f", plus {rounded_up(loss.delta)}" if loss.delta else ""
-    return f"more than {_factor(loss.epsilon)} times as likely{plus}"
-
-
-NOT_PROTECTED: dict[Unit, str] = {
-    "trip": "It protects single trips, not all the trips of one person taken together: the more trips a person made, "
-    "the less their habits as a whole are hidden.",
-    "card-day": "It protects a card's day, not all its days taken together, nor several cards of one person.",
-    "card": "It protects a card, not several cards of one person taken together, nor a group that travels together.",
-}
 
 
 def _other_notion(plan: Plan) -> str:
@@ -403,11 +319,3 @@ def _other_notion(plan: Plan) -> str:
         return ""
     loss = plan.loss_for("replace")
     return f"With {change(plan.privacy.unit, 'replace')}, it is {loss_in_words(loss)}. "
-
-
-def _factor(epsilon: Fraction) -> str:
-    power = f"e^{decimal_text(epsilon, 4, ROUND_CEILING)}"
-    if epsilon > 20:
-        return f"{power} (so much that little is promised)"
-    bound = exp_above(epsilon)
-    return f"{power} (about {ceil(bound):,})" if bound >= 100 else f"{power} (about {ceil(100 * bound) / 100:g})"

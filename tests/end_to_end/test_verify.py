@@ -241,7 +241,7 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
         "epsilon-understated",
     ),
     "a smaller epsilon for cards": (
-        lambda f: change_manifest(f, lambda m: m["whole_cards"]["cards"][1].update(epsilon=8)),
+        lambda f: change_manifest(f, lambda m: m["whole_cards"][1].update(epsilon=8)),
         "epsilon-understated",
     ),
     "another scale": (

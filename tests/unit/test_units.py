@@ -338,7 +338,7 @@ def test_a_release_of_cards_says_so(tmp_path: Path) -> None:
 
 
 def test_a_trip_plan_shows_what_it_means_for_a_card() -> None:
-    cards = {card["trips"]: card for card in cost(Plan.preset("opal"))["whole_cards"]["cards"]}
+    cards = {card["trips"]: card for card in cost(Plan.preset("opal"))["whole_cards"]}
     assert list(cards) == [2, 10, 28, 40]
     assert cards[2]["epsilon"] == pytest.approx(7.94, abs=0.01)
     assert cards[40]["epsilon"] > cards[28]["epsilon"] > cards[10]["epsilon"] > 20

@@ -12,7 +12,7 @@ from tapveil.comparison.forecast import Worth
 from tapveil.grid import Grid
 from tapveil.plan import Unit
 from tapveil.privacy.rational import decimal_text
-from tapveil.statement import change
+from tapveil.wording import change
 
 MARK = "*"
 NOTHING = "-"

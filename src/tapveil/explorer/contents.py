@@ -19,7 +19,8 @@ from tapveil.explorer.columns import LARGEST, Integers, packed, width_of
 from tapveil.lattice import Labels
 from tapveil.manifest import Manifest, TableClaim
 from tapveil.plan import COUNT, HIGH, LOW, TOTAL
-from tapveil.statement import NOT_PROTECTED, Places, promise_about
+from tapveil.statement import Places
+from tapveil.wording import v1 as words  # the page of version 1 speaks so
 
 MOST_CELLS = 3_000_000
 """What a browser on a modest machine still opens at ease; the page leaves out larger tables, and says so."""
@@ -59,7 +60,7 @@ def contents(
             "region": manifest.region or "",
             "created": manifest.created.isoformat(),
             "release": manifest.release,
-            "counted": manifest.counted,
+            "counted": words.COUNTED[manifest.unit],
             "promise": _promise(manifest),
             "partition": list(manifest.partition),
             "kinds": dict(manifest.columns),
@@ -97,8 +98,8 @@ def _largest(cells: pa.Table) -> int:
 def _promise(manifest: Manifest) -> list[str]:
     """The promise in three sentences: what was done, what it bounds, what it does not."""
     losses = {each.neighbours: each.exact.loss for each in manifest.guarantees}
-    promised = promise_about(manifest.unit, manifest.neighbours, losses)
-    return [_what_was_done(manifest), promised, NOT_PROTECTED[manifest.unit]]
+    promised = words.promise_about(manifest.unit, manifest.neighbours, losses)
+    return [_what_was_done(manifest), promised, words.NOT_PROTECTED[manifest.unit]]
 
 
 def _what_was_done(manifest: Manifest) -> str:
@@ -112,8 +113,8 @@ def _what_was_done(manifest: Manifest) -> str:
     cut = f", of each card at most {' and '.join(at_most)}" if at_most else ""
     listed = " in cells of a list that was fixed beforehand" if manifest.mechanism == "dictionary" else ""
     return (
-        f"Every number is a true count of {manifest.counted}{cut}{listed}, plus random noise; small ones are left out: "
-        "they are hatched here, never shown as zero."
+        f"Every number is a true count of {words.COUNTED[manifest.unit]}{cut}{listed}, plus random noise; small ones "
+        "are left out: they are hatched here, never shown as zero."
     )
 
 
@@ -179,7 +180,7 @@ def _table(
         "absent": table.absent_95,
         "smallest": table.smallest_published,
         "mean_error": table.mean_error,
-        "noise": table.noise,
+        "noise": words.NOISE[table.noise],
     }
 
 

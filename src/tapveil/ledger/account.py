@@ -21,7 +21,7 @@ from tapveil.plan import Unit
 from tapveil.privacy.loss import Change, least_epsilon
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.rational import decimal_text
-from tapveil.statement import rounded_up
+from tapveil.wording import rounded_up
 
 SIZE: dict[Unit, int] = {"trip": 0, "card-day": 1, "card": 2}
 """Units by how much they hold: what protects a card protects its days, and they their trips; not the other way."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tapveil.notation import read_exact
-from tapveil.statement import absent_in_words, rounded_up
+from tapveil.wording.v1 import absent_in_words, rounded_up
 
 KEYWORDS = ("public transport", "trips", "smart card", "open data", "differential privacy")
 

@@ -18,7 +18,7 @@ from tapveil.metadata.facts import (
 )
 from tapveil.metadata.writing import yaml_text
 from tapveil.notation import read_exact
-from tapveil.statement import UNIT_NAMES
+from tapveil.wording import UNIT_NAMES
 
 _HEAD = "# A record for the Differential Privacy Deployments Registry of OpenDP, as far as this folder tells.\n"
 

@@ -39,7 +39,8 @@ class Mechanism(ABC):
     """Noise, then a threshold."""
 
     name: ClassVar[str]
-    noise_name: ClassVar[str]
+    noise_code: ClassVar[str]
+    """The distribution of the noise, for programs."""
     visits_empty_cells: ClassVar[bool] = False
 
     @property
@@ -121,7 +122,7 @@ class _RoundedThreshold(Mechanism):
     """Laplace noise, a threshold on what it gives, and only then rounding: as in the Opal paper, Algorithm 1."""
 
     name = "sbh"
-    noise_name = "Laplace, rounded after the threshold"
+    noise_code = "laplace-rounded"
 
     @property
     def smallest_published(self) -> int:
@@ -223,7 +224,7 @@ class Laplace(_IntegerThreshold):
     least: int
 
     name = "laplace"
-    noise_name = "discrete Laplace"
+    noise_code = "discrete-laplace"
 
     @property
     def scale(self) -> Fraction:
@@ -247,7 +248,7 @@ class Gaussian(_IntegerThreshold):
     least: int
 
     name = "gaussian"
-    noise_name = "discrete Gaussian"
+    noise_code = "discrete-gaussian"
 
     @property
     def scale(self) -> Fraction:
@@ -274,7 +275,7 @@ class Dictionary(_IntegerThreshold):
     least: int = 1
 
     name = "dictionary"
-    noise_name = "discrete Laplace on every cell of a public list"
+    noise_code = "discrete-laplace-listed"
     visits_empty_cells = True
 
     @property

@@ -15,7 +15,7 @@ from tapveil.report.advice import curve, epsilon_pays, lacking
 from tapveil.report.findings import Findings
 from tapveil.report.markup import Column, Html, Piece, coded, element, figure, joined, table
 from tapveil.report.words import NOTHING, key, lead, noun_of, pale, share
-from tapveil.statement import change
+from tapveil.wording import change
 
 # --- 6: changes -----------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from tapveil.report.figures import Bar
 from tapveil.report.findings import Findings, TableFindings
 from tapveil.report.markup import Column, Html, Piece, coded, element, figure, from_data, joined, table
 from tapveil.report.words import NOTHING, are, before_counting, key, lead, noun_of, small
-from tapveil.statement import COUNTED, UNIT_NAMES
+from tapveil.wording import COUNTED, UNIT_NAMES
 
 # --- 1: at a glance -------------------------------------------------------------------------------------------------
 

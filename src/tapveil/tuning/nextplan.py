@@ -18,8 +18,8 @@ from tapveil.errors import PlanError
 from tapveil.notation import read_exact
 from tapveil.plan import Plan
 from tapveil.privacy.rational import decimal_text
-from tapveil.statement import loss_in_words
 from tapveil.tuning.tune import Tuned
+from tapveil.wording import loss_in_words
 
 _HEADER = re.compile(r"^[ \t]*\[\[?[ \t]*([\w.\"'* -]+?)[ \t]*\]\]?[ \t]*(?:#.*)?$", re.MULTILINE)
 _KEY = re.compile(r"\s*([a-z_]+)\s*=")

@@ -30,12 +30,13 @@ from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.loss import Loss, certified
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
-from tapveil.statement import ERROR_CONFIDENCE, UNIT_NAMES, loss_in_words, number
+from tapveil.statement import ERROR_CONFIDENCE, number
 from tapveil.tuning import sizes
 from tapveil.tuning.sizes import Sizes
 from tapveil.verify import manifest as manifests
 from tapveil.verify.finding import Finding
 from tapveil.verify.reading import UnreadableError, json_of, open_inside
+from tapveil.wording import UNIT_NAMES, loss_in_words
 
 CANDIDATES = ("sbh", "laplace", "gaussian")
 MOST_TRIES = 40

@@ -14,13 +14,13 @@ from tapveil.bundle import CHECKSUMS, SIGNATURE
 from tapveil.derived import CONSISTENT, FINEST, DerivedSheet
 from tapveil.errors import PlanError
 from tapveil.manifest import Manifest
-from tapveil.metadata import METADATA
+from tapveil.metadata import METADATA, texts
 from tapveil.pace import BYTES
 from tapveil.plan import OPAL_SHAPES
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
 from tapveil.signature import SignatureError, read_signature, signer
-from tapveil.statement import EXPLORER, PLACES, WIDER, json_text, loss_in_words
+from tapveil.statement import EXPLORER, PLACES, WIDER, json_text
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading
 from tapveil.verify.derived import derived_sheets, published_tables, sheet_findings, wider_findings
@@ -30,6 +30,7 @@ from tapveil.verify.places import places_findings
 from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import SheetCheck, synthetic_findings
 from tapveil.verify.totals import totals_findings
+from tapveil.wording import loss_in_words
 
 DESCRIPTIONS = ("README.md", "datapackage.json", "privacy.json", EXPLORER, *METADATA)
 
@@ -232,8 +233,8 @@ class _Check:
         yield from faults
         if faults:
             return
-        for name in sorted(set(METADATA) & set(files)):
-            if self._text(name) != METADATA[name](stated, package):
+        for name, text in texts(stated, package).items():
+            if name in files and self._text(name) != text:
                 yield Finding("metadata-differs", name, "is not what privacy.json and datapackage.json say")
 
     def _summarise(self, manifest: Manifest, sheets: list[SheetCheck]) -> None:

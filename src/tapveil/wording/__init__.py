@@ -1,0 +1,49 @@
+"""What a folder says in sentences, by the version of its wording: words at the edge, codes inside.
+
+A folder outlives the program, and `verify` writes its sentences again: each wording stays as it was.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from tapveil.wording import v1
+from tapveil.wording.v1 import (
+    CAUTION,
+    COMPOSITION,
+    COUNTED,
+    NOISE,
+    NOT_ON_THE_LIST,
+    NOT_PROTECTED,
+    UNIT_NAMES,
+    WHOLE_CARDS,
+    absent_in_words,
+    at_most,
+    change,
+    loss_in_words,
+    promise_about,
+    rounded_up,
+)
+
+__all__ = [
+    "CAUTION",
+    "COMPOSITION",
+    "COUNTED",
+    "NOISE",
+    "NOT_ON_THE_LIST",
+    "NOT_PROTECTED",
+    "UNIT_NAMES",
+    "WHOLE_CARDS",
+    "WORDINGS",
+    "WORDING_VERSION",
+    "absent_in_words",
+    "at_most",
+    "change",
+    "loss_in_words",
+    "promise_about",
+    "rounded_up",
+]
+
+WORDINGS: dict[int, ModuleType] = {1: v1}
+WORDING_VERSION = 1
+"""The wording of folders that are made now."""
