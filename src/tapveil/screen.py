@@ -26,9 +26,9 @@ from tapveil.plan import Plan
 from tapveil.privacy.mechanisms import Mechanism, StabilityHistogram
 from tapveil.privacy.rational import decimal_text
 from tapveil.recognition import Recognised
-from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, NOUNS, cost
+from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, NOUNS, cost, gaussian_in_words
 from tapveil.verify.finding import Finding
-from tapveil.wording import UNIT_NAMES, loss_in_words, rounded_up
+from tapveil.wording import UNIT_NAMES, change, loss_in_words, rounded_up
 
 MOST_UNUSED = 40
 MOST_OF_A_KIND = 5
@@ -67,11 +67,14 @@ def show_cost(console: Console, plan: Plan) -> None:
     _show_tables(console, plan)
     spent = cost(plan)
     for guarantee in spent["guarantees"]:
+        changed = change(plan.privacy.unit, guarantee["neighbours"])
         _say(
             console,
-            f"Accounted exactly, {guarantee['meaning']}: at epsilon = {guarantee['epsilon']:g} "
+            f"Accounted exactly, {changed}: at epsilon = {guarantee['epsilon']:g} "
             f"delta is at most {rounded_up(Fraction(guarantee['delta_accounted']))}.",
         )
+    for sentence in gaussian_in_words(plan):
+        _say(console, sentence)
     if spent["whole_cards"]:
         _show_whole_cards(console, spent["whole_cards"])
     _head(console, f"The chance that a cell appears, by its true number of {NOUNS[plan.privacy.unit]}")

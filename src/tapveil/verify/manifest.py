@@ -16,6 +16,7 @@ import pydantic
 from tapveil.manifest import Manifest, Stated, TableClaim
 from tapveil.plan import OPAL_SHAPES
 from tapveil.privacy.accountant import Exposure
+from tapveil.privacy.concentrated import concentrated
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.loss import Loss, accounted_delta, certified, compose, whole_card_certified
 from tapveil.privacy.mechanisms import Mechanism, stated
@@ -82,6 +83,7 @@ def promise_findings(manifest: Manifest, made: Mapping[str, Mechanism]) -> Itera
         elif guarantee.delta_accounted < accounted_delta(every, guarantee.exact.epsilon, exposure) * (1 - 1e-6):
             yield _understated(where, "delta_accounted is below what the accountant finds")
     yield from _curve_findings(manifest, every)
+    yield from _gaussian_findings(manifest, every)
     for card in manifest.whole_cards or ():
         loss = Loss(Fraction(card.epsilon), Fraction(card.delta))
         if not whole_card_certified(every, card.trips, loss):
@@ -116,6 +118,18 @@ def _curve_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Find
             found = accounted_delta(every, loss.epsilon, manifest.exposure)
             if point.delta < found * (1 - 1e-6):  # the accountant stops its search where it is close enough
                 yield _understated(f"curve at {point.epsilon:g}", "delta is below what the accountant finds")
+
+
+def _gaussian_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Finding]:
+    """ρ and μ must be just what follows from the scales; folders of version 1 do not state them."""
+    stated, true = manifest.gaussian, concentrated(every, manifest.exposure)
+    claimed = stated and (stated.exact.mu_squared, stated.mu, stated.rho, stated.delta_singletons)
+    figures = true and (
+        true.mu_squared,
+        *(number(each, ROUND_CEILING) for each in (true.mu, true.rho, true.delta_singletons)),
+    )
+    if manifest.manifest_version > 1 and claimed != figures:
+        yield Finding("figure-differs", f"{PLACE}, gaussian", "does not follow from the scales and the thresholds")
 
 
 def _figure_findings(table: TableClaim, mechanism: Mechanism) -> Iterator[Finding]:
