@@ -67,10 +67,10 @@ def show_cost(console: Console, plan: Plan) -> None:
     _show_tables(console, plan)
     spent = cost(plan)
     for guarantee in spent["guarantees"]:
-        changed = change(plan.privacy.unit, guarantee["neighbours"])
+        meant = change(plan.privacy.unit, guarantee["neighbours"])
         _say(
             console,
-            f"Accounted exactly, {changed}: at epsilon = {guarantee['epsilon']:g} "
+            f"Accounted exactly, {meant}: at epsilon = {guarantee['epsilon']:g} "
             f"delta is at most {rounded_up(Fraction(guarantee['delta_accounted']))}.",
         )
     for sentence in gaussian_in_words(plan):

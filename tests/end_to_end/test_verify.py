@@ -291,6 +291,15 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
         ),
         "parquet-differs",
     ),
+    "a rho where no noise is Gaussian": (
+        lambda f: change_manifest(
+            f,
+            lambda m: m.update(
+                gaussian={"mu": 0.5, "rho": 0.125, "delta_singletons": 0, "exact": {"mu_squared": "1/4"}}
+            ),
+        ),
+        "figure-differs",
+    ),
     "a table's epsilon in numbers only": (
         lambda f: change_manifest(f, lambda m: m["tables"][0].update(epsilon=0.0001)),
         "figure-differs",
@@ -301,9 +310,9 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "another meaning": (
         lambda f: change_manifest(f, lambda m: m["guarantees"][0].update(meaning="everything that anyone ever did")),
-        "words-differ",
+        "manifest-shape",
     ),
-    "no word about cards": (lambda f: change_manifest(f, lambda m: m.pop("whole_cards")), "words-differ"),
+    "no word about cards": (lambda f: change_manifest(f, lambda m: m.pop("whole_cards")), "manifest-shape"),
     "a curve without points": (lambda f: change_manifest(f, lambda m: m["curve"].update(points=[])), "manifest-shape"),
     "a delta of one": (
         lambda f: change_manifest(

@@ -174,14 +174,14 @@ def _gaussian(part: Document | None, changed: str) -> Iterator[str]:
         return
     yield (
         f"rho = {part['rho']} is that of the Gaussian noise by itself, with {changed}: half of the sum of 1/sigma² "
-        f"over all changed cells, which is exactly {part['exact']['mu_squared']}. With discrete Gaussian noise of these "
-        "scales the release is delta-approximately rho-zCDP (Canonne, Kamath and Steinke 2020; Bun and Steinke 2016) "
-        f"with delta = {part['delta_singletons']}: the probability, at most, that a cell appears in which nobody else "
-        "was."
+        f"over all changed cells, which is exactly {part['exact']['mu_squared']}. With discrete Gaussian noise of "
+        "these scales the release is delta-approximately rho-zCDP (Canonne, Kamath and Steinke 2020; Bun and Steinke "
+        f"2016) with delta = {part['delta_singletons']}: the probability, at most, that a cell appears in which nobody "
+        "else was."
     )
     yield (
         f"Continuous Gaussian noise of the same scales would have mu = {part['mu']} (mu-GDP): for comparison, as the "
-        "noise is discrete. The noise of each cell is drawn from a table of integers within 1e-14 of the discrete "
+        "noise is discrete. The noise of each cell is drawn from a table of integers within 1e-13 of the discrete "
         "Gaussian, in total variation; epsilon, delta and the curve are computed from these integers."
     )
 

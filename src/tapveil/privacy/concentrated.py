@@ -1,11 +1,11 @@
 """Zero-concentrated differential privacy of a release with Gaussian noise: ρ, and what lies outside of it.
 
 A unit that changes B cells of tables with discrete Gaussian noise moves each by one. The Rényi divergence of order α is
-then at most α·ρ with ρ = Σ 1/(2σ²) (Canonne, Kamath and Steinke 2020, Theorem 4 and Proposition 5). Singletons that
+then at most α·ρ with ρ = Σ 1/(2σ²) (Canonne, Kamath and Steinke 2020, Theorem 4). Singletons that
 appear are outside of it, with probability at most 1 − ∏(1 − p): the release is δ-approximately ρ-zCDP with that δ (Bun
 and Steinke 2016, Definition 8.1; docs/privacy/proofs.md, claim 18).
 
-That is the discrete Gaussian's. What is drawn is an integer table within 1e-14 of it, in total variation; (ε, δ) and
+That is the discrete Gaussian's. What is drawn is an integer table within 1e-13 of it, in total variation; (ε, δ) and
 the curve are computed from that table and do not rest on ρ.
 """
 
