@@ -15,8 +15,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from tapveil import manifest_1
 from tapveil.layout import OPAL_COLUMNS
 from tapveil.notation import Clock, Exact, Name
-from tapveil.plan import COUNT, EVERY_MODE, NUMBERS, OPAL_SHAPES, Unit
-from tapveil.privacy.accountant import Exposure, Neighbours
+from tapveil.plan import COUNT, EVERY_MODE, NUMBERS, OPAL_SHAPES
+from tapveil.privacy.accountant import Exposure, Neighbours, Unit
 from tapveil.privacy.loss import Loss
 from tapveil.resolution import Times
 from tapveil.source import Kind, known_zone

@@ -12,8 +12,8 @@ from typing import Any
 from tapveil._version import __version__
 from tapveil.metadata import METADATA_VERSION
 from tapveil.notation import clock_text
-from tapveil.plan import COUNT, HIGH, LOW, Level, Plan, Table, Unit
-from tapveil.privacy.accountant import Exposure, Neighbours
+from tapveil.plan import COUNT, HIGH, LOW, Level, Plan, Table
+from tapveil.privacy.accountant import Exposure, Neighbours, Unit
 from tapveil.privacy.concentrated import Concentrated, concentrated
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.loss import Loss, accounted_delta, whole_card_epsilon

@@ -24,6 +24,7 @@ from tapveil.privacy.mechanisms import Gaussian, Laplace, Mechanism
 from tapveil.privacy.rational import power_below, sqrt_above
 from tapveil.readme import readme
 from tapveil.verify import manifest as manifests
+from tapveil.wording import rounded_up
 from tests.conftest import TODAY, opal_text
 from tests.golden.make import TOTAL
 
@@ -197,7 +198,8 @@ def test_rho_is_recomputed_by_verify() -> None:
 
 
 def test_rho_is_in_the_readme_and_on_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
-    said = "rho = 1.15 (continuous noise of this width would have mu = 1.52)"
+    part = part_of(tuple(opal_manifest("gaussian")[0].mechanisms.values()), REPLACE)
+    said = f"rho = {rounded_up(part.rho)} (continuous noise of this width would have mu = {rounded_up(part.mu)})"
     for mechanism in ("gaussian", "laplace"):
         plan, _ = opal_manifest(mechanism)
         screen.show_cost(screen.Console(width=1000), plan)
