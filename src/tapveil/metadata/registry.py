@@ -162,7 +162,7 @@ def _parameter_details(manifest: Document) -> Iterator[str]:
     yield f"The curve, with {over}, by exact accounting: (epsilon, delta) = {points}."
     yield from _gaussian(manifest["gaussian"], changed[manifest["neighbours"]])
     yield from (f"{table['name']}: {_share(table)}." for table in manifest["tables"])
-    if manifest["whole_cards"]:
+    if manifest.get("whole_cards"):
         whole = manifest["whole_cards"]
         cards = "; ".join(f"{each['trips']} trips ({each['epsilon']}, {each['delta']})" for each in whole["cards"])
         yield f"For {whole['meaning']} (epsilon, delta): {cards}; {whole['caution']}."
