@@ -67,6 +67,8 @@ MANIFEST: list[tuple[str, Model]] = [
     ("bounds", manifest._Bounds),
     ("curve", manifest._Curve),
     ("curve.points", manifest._Point),
+    ("gaussian", manifest._Gaussian),
+    ("gaussian.exact", manifest._ExactGaussian),
     ("whole_cards", manifest._Card),
     ("versions", manifest.Versions),
     ("tables", manifest.TableClaim),

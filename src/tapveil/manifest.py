@@ -76,6 +76,22 @@ class _Curve(_Part):
     """δ at parts and multiples of ε, by exact accounting."""
 
 
+class _ExactGaussian(_Part):
+    mu_squared: Exact
+    """Σ 1/σ² over all changed cells, as a fraction."""
+
+
+class _Gaussian(_Part):
+    mu: Number
+    """√(2ρ), rounded up: the μ of continuous noise of the same scales. For comparison; `rho` is the claim."""
+    rho: Number
+    """ρ of zero-concentrated differential privacy, rounded up: half of Σ 1/σ² over all changed cells."""
+    delta_singletons: Number
+    """The probability, at most, that a cell in which only this unit is appears. It is outside of ρ."""
+    exact: _ExactGaussian
+    """What ρ and μ are computed from."""
+
+
 class _Card(_Part):
     trips: Annotated[int, Field(ge=1, le=1000)]
     """So many trips."""
@@ -244,6 +260,8 @@ class Manifest(_Part):
     """The promise in both notions of neighbours."""
     curve: _Curve
     """The promise at other ε."""
+    gaussian: _Gaussian | None
+    """With Gaussian noise: its ρ and μ, for the plan's neighbours. Else null, as in folders of version 1."""
     whole_cards: Annotated[list[_Card], Field(max_length=10)] | None
     """For unit `trip`: what it is worth for all trips of a card, each in other cells than the others."""
     tables: Annotated[tuple[TableClaim, ...], Field(min_length=1, max_length=MOST_TABLES)]

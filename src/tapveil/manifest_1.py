@@ -24,7 +24,7 @@ def upgraded(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _upgraded(data: dict[str, Any]) -> dict[str, Any]:
     unit = data["unit"]
-    if data.keys() & {"versions", "looked_at_trips"} or data.pop("derived_version") != 1:
+    if data.keys() & {"versions", "looked_at_trips", "gaussian"} or data.pop("derived_version") != 1:
         raise ValueError("it has keys that version 1 does not have")
     _refuse_other(data.pop("counted"), v1.COUNTED[unit])
     _refuse_other(data.pop("composition"), v1.COMPOSITION)
@@ -35,6 +35,7 @@ def _upgraded(data: dict[str, Any]) -> dict[str, Any]:
         **data,
         "versions": _VERSIONS,
         "looked_at_trips": None,
+        "gaussian": None,
         "guarantees": guarantees,
         "tables": [{**table, "noise": _NOISE[table["noise"]]} for table in data["tables"]],
         "whole_cards": _cards(data.get("whole_cards")),

@@ -11,7 +11,7 @@ from tapveil.plan import EVERY_MODE, HIGH, LOW, OPAL_SHAPES, Level, Plan, Table
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.rational import decimal_text
 from tapveil.resolution import Times
-from tapveil.statement import ERROR_CONFIDENCE, EXPLORER, PLACES, WIDER, promise
+from tapveil.statement import ERROR_CONFIDENCE, EXPLORER, PLACES, WIDER, gaussian_in_words, promise
 from tapveil.wording import COUNTED, NOT_ON_THE_LIST, NOT_PROTECTED
 
 
@@ -43,6 +43,7 @@ def _readme_parts(plan: Plan, created: date, signed: bool, places: bool) -> Iter
     yield " ".join(_what_adds_up(plan))
     yield "## What it protects"
     yield f"{promise(plan)} {_PROTECTS} {NOT_PROTECTED[plan.privacy.unit]}"
+    yield from gaussian_in_words(plan)
 
 
 def _what_it_is(plan: Plan) -> Iterator[str]:

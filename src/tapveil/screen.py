@@ -26,7 +26,7 @@ from tapveil.plan import Plan
 from tapveil.privacy.mechanisms import Mechanism, StabilityHistogram
 from tapveil.privacy.rational import decimal_text
 from tapveil.recognition import Recognised
-from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, NOUNS, cost
+from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, NOUNS, cost, gaussian_in_words
 from tapveil.verify.finding import Finding
 from tapveil.wording import UNIT_NAMES, change, loss_in_words, rounded_up
 
@@ -73,6 +73,8 @@ def show_cost(console: Console, plan: Plan) -> None:
             f"Accounted exactly, {meant}: at epsilon = {guarantee['epsilon']:g} "
             f"delta is at most {rounded_up(Fraction(guarantee['delta_accounted']))}.",
         )
+    for sentence in gaussian_in_words(plan):
+        _say(console, sentence)
     if spent["whole_cards"]:
         _show_whole_cards(console, spent["whole_cards"])
     _head(console, f"The chance that a cell appears, by its true number of {NOUNS[plan.privacy.unit]}")

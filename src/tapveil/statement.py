@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN
 from fractions import Fraction
@@ -14,11 +14,12 @@ from tapveil.metadata import METADATA_VERSION
 from tapveil.notation import clock_text
 from tapveil.plan import COUNT, HIGH, LOW, Level, Plan, Table
 from tapveil.privacy.accountant import Exposure, Neighbours, Unit
+from tapveil.privacy.concentrated import Concentrated, concentrated
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.loss import Loss, accounted_delta, whole_card_epsilon
 from tapveil.privacy.rational import decimal_text
 from tapveil.published import Field
-from tapveil.wording import COUNTED, WORDING_VERSION, absent_in_words, at_most, change, loss_in_words
+from tapveil.wording import COUNTED, WORDING_VERSION, absent_in_words, at_most, change, loss_in_words, rounded_up
 
 MANIFEST_VERSION = 2
 VERSIONS = {"derived": 1, "page": 1, "metadata": METADATA_VERSION, "wording": WORDING_VERSION}
@@ -123,6 +124,7 @@ def cost(plan: Plan) -> dict[str, Any]:
         **_loss(plan.loss),
         "guarantees": [_guarantee(plan, "replace"), _guarantee(plan, "add-remove")],
         "curve": {"neighbours": plan.privacy.neighbours, "points": _curve(plan)},
+        "gaussian": gaussian(_concentrated(plan)),
         "whole_cards": None if plan.privacy.by_card else [_whole_card(plan, trips) for trips in EXAMPLE_CARDS],
         "tables": [_table(plan, table) for table in plan.table],
     }
@@ -150,6 +152,34 @@ def _curve(plan: Plan) -> list[dict[str, Any]]:
         least = min(least, accounted_delta(list(plan.mechanisms.values()), epsilon, plan.exposure))
         points.append({"epsilon": number(epsilon, ROUND_CEILING), "delta": _few_digits(least)})
     return points
+
+
+def _concentrated(plan: Plan) -> Concentrated | None:
+    return concentrated(list(plan.mechanisms.values()), plan.exposure)
+
+
+def gaussian(part: Concentrated | None) -> dict[str, Any] | None:
+    """ρ and μ of the Gaussian noise, rounded up, and the probability of what is outside of it; null for other noise."""
+    if part is None:
+        return None
+    return {
+        "mu": number(part.mu, ROUND_CEILING),
+        "rho": number(part.rho, ROUND_CEILING),
+        "delta_singletons": number(part.delta_singletons, ROUND_CEILING),
+        "exact": {"mu_squared": str(part.mu_squared)},
+    }
+
+
+def gaussian_in_words(plan: Plan) -> Iterator[str]:
+    """ρ of the Gaussian noise for a person, rounded up; nothing for other noise."""
+    part = _concentrated(plan)
+    if part:
+        yield (
+            f"The Gaussian noise by itself, with {change(plan.privacy.unit, plan.privacy.neighbours)}: "
+            f"zero-concentrated differential privacy with rho = {rounded_up(part.rho)} (continuous noise of this width "
+            f"would have mu = {rounded_up(part.mu)}). Cells that nobody else was in are outside of rho: that one of "
+            f"them appears has probability at most {rounded_up(part.delta_singletons)}."
+        )
 
 
 def _whole_card(plan: Plan, trips: int) -> dict[str, Any]:

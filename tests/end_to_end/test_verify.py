@@ -291,6 +291,15 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
         ),
         "parquet-differs",
     ),
+    "a rho where no noise is Gaussian": (
+        lambda f: change_manifest(
+            f,
+            lambda m: m.update(
+                gaussian={"mu": 0.5, "rho": 0.125, "delta_singletons": 0, "exact": {"mu_squared": "1/4"}}
+            ),
+        ),
+        "figure-differs",
+    ),
     "a table's epsilon in numbers only": (
         lambda f: change_manifest(f, lambda m: m["tables"][0].update(epsilon=0.0001)),
         "figure-differs",

@@ -6,28 +6,33 @@ import copy
 import json
 import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tapveil import metadata, statement
+from tapveil import manifest_1, metadata, statement
 from tapveil._version import __version__
+from tapveil.manifest import Manifest
+from tapveil.metadata.croissant import croissant_text
+from tapveil.metadata.dcat import dcat_text
+from tapveil.metadata.registry import registry_text
 from tapveil.metadata.writing import yaml_text
 from tapveil.plan import Plan
+from tapveil.privacy.concentrated import concentrated
+from tapveil.verify import manifest as manifests
 from tests.conftest import TODAY
 
 Files = tuple[dict[str, Any], dict[str, Any]]
 """The manifest and the Data Package, as JSON reads them."""
 
-WRITERS = {
-    metadata.REGISTRY: metadata.registry_text,
-    metadata.CROISSANT: metadata.croissant_text,
-    metadata.DCAT: metadata.dcat_text,
-}
+WRITERS = {metadata.REGISTRY: registry_text, metadata.CROISSANT: croissant_text, metadata.DCAT: dcat_text}
+GOLDEN = Path(__file__).parents[1] / "golden" / "1"
 
 HOSTILE = "سفر </script><script>alert(\"1\")</script> & 'a': - #b\n\n  c\r\n\t{d}: [e] \\ \u202e\u2028\x85\x7f\ufeff🚆"
 
@@ -36,6 +41,7 @@ PLAN = """
 name = "city_trips"
 title = "City trips"
 layout = "{layout}"
+{release}
 [source]
 path = "trips.csv"
 {covers}
@@ -59,12 +65,13 @@ columns = ["tap_on_time"]
 """
 CARD = {"unit": "card", "privacy": 'trips_per_card = 3\nwithout_card = "refuse"', "mechanism": "laplace"}
 TOTAL = {"privacy": 'epsilon = 1\ndelta = "1/1000000"', "share": "weight = 1"}
+CARD_DAY = {"unit": "card-day", "privacy": 'trips_per_day = 2\nwithout_card = "own-unit"'}
 LISTED = {"mechanism": "dictionary", "share": 'epsilon = 1\ncells = "cells.csv"'}
 COVERED = 'first_day = 2016-08-08\nlast_day = 2016-08-21\nmodes = ["bus", "train"]'
 
 
 def manifest(**changes: str) -> dict[str, Any]:
-    values = {"layout": "tables", "covers": "", "unit": "trip", "mechanism": "sbh", "privacy": ""}
+    values = {"layout": "tables", "release": "", "covers": "", "unit": "trip", "mechanism": "sbh", "privacy": ""}
     share = 'epsilon = 1\ndelta = "1/8000000"'
     plan = Plan.parse(PLAN.format(**{**values, "share": share, **changes}), base=Path("nowhere"))
     made = statement.manifest(plan, TODAY, {"lookup of bus": "0" * 64})
@@ -120,7 +127,7 @@ def folders() -> dict[str, Files]:
     hostile["columns"]["tap_on_location"] = "location"
     coarse = manifest()
     coarse["tables"][0]["level"] = {"time_minutes": None, "times": ["06:00", "19:00"], "location": "zone"}
-    ledger = {"ledger": "cd" * 16, "number": 3, "hash": "0" * 64}
+    ledger = {"ledger": "cd" * 16, "hash": "0f" * 32}
     return {
         "plain": (manifest(), package()),
         "covered": ({**manifest(covers=COVERED), "ledger": ledger}, package(**signed_off())),
@@ -139,18 +146,23 @@ each_folder = pytest.mark.parametrize("name", NAMES)
 each_text = pytest.mark.parametrize("text", WRITERS)
 
 
+def written(text: str, files: Files) -> str:
+    stated, described = files
+    return WRITERS[text](metadata.worded(stated), described)
+
+
 def record(files: Files) -> dict[str, Any]:
-    read: dict[str, Any] = yaml.safe_load(metadata.registry_text(*files))
+    read: dict[str, Any] = yaml.safe_load(written(metadata.REGISTRY, files))
     return read
 
 
 def croissant(files: Files) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(metadata.croissant_text(*files))
+    read: dict[str, Any] = json.loads(written(metadata.CROISSANT, files))
     return read
 
 
 def dcat(files: Files) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(metadata.dcat_text(*files))
+    read: dict[str, Any] = json.loads(written(metadata.DCAT, files))
     return read
 
 
@@ -162,34 +174,35 @@ def dcat(files: Files) -> dict[str, Any]:
 def test_a_text_can_be_written_again_byte_for_byte(folders: dict[str, Files], name: str, text: str) -> None:
     stated, described = folders[name]
     before = copy.deepcopy((stated, described))
-    written = WRITERS[text](stated, described)
-    assert written == WRITERS[text](as_read(stated), as_read(described))
+    made = written(text, (stated, described))
+    assert made == written(text, (as_read(stated), as_read(described)))
+    assert made == metadata.texts(stated, described)[text]
     assert (stated, described) == before
-    assert written.encode().endswith(b"\n")
-    assert not written.endswith("\n\n")
+    assert made.encode().endswith(b"\n")
+    assert not made.endswith("\n\n")
 
 
 @each_text
 def test_a_text_does_not_depend_on_the_program_that_writes_it_again(folders: dict[str, Files], text: str) -> None:
     """A later version checks what an earlier one wrote: the version is the one in the manifest."""
     stated, described = folders["plain"]
-    older = WRITERS[text]({**stated, "software": {"name": "tapveil", "version": "0.0.7"}}, described)
+    older = written(text, ({**stated, "software": {"name": "tapveil", "version": "0.0.7"}}, described))
     assert f"tapveil {__version__}" not in older
     assert ("tapveil 0.0.7" in older) is (text != metadata.CROISSANT)  # which has no place for it
 
 
 @each_text
 def test_no_title_can_end_a_script_or_turn_a_line_around(folders: dict[str, Files], text: str) -> None:
-    written = WRITERS[text](*folders["hostile"])
-    assert not re.search("[<>&\x7f-\x9f\u2028\u202e\ufeff]", written)
-    assert "سفر" in written
+    made = written(text, folders["hostile"])
+    assert not re.search("[<>&\x7f-\x9f\u2028\u202e\ufeff]", made)
+    assert "سفر" in made
 
 
 def test_hostile_names_arrive_as_they_are(folders: dict[str, Files]) -> None:
     files = folders["hostile"]
     basic = record(files)["deployment"]["basic"]
     assert (basic["name"], basic["description"]) == (HOSTILE, HOSTILE)
-    assert basic["data_curators"] == [{"data_curator_name": HOSTILE}]
+    assert basic["data_curators"] == [HOSTILE]
     described = croissant(files)
     assert (described["name"], described["license"], described["creator"]["name"]) == (HOSTILE,) * 3
     catalogued = dcat(files)
@@ -213,44 +226,182 @@ def test_a_package_that_is_none_is_an_error_that_verify_catches(
     if text == metadata.REGISTRY and "licenses" in broken:
         return  # the registry has no place for a licence
     with pytest.raises((LookupError, TypeError, ValueError)):
-        WRITERS[text](folders["plain"][0], described)
+        written(text, (folders["plain"][0], described))
 
 
 # --- the deployments registry -------------------------------------------------------------------------------------
 
-REGISTRY_FIELDS = {
-    "basic": "name data_curators description intended_use data_product_type data_product_region data_product_sector "
-    "publication_date",
+FIELDS: dict[str, str] = {
+    "basic": "name! data_curators! intended_use! data_product_type! data_product_region! description! "
+    "publication_date! data_product_sector",
     "dp_variant": "variant_name data_domain unprotected_quantities",
-    "privacy_loss": "privacy_unit privacy_unit_details number_of_privacy_units privacy_parameters "
-    "privacy_parameters_details",
-    "deployment_model": "model_name model_name_details trust_assumptions actors release_type release_type_details "
-    "data_source_type data_source_type_details access_type access_type_details",
-    "implementation": "preprocessing_and_hyperparameter_tuning mechanisms composition post_processing justification "
-    "utility additional_information",
-    "administrative": "evidence_sources status registry_authors tier",
+    "privacy_loss": "privacy_unit privacy_unit_details privacy_parameters privacy_parameters_details",
+    "deployment_model": "model_name model_name_details actors release_type release_type_details data_source_type "
+    "data_source_type_details access_type access_type_details",
+    "accounting": "post_processing composition",
+    "implementation": "preprocessing_and_hyperparameter_tuning mechanisms justification",
+    "administrative": "sources notes registry_authors!",
 }
-"""The fields that the registry knows; it refuses any other."""
-LEFT_TO_THE_PUBLISHER = {"data_product_region", "data_product_sector"}
-NOT_SAID = {"number_of_privacy_units", "evidence_sources"}
+"""The fields that the registry's schema knows, by section; it requires those with `!`, and refuses all others."""
+ENUMS: dict[str, list[Any]] = {
+    "status": ["Draft"],
+    "tier": [3],
+    "data_product_type": ["Summary statistics"],
+    "variant_name": ["Pure DP", "Approximate DP"],
+    "model_name": ["Central"],
+    "release_type": ["One release"],
+    "data_source_type": ["Static"],
+    "access_type": ["Non-interactive"],
+}
+"""What we say in fields that have a list of values: each is on the list."""
+PARAMETERS = ("epsilon", "delta", "rho")
+LISTS = ("data_curators", "registry_authors")
+LEFT_OUT = {"data_product_sector", "sources"}
+"""What nobody but the publisher can say; the schema does not require it."""
+
+
+def of_section(fields: str) -> dict[str, Any]:
+    """The schema of a section: every field a text, but for the few that are not."""
+    named = fields.replace("!", "").split()
+    types: dict[str, Any] = {field: {"type": "string", "minLength": 1} for field in named}
+    types |= {field: {"enum": ENUMS[field]} for field in named if field in ENUMS}
+    types |= {field: {"type": "array", "items": {"type": "string"}, "minItems": 1} for field in named if field in LISTS}
+    if "privacy_parameters" in named:
+        numbers = {name: {"type": "number"} for name in PARAMETERS}
+        types["privacy_parameters"] = {"type": "object", "additionalProperties": False, "properties": numbers}
+    required = [field.removesuffix("!") for field in fields.split() if field.endswith("!")]
+    return {"type": "object", "additionalProperties": False, "required": required, "properties": types}
+
+
+OUR_SCHEMA = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["url_slug", "status", "tier", "deployment"],
+    "properties": {
+        "url_slug": {"type": "string"},
+        "status": {"enum": ENUMS["status"]},
+        "tier": {"enum": ENUMS["tier"]},
+        "deployment": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": list(FIELDS),
+            "properties": {section: of_section(fields) for section, fields in FIELDS.items()},
+        },
+    },
+}
+"""What we need of the registry's schema, so that a record that breaks it is found without the schema at hand."""
+
+
+def errors(read: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+    checker = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+    return [f"{error.json_path}: {error.message}" for error in checker.iter_errors(read)]
+
+
+@pytest.fixture
+def registry_schema(shared_data: Path) -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load((shared_data / "registry" / "deployments-schema.yaml").read_text("utf-8"))
+    return read
+
+
+def golden(folder: Path) -> Files:
+    """A folder of version 1, as the same release would be described now."""
+    stated, described = (
+        json.loads((folder / name).read_text("utf-8")) for name in ("privacy.json", "datapackage.json")
+    )
+    ledger = stated["ledger"] and {name: stated["ledger"][name] for name in ("ledger", "hash")}
+    now = {"manifest_version": statement.MANIFEST_VERSION, "versions": statement.VERSIONS, "ledger": ledger}
+    upgraded = manifest_1.upgraded(stated) | now
+    claims = Manifest.read(upgraded)
+    part = concentrated(list(manifests.mechanisms(claims)[0].values()), claims.exposure)
+    return as_read({**upgraded, "gaussian": statement.gaussian(part)}), described
+
+
+def every_kind() -> Iterator[Files]:
+    """Every mechanism with every unit, by a publisher of each type or of none, with and without a region."""
+    noises = ({"mechanism": "sbh"}, {"mechanism": "laplace"}, {"mechanism": "gaussian"}, LISTED)
+    units: tuple[dict[str, str], ...] = ({}, CARD_DAY, {name: CARD[name] for name in ("unit", "privacy")})
+    publishers = ((None, None), ("government", "Port Vesper"), ("industry", None), ("nonprofit", "Port Vesper"))
+    for noise, unit in product(noises, units):
+        for kind, region in publishers:
+            said = {"publisher_type": kind, "region": region}
+            release = "\n".join(f"{key} = {json.dumps(value)}" for key, value in said.items() if value)
+            yield manifest(release=release, **noise, **unit), package(**(signed_off() if kind else {}))
 
 
 @each_folder
-def test_a_record_has_the_fields_of_the_registry_and_no_others(folders: dict[str, Files], name: str) -> None:
-    read = record(folders[name])
-    assert list(read) == ["url_slug", "deployment"]
-    assert list(read["deployment"]) == list(REGISTRY_FIELDS)
-    for section, fields in REGISTRY_FIELDS.items():
-        found = read["deployment"][section]
-        assert set(found) == set(fields.split()) - LEFT_TO_THE_PUBLISHER - NOT_SAID, section
-        assert all(found.values()), section
+def test_a_record_is_valid(folders: dict[str, Files], name: str) -> None:
+    assert errors(record(folders[name]), OUR_SCHEMA) == []
+
+
+@pytest.mark.parametrize("folder", sorted(GOLDEN.iterdir()), ids=lambda folder: folder.name)
+def test_a_record_of_a_golden_folder_is_valid(folder: Path) -> None:
+    assert errors(record(golden(folder)), OUR_SCHEMA) == []
+    assert errors(yaml.safe_load((folder / metadata.REGISTRY).read_text("utf-8")), OUR_SCHEMA)  # of version 1 none was
+
+
+@pytest.mark.parametrize("folder", sorted(GOLDEN.iterdir()), ids=lambda folder: folder.name)
+def test_the_writers_of_version_1_are_frozen(folder: Path) -> None:
+    stated, described = (
+        json.loads((folder / name).read_text("utf-8")) for name in ("privacy.json", "datapackage.json")
+    )
+    for name, text in metadata.texts(stated, described).items():
+        assert (folder / name).read_bytes() == text.encode()
+
+
+def test_a_record_of_every_kind_is_valid() -> None:
+    for files in every_kind():
+        assert errors(record(files), OUR_SCHEMA) == []
+
+
+def test_records_are_valid_by_the_schema_of_the_registry(
+    folders: dict[str, Files], registry_schema: dict[str, Any]
+) -> None:
+    jsonschema.Draft202012Validator.check_schema(registry_schema)
+    for files in [*folders.values(), *map(golden, sorted(GOLDEN.iterdir())), *every_kind()]:
+        assert errors(record(files), registry_schema) == []
+
+
+def test_our_schema_is_within_that_of_the_registry(registry_schema: dict[str, Any]) -> None:
+    """Whatever passes the one passes the other: the same fields, at least what it requires, no other values."""
+    sections = registry_schema["properties"]["deployment"]["properties"]
+    assert set(registry_schema["required"]) <= set(OUR_SCHEMA["required"]) == set(registry_schema["properties"])
+    assert set(sections) == set(FIELDS)
+    for section, fields in FIELDS.items():
+        known = sections[section]["properties"]
+        assert set(known) == set(fields.replace("!", "").split()), section
+        assert set(sections[section].get("required", [])) == set(of_section(fields)["required"]), section
+        assert {name for name in known if "enum" in known[name]} <= {*ENUMS, *LEFT_OUT}
+        assert all(set(ENUMS[name]) <= set(known[name]["enum"]) for name in set(known) & set(ENUMS))
+    assert set(sections["privacy_loss"]["properties"]["privacy_parameters"]["properties"]) == set(PARAMETERS)
+    for name in ("status", "tier"):
+        assert set(ENUMS[name]) <= set(registry_schema["properties"][name]["enum"])
+
+
+@each_folder
+def test_a_record_has_every_field_but_those_of_the_publisher(folders: dict[str, Files], name: str) -> None:
+    read = record(folders[name])["deployment"]
+    for section, fields in FIELDS.items():
+        assert set(read[section]) == set(fields.replace("!", "").split()) - LEFT_OUT, section
+        assert all(read[section].values()), section
 
 
 @each_folder
 def test_what_the_publisher_has_to_add_is_named_at_the_top(folders: dict[str, Files], name: str) -> None:
-    head = metadata.registry_text(*folders[name]).partition("url_slug")[0]
+    head = written(metadata.REGISTRY, folders[name]).partition("url_slug")[0]
     assert all(line.startswith("# ") for line in head.splitlines())
-    assert all(field in head for field in LEFT_TO_THE_PUBLISHER | {"data_curator_type", "registry_authors"})
+    assert all(field in head for field in LEFT_OUT | {"data_product_region", "Government", "registry_authors"})
+    assert ("data_curators" in head) is ("contributors" not in folders[name][1])
+
+
+def test_what_is_required_and_not_stated_is_not_guessed() -> None:
+    silent, *_, told = every_kind()
+    fields = ("data_curators", "data_product_region")
+    assert [record(silent)["deployment"]["basic"][name] for name in fields] == [["Not stated"], "Not stated"]
+    assert [record(told)["deployment"]["basic"][name] for name in fields] == [["City Transport"], "Port Vesper"]
+    assert "Nonprofit" in record(told)["deployment"]["administrative"]["notes"]
+    assert "Nonprofit" not in json.dumps(record(silent))
+    head = written(metadata.REGISTRY, told).partition("url_slug")[0]
+    assert not any(field in head for field in ("Nonprofit", *fields))
 
 
 def test_the_loss_is_that_of_the_manifest(folders: dict[str, Files]) -> None:
@@ -259,8 +410,32 @@ def test_the_loss_is_that_of_the_manifest(folders: dict[str, Files]) -> None:
         loss = record(folders[name])["deployment"]["privacy_loss"]
         assert loss["privacy_parameters"]["epsilon"] == stated["epsilon"]
         assert loss["privacy_parameters"].get("delta", 0) == stated["delta"]
-        assert stated["exact"]["epsilon"] in loss["privacy_parameters_details"]
-        assert all(each["meaning"] in loss["privacy_parameters_details"] for each in stated["guarantees"])
+        details = loss["privacy_parameters_details"]
+        for each in metadata.worded(stated)["guarantees"]:
+            sentence = f"With {each['meaning']} ({each['neighbours']}): epsilon = "
+            assert (
+                f"(exactly {each['exact']['epsilon']} and {each['exact']['delta']})" in details.partition(sentence)[2]
+            )
+
+
+def test_the_curve_is_stated_with_its_neighbours(folders: dict[str, Files]) -> None:
+    for name in NAMES:
+        curve = folders[name][0]["curve"]
+        details = record(folders[name])["deployment"]["privacy_loss"]["privacy_parameters_details"]
+        line = next(line for line in details.splitlines() if line.startswith("- The curve"))
+        assert f"({curve['neighbours']})" in line
+        assert all(f"({point['epsilon']}, {point['delta']})" in line for point in curve["points"])
+
+
+def test_rho_is_that_of_the_manifest_and_only_with_gaussian_noise(folders: dict[str, Files]) -> None:
+    for name in NAMES:
+        part = folders[name][0]["gaussian"]
+        loss = record(folders[name])["deployment"]["privacy_loss"]
+        assert (part is None) is (name != "total")
+        assert loss["privacy_parameters"].get("rho") == (part and part["rho"])
+        assert ("rho" in loss["privacy_parameters_details"]) is (part is not None)
+        for figure in (part["mu"], part["delta_singletons"], part["exact"]["mu_squared"]) if part else ():
+            assert str(figure) in loss["privacy_parameters_details"]
 
 
 def test_only_a_delta_of_nothing_is_called_pure(folders: dict[str, Files]) -> None:
@@ -271,7 +446,7 @@ def test_only_a_delta_of_nothing_is_called_pure(folders: dict[str, Files]) -> No
 
 def test_every_table_has_its_noise(folders: dict[str, Files]) -> None:
     for name in NAMES:
-        table = folders[name][0]["tables"][0]
+        table = metadata.worded(folders[name][0])["tables"][0]
         line = record(folders[name])["deployment"]["implementation"]["mechanisms"].splitlines()[0]
         assert line.startswith("- on_time (mode × date × tap_on_time): ")
         assert f"{table['noise']}; scale {table['scale']}, threshold {table['threshold']}," in line
@@ -319,7 +494,7 @@ def test_what_was_given_up_before_counting_is_said_for_each_table(folders: dict[
 
 def test_post_processing_is_what_the_package_has_beside_its_data(folders: dict[str, Files]) -> None:
     plain, derived = (
-        record(folders[name])["deployment"]["implementation"]["post_processing"] for name in ("plain", "derived")
+        record(folders[name])["deployment"]["accounting"]["post_processing"] for name in ("plain", "derived")
     )
     assert plain.startswith("- None")
     assert "`consistent/`, `finest/`, `synthetic/`" in derived
@@ -330,7 +505,39 @@ def test_post_processing_is_what_the_package_has_beside_its_data(folders: dict[s
 def test_the_ledger_is_named_or_said_to_be_missing(folders: dict[str, Files]) -> None:
     model = {name: record(folders[name])["deployment"]["deployment_model"] for name in ("plain", "covered")}
     assert "In no ledger" in model["plain"]["release_type_details"]
-    assert f"Entry 3 of the ledger {'cd' * 16}" in model["covered"]["release_type_details"]
+    assert f"Recorded in a ledger whose head is {'0f' * 32}." in model["covered"]["release_type_details"]
+
+
+@each_text
+def test_the_number_of_a_ledger_entry_is_not_told(folders: dict[str, Files], text: str) -> None:
+    """It counts releases that were stopped: were it in a manifest, it would still be in none of these."""
+    stated, described = folders["covered"]
+    numbered = {**stated, "ledger": {**stated["ledger"], "number": 987654}}
+    assert written(text, (numbered, described)) == written(text, (stated, described))
+
+
+@pytest.mark.parametrize(
+    ("looked", "said"),
+    [
+        (True, "were chosen after looking at the trips. The privacy loss does not account for that."),
+        (False, "were chosen without looking at the trips, by the publisher's statement."),
+        (None, "is not stated. If they were, the privacy loss does not account for that."),
+    ],
+)
+def test_whether_the_plan_was_made_by_looking_is_said(
+    folders: dict[str, Files], looked: bool | None, said: str
+) -> None:
+    stated, described = folders["plain"]
+    read = record(({**stated, "looked_at_trips": looked}, described))["deployment"]["implementation"]
+    *_, last = read["preprocessing_and_hyperparameter_tuning"].splitlines()
+    assert last.endswith(said)
+    assert "depends on the trips" not in json.dumps(read)
+
+
+def test_a_plan_that_was_chosen_from_a_release_names_it(folders: dict[str, Files]) -> None:
+    stated, described = folders["plain"]
+    read = record(({**stated, "chosen_from": "ef" * 16}, described))["deployment"]["implementation"]
+    assert "ef" * 16 in read["preprocessing_and_hyperparameter_tuning"]
 
 
 # --- YAML ---------------------------------------------------------------------------------------------------------
@@ -417,7 +624,7 @@ def test_mlcroissant_finds_nothing_wrong(
 ) -> None:
     mlcroissant = pytest.importorskip("mlcroissant")
     path = tmp_path / metadata.CROISSANT
-    path.write_text(metadata.croissant_text(*folders[name]), encoding="utf-8")
+    path.write_text(written(metadata.CROISSANT, folders[name]), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     read = mlcroissant.Dataset(jsonld=path).metadata
     assert not read.ctx.issues.errors
@@ -460,7 +667,7 @@ def test_dcat_says_when_and_under_which_promise(folders: dict[str, Files]) -> No
 def test_dcat_is_a_graph(folders: dict[str, Files], name: str) -> None:
     rdflib = pytest.importorskip("rdflib")
     base = "https://data.example/trips/dcat.jsonld"
-    graph = rdflib.Graph().parse(data=metadata.dcat_text(*folders[name]), format="json-ld", publicID=base)
+    graph = rdflib.Graph().parse(data=written(metadata.DCAT, folders[name]), format="json-ld", publicID=base)
     dataset = rdflib.URIRef("https://data.example/trips/")
     titles = list(graph.objects(dataset, rdflib.DCTERMS.title))
     assert [str(title) for title in titles] == [folders[name][0]["title"]]

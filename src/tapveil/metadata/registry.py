@@ -8,7 +8,6 @@ from typing import Any
 from tapveil.metadata.facts import (
     Document,
     coarsening,
-    given,
     loss,
     period_of,
     promised,
@@ -21,6 +20,8 @@ from tapveil.notation import read_exact
 from tapveil.wording import UNIT_NAMES
 
 _HEAD = "# A record for the Differential Privacy Deployments Registry of OpenDP, as far as this folder tells.\n"
+_NOT_STATED = "Not stated"
+"""In fields that the registry requires and the plan does not say."""
 
 _WHY: Mapping[str, str] = {
     "sbh": "Noise and a threshold on each cell that occurs: the stability-based histogram, as in the release of the "
@@ -32,30 +33,47 @@ _WHY: Mapping[str, str] = {
 }
 
 
+_LOOKED: Mapping[bool | None, str] = {
+    True: "The bins, areas and tables were chosen after looking at the trips. The privacy loss does not account for "
+    "that.",
+    False: "The bins, areas and tables were chosen without looking at the trips, by the publisher's statement.",
+    None: "Whether the bins, areas and tables were chosen after looking at the trips is not stated. If they were, the "
+    "privacy loss does not account for that.",
+}
+
+
 def registry_text(manifest: Document, package: Document) -> str:
-    """`dp-registry.yaml`: schemas/deployments-schema.yaml of the registry's data, tier 3.
+    """`dp-registry.yaml`: valid by the registry's deployments-schema.yaml, tier 3.
 
-    What only the publisher knows is left out rather than guessed, and named at the top. So is the number of privacy
-    units, which would be an exact count.
+    What only the publisher knows is left out rather than guessed, or "Not stated" where the schema requires it, and
+    named at the top. So is the number of privacy units, which would be an exact count. What the schema has no field
+    for is in the actors and in the notes.
     """
-    deployment = {
-        "basic": _basic(manifest, package),
-        "dp_variant": _variant(manifest),
-        "privacy_loss": _privacy_loss(manifest),
-        "deployment_model": _model(manifest),
-        "implementation": _implementation(manifest, package),
-        "administrative": {"status": "Draft", "registry_authors": [software(manifest)], "tier": 3},
+    record = {
+        "url_slug": f"{manifest['release']}-{manifest['created'][:4]}".replace("_", "-"),
+        "status": "Draft",
+        "tier": 3,
+        "deployment": {
+            "basic": _basic(manifest, package),
+            "dp_variant": _variant(manifest),
+            "privacy_loss": _privacy_loss(manifest),
+            "deployment_model": _model(manifest),
+            "accounting": _accounting(manifest, package),
+            "implementation": _implementation(manifest),
+            "administrative": {"notes": _listed(_notes(manifest)), "registry_authors": [software(manifest)]},
+        },
     }
-    slug = f"{manifest['release']}-{manifest['created'][:4]}".replace("_", "-")
-    return _HEAD + _left_to_say(manifest) + yaml_text({"url_slug": slug, "deployment": deployment})
+    return _HEAD + _left_to_say(manifest, package) + yaml_text(record)
 
 
-def _left_to_say(manifest: Document) -> str:
+def _left_to_say(manifest: Document, package: Document) -> str:
     """What the registry asks for and the plan did not say, for a person to add."""
     asked = {
-        "data_curator_type (Government, Industry or Nonprofit)": manifest["publisher_type"],
-        "data_product_region": manifest["region"],
+        f'data_curators ("{_NOT_STATED}")': publisher_of(package),
+        "whether the curator is Government, Industry or Nonprofit (in the notes)": manifest["publisher_type"],
+        f'data_product_region ("{_NOT_STATED}")': manifest["region"],
         "data_product_sector": None,
+        "sources": None,
         "registry_authors, once a person answers for it": None,
     }
     return f"# Left for the publisher: {'; '.join(name for name, said in asked.items() if not said)}.\n"
@@ -64,16 +82,11 @@ def _left_to_say(manifest: Document) -> str:
 def _basic(manifest: Document, package: Document) -> dict[str, Any]:
     return {
         "name": manifest["title"],
-        "data_curators": [
-            {
-                "data_curator_name": publisher_of(package) or "Not stated",
-                **given({"data_curator_type": manifest["publisher_type"] and manifest["publisher_type"].capitalize()}),
-            }
-        ],
+        "data_curators": [publisher_of(package) or _NOT_STATED],
         "description": package["description"],
         "intended_use": "Open data, for anyone: how much public transport was used, where and when.",
         "data_product_type": "Summary statistics",
-        **given({"data_product_region": manifest["region"]}),
+        "data_product_region": manifest["region"] or _NOT_STATED,
         "publication_date": manifest["created"],
     }
 
@@ -113,10 +126,12 @@ def _table_in_words(table: Document) -> str:
 
 def _privacy_loss(manifest: Document) -> dict[str, Any]:
     pure = not read_exact(manifest["exact"]["delta"])
+    parameters = {name: manifest[name] for name in (["epsilon"] if pure else ["epsilon", "delta"])}
+    rho = {"rho": manifest["gaussian"]["rho"]} if manifest["gaussian"] else {}
     return {
         "privacy_unit": manifest["unit"].capitalize(),
         "privacy_unit_details": _listed(_unit_details(manifest)),
-        "privacy_parameters": {name: manifest[name] for name in (["epsilon"] if pure else ["epsilon", "delta"])},
+        "privacy_parameters": {**parameters, **rho},
         "privacy_parameters_details": _listed(_parameter_details(manifest)),
     }
 
@@ -135,19 +150,40 @@ def _unit_details(manifest: Document) -> Iterator[str]:
 
 
 def _parameter_details(manifest: Document) -> Iterator[str]:
+    changed = {each["neighbours"]: f"{each['meaning']} ({each['neighbours']})" for each in manifest["guarantees"]}
     for each in manifest["guarantees"]:
         exact = f"exactly {each['exact']['epsilon']} and {each['exact']['delta']}"
         yield (
-            f"With {each['meaning']} ({each['neighbours']}): {loss(each)} ({exact}); "
+            f"With {changed[each['neighbours']]}: {loss(each)} ({exact}); "
             f"at this epsilon, exact accounting finds delta = {each['delta_accounted']}."
         )
     points = ", ".join(f"({each['epsilon']}, {each['delta']})" for each in manifest["curve"]["points"])
-    yield f"Also (epsilon, delta), by exact accounting ({manifest['curve']['neighbours']}): {points}."
+    over = changed[manifest["curve"]["neighbours"]]
+    yield f"The curve, with {over}, by exact accounting: (epsilon, delta) = {points}."
+    yield from _gaussian(manifest["gaussian"], changed[manifest["neighbours"]])
     yield from (f"{table['name']}: {_share(table)}." for table in manifest["tables"])
-    if "whole_cards" in manifest:
+    if manifest.get("whole_cards"):
         whole = manifest["whole_cards"]
         cards = "; ".join(f"{each['trips']} trips ({each['epsilon']}, {each['delta']})" for each in whole["cards"])
         yield f"For {whole['meaning']} (epsilon, delta): {cards}; {whole['caution']}."
+
+
+def _gaussian(part: Document | None, changed: str) -> Iterator[str]:
+    """ρ, and what it is not: the (ε, δ) above do not rest on it."""
+    if part is None:
+        return
+    yield (
+        f"rho = {part['rho']} is that of the Gaussian noise by itself, with {changed}: half of the sum of 1/sigma² "
+        f"over all changed cells, which is exactly {part['exact']['mu_squared']}. With discrete Gaussian noise of "
+        "these scales the release is delta-approximately rho-zCDP (Canonne, Kamath and Steinke 2020; Bun and Steinke "
+        f"2016) with delta = {part['delta_singletons']}: the probability, at most, that a cell appears in which nobody "
+        "else was."
+    )
+    yield (
+        f"Continuous Gaussian noise of the same scales would have mu = {part['mu']} (mu-GDP): for comparison, as the "
+        "noise is discrete. The noise of each cell is drawn from a table of integers within 1e-13 of the discrete "
+        "Gaussian, in total variation; epsilon, delta and the curve are computed from these integers."
+    )
 
 
 def _share(table: Document) -> str:
@@ -158,13 +194,13 @@ def _model(manifest: Document) -> dict[str, Any]:
     return {
         "model_name": "Central",
         "model_name_details": "The publisher holds the trips, counts them, and draws the noise once.",
-        "trust_assumptions": "The publisher is trusted with the trips, and to have drawn the noise that it states. "
-        "Readers are not trusted: the promise holds whatever else they know or will ever know.",
         "actors": _listed(
             [
                 "People who travelled: their trips are in the records of the publisher.",
-                "The publisher: holds the trips and makes the folder.",
-                "Anyone: reads the folder, and can check it without the trips.",
+                "The publisher: holds the trips and makes the folder. It is trusted with the trips, and to have drawn "
+                "the noise that it states.",
+                "Anyone: reads the folder, and can check it without the trips. Readers are not trusted: the promise "
+                "holds whatever else they know or will ever know.",
             ]
         ),
         "release_type": "One release",
@@ -180,31 +216,33 @@ def _ledger_in_words(entry: Document | None) -> str:
     if entry is None:
         return "In no ledger: nothing tells what else was published of these trips."
     return (
-        f"Entry {entry['number']} of the ledger {entry['ledger']}, which adds up what all releases spend on these "
+        f"Recorded in a ledger whose head is {entry['hash']}. The ledger adds up what all releases spend on these "
         "trips, and refuses what its budget does not cover."
     )
 
 
-def _implementation(manifest: Document, package: Document) -> dict[str, Any]:
+def _accounting(manifest: Document, package: Document) -> dict[str, Any]:
+    return {
+        "post_processing": _listed(_post_processing(package)),
+        "composition": f"Accounting: {manifest['composition']}. The parts of a table are key columns of it: a unit "
+        "that moves from one to another is accounted for.",
+    }
+
+
+def _implementation(manifest: Document) -> dict[str, Any]:
     return {
         "preprocessing_and_hyperparameter_tuning": _listed(_preprocessing(manifest)),
         "mechanisms": _listed(_mechanisms(manifest)),
-        "composition": f"Accounting: {manifest['composition']}. The parts of a table are key columns of it: a unit "
-        "that moves from one to another is accounted for.",
-        "post_processing": _listed(_post_processing(package)),
         "justification": f"{_WHY[manifest['mechanism']]} Why this epsilon, these bins and these areas is the "
         "publisher's to say.",
-        "utility": _listed(_utility(manifest)),
-        "additional_information": f"Release {manifest['release_id']}. `privacy.json` has every parameter exactly, "
-        "`datapackage.json` every column. `tapveil verify` checks the folder from the folder alone, and computes the "
-        "promise anew.",
     }
 
 
 def _preprocessing(manifest: Document) -> Iterator[str]:
     yield from coarsening(manifest)
-    yield "None of it depends on the trips: the plan says it beforehand."
-    yield "Whether the plan was chosen after looking at the trips is the publisher's to say; it is not accounted for."
+    yield _LOOKED[manifest["looked_at_trips"]]
+    if manifest["chosen_from"]:
+        yield f"The plan was chosen from a published release, {manifest['chosen_from']}, which has a loss of its own."
 
 
 def _mechanisms(manifest: Document) -> Iterator[str]:
@@ -234,6 +272,17 @@ def _post_processing(package: Document) -> Iterator[str]:
         yield f"Computed from published counts and public parameters, without the trips: {names}."
     if not derived and not {"low", "high"} <= columns:
         yield "None: the counts are written as the mechanism gave them."
+
+
+def _notes(manifest: Document) -> Iterator[str]:
+    """What the registry has no field for."""
+    if manifest["publisher_type"]:
+        yield f"The data curator is of type {manifest['publisher_type'].capitalize()}."
+    yield from _utility(manifest)
+    yield (
+        f"Release {manifest['release_id']}. `privacy.json` has every parameter exactly, `datapackage.json` every "
+        "column. `tapveil verify` checks the folder from the folder alone, and computes the promise anew."
+    )
 
 
 def _utility(manifest: Document) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
-from math import nextafter
+from math import ceil, isqrt, nextafter
 
 DIGITS = 90
 _nearest = Context(prec=DIGITS)
@@ -30,6 +30,26 @@ def exp_above(x: Fraction) -> Fraction:
 def ln_above(x: Fraction) -> Fraction:
     """A rational at least ln x, and within 1e-85 of it."""
     return _above(_nearest.ln, x)
+
+
+def sqrt_above(x: Fraction) -> Fraction:
+    """A rational at least √x, and within 1e-90 of it; √x itself where that has so few digits.
+
+    >>> sqrt_above(Fraction(9, 4))
+    Fraction(3, 2)
+    """
+    square = ceil(x * 10 ** (2 * DIGITS))
+    root = isqrt(square)
+    return Fraction(root + (root * root < square), 10**DIGITS)
+
+
+def power_below(x: Fraction, times: int) -> Fraction:
+    """A rational at most xⁿ, for 0 ≤ x ≤ 1: each product is rounded down."""
+    power, factor = Decimal(1), _decimal(x, _down)
+    for bit in reversed(f"{times:b}"):
+        power = _down.multiply(power, factor) if bit == "1" else power
+        factor = _down.multiply(factor, factor)
+    return Fraction(power)
 
 
 def _below(increasing: Callable[[Decimal], Decimal], x: Fraction) -> Fraction:

@@ -18,6 +18,7 @@ import pydantic
 from tapveil.manifest import Guarantee, Manifest, TableClaim
 from tapveil.plan import OPAL_SHAPES
 from tapveil.privacy.accountant import Exposure
+from tapveil.privacy.concentrated import concentrated
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.loss import (
     Loss,
@@ -92,6 +93,7 @@ def promise_findings(manifest: Manifest, made: Mapping[str, Mechanism]) -> Itera
     yield from _total_findings(manifest)
     yield from _guarantee_findings(manifest, every)
     yield from _curve_findings(manifest, every)
+    yield from _gaussian_findings(manifest, every)
     yield from _card_findings(manifest, every)
     for table in manifest.tables:
         if table.exact and not certified([made[table.name]], table.exact.loss, manifest.exposure):
@@ -178,6 +180,18 @@ def _card_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Findi
             yield _understated(where, "the scales and thresholds do not keep it")
         elif epsilon > (whole_card_epsilon(every, card.trips, delta * card.trips) or pure * card.trips) * (1 + ROOM):
             yield _differs(where, "epsilon is larger than what the accountant finds")
+
+
+def _gaussian_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Finding]:
+    """ρ and μ must be just what follows from the scales; folders of version 1 do not state them."""
+    stated, true = manifest.gaussian, concentrated(every, manifest.exposure)
+    claimed = stated and (stated.exact.mu_squared, stated.mu, stated.rho, stated.delta_singletons)
+    figures = true and (
+        true.mu_squared,
+        *(number(each, ROUND_CEILING) for each in (true.mu, true.rho, true.delta_singletons)),
+    )
+    if manifest.manifest_version > 1 and not _same(claimed, figures):
+        yield Finding("figure-differs", f"{PLACE}, gaussian", "does not follow from the scales and the thresholds")
 
 
 def _figure_findings(table: TableClaim, mechanism: Mechanism) -> Iterator[Finding]:

@@ -1,0 +1,54 @@
+"""Zero-concentrated differential privacy of a release with Gaussian noise: ρ, and what lies outside of it.
+
+A unit that changes B cells of tables with discrete Gaussian noise moves each by one. The Rényi divergence of order α is
+then at most α·ρ with ρ = Σ 1/(2σ²) (Canonne, Kamath and Steinke 2020, Theorem 4). Singletons that
+appear are outside of it, with probability at most 1 − ∏(1 − p): the release is δ-approximately ρ-zCDP with that δ (Bun
+and Steinke 2016, Definition 8.1; docs/privacy/proofs.md, claim 18).
+
+That is the discrete Gaussian's. What is drawn is an integer table within 1e-13 of it, in total variation; (ε, δ) and
+the curve are computed from that table and do not rest on ρ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+from tapveil.privacy.accountant import Exposure
+from tapveil.privacy.mechanisms import Gaussian, Mechanism
+from tapveil.privacy.rational import power_below, sqrt_above
+
+
+@dataclass(frozen=True)
+class Concentrated:
+    """δ-approximate ρ-zCDP."""
+
+    mu_squared: Fraction
+    """Σ 1/σ² over all changed cells."""
+    delta_singletons: Fraction
+    """P(some singleton of the unit appears), at most; rounded up."""
+
+    @property
+    def rho(self) -> Fraction:
+        return self.mu_squared / 2
+
+    @property
+    def mu(self) -> Fraction:
+        """The μ of continuous Gaussian noise of the same scales, rounded up.
+
+        No claim: the (ε, δ) of discrete Gaussian noise can be a little above those of μ-GDP (NOTES §5).
+        """
+        return sqrt_above(self.mu_squared)
+
+
+def concentrated(mechanisms: Sequence[Mechanism], exposure: Exposure) -> Concentrated | None:
+    """The ρ of tables of these mechanisms together, for a unit that changes so much; None without Gaussian noise."""
+    gaussian = [mechanism for mechanism in mechanisms if isinstance(mechanism, Gaussian)]
+    if not gaussian or len(gaussian) < len(mechanisms):
+        return None
+    mu_squared = sum((exposure.changed / mechanism.scale**2 for mechanism in gaussian), start=Fraction(0))
+    # On either data set only the cells of its own unit can be its singletons: a replacement has no more of them.
+    absent = (power_below(1 - mechanism.publish_probability(1), exposure.cells) for mechanism in gaussian)
+    return Concentrated(mu_squared, 1 - prod(absent, start=Fraction(1)))
