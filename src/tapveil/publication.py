@@ -338,7 +338,7 @@ def _what_can_be_read(reason: str, plan: Plan) -> str:
         return ' If they were written on Windows: [source] encoding = "windows-1252".'
     if reason == MALFORMED:
         return " Is a separator in a text without quotes, a quote not closed, or a text in quotes over several lines?"
-    if reason == "card is missing":
+    if reason == "card is missing" and "both" not in plan.sides:
         return ' To keep them, each as a card of its own: without_card = "own-unit"; else raise max_refused.'
     column = reason.split(" ")[0]
     known = plan.source.columns.get(column)
