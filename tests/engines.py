@@ -23,6 +23,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tapveil.counting.digest import counts_hmac
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.plan import Plan
 
@@ -60,6 +61,7 @@ def assert_same(found: Counted, expected: Counted) -> None:
     for name, table in expected.tables.items():
         assert _cells(found.tables[name]) == _cells(table), name
     assert found.left_out == expected.left_out
+    assert counts_hmac(found.tables, bytes(32)) == counts_hmac(expected.tables, bytes(32))
 
 
 def _cells(table: ExactTable) -> Counter[tuple[str, ...]]:

@@ -8,7 +8,7 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from tapveil import bundle, coarsen, statement, trips, unfinished, veil
 from tapveil.bundle import Bundle
 from tapveil.counting import engines
 from tapveil.counting.cards import CardShapes
+from tapveil.counting.digest import counts_hmac
 from tapveil.counting.exact import Counted, Refusals
 from tapveil.csvlines import MALFORMED, NOT_UTF8
 from tapveil.defaults import MEMORY
@@ -94,6 +95,8 @@ class _Job:
         labels = counted.texts(self.plan)
         cards = self._cards_among(words(text for texts in labels.values() for text in texts), counted.cards)
         refuse_mixed_up(labels, cards)
+        key = secrets.token_bytes(32)
+        journal = replace(journal, counts_key=key.hex(), counts_hmac=counts_hmac(counted.tables, key))
         with unfinished.begin(self.out, journal) as work:
             return self._finish(work, stated, dictionaries, counted, cards.intersection)
 
@@ -107,7 +110,10 @@ class _Job:
             _refuse_another_release(self.plan, stated, work.journal)
             if work.journal.ledger != (self.ledger.id if self.ledger else None):
                 raise LedgerError("the unfinished release is to be paid from another ledger, or from none")
+            work.require_seals()
             counted = None if all(map(work.is_sealed, self.plan.table)) else self._count()
+            if counted:
+                _refuse_other_counts(counted, work.journal)
             return self._finish(work, stated, dictionaries, counted, self._cards_among)
 
     def _stated(self, created: str) -> dict[str, Any]:
@@ -238,6 +244,15 @@ def _refuse_another_release(plan: Plan, stated: dict[str, Any], journal: Journal
         raise TripDataError(
             "the trip files are not those that the unfinished release was begun with, by their names, sizes or times "
             "of change: its tables might not fit together. Put the same files back, with their times (`cp -p`)"
+        )
+
+
+def _refuse_other_counts(counted: Counted, journal: Journal) -> None:
+    """Of a table of a database, or of files that kept their names, sizes and times: one unit is one unit in all."""
+    if counts_hmac(counted.tables, bytes.fromhex(journal.counts_key)) != journal.counts_hmac:
+        raise TripDataError(
+            "the trips are not those that the unfinished release was begun with: they are counted differently now, so "
+            "its tables would not fit together. Restore them as they were, then resume"
         )
 
 
