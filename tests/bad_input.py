@@ -394,6 +394,15 @@ SECTIONS: dict[str, list[Bad]] = {
             TAPS_CHECK,
         ),
         Bad(
+            "a table of both ends, and taps without a card",
+            2,
+            both(
+                edit('["tap_on_time", "tap_on_location"]', '["tap_on_location", "tap_off_location"]', "taps.toml"),
+                edit('unit = "trip"', 'unit = "card"\ntrips_per_card = 4\nwithout_card = "own-unit"', "taps.toml"),
+            ),
+            TAPS_CHECK,
+        ),
+        Bad(
             "taps that belong together by vehicle, and no column of vehicles",
             2,
             edit('off = ["Exit"]', 'off = ["Exit"]\nsame = "vehicle"', "taps.toml"),
@@ -420,6 +429,14 @@ SECTIONS: dict[str, list[Bad]] = {
             "cards are protected, and there is no column of cards",
             2,
             both(edit('card = "card_id"\n', ""), edit('unit = "trip"', 'unit = "card"\ntrips_per_card = 4')),
+        ),
+        Bad(
+            "days of a card are protected, and the plan has one date for all rows",
+            2,
+            both(
+                edit('date = "trip_date"', 'date = { value = "2019-04-02" }'),
+                edit('unit = "trip"', 'unit = "card-day"\ntrips_per_day = 4\nwithout_card = "refuse"'),
+            ),
         ),
         Bad(
             "rows without a card",

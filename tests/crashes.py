@@ -10,11 +10,13 @@ FOLDER holds a plan, its trips and a ledger. It prints the points, and every pro
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import random
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.feather as feather
@@ -55,7 +57,7 @@ class Case:
         work = unfinished.place_for(self.out)
         require(not self.out.exists() or self._is_whole(), "half a folder")
         require(not self.out.exists() or len(self.spends) == 1, "a folder without its spend")
-        sealed = {path.stem: feather.read_table(str(path)) for path in work.glob("*.sealed")}
+        sealed = {name: feather.read_table(str(path)) for name, path in self._drawn(work)}
         require(not sealed or len(self.spends) == 1, "noise before its spend")
         if work.exists():
             self.release(resume=True)
@@ -68,6 +70,18 @@ class Case:
         for name, cells in sealed.items():
             published = publication.Bundle(self.out).sheet(name)
             require(published.column("count").equals(cells.column("count")), "other numbers than were sealed")
+
+    def _drawn(self, work: Path) -> Iterator[tuple[str, Path]]:
+        """The tables that the journal has, each in its file or still aside; and no other file is sealed."""
+        if not work.exists():
+            return
+        recorded: dict[str, str] = json.loads((work / "journal.json").read_text())["sealed"]
+        require({path.stem for path in work.glob("*.sealed")} <= set(recorded), "a seal that is not recorded")
+        for name, digest in recorded.items():
+            files = [path for path in (work / f"{name}.sealed", work / f".{name}.sealed.aside") if path.exists()]
+            require(bool(files), "a record of what is not there")
+            require(hashlib.sha256(files[0].read_bytes()).hexdigest() == digest, "a record of something else")
+            yield name, files[0]
 
     def _is_whole(self) -> bool:
         findings = verify_folder(self.out).findings

@@ -23,6 +23,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tapveil.counting.digest import counts_hmac
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.plan import Plan
 
@@ -60,6 +61,7 @@ def assert_same(found: Counted, expected: Counted) -> None:
     for name, table in expected.tables.items():
         assert _cells(found.tables[name]) == _cells(table), name
     assert found.left_out == expected.left_out
+    assert counts_hmac(found.tables, bytes(32)) == counts_hmac(expected.tables, bytes(32))
 
 
 def _cells(table: ExactTable) -> Counter[tuple[str, ...]]:
@@ -365,13 +367,16 @@ CASES: list[Case] = [
         trip_texts(10, _zoned_clock),
         _plan(f'{_ZONE}\ndates = "service"', TRIP_COLUMNS, CARD_DAY, TRIP_TABLES),
     ),
-    Case("taps, paired by card", tap_texts(21), _plan('shape = "taps"', TAP_COLUMNS, CARD, TRIP_TABLES, TAPS)),
+    Case("taps, paired by card", tap_texts(21), _plan('shape = "taps"', TAP_COLUMNS, CARD_AND_DAY, TRIP_TABLES, TAPS)),
     Case(
         "taps, paired by card-day and vehicle",
         tap_texts(22),
-        _plan('shape = "taps"', TAP_COLUMNS, CARD_DAY, TRIP_TABLES, _BY_VEHICLE),
+        _plan('shape = "taps"', TAP_COLUMNS, CARD_DAY.replace("own-unit", "refuse"), TRIP_TABLES, _BY_VEHICLE),
     ),
     Case("taps, each end by itself", tap_texts(23), _plan('shape = "taps"', TAP_COLUMNS, TRIP, _BOTH_ENDS, TAPS)),
+    Case(
+        "taps, each end of a card-day", tap_texts(25), _plan('shape = "taps"', TAP_COLUMNS, CARD_DAY, _BOTH_ENDS, TAPS)
+    ),
     Case("taps on, by card", tap_texts(24), _plan('shape = "taps"', TAP_COLUMNS, CARD, _ONE_END, TAPS)),
     Case("typed: timestamps", _timestamps(), _plan("", TYPED_COLUMNS, CARD, TYPED_TABLES)),
     Case("typed: timestamps, of trips", _timestamps(), _plan("", TYPED_COLUMNS, TRIP, TYPED_TABLES)),

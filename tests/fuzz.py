@@ -665,6 +665,7 @@ _OTHERWISE = _OF_TRIPS.replace('"trip_date"', '{ column = "trip_date", format = 
 _TRIP = 'unit = "trip"\nneighbours = "replace"\nmechanism = "sbh"'
 _CARD = 'unit = "card"\nneighbours = "add-remove"\nmechanism = "sbh"\ntrips_per_card = 4\nwithout_card = "refuse"'
 _CARD_DAY = 'unit = "card-day"\nneighbours = "replace"\nmechanism = "sbh"\ntrips_per_day = 3\nwithout_card = "own-unit"'
+_CARD_DAY_ONLY = _CARD_DAY.replace("own-unit", "refuse")
 _LISTED = 'unit = "trip"\nneighbours = "replace"\nmechanism = "dictionary"'
 _ON_OFF = (("tap_on_time", "tap_on_location"), ("tap_off_time",))
 _BOTH = (("tap_on_location", "tap_off_location"),)
@@ -694,7 +695,7 @@ PLANS = {
     "taps": _plan('shape = "taps"', columns=_OF_TAPS),
     "zoned": _plan(_ZONED, more='[coarsen]\ntime_minutes = 30\nafter_midnight = "continued"'),
     "card": _plan(privacy=_CARD, tables=_BOTH),
-    "paired taps": _plan('shape = "taps"', columns=_OF_TAPS, privacy=_CARD_DAY, tables=(*_BOTH, *_ON)),
+    "paired taps": _plan('shape = "taps"', columns=_OF_TAPS, privacy=_CARD_DAY_ONLY, tables=(*_BOTH, *_ON)),
     "otherwise": _plan('encoding = "windows-1252"\nmax_refused = "100 %"', columns=_OTHERWISE, tables=_BOTH),
     "service days": _plan('dates = "service"', _ZONED, "max_refused = 1", privacy=_CARD_DAY),
     "labels": _plan('dates = "labels"\nmax_refused = 1', tables=_BOTH),

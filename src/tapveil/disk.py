@@ -20,11 +20,16 @@ def private_folder(path: Path) -> None:
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """A file that is there whole or not at all: written under another name, synced, renamed."""
-    aside = path.with_name(f".{path.name}.aside")
+    aside = aside_of(path)
     aside.unlink(missing_ok=True)
     write(aside)
     sync(aside)
     rename(aside, path)
+
+
+def aside_of(path: Path) -> Path:
+    """Under which name a file is written, before it gets its own."""
+    return path.with_name(f".{path.name}.aside")
 
 
 def write_text_whole(path: Path, text: str) -> None:

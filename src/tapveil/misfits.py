@@ -156,6 +156,9 @@ def _coverage_misfits(plan: Plan) -> Iterator[str]:
 def _day_misfits(plan: Plan) -> Iterator[str]:
     """Whether days that start at another hour than midnight can be told, and their times labelled."""
     source, starts = plan.source, plan.source.day_starts
+    for name, column in source.columns.items():
+        if source.kind(name) == "date" and source.calendar and not column.tells_days_apart:
+            yield f"[source.columns] {name}: `{column.format}` has no year, month or day: several days would become one"
     if starts % plan.coarsen.time_minutes:
         yield f"[source] day_starts: must be the start of a time bin of {plan.coarsen.time_minutes} minutes"
     if starts and source.dates == "labels":
@@ -216,6 +219,12 @@ def _tap_misfits(plan: Plan) -> Iterator[str]:
                 f"{place}: needs both ends of a trip. Which taps belong together depends on the other taps of their "
                 'card, so no single trip can be protected: use unit = "card-day" or "card"'
             )
+        elif plan.privacy.without_card == "own-unit":
+            # Such a trip is two taps that nobody can pair: two cells, or one cell twice (docs/privacy/proofs.md, taps).
+            yield (
+                f"{place}: needs both ends of a trip. Taps without a card cannot be paired, so one trip without a card "
+                'would count twice: use without_card = "refuse"'
+            )
 
 
 def _unit_misfits(plan: Plan) -> Iterator[str]:
@@ -240,6 +249,12 @@ def _unit_misfits(plan: Plan) -> Iterator[str]:
         yield "[privacy] trips_per_day: needs a column `date` under [source.columns]"
     elif privacy.trips_per_day and plan.source.kind("date") != "date":
         yield "[source.columns] date: must be a date, not another kind"
+    elif privacy.trips_per_day and plan.source.columns["date"].column is None:
+        # Of several days that pass for one, what is kept of the one would depend on the others.
+        yield (
+            "[privacy] trips_per_day: needs a `date` that comes from the files, not one value for every row, which "
+            'would make all days of a card one. If the files are of a single day: unit = "card" with trips_per_card'
+        )
     if privacy.trips_per_day and not plan.source.calendar:
         yield '[privacy] trips_per_day: needs dates = "calendar" or "service": by labels, one day could be several'
     if privacy.unit == "card" and privacy.trips_per_card is None:

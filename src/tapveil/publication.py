@@ -8,7 +8,7 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from tapveil import bundle, coarsen, statement, trips, unfinished, veil
 from tapveil.bundle import Bundle
 from tapveil.counting import engines
 from tapveil.counting.cards import CardShapes
+from tapveil.counting.digest import counts_hmac
 from tapveil.counting.exact import Counted, Refusals
 from tapveil.csvlines import MALFORMED, NOT_UTF8
 from tapveil.defaults import MEMORY
@@ -94,6 +95,8 @@ class _Job:
         labels = counted.texts(self.plan)
         cards = self._cards_among(words(text for texts in labels.values() for text in texts), counted.cards)
         refuse_mixed_up(labels, cards)
+        key = secrets.token_bytes(32)
+        journal = replace(journal, counts_key=key.hex(), counts_hmac=counts_hmac(counted.tables, key))
         with unfinished.begin(self.out, journal) as work:
             return self._finish(work, stated, dictionaries, counted, cards.intersection)
 
@@ -107,7 +110,10 @@ class _Job:
             _refuse_another_release(self.plan, stated, work.journal)
             if work.journal.ledger != (self.ledger.id if self.ledger else None):
                 raise LedgerError("the unfinished release is to be paid from another ledger, or from none")
+            work.require_seals()
             counted = None if all(map(work.is_sealed, self.plan.table)) else self._count()
+            if counted:
+                _refuse_other_counts(counted, work.journal)
             return self._finish(work, stated, dictionaries, counted, self._cards_among)
 
     def _stated(self, created: str) -> dict[str, Any]:
@@ -241,6 +247,15 @@ def _refuse_another_release(plan: Plan, stated: dict[str, Any], journal: Journal
         )
 
 
+def _refuse_other_counts(counted: Counted, journal: Journal) -> None:
+    """Of a table of a database, or of files that kept their names, sizes and times: one unit is one unit in all."""
+    if counts_hmac(counted.tables, bytes.fromhex(journal.counts_key)) != journal.counts_hmac:
+        raise TripDataError(
+            "the trips are not those that the unfinished release was begun with: they are counted differently now, so "
+            "its tables would not fit together. Restore them as they were, then resume"
+        )
+
+
 def refuse_rolled_back(ledger: Ledger, folder: Path) -> None:
     """Every folder published from a ledger names its entry: the ledger must hold those of the folders that lie here."""
     own = [each for each in map(folder_of, bundle.bundles_in(folder)) if each.head and each.head.ledger == ledger.id]
@@ -338,7 +353,7 @@ def _what_can_be_read(reason: str, plan: Plan) -> str:
         return ' If they were written on Windows: [source] encoding = "windows-1252".'
     if reason == MALFORMED:
         return " Is a separator in a text without quotes, a quote not closed, or a text in quotes over several lines?"
-    if reason == "card is missing":
+    if reason == "card is missing" and "both" not in plan.sides:
         return ' To keep them, each as a card of its own: without_card = "own-unit"; else raise max_refused.'
     column = reason.split(" ")[0]
     known = plan.source.columns.get(column)

@@ -63,8 +63,7 @@ class SourceColumn(Frozen):
         if value is None:
             return None
         try:
-            sample = datetime(2016, 12, 31, 17, 5, tzinfo=UTC)  # any moment: only whether it can be read back
-            datetime.strptime(sample.strftime(value), value)
+            _read_back(value)
         except ValueError:
             raise ValueError(f'`{value}` is not a format such as "%d/%m/%Y %H:%M"') from None
         if "%Z" in value:
@@ -72,6 +71,19 @@ class SourceColumn(Frozen):
         if not any(directive in value for directive in ("%d", "%j", "%H", "%I")):
             raise ValueError(f'`{value}` has no day or hour in it: write it as "%d/%m/%Y", "%H.%M", …')
         return value
+
+    @property
+    def tells_days_apart(self) -> bool:
+        """Whether its format, if it has one, says which day of which year: `%d/%m` makes one day of many."""
+        return self.format is None or _read_back(self.format).date() == _A_MOMENT.date()
+
+
+_A_MOMENT = datetime(2016, 12, 31, 17, 5, tzinfo=UTC)
+
+
+def _read_back(written: str) -> datetime:
+    """Some moment, written in a format and read again; ValueError if that cannot be."""
+    return datetime.strptime(_A_MOMENT.strftime(written), written)
 
 
 def _source_column(value: object) -> object:

@@ -1,21 +1,28 @@
 """The unfinished release: what must survive a kill between paying for noise and publishing it.
 
-A folder beside the destination that only its owner may enter. It holds a journal (which release this is) and every
-noised table, sealed as soon as it is drawn: the numbers that are sealed are the numbers that are published. A release
-that was killed goes on from here, at no further cost; noise that was drawn and not sealed has left no trace anywhere.
+A folder beside the destination that only its owner may enter. It holds a journal (which release this is, and what was
+drawn of it) and every noised table, sealed as soon as it is drawn: the numbers that are sealed are the numbers that are
+published. A release that was killed goes on from here, at no further cost.
+
+    write the table aside, sync  →  record its SHA-256 in the journal  →  rename it
+
+The record decides. A table that it has is never drawn again: where the file is still aside it gets its name, and where
+it is missing or another, nothing goes on. A table that it has not was drawn by a process that died at once, and nothing
+was made of it: what is left aside is thrown away, always, so that nobody can choose (docs/privacy/proofs.md, 14).
 """
 
 from __future__ import annotations
 
 import fcntl
 import glob
+import hashlib
 import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +34,8 @@ from tapveil.errors import EngineError, PlanError
 from tapveil.plan import Plan, Table
 from tapveil.published import PublishedTable, fields
 
-JOURNAL_VERSION = 1
+JOURNAL_VERSION = 2
+JOURNAL = "journal.json"
 GONE = ".gone"
 
 
@@ -43,6 +51,11 @@ class Journal:
     """The ledger that it is paid from; None where it is written down nowhere."""
     trips_sha256: str
     """Of the names, sizes and times of the trip files: all tables must come from the same trips."""
+    counts_key: str = ""
+    counts_hmac: str = ""
+    """Of the exact counts, by that key: the same trips, also where they have no names, sizes and times. Secret."""
+    sealed: Mapping[str, str] = field(default_factory=dict)
+    """The tables that were drawn, and the SHA-256 of each as it was sealed."""
 
 
 class Unfinished:
@@ -59,20 +72,53 @@ class Unfinished:
 
     def is_sealed(self, table: Table) -> bool:
         """Whether the noise of a table was drawn, and kept."""
-        return self._seal(table).exists()
+        return table.name in self.journal.sealed
 
     def seal(self, table: PublishedTable) -> None:
         """Keep a noised table, for good."""
+        sealed = self._seal(table.name)
+        aside = disk.aside_of(sealed)
         with _kept_for_later():
-            disk.write_whole(self._seal(table.table), lambda aside: feather.write_feather(table.cells, str(aside)))
+            aside.unlink(missing_ok=True)
+            feather.write_feather(table.cells, str(aside))
+            disk.sync_all([aside, self.path])
+            journal = replace(self.journal, sealed={**self.journal.sealed, table.name: _sha256(aside)})
+            _write(self.path / JOURNAL, journal)
+            self.journal = journal
+            disk.rename(aside, sealed)
 
     def unseal(self, plan: Plan, table: Table) -> PublishedTable:
         """A noised table as it was drawn."""
         try:
-            cells = feather.read_table(str(self._seal(table)), memory_map=False)
+            with pa.memory_map(str(self._seal(table.name))) as file:
+                whole = file.read_buffer()
+                if hashlib.sha256(whole).hexdigest() != self.journal.sealed[table.name]:
+                    raise self._not_as_drawn(table.name)
+                cells = feather.read_table(pa.BufferReader(whole))
         except (OSError, pa.ArrowException):
-            raise EngineError(f"the sealed table {table.name} in {self.path} cannot be read any more") from None
+            raise self._not_as_drawn(table.name) from None
         return PublishedTable(table, fields(plan, table), cells)
+
+    def require_seals(self) -> None:
+        """Before a release goes on: every table that was drawn is there, as it was drawn, and no other."""
+        for name, digest in self.journal.sealed.items():
+            sealed = self._seal(name)
+            aside = disk.aside_of(sealed)
+            with _kept_for_later():
+                if not sealed.exists() and aside.exists() and _sha256(aside) == digest:
+                    disk.rename(aside, sealed)
+                as_drawn = sealed.exists() and _sha256(sealed) == digest
+            if not as_drawn:
+                raise self._not_as_drawn(name)
+        for stray in sorted({path.stem for path in self.path.glob("*.sealed")} - set(self.journal.sealed)):
+            raise self._not_as_drawn(stray)
+
+    def _not_as_drawn(self, name: str) -> EngineError:
+        return EngineError(
+            f"the sealed table {name} in {self.path} is missing, or is not the one that the journal records. A table "
+            "is drawn once: restore the folder as it was. To give the release up, remove the folder: what it spent "
+            "stays spent"
+        )
 
     def discard(self) -> None:
         """Remove it: the release is published, or nothing was spent on it. It goes at once, or is still whole."""
@@ -81,8 +127,24 @@ class Unfinished:
             self.path.rename(gone)
         _sweep(self.path)
 
-    def _seal(self, table: Table) -> Path:
-        return self.path / f"{table.name}.sealed"
+    def _seal(self, name: str) -> Path:
+        return self.path / f"{name}.sealed"
+
+
+def _write(path: Path, journal: Journal) -> None:
+    """The journal, for its owner's eyes."""
+    text = json.dumps({"version": JOURNAL_VERSION, **asdict(journal)}, indent=2) + "\n"
+
+    def write(aside: Path) -> None:
+        aside.touch(mode=disk.OWNER_READS, exist_ok=False)
+        aside.write_text(text, encoding="utf-8")
+
+    disk.write_whole(path, write)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sweep(place: Path) -> None:
@@ -115,8 +177,7 @@ def begin(destination: Path, journal: Journal) -> Iterator[Unfinished]:
     work, begun = Unfinished(place, journal), False
     try:
         disk.private_folder(aside)
-        text = json.dumps({"version": JOURNAL_VERSION, **asdict(journal)}, indent=2)
-        disk.write_text_whole(aside / "journal.json", text + "\n")
+        _write(aside / JOURNAL, journal)
         aside.rename(place)
         begun = True
         disk.sync(place.parent)
@@ -145,9 +206,14 @@ def find(destination: Path) -> Iterator[Unfinished]:
         )
     with _alone(place):
         try:
-            data: dict[str, Any] = json.loads((place / "journal.json").read_text(encoding="utf-8"))
-            if data.pop("version") != JOURNAL_VERSION:
-                raise PlanError(f"{place} was begun by another version of tapveil: finish it with that one")
+            data: dict[str, Any] = json.loads((place / JOURNAL).read_text(encoding="utf-8"))
+            version = data.pop("version")
+            if version != JOURNAL_VERSION:
+                other = "tapveil 0.1.0" if version == 1 else "a newer tapveil"
+                raise PlanError(
+                    f"{place} was begun by {other}: finish it with that version. To give the release up, remove the "
+                    "folder: what it spent stays spent"
+                )
             journal = Journal(**data)
         except (OSError, ValueError, KeyError, TypeError):
             raise EngineError(f"the journal in {place} cannot be read: the release cannot be finished") from None

@@ -311,7 +311,7 @@ def test_a_release_leaves_a_folder_here_and_nothing_there(connected: Server, tmp
     assert connected.run("SELECT count(*) AS n FROM pg_stat_activity WHERE application_name = 'tapveil'") == [{"n": 0}]
 
 
-def test_a_release_that_was_cut_short_goes_on(
+def test_a_release_that_was_cut_short_goes_on_with_the_same_rows(
     connected: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = plan_of("small", tmp_path)
@@ -324,6 +324,12 @@ def test_a_release_that_was_cut_short_goes_on(
         patched.setattr(publication.veil, "draw", interrupted)
         with pytest.raises(KeyboardInterrupt):
             release(plan, tmp_path / "published")
+    connected.run("INSERT INTO transit.small SELECT 'one more', day, at, stop FROM transit.small LIMIT 1")
+    try:
+        with pytest.raises(TripDataError, match="counted differently now"):
+            release(plan, tmp_path / "published", resume=True)
+    finally:
+        connected.run("DELETE FROM transit.small WHERE card = 'one more'")
     release(plan, tmp_path / "published", resume=True)
     assert (tmp_path / "published" / "data" / "on.csv").exists()
 

@@ -13,16 +13,21 @@ from datetime import date
 from fractions import Fraction
 from pathlib import Path
 
+import pyarrow.compute as pc
+import pyarrow.feather as feather
 import pytest
 
 import tapveil
-from tapveil.errors import BudgetError, LedgerError, PlanError, TripDataError
+import tapveil.publication
+import tapveil.unfinished
+from tapveil.errors import BudgetError, EngineError, LedgerError, PlanError, TripDataError
 from tapveil.ledger import book
 from tapveil.ledger.entry import Budget, Spend, SpentTable
 from tapveil.plan import Plan
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.loss import Loss, certified
 from tapveil.privacy.mechanisms import stated
+from tapveil.published import PublishedTable
 from tests.conftest import TODAY, declare, with_mounts, write_csv
 from tests.end_to_end.test_crashes import PLAN, source  # noqa: F401 (a fixture)
 from tests.end_to_end.test_release import run
@@ -404,6 +409,98 @@ def test_what_is_paid_for_once_appears_once(source: Path, monkeypatch: pytest.Mo
     assert not (source / "second").exists()
     done = run("ledger", "verify", "published", cwd=source)
     assert "holds the release of published" in done.stdout
+
+
+def sealed_again(work: Path) -> None:
+    """Another draw of the same table, well formed."""
+    cells = feather.read_table(str(work / "on_time.sealed"))
+    numbers = pc.add(cells.column("count"), 1)
+    feather.write_feather(cells.set_column(cells.num_columns - 1, "count", numbers), str(work / "on_time.sealed"))
+
+
+MEDDLED: dict[str, Callable[[Path], object]] = {
+    "deleted": lambda work: (work / "on_time.sealed").unlink(),
+    "drawn again": sealed_again,
+    "cut off": lambda work: os.truncate(work / "on_time.sealed", 100),
+    "emptied": lambda work: (work / "on_time.sealed").write_bytes(b""),
+    "one that was not drawn": lambda work: shutil.copy(work / "on_time.sealed", work / "on_location.sealed"),
+    "put aside, and another": lambda work: (
+        shutil.copy(work / "on_time.sealed", work / ".on_time.sealed.aside"),
+        sealed_again(work),
+    ),
+}
+
+
+@pytest.mark.parametrize("meddle", MEDDLED.values(), ids=MEDDLED.keys())
+def test_a_table_is_drawn_once(meddle: Callable[[Path], object], source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """Who does not like a draw cannot have another for the same spend: `--resume` stops before anything is counted."""
+    plan = cut_short(source, monkeypatch)
+    work, kept = source / ".published.unfinished", source / "kept"
+    shutil.copytree(work, kept)
+    meddle(work)
+    monkeypatch.setattr(tapveil.publication.engines, "count", lambda *_, **__: pytest.fail("counted"))
+    with pytest.raises(EngineError, match="A table is drawn once"):
+        tapveil.release(plan, source / "published", resume=True)
+    monkeypatch.undo()
+    shutil.rmtree(work)
+    kept.rename(work)
+    before = feather.read_table(str(work / "on_time.sealed"))
+    published = tapveil.release(plan, source / "published", resume=True).sheet("on_time")
+    assert published.column("count").equals(before.column("count"))
+
+
+def test_a_table_that_is_recorded_and_still_aside_is_not_drawn_again(
+    source: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As after a crash between the record and the rename."""
+    plan = cut_short(source, monkeypatch)
+    work = source / ".published.unfinished"
+    (work / "on_time.sealed").rename(work / ".on_time.sealed.aside")
+    before = feather.read_table(str(work / ".on_time.sealed.aside"))
+    published = tapveil.release(plan, source / "published", resume=True).sheet("on_time")
+    assert published.column("count").equals(before.column("count"))
+
+
+def test_what_changes_after_it_was_drawn_is_not_published(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    real = tapveil.unfinished.Unfinished.seal
+
+    def seal(self: tapveil.unfinished.Unfinished, table: PublishedTable) -> None:
+        real(self, table)
+        if table.name == "on_time":
+            sealed_again(self.path)
+
+    monkeypatch.setattr(tapveil.unfinished.Unfinished, "seal", seal)
+    with pytest.raises(EngineError, match="A table is drawn once"):
+        tapveil.release(Plan.read(source / "plan.toml"), source / "published")
+
+
+def test_trips_that_changed_under_the_same_name_size_and_time_are_found(
+    source: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = cut_short(source, monkeypatch)
+    trips, status = source / "trips.csv", (source / "trips.csv").stat()
+    old = trips.read_bytes()
+    trips.write_bytes(old.replace(b"stop 3", b"stop 2", 1))
+    os.utime(trips, ns=(status.st_atime_ns, status.st_mtime_ns))
+    with pytest.raises(TripDataError, match="counted differently now"):
+        tapveil.release(plan, source / "published", resume=True)
+    trips.write_bytes(old)
+    os.utime(trips, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert tapveil.release(plan, source / "published", resume=True).path.exists()
+
+
+def test_the_journal_is_its_owners_and_of_one_version(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    cut_short(source, monkeypatch)
+    journal = source / ".published.unfinished" / "journal.json"
+    assert journal.stat().st_mode & 0o777 == 0o600
+    data = json.loads(journal.read_text())
+    assert (data["version"], list(data["sealed"])) == (2, ["on_time"])
+    for version, whose in ((1, "tapveil 0.1.0"), (3, "a newer tapveil")):
+        journal.write_text(json.dumps({**data, "version": version}))
+        done = run("release", "plan.toml", "-o", "published", "--resume", cwd=source)
+        assert (done.returncode, f"begun by {whose}: finish it with that version" in done.stderr) == (2, True)
 
 
 def test_an_unfinished_release_is_paid_from_its_own_ledger(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811

@@ -51,8 +51,8 @@ delta = 1e-6
 """
 HEADER = ("card", "at", "mode", "action", "stop", "vehicle")
 TRIP = 'unit = "trip"'
-CARD = 'unit = "card"\ntrips_per_card = 20\nwithout_card = "own-unit"'
-DAY = 'unit = "card-day"\ntrips_per_day = 20\nwithout_card = "own-unit"'
+CARD = 'unit = "card"\ntrips_per_card = 20\nwithout_card = "refuse"'
+DAY = 'unit = "card-day"\ntrips_per_day = 20\nwithout_card = "refuse"'
 ENDS = {"on": ["tap_on_location"], "off": ["tap_off_location"], "modes": []}
 BOTH = {"od": ["tap_on_location", "tap_off_location"]}
 
@@ -108,8 +108,7 @@ def test_taps_that_belong_together(unit: str, tmp_path: Path) -> None:
         tap("c1", "13:01", "Exit", "E"),  # too late
         tap("c2", "08:00", "Enter", "F"),
         tap("c2", "08:10", "Exit", "G", "bus"),  # another mode
-        tap("", "08:00", "Enter", "H"),
-        tap("", "08:10", "Exit", "I"),  # no card: nobody knows
+        tap("", "08:00", "Enter", "H"),  # no card: refused
     ]
     assert od(tmp_path, rows, unit) == Counter(
         {
@@ -119,8 +118,6 @@ def test_taps_that_belong_together(unit: str, tmp_path: Path) -> None:
             ("UNKNOWN", "E"): 1,
             ("F", "UNKNOWN"): 1,
             ("UNKNOWN", "G"): 1,
-            ("H", "UNKNOWN"): 1,
-            ("UNKNOWN", "I"): 1,
         }
     )
 
@@ -161,6 +158,18 @@ def test_a_trip_cannot_be_protected_where_taps_are_paired(tmp_path: Path) -> Non
     assert sum(map(abs, changed.values())) == 4
     for unit in (CARD, DAY):
         assert plan(tmp_path, unit).exposure.cells == 20
+
+
+@pytest.mark.parametrize("unit", [CARD, DAY])
+def test_taps_without_a_card_are_refused_where_both_ends_are_needed(unit: str, tmp_path: Path) -> None:
+    """Nobody can pair them: one trip would be two cells of a table, or one cell twice."""
+    alone = unit.replace("refuse", "own-unit")
+    with pytest.raises(PlanError, match=r"od: .* one trip without a card would count twice"):
+        plan(tmp_path, alone)
+    rows = [tap("", "08:00", "Enter", "A"), tap("", "08:10", "Exit", "A"), tap("c", "08:20", "Exit", "B")]
+    write_csv(tmp_path / "taps.csv", rows, HEADER)
+    tables = exact(plan(tmp_path, alone, {"on": ["tap_on_location"], "off": ["tap_off_location"]})).tables
+    assert [table.counts.tolist() for table in tables.values()] == [[1], [1, 1]], "one cell of each table of one end"
 
 
 def test_one_trip_is_one_cell_of_each_end(tmp_path: Path) -> None:
@@ -208,6 +217,17 @@ def test_days_of_taps_are_apart_for_a_card_s_day(tmp_path: Path) -> None:
     assert account(both, "card-day").epsilon == account(both[:1], "card-day").epsilon
     as_trips = both[1].model_copy(update={"days_by": both[1].days_by and both[1].days_by.replace(" of taps", "")})
     assert account([both[0], as_trips], "card-day").epsilon is None, "a trip's day is not that of its taps"
+
+
+@pytest.mark.parametrize("unit", [CARD, DAY])
+def test_days_of_taps_without_a_card_are_not_apart(unit: str, tmp_path: Path) -> None:
+    """A trip without a card may tap on on one day and off on the next: two releases show it."""
+    alone = unit.replace("20", "2").replace("refuse", "own-unit")
+    on, off = spends(tmp_path, alone, ON)[0], spends(tmp_path, alone, {"off": ["tap_off_location"]})[1]
+    one, both = account([on], "card-day").epsilon, account([on, off], "card-day").epsilon
+    assert one
+    assert both
+    assert both > 1.5 * one
 
 
 def test_the_day_of_an_end_is_refused(tmp_path: Path) -> None:

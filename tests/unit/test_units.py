@@ -202,6 +202,33 @@ def test_days_by_their_labels_cannot_be_bounded() -> None:
         Plan.parse(text)
 
 
+DAY_OF_NO_ROW = {
+    "one value for every row": ('{ value = "2025-03-03" }', "comes from the files"),
+    "a day of any month": ('{ column = "day", format = "%d" }', "several days would become one"),
+    "a day of any year": ('{ column = "day", format = "%d/%m" }', "several days would become one"),
+    "an hour": ('{ column = "day", format = "%H:%M" }', "several days would become one"),
+}
+
+
+@pytest.mark.parametrize(("day", "message"), DAY_OF_NO_ROW.values(), ids=DAY_OF_NO_ROW.keys())
+@pytest.mark.parametrize("unit", ["card-day", "card"])
+@pytest.mark.parametrize("more", ["", '\nday_starts = "04:00"'])
+def test_several_days_cannot_pass_for_one(unit: str, more: str, day: str, message: str) -> None:
+    """What is kept of a card's Monday would depend on its Tuesday."""
+    bounds = "trips_per_day = 2" + ("\ntrips_per_card = 4" if unit == "card" else "")
+    text = plan_text(unit, bounds).replace('date = "day"', f"date = {day}")
+    with pytest.raises(PlanError, match=message):
+        Plan.parse(text.replace("max_refused = 1", f"max_refused = 1{more}"))
+
+
+def test_a_single_day_may_be_named_by_the_plan(tmp_path: Path) -> None:
+    """With a card as the unit, all that it did in these files is one unit, whatever day that was."""
+    text = plan_text("card", "trips_per_card = 2").replace('date = "day"', 'date = { value = "2025-03-03" }')
+    rows = [("1", "", "07:00", "Ash"), ("1", "", "08:00", "Ash"), ("1", "", "09:00", "Ash")]
+    assert count(tmp_path, text, rows)["both"].total() == 2
+    assert Plan.parse(text).exposure.cells == 2
+
+
 def test_a_unit_counts_once_in_a_cell(tmp_path: Path) -> None:
     rows = [("1", "2025-03-03", "07:00", "Ash")] * 3 + [("2", "2025-03-03", "07:00", "Ash")]
     tables = count(tmp_path, plan_text("card", "trips_per_card = 10"), rows)

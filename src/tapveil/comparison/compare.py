@@ -208,7 +208,9 @@ def _bounds(privacy: Privacy) -> tuple[int | None, int | None]:
 
 def _has_days(plan: Plan) -> bool:
     source = plan.source
-    return "date" in source.columns and source.kind("date") == "date" and source.calendar
+    if "date" not in source.columns or source.columns["date"].column is None:
+        return False
+    return source.kind("date") == "date" and source.calendar
 
 
 def weights_of(plan: Plan) -> list[Fraction]:

@@ -182,6 +182,9 @@ def read(number: int, text: str) -> Entry:
 
 def spend_of(plan: Plan, identity: str, today: date) -> Spend:
     """What a release of this plan spends."""
+    source = plan.source
+    # A trip without a card may tap on on one day and off on the next: releases of either day show it.
+    runs_on = source.taps is not None and plan.privacy.without_card == "own-unit"
     return Spend(
         on=today,
         id=identity,
@@ -195,13 +198,13 @@ def spend_of(plan: Plan, identity: str, today: date) -> Spend:
             SpentTable(name=name, mechanism=plan.privacy.mechanism, scale=each.scale, threshold=each.threshold)
             for name, each in plan.mechanisms.items()
         ),
-        first_day=plan.source.first_day,
-        last_day=plan.source.last_day,
-        days_by=_reading(plan, "date") if plan.source.first_day or plan.privacy.unit == "card-day" else None,
+        first_day=None if runs_on else source.first_day,
+        last_day=None if runs_on else source.last_day,
+        days_by=_reading(plan, "date") if source.first_day or plan.privacy.unit == "card-day" else None,
         cards_by=_reading(plan, "card") if plan.privacy.by_card else None,
-        modes=plan.source.modes,
-        modes_by=_reading(plan, "mode") if plan.source.modes else None,
-        rows=plan.source.shape,
+        modes=source.modes,
+        modes_by=_reading(plan, "mode") if source.modes else None,
+        rows=source.shape,
         chosen_from=plan.privacy.chosen_from,
     )
 

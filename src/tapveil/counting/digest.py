@@ -1,0 +1,55 @@
+"""A digest of exact counts: whether two counts of the same trips agree, without keeping either.
+
+It follows from cells and numbers alone, whatever order they are in and however labels were coded, so every engine
+gives the same. Whoever has the digest and its key can test a guess at the counts: both are as confidential as these.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+
+from tapveil.counting.exact import ExactTable
+
+CELLS_AT_ONCE = 1 << 16
+Hashes = npt.NDArray[np.uint64]
+
+
+def counts_hmac(tables: Mapping[str, ExactTable], key: bytes) -> str:
+    """A digest of some tables; the key, of 32 random bytes, makes the same counts look different elsewhere."""
+    said = [[name, len(table.counts), *_sum_of_cells(table, key)] for name, table in sorted(tables.items())]
+    return hmac.digest(key, json.dumps(said).encode(), "sha256").hex()
+
+
+def _sum_of_cells(table: ExactTable, key: bytes) -> list[int]:
+    """128 bits of each cell and its count, added up: so no order, and no memory but for a piece."""
+    total = np.zeros(2, dtype=np.uint64)
+    labels = {name: _of_labels(name, texts, key) for name, texts in sorted(table.labels.items())}
+    for start in range(0, len(table.counts), CELLS_AT_ONCE):
+        cells = np.arange(start, min(start + CELLS_AT_ONCE, len(table.counts)))
+        codes = table.label_codes(cells)
+        hashes = np.zeros((len(cells), 2), dtype=np.uint64)
+        for name, of_label in labels.items():
+            hashes = _mixed(hashes ^ of_label[codes[name]])
+        numbers = table.counts[cells].astype(np.uint64)
+        total += _mixed(hashes ^ numbers[:, np.newaxis]).sum(axis=0, dtype=np.uint64)
+    return [int(each) for each in total]
+
+
+def _of_labels(column: str, labels: tuple[str, ...], key: bytes) -> Hashes:
+    """128 bits of each label of a column."""
+    own = blake2b(column.encode(), key=key, digest_size=32).digest()
+    joined = b"".join(blake2b(label.encode(), key=own, digest_size=16).digest() for label in labels)
+    return np.frombuffer(joined, dtype="<u8").reshape(-1, 2).astype(np.uint64)
+
+
+def _mixed(numbers: Hashes) -> Hashes:
+    """Each bit of a number into all others: the last step of MurmurHash3, one to one."""
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        numbers = (numbers ^ (numbers >> np.uint64(33))) * np.uint64(factor)
+    return numbers ^ (numbers >> np.uint64(33))
