@@ -23,7 +23,7 @@ SECRET = {
     f"tapveil.{name}"
     for name in (
         *("trips", "csvlines", "values", "coarsen", "timetable", "counting", "veil", "publication"),
-        *("check", "remarks", "coupling", "dictionary", "audit", "draft", "recognition", "sampling"),
+        *("check", "expectation", "remarks", "coupling", "dictionary", "audit", "draft", "recognition", "sampling"),
         *("comparison", "report"),
     )
 }
@@ -135,7 +135,13 @@ def callers(function: str) -> set[str]:
 
 def test_exact_counts_are_read_by_the_veil_and_the_holders_report_alone() -> None:
     """The audit reads those of trips that it made up itself; a forecast is for the holder, like the rest of `check`."""
-    report = {"tapveil.check", "tapveil.remarks", "tapveil.comparison.forecast", "tapveil.report.cells"}
+    report = {
+        "tapveil.check",
+        "tapveil.expectation",
+        "tapveil.remarks",
+        "tapveil.comparison.forecast",
+        "tapveil.report.cells",
+    }
     assert users("counts") == {"tapveil.veil", *report, "tapveil.audit.attack"}
 
 

@@ -180,7 +180,7 @@ def _ledger_in_words(entry: Document | None) -> str:
     if entry is None:
         return "In no ledger: nothing tells what else was published of these trips."
     return (
-        f"Entry {entry['number']} of the ledger {entry['ledger']}, which adds up what all releases spend on these "
+        f"In the ledger {entry['ledger']}, which adds up what all releases spend on these "
         "trips, and refuses what its budget does not cover."
     )
 
