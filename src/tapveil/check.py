@@ -23,10 +23,10 @@ from tapveil.counting.exact import Counted, ExactTable
 from tapveil.defaults import MEMORY
 from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.errors import TripDataError
+from tapveil.expectation import publish_probabilities
 from tapveil.notation import clock_text
 from tapveil.pace import SHARE
 from tapveil.plan import EVERY_MODE, Level, Plan, Table
-from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Done, Reporter, Silent
 from tapveil.publication import refuse_too_many, sound_places
 from tapveil.remarks import Look, percent, remarks
@@ -212,7 +212,7 @@ def _table_outlook(plan: Plan, table: Table, exact: ExactTable, dictionary: pa.T
     sizes, cells = np.unique(counts, return_counts=True)
     total, trips = int(cells.sum()), int(exact.counts.sum())
     mechanism = plan.mechanisms[table.name]
-    chance = _publish_probabilities(mechanism, sizes)
+    chance = publish_probabilities(mechanism, sizes)
     invented = 0.0 if dictionary is None else (len(dictionary) - total) * float(mechanism.publish_probability(0))
 
     def share_from(k: float) -> float:
@@ -251,7 +251,7 @@ def shares_by_width(
         wider = width // plan.coarsen.time_minutes
         columns = {each: (codes[each] + wider - 1) // wider if each in timed else codes[each] for each in codes}
         sizes, times = np.unique(merged(columns, exact.counts)[1], return_counts=True)
-        expected = float((_publish_probabilities(mechanism, sizes) * sizes * times).sum())
+        expected = float((publish_probabilities(mechanism, sizes) * sizes * times).sum())
         shares[width] = expected / trips if trips else 0.0
     return shares
 
@@ -260,12 +260,6 @@ def merged(codes: Mapping[str, Integers], counts: Integers) -> tuple[dict[str, I
     """Cells that have come to have the same codes, as one: its codes, and what they count together."""
     cells = pa.table({**codes, "#": counts}).group_by(list(codes)).aggregate([("#", "sum")])
     return {name: cells.column(name).to_numpy() for name in codes}, cells.column("#_sum").to_numpy()
-
-
-def _publish_probabilities(mechanism: Mechanism, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """P(published) for each count; far above the threshold it is 1 to more digits than matter for a forecast."""
-    certain = float(mechanism.threshold + 30 * mechanism.scale)
-    return np.array([1.0 if size > certain else float(mechanism.publish_probability(int(size))) for size in sizes])
 
 
 def _advice(plan: Plan, table: Table, share: float) -> str | None:

@@ -310,6 +310,10 @@ def release(
     resume: Annotated[
         bool, typer.Option("--resume", help="Finish a release that was cut short: same numbers, no further cost.")
     ] = False,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Release days and modes that were released before: the budget is charged again."),
+    ] = False,
     sign: Annotated[
         Path | None, typer.Option(help="Sign the folder with this private SSH key (Ed25519).", show_default=False)
     ] = None,
@@ -331,6 +335,7 @@ def release(
         output,
         in_ledger=not no_ledger,
         resume=resume,
+        again=again,
         key=key,
         memory=memory,
         scratch=scratch,
@@ -385,7 +390,7 @@ def audit(
 
 
 ledger_app = typer.Typer(
-    help="What has been spent on what, and what is left.", invoke_without_command=True, rich_markup_mode=None
+    help="Show the privacy budget spent and remaining.", invoke_without_command=True, rich_markup_mode=None
 )
 app.add_typer(ledger_app, name="ledger")
 
@@ -399,7 +404,7 @@ def ledger(
     ledger_file: LedgerFile = LEDGER,
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
 ) -> None:
-    """What has been spent on what, and what is left."""
+    """Show the privacy budget spent and remaining."""
     from tapveil import screen
     from tapveil.ledger.account import report as ledger_report
     from tapveil.ledger.book import open_ledger
@@ -431,33 +436,68 @@ def ledger_start(plan_file: Plan_, epsilon: BudgetEpsilon, delta: BudgetDelta) -
     budget = _budget(plan, epsilon, delta)
     start_ledger(plan.ledger_path, budget.on)
     _declare(plan, budget)
+    for finding in _beside(plan.ledger_path):
+        err.print(f"Note: {finding.sentence}. Until then, no release is made.")
 
 
 @ledger_app.command("budget")
-def ledger_budget(plan_file: Plan_, epsilon: BudgetEpsilon, delta: BudgetDelta) -> None:
-    """Set the budget of the plan's data set and unit, in a ledger that exists. The old one stays on record."""
+def ledger_budget(
+    plan_file: Plan_,
+    epsilon: BudgetEpsilon,
+    delta: BudgetDelta,
+    reason: Annotated[
+        str | None, typer.Option(help="Why; required for a budget that allows more than before.", show_default=False)
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="Who decided it; required with --reason.", show_default=False)] = None,
+) -> None:
+    """Set the budget of the plan's data set and unit in an existing ledger. Earlier budgets stay on record."""
+    if (reason is None) != (by is None):
+        raise PlanError("--reason and --by belong together: why, and who decided it")
     plan = _read_plan(plan_file)
-    _declare(plan, _budget(plan, epsilon, delta))
+    _declare(plan, _budget(plan, epsilon, delta, reason=reason, by=by))
+
+
+@ledger_app.command("accept")
+def ledger_accept(
+    other: Annotated[str, typer.Argument(metavar="LEDGER_ID", help="The other ledger's id.", show_default=False)],
+    reason: Annotated[str, typer.Option(help="Why there is another ledger.", show_default=False)],
+    by: Annotated[str, typer.Option(help="Who decided it.", show_default=False)],
+    ledger_file: LedgerFile = LEDGER,
+) -> None:
+    """Accept folders of another ledger next to yours: it is of other trips, or was taken over. Stays on record."""
+    from tapveil.ledger.book import open_ledger
+    from tapveil.ledger.entry import Accepted
+
+    with _option_errors():
+        entry = Accepted(on=datetime.now(UTC).date(), ledger=other, reason=reason, by=by)
+    with open_ledger(ledger_file) as book:
+        book.accept(entry)
+    err.print(f"In {ledger_file}: folders of the ledger {other} are accepted next to its own.")
 
 
 @ledger_app.command("verify")
 def ledger_verify(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[DIR]...", help="Published folders whose releases must be in the ledger."),
+        typer.Argument(
+            metavar="[DIR]...",
+            help="Published folders whose releases must be in the ledger. Default: those next to the ledger.",
+        ),
     ] = None,
     ledger_file: LedgerFile = LEDGER,
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
 ) -> None:
-    """Is the ledger whole: no entry changed, none removed, none that a published folder names missing."""
+    """Check that the ledger is intact: no entry changed or removed, and none missing that a published folder names."""
     from tapveil.bundle import Bundle
     from tapveil.ledger.book import open_ledger
-    from tapveil.publication import folder_of
+    from tapveil.publication import around_ledger, folder_of
     from tapveil.verify.finding import Finding
 
+    asked = [folder_of(Bundle(folder)) for folder in folders or ()]
     try:
         with open_ledger(ledger_file) as book:
-            findings = list(book.findings([folder_of(Bundle(folder)) for folder in folders or ()]))
+            beside = [] if asked else [folder_of(each) for each in around_ledger(ledger_file)]
+            findings = list(book.findings(asked, beside))
     except LedgerError as error:
         if not ledger_file.exists():
             raise
@@ -466,12 +506,19 @@ def ledger_verify(
     _report(findings, f"{ledger_file} is whole{known}", as_json)
 
 
-def _budget(plan: Plan, epsilon: str, delta: str) -> Budget:
-    from pydantic import ValidationError
+def _beside(ledger_file: Path) -> Iterator[Finding]:
+    """What folders that lie next to a ledger tell against it."""
+    from tapveil.ledger.book import open_ledger
+    from tapveil.publication import around_ledger, folder_of
 
+    with open_ledger(ledger_file) as book:
+        yield from book.findings(beside=map(folder_of, around_ledger(ledger_file)))
+
+
+def _budget(plan: Plan, epsilon: str, delta: str, *, reason: str | None = None, by: str | None = None) -> Budget:
     from tapveil.ledger.entry import Budget
 
-    try:
+    with _option_errors():
         return Budget.model_validate(
             {
                 "on": datetime.now(UTC).date(),
@@ -480,11 +527,23 @@ def _budget(plan: Plan, epsilon: str, delta: str) -> Budget:
                 "neighbours": plan.privacy.neighbours,
                 "epsilon": epsilon,
                 "delta": delta,
+                "reason": reason,
+                "by": by,
             }
         )
+
+
+@contextmanager
+def _option_errors() -> Iterator[None]:
+    """What is wrong with an entry, as what is wrong with the option that it was made from."""
+    from pydantic import ValidationError
+
+    try:
+        yield
     except ValidationError as error:
         first = error.errors()[0]
-        raise PlanError(f"--{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}") from None
+        option = "LEDGER_ID" if first["loc"][0] == "ledger" else f"--{first['loc'][0]}"
+        raise PlanError(f"{option}: {first['msg'].removeprefix('Value error, ')}") from None
 
 
 def _declare(plan: Plan, budget: Budget, *, quiet: bool = False) -> None:

@@ -165,10 +165,8 @@ class TableClaim(_Part):
 class _Ledger(_Part):
     ledger: Identity
     """Which ledger."""
-    number: Annotated[int, Field(ge=1)] | None = None
-    """Which entry; folders of version 2 do not say."""
     hash: Digest
-    """The hash of that entry, and so of all before it."""
+    """The hash of its entry there, and so of all before it; random bits in the entry keep it from being guessed."""
 
 
 class _Covers(_Part):

@@ -34,12 +34,24 @@ def _upgraded(data: dict[str, Any]) -> dict[str, Any]:
     return {
         **data,
         "versions": _VERSIONS,
+        "ledger": _without_number(data["ledger"]),
         "looked_at_trips": None,
         "gaussian": None,
         "guarantees": guarantees,
         "tables": [{**table, "noise": _NOISE[table["noise"]]} for table in data["tables"]],
         "whole_cards": _cards(data.get("whole_cards")),
     }
+
+
+def _without_number(entry: Mapping[str, Any] | None) -> Any:
+    """Version 1 says which entry of the ledger it is: that tells of releases that were stopped."""
+    if entry is None:
+        return None
+    rest = dict(entry)
+    number = rest.pop("number")
+    if type(number) is not int or number < 1:
+        raise ValueError("the number of the ledger's entry is none")
+    return rest
 
 
 def _cards(whole: Mapping[str, Any] | None) -> Any:

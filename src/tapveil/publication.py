@@ -6,8 +6,9 @@ import hashlib
 import json
 import os
 import secrets
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
@@ -26,6 +27,7 @@ from tapveil.csvlines import MALFORMED, NOT_UTF8
 from tapveil.defaults import MEMORY
 from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.errors import BudgetError, LedgerError, PlanError, TripDataError
+from tapveil.expectation import empty_tables
 from tapveil.guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
 from tapveil.lattice import Wider
 from tapveil.ledger.book import Folder, Head, Ledger, open_ledger
@@ -42,6 +44,11 @@ from tapveil.verify.places import is_places
 if TYPE_CHECKING:  # what a key needs takes time to load, and most have none
     from tapveil.signature import SigningKey
 
+EMPTY_TABLES = (
+    "warning: probably no cell of these tables will be published: {}. They are charged all the same. The release goes "
+    "on: stopping it for this would tell something about the trips. CONFIDENTIAL: this follows from exact counts"
+)
+
 
 def release(
     plan: Plan,
@@ -49,6 +56,7 @@ def release(
     *,
     in_ledger: bool = True,
     resume: bool = False,
+    again: bool = False,
     key: SigningKey | None = None,
     memory: str = MEMORY,
     scratch: Path | None = None,
@@ -58,15 +66,16 @@ def release(
 
     Spend, then draw, then write: the ledger has the release before any noise exists, each noised table is sealed as
     soon as it is drawn, and the folder appears by one rename. With `resume`, a release that was cut short goes on.
+    Days and modes that were released before are released only with `again`.
     """
     # The day is taken before a trip is read: when the work ends must not show in what is published.
     today = datetime.now(UTC).date().isoformat()
     with open_ledger(plan.ledger_path) if in_ledger else nullcontext() as ledger:
-        job = _Job(plan, Path(out), ledger, key, memory, scratch, progress or Silent())
+        job = _Job(plan, Path(out), ledger, again or resume, key, memory, scratch, progress or Silent())
         if not resume:
             bundle.check_destination(job.out)
         if ledger:
-            refuse_rolled_back(ledger, job.out.resolve().parent)
+            refuse_outdated(ledger, job.out.resolve().parent, paid=resume)
         return job.resume() if resume else job.run(today)
 
 
@@ -77,6 +86,8 @@ class _Job:
     plan: Plan
     out: Path
     ledger: Ledger | None
+    again: bool
+    """Days and modes may be released once more; what is resumed was asked about when it began."""
     key: SigningKey | None
     memory: str
     scratch: Path | None
@@ -90,13 +101,14 @@ class _Job:
         journal = Journal(secrets.token_hex(16), today, _digest(stated), paid_from, trips.fingerprint(self.plan))
         if self.ledger:
             with self.progress.stage("Asking the ledger"):
-                self.ledger.refuse_overdraft(_spend(self.plan, journal))
+                self.ledger.refuse(_spend(self.plan, journal), again=self.again)
         counted = self._count()
         labels = counted.texts(self.plan)
         cards = self._cards_among(words(text for texts in labels.values() for text in texts), counted.cards)
         refuse_mixed_up(labels, cards)
         key = secrets.token_bytes(32)
         journal = replace(journal, counts_key=key.hex(), counts_hmac=counts_hmac(counted.tables, key))
+        _name_empty(list(empty_tables(self.plan, counted, dictionaries)))
         with unfinished.begin(self.out, journal) as work:
             return self._finish(work, stated, dictionaries, counted, cards.intersection)
 
@@ -166,7 +178,8 @@ class _Job:
         """The spend is on the disk before any noise exists; what cannot be paid for leaves nothing behind."""
         try:
             with self.progress.stage("Writing it into the ledger") if self.ledger else nullcontext():
-                return asdict(self.ledger.spend(_spend(self.plan, work.journal))) if self.ledger else None
+                paid = self.ledger.spend(_spend(self.plan, work.journal), again=self.again) if self.ledger else None
+                return asdict(paid) if paid else None
         except BudgetError:
             work.discard()
             raise
@@ -180,6 +193,13 @@ class _Job:
         return engines.cards_among(
             texts, self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress, shapes=shapes
         )
+
+
+def _name_empty(tables: Sequence[str]) -> None:
+    """Tell the data custodian, and go on, even if nobody listens: whether a release stops tells of exact counts."""
+    if tables:
+        with suppress(OSError, ValueError):
+            print(f"tapveil: {EMPTY_TABLES.format(', '.join(tables))}", file=sys.stderr)
 
 
 # --- which release it is --------------------------------------------------------------------------------------------
@@ -256,19 +276,33 @@ def _refuse_other_counts(counted: Counted, journal: Journal) -> None:
         )
 
 
-def refuse_rolled_back(ledger: Ledger, folder: Path) -> None:
-    """Every folder published from a ledger names its entry: the ledger must hold those of the folders that lie here."""
-    own = [each for each in map(folder_of, bundle.bundles_in(folder)) if each.head and each.head.ledger == ledger.id]
-    for finding in ledger.findings(own):
-        if finding.code != "folder-differs":  # what became of a folder after it was published is not the ledger's fault
+def refuse_outdated(ledger: Ledger, folder: Path, *, paid: bool) -> None:
+    """Every folder names the ledger it was published from, and its entry: those that lie here must be known.
+
+    Else the ledger was rolled back, or another was started in its place; the latter is of no concern to what is paid.
+    """
+    # What became of a folder after it was published is not the ledger's fault.
+    passed = {"folder-differs", "ledger-replaced"} if paid else {"folder-differs"}
+    around = {each.path.resolve(): each for each in (*bundle.bundles_in(folder), *around_ledger(ledger.path))}
+    for finding in ledger.findings(beside=map(folder_of, around.values())):
+        if finding.code not in passed:
             raise LedgerError(f"{finding.sentence}. Nothing was spent")
+
+
+def around_ledger(path: Path) -> Iterator[Bundle]:
+    """The published folders that lie beside a ledger, or in a folder beside it."""
+    home = path.resolve().parent
+    for folder in (home, *sorted(each for each in home.glob("*") if each.is_dir())):
+        with suppress(OSError):  # a folder of someone else's
+            yield from bundle.bundles_in(folder)
 
 
 def folder_of(published: Bundle) -> Folder:
     """What a published folder says of where it is written down; what is none says nothing."""
     try:
         manifest = published.privacy
-        head = Head(**manifest["ledger"]) if manifest["ledger"] else None
+        entry = manifest["ledger"]  # folders of version 1 have the number of the entry, too: its hash is enough
+        head = Head(str(entry["ledger"]), str(entry["hash"])) if entry else None
         checksums = hashlib.sha256((published.path / bundle.CHECKSUMS).read_bytes()).hexdigest()
         return Folder(published.path.name, head, str(manifest["release_id"]), checksums)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):

@@ -21,8 +21,10 @@ from tapveil.errors import LedgerError
 from tapveil.grid import Grid
 from tapveil.ledger.account import Account, accounts
 from tapveil.ledger.book import open_ledger
-from tapveil.ledger.entry import Budget, Entry, Published, Spend, spend_of
+from tapveil.ledger.consent import repeated
+from tapveil.ledger.entry import Accepted, Budget, Entry, Published, Spend, Start, spend_of
 from tapveil.plan import Plan
+from tapveil.privacy.accountant import Unit
 from tapveil.privacy.mechanisms import Mechanism, StabilityHistogram
 from tapveil.privacy.rational import decimal_text
 from tapveil.recognition import Recognised
@@ -31,6 +33,11 @@ from tapveil.verify.finding import Finding
 from tapveil.wording import UNIT_NAMES, change, loss_in_words, rounded_up
 
 MOST_UNUSED = 40
+SPENT: dict[Unit, str] = {
+    "trip": "Most spent on any day and mode",
+    "card-day": "Most spent on any day",
+    "card": "Spent",
+}
 MOST_OF_A_KIND = 5
 """So many findings of a kind fit a screen; a file or a program gets all of them."""
 
@@ -214,7 +221,8 @@ def show_verdict(console: Console, plan: Plan, plan_file: Path, outlook: Outlook
     elif _refusal(plan):
         _say(console, "The ledger has no room for it: see above.")
         return
-    console.print(f"Next: tapveil release {plan_file} -o published")
+    again = " --again" if _released_before(plan) else ""
+    console.print(f"Next: tapveil release {plan_file} -o published{again}")
 
 
 def show_room(console: Console, plan: Plan, plan_file: Path) -> None:
@@ -226,45 +234,73 @@ def show_room(console: Console, plan: Plan, plan_file: Path) -> None:
     says = f"would say: {refusal}" if refusal else "has room for it"
     console.print()
     _say(console, f"The ledger {plan.ledger_path} {says}.")
+    if not refusal and (earlier := _released_before(plan)):
+        which = f"{earlier.release} {earlier.id[:8]} of {earlier.on}"
+        _say(console, f"It covers days and modes that were released before ({which}): that takes --again.")
 
 
 def _refusal(plan: Plan) -> str | None:
     """Why the ledger would refuse a release of this plan, if it would."""
     try:
         with open_ledger(plan.ledger_path) as book:
-            book.refuse_overdraft(spend_of(plan, "0" * 32, date.today()))  # never written
+            book.refuse(_as_if(plan), again=True)
     except LedgerError as error:
         return str(error)
     return None
 
 
+def _released_before(plan: Plan) -> Spend | None:
+    """The last release of some of the plan's days and modes, where there is a ledger."""
+    if not plan.ledger_path.exists():
+        return None
+    with open_ledger(plan.ledger_path) as book:
+        return repeated(book.entries, _as_if(plan))
+
+
+def _as_if(plan: Plan) -> Spend:
+    """What a release of this plan would spend today; never written."""
+    return spend_of(plan, "0" * 32, date.today())
+
+
 def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     """Entries, and for each budget what is spent on which days and modes, and what is left."""
-    grid = Grid("entry", "on", "what", "data set", "unit", "covers", "folder")
+    grid = Grid("entry", "date", "what", "data set", "unit", "covers", "status")
     appeared = {entry.id for entry in entries if isinstance(entry, Published)}
     for number, entry in enumerate(entries, start=1):
+        what, of, covers, status = _entry_in_words(entry), ("", ""), "", ""
+        if isinstance(entry, Spend | Budget):
+            of = (entry.data_set, entry.unit)
         if isinstance(entry, Spend):
             covers = _days(entry.first_day, entry.last_day) + ", " + ", ".join(entry.modes or ("all modes",))
-            name = f"release {entry.release} {entry.id[:8]}"
-            folder = "published" if entry.id in appeared else "not finished"
-            grid.add(str(number), str(entry.on), name, entry.data_set, entry.unit, covers, folder)
-        elif isinstance(entry, Budget):
-            limit = loss_in_words(entry.loss)
-            grid.add(str(number), str(entry.on), f"budget {limit}", entry.data_set, entry.unit, "", "")
-        elif isinstance(entry, Published):
-            grid.add(str(number), str(entry.on), f"published {entry.id[:8]}", "", "", "", "")
-        else:
-            grid.add(str(number), str(entry.on), "start", "", "", "", "")
+            status = "published" if entry.id in appeared else "not finished"
+        grid.add(str(number), str(entry.on), what, *of, covers, status)
     grid.show(console, left=True)
+    for number, entry in enumerate(entries, start=1):
+        if isinstance(entry, Budget | Accepted) and entry.reason:
+            _say(console, f"Entry {number}, by {entry.by}: {entry.reason}")
     for account in accounts(entries):
         _show_account(console, account)
+
+
+def _entry_in_words(entry: Entry) -> str:
+    match entry:
+        case Spend():
+            return f"release {entry.release} {entry.id[:8]}"
+        case Budget():
+            return f"budget {loss_in_words(entry.loss)}"
+        case Published():
+            return f"published {entry.id[:8]}"
+        case Accepted():
+            return f"accepted ledger {entry.ledger[:8]}"
+        case Start():
+            return f"start of ledger {entry.ledger[:8]}"
 
 
 def _show_account(console: Console, account: Account) -> None:
     console.print(f"\nBudget: {budget_in_words(account.budget)}.")
     left = decimal_text(account.left, 5, ROUND_FLOOR)
     console.print(
-        f"By exact accounting at this delta: {spent_in_words(account.epsilon)} is spent where most is; "
+        f"{SPENT[account.budget.unit]}: {spent_in_words(account.epsilon)}, by exact accounting at this delta; "
         f"left: epsilon {left}."
     )
     if account.places:

@@ -23,7 +23,7 @@ SECRET = {
     f"tapveil.{name}"
     for name in (
         *("trips", "csvlines", "values", "coarsen", "timetable", "counting", "veil", "publication"),
-        *("check", "remarks", "coupling", "dictionary", "audit", "draft", "recognition", "sampling"),
+        *("check", "expectation", "remarks", "coupling", "dictionary", "audit", "draft", "recognition", "sampling"),
         *("comparison", "report"),
     )
 }
@@ -138,7 +138,13 @@ def test_exact_counts_are_read_by_the_veil_and_the_holders_report_alone() -> Non
 
     The digest, by which a release that goes on knows its counts again, never leaves the unfinished release.
     """
-    report = {"tapveil.check", "tapveil.remarks", "tapveil.comparison.forecast", "tapveil.report.cells"}
+    report = {
+        "tapveil.check",
+        "tapveil.expectation",
+        "tapveil.remarks",
+        "tapveil.comparison.forecast",
+        "tapveil.report.cells",
+    }
     assert users("counts") == {"tapveil.veil", *report, "tapveil.audit.attack", "tapveil.counting.digest"}
     assert callers("counts_hmac") == {"tapveil.publication"}
 

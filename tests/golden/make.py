@@ -1,6 +1,7 @@
 """Makes the golden folders: one release of every kind, from generated trips and seeded noise.
 
     python -m tests.golden.make FOLDER        (with Spark installed, and Java, for the last of them)
+    python -m tests.golden.make FOLDER ledger (a ledger of two releases, and what their folders say of it)
 
 The folders of a format version are made once, by the last program of that version, and are never made again: every
 later program must verify them as they lie here. Their noise is seeded, so they protect nobody; nor is there anybody.
@@ -158,6 +159,7 @@ KINDS: dict[str, Callable[[Path], Plan]] = {
 }
 """One plan of every kind, over trips that it writes beside it."""
 SIGNED = {"gaussian"}
+ONE_DAY = "last_day = 2025-03-03"
 IN_LEDGER = {"paper", "gaussian", "cards", "taps"}
 
 
@@ -173,6 +175,26 @@ def make(destination: Path, kinds: list[str]) -> Iterator[Path]:
             made = release(plan, folder / "made", in_ledger=kind in IN_LEDGER, key=key)
             shutil.copytree(made.path, destination / kind)
         yield destination / kind
+
+
+def make_ledger(destination: Path) -> Path:
+    """A ledger with a budget and two releases that share a day; of their folders, what names its entries."""
+    with tempfile.TemporaryDirectory() as name, _seeded("ledger"):
+        folder = Path(name)
+        both = _opal(folder)
+        first = Plan.parse(
+            (folder / "city" / "plan.toml").read_text(encoding="utf-8").replace("last_day = 2025-03-04", ONE_DAY),
+            base=folder / "city",
+        )
+        start_ledger(both, "16", "1.5e-6")
+        for plan, out in ((first, "first"), (both, "second")):
+            made = release(plan, folder / out, again=True)
+            (destination / out).mkdir(parents=True)
+            for file in ("privacy.json", "SHA256SUMS"):
+                shutil.copy(made.path / file, destination / out)
+        for file in ("ledger.sqlite", "ledger.sqlite.head"):
+            shutil.copy(both.ledger_path.with_name(file), destination)
+    return destination
 
 
 @contextmanager
@@ -202,5 +224,8 @@ def _key(folder: Path) -> object:
 if __name__ == "__main__":
     where = Path(sys.argv[1])
     where.mkdir(parents=True, exist_ok=True)
-    for folder in make(where, sys.argv[2:] or list(KINDS)):
-        print(folder)
+    if sys.argv[2:] == ["ledger"]:
+        print(make_ledger(where))
+    else:
+        for folder in make(where, sys.argv[2:] or list(KINDS)):
+            print(folder)

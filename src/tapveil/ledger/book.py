@@ -2,7 +2,9 @@
 
 A commit is on the disk before it returns (write-ahead log, full sync). Beside the file lies the head, the number and
 hash of the last entry: a ledger that was rolled back, with all its own checks intact, does not hold it any more. The
-head is in every published manifest as well, where nobody can take it back.
+hash of its entry is in every published manifest as well, where nobody can take it back. It is the hash alone: how many
+entries there are tells of releases that were stopped. And each entry holds random bits, so that nobody finds a budget
+by trying which one has the hash (docs/privacy/proofs.md, 12).
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -19,8 +21,8 @@ from urllib.parse import quote
 
 from tapveil import disk
 from tapveil.errors import LedgerError
-from tapveil.ledger import account
-from tapveil.ledger.entry import Budget, Entry, Published, Spend, Start, read
+from tapveil.ledger import account, consent
+from tapveil.ledger.entry import Accepted, Budget, Entry, Published, Spend, Start, read
 from tapveil.verify.finding import Finding
 
 APPLICATION = 0x74617076  # "tapv"
@@ -42,10 +44,9 @@ BEGIN SELECT RAISE(ABORT, 'entries follow each other'); END;
 
 @dataclass(frozen=True)
 class Head:
-    """An entry of a ledger, by its number and its hash: with it, all before it."""
+    """An entry of a ledger, by its hash: with it, all before it."""
 
     ledger: str
-    number: int
     hash: str
 
 
@@ -57,6 +58,10 @@ class Folder:
     head: Head | None
     release_id: str
     checksums_sha256: str
+
+    @property
+    def ledger(self) -> str | None:
+        return self.head.ledger if self.head else None
 
 
 class Ledger:
@@ -88,15 +93,22 @@ class Ledger:
         with self._writing():
             entries = self.entries
             account.refuse_impossible(entries, budget)
+            consent.refuse_unexplained(entries, budget)
             self._append(entries, budget)
         self._note_head()
 
-    def refuse_overdraft(self, spend: Spend) -> None:
-        """BudgetError if a release could not be paid for now."""
-        account.refuse_overdraft(self.entries, spend)
+    def accept(self, other: Accepted) -> None:
+        """From now on, folders of another ledger may lie next to those of this one."""
+        with self._writing():
+            self._append(self.entries, other)
+        self._note_head()
 
-    def spend(self, spend: Spend) -> Head:
-        """Write down a release, once and for ever; BudgetError, and nothing written, if it cannot be paid for.
+    def refuse(self, spend: Spend, *, again: bool = False) -> None:
+        """BudgetError if a release could not be paid for now, or repeats one and is not said to (`again`)."""
+        _refuse(self.entries, spend, again)
+
+    def spend(self, spend: Spend, *, again: bool = False) -> Head:
+        """Write down a release, once and for ever; BudgetError, and nothing written, where `refuse` has one.
 
         The same release, known by its id, is never paid for twice.
         """
@@ -104,12 +116,12 @@ class Ledger:
             entries = self.entries
             number = next((n for n, entry in enumerate(entries, 1) if _is_release(entry, spend.id)), None)
             if number is None:
-                account.refuse_overdraft(entries, spend)
+                _refuse(entries, spend, again)
                 number = self._append(entries, spend)
-            elif entries[number - 1] != spend:
+            elif entries[number - 1].model_copy(update={"version": spend.version}) != spend:
                 raise LedgerError(f"entry {number} of {self.path.name} is of this release, but not of this plan")
         self._note_head()
-        return Head(self.id, number, self._rows()[number - 1][2])
+        return Head(self.id, self._rows()[number - 1][2])
 
     def bind(self, published: Published) -> None:
         """A paid release appears as one folder and no other; LedgerError if it has appeared as another already."""
@@ -125,8 +137,12 @@ class Ledger:
                 )
         self._note_head()
 
-    def findings(self, folders: Iterable[Folder] = ()) -> Iterator[Finding]:
-        """All that is wrong with the ledger, also in the light of what published folders say of it."""
+    def findings(self, folders: Iterable[Folder] = (), beside: Iterable[Folder] = ()) -> Iterator[Finding]:
+        """All that is wrong with the ledger, also in the light of what published folders say of it.
+
+        The first folders must be its own. The others lie beside it: if they are of another ledger, that one must have
+        been accepted.
+        """
         noted, rows = _read_head(self.path), self._rows()
         yield from _chain_findings(rows, noted)
         yield from self._schema_findings()
@@ -138,14 +154,38 @@ class Ledger:
         identity = entries[0].ledger if entries and isinstance(entries[0], Start) else None
         if identity is None:
             yield Finding("start-missing", self.path.name, "the first entry does not say which ledger this is")
+        asked, around = list(folders), [folder for folder in beside if folder.ledger]
+        for folder in asked:
+            if folder.ledger is None or folder.ledger != identity:
+                yield Finding("folder-not-in-ledger", folder.name, "was not published from this ledger")
+        own = [folder for folder in (*asked, *around) if folder.ledger == identity]
+        yield from self._own_findings(own, entries, {digest for _, _, digest in rows})
+        accepted = {identity, *(entry.ledger for entry in entries if isinstance(entry, Accepted))}
+        yield from self._replaced_findings([folder for folder in around if folder.ledger not in accepted])
+
+    def _own_findings(
+        self, folders: Sequence[Folder], entries: Sequence[Entry], hashes: Collection[str]
+    ) -> Iterator[Finding]:
+        """Of folders that were published from this ledger."""
         bound = {entry.id: entry.checksums_sha256 for entry in entries if isinstance(entry, Published)}
         for folder in folders:
-            if folder.head is None or folder.head.ledger != identity:
-                yield Finding("folder-not-in-ledger", folder.name, "was not published from this ledger")
-            elif not _holds(rows, folder.head):
-                yield Finding("ledger-rolled-back", self.path.name, _gone(folder.head, f"{folder.name} names"))
+            if folder.head and folder.head.hash not in hashes:
+                yield Finding("ledger-rolled-back", self.path.name, _gone(f"{folder.name} names an entry"))
             elif bound.get(folder.release_id) != folder.checksums_sha256:
                 yield Finding("folder-differs", folder.name, "is not the folder that was published for its entry")
+
+    def _replaced_findings(self, folders: Sequence[Folder]) -> Iterator[Finding]:
+        """One for each other ledger: this one may have been started in its place."""
+        for other in dict.fromkeys(folder.ledger for folder in folders):
+            name, *more = [folder.name for folder in folders if folder.ledger == other]
+            who = f"{name} and {len(more)} more were" if more else f"{name} was"
+            yield Finding(
+                "ledger-replaced",
+                name,
+                f"{who} published from another ledger, {other}. If it is of the same trips, restore it: "
+                f"{self.path.name} does not know what it spent. If it is of other trips, or what it spent was taken "
+                f"off this budget, accept it: tapveil ledger accept {other} --ledger {self.path} --reason … --by …",
+            )
 
     def _schema_findings(self) -> Iterator[Finding]:
         problems = [row[0] for row in self._connection.execute("PRAGMA integrity_check")]
@@ -166,7 +206,7 @@ class Ledger:
 
     def _append(self, entries: Sequence[Entry], entry: Entry) -> int:
         rows = self._rows()
-        number, body = len(entries) + 1, entry.text()
+        number, body = len(entries) + 1, entry.text(_nonce())
         digest = _chained(number, rows[-1][2] if rows else NOTHING_BEFORE, body)
         with _translated(self.path):
             self._connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, body, digest))
@@ -208,7 +248,7 @@ def start(path: Path, today: date) -> None:
     head = _read_head(path)
     if head and head[0] > 1:
         raise LedgerError(f"{path} had {head[0]} entries and is gone: restore it from its backup")
-    body = Start(on=today, ledger=secrets.token_hex(16)).text()
+    body = Start(on=today, ledger=secrets.token_hex(16)).text(_nonce())
     digest = _chained(1, NOTHING_BEFORE, body)
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.aside")
     try:
@@ -310,16 +350,21 @@ def _chain_findings(rows: Sequence[tuple[int, str, str]], head: tuple[int, str] 
     if head is None:
         yield Finding("head-missing", "head", "the file with the ledger's head is missing or damaged; restore it")
     elif not any((number, digest) == head for number, _, digest in rows):
-        yield Finding("ledger-rolled-back", "head", _gone(Head("", *head), "the head beside the ledger names"))
+        yield Finding("ledger-rolled-back", "head", _gone(f"the head beside the ledger names entry {head[0]},"))
 
 
-def _gone(head: Head, who: str) -> str:
-    gone = f"{who} entry {head.number}, which the ledger does not hold"
-    return f"{gone}: the ledger was rolled back or replaced; restore the newest"
+def _gone(who: str) -> str:
+    return f"{who} that the ledger does not hold: the ledger was rolled back or replaced; restore the newest"
 
 
-def _holds(rows: Sequence[tuple[int, str, str]], head: Head) -> bool:
-    return any((number, digest) == (head.number, head.hash) for number, _, digest in rows)
+def _nonce() -> str:
+    return secrets.token_hex(16)
+
+
+def _refuse(entries: Sequence[Entry], spend: Spend, again: bool) -> None:
+    account.refuse_overdraft(entries, spend)
+    if not again:
+        consent.refuse_repeated(entries, spend)
 
 
 def _is_release(entry: Entry, identity: str) -> bool:

@@ -1,12 +1,14 @@
 """What is written in a ledger: versioned data that never changes its meaning.
 
 An entry holds what accounting needs and nothing that depends on the trips. Fields are never renamed, given another
-meaning or another default; what is new gets a new version, and a version that is not known is refused.
+meaning or another default; what is new gets a new version, and a version that is not known is refused. Every version
+that ever was is read for ever; the newest is written.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
 from fractions import Fraction
 from typing import Annotated, Any, Literal
@@ -16,29 +18,45 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tapveil._version import __version__
 from tapveil.errors import LedgerError
-from tapveil.notation import Exact, Name, clock_text
+from tapveil.notation import Exact, Name, Text, clock_text
 from tapveil.plan import Delta, Epsilon, Plan
 from tapveil.privacy.accountant import Neighbours, Unit
 from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.source import Source
 
-ENTRY_VERSION: Literal[1] = 1
+ENTRY_VERSION: Literal[2] = 2
+_NOT_IN_1 = {"nonce", "reason", "by"}
+_NONCE = re.compile(r"[0-9a-f]{32}")
 
 Id = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+
+
+def _one_line(words: str) -> str:
+    if not (words.strip() and words.isprintable()):
+        raise ValueError("must be one line of text")
+    return words
+
+
+Words = Annotated[Text, AfterValidator(_one_line)]
 
 
 class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
-    version: Literal[1] = ENTRY_VERSION
-    """Of this list; a version that is not known is refused."""
+    version: Literal[1, 2] = ENTRY_VERSION
+    """Of this list; a version that is not known is refused. Version 1 had no `nonce`, `reason`, `by` and `accepted`."""
     on: date
     """The day on which it was written."""
 
-    def text(self) -> str:
-        """The one way to write it: keys in order, no blanks."""
-        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    def text(self, nonce: str) -> str:
+        """The one way to write it: keys in order, no blanks.
+
+        The nonce, 128 random bits, is no part of what the entry means: it keeps the entry, and all before it, from
+        being guessed by the hash that is published.
+        """
+        data = {**self.model_dump(mode="json"), "nonce": nonce}
+        return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 class Start(_Entry):
@@ -74,10 +92,19 @@ class Budget(_Entry):
     """All that may ever be spent."""
     delta: Delta
     """At this δ."""
+    reason: Words | None = None
+    """Why it was set; a budget that allows more than the one before must say it."""
+    by: Words | None = None
+    """Who decided it; likewise."""
 
     @property
     def loss(self) -> Loss:
         return Loss(self.epsilon, self.delta)
+
+    def allows_more_than(self, before: Budget) -> bool:
+        """Whether something may be released under it that the one before would refuse."""
+        larger = self.epsilon > before.epsilon or self.delta > before.delta
+        return larger or self.neighbours != before.neighbours
 
 
 class SpentTable(BaseModel):
@@ -146,6 +173,22 @@ class Spend(_Entry):
     def mechanisms(self) -> list[Mechanism]:
         return [table.stated for table in self.tables]
 
+    def repeats(self, other: Spend) -> bool:
+        """Whether both may show the same trips: of one data set, and of some day and mode in common."""
+        return self.data_set == other.data_set and not (self._has_other_days(other) or self._has_other_modes(other))
+
+    # Days, and modes, can be compared only where they are read in the same way.
+
+    def _has_other_days(self, other: Spend) -> bool:
+        if not (self.first_day and self.last_day and other.first_day and other.last_day):
+            return False
+        return self.days_by == other.days_by and (self.last_day < other.first_day or other.last_day < self.first_day)
+
+    def _has_other_modes(self, other: Spend) -> bool:
+        if self.modes is None or other.modes is None:
+            return False
+        return self.modes_by == other.modes_by and set(self.modes).isdisjoint(other.modes)
+
 
 class Published(_Entry):
     """A paid release is about to appear as this folder, known by its checksums: it may appear as no other."""
@@ -158,7 +201,20 @@ class Published(_Entry):
     """SHA-256 of the folder's `SHA256SUMS`."""
 
 
-Entry = Start | Budget | Spend | Published
+class Accepted(_Entry):
+    """Another ledger, whose folders may lie next to those of this one: it is of other trips, or was taken over."""
+
+    kind: Literal["accepted"] = "accepted"
+    """Which of these entries it is."""
+    ledger: Id
+    """The id of the other ledger."""
+    reason: Words
+    """Why there are two."""
+    by: Words
+    """Who decided it."""
+
+
+Entry = Start | Budget | Spend | Published | Accepted
 _ENTRY: pydantic.TypeAdapter[Entry] = pydantic.TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
 
 
@@ -167,17 +223,29 @@ def read(number: int, text: str) -> Entry:
     try:
         data: Any = json.loads(text)
         version = data.get("version") if isinstance(data, dict) else None
-        if version != ENTRY_VERSION:
+        if version not in range(1, ENTRY_VERSION + 1):
             raise LedgerError(
                 f"entry {number} of the ledger has version {version!r}, which tapveil {__version__} does not know: "
                 "use the tapveil that wrote it, or a newer one"
             )
-        entry: Entry = _ENTRY.validate_python(data)
+        entry: Entry = _ENTRY.validate_python(_without_nonce(data))
         if isinstance(entry, Spend):
             _ = entry.mechanisms
     except (ValueError, RecursionError):
         raise LedgerError(f"entry {number} of the ledger is not an entry: the ledger is damaged") from None
     return entry
+
+
+def _without_nonce(data: dict[str, Any]) -> dict[str, Any]:
+    """What an entry means; ValueError where it is not as its version has it."""
+    if data["version"] == 1:
+        if data.keys() & _NOT_IN_1 or data.get("kind") == "accepted":
+            raise ValueError("version 1 had none of these")
+        return data
+    nonce, meant = data.get("nonce"), {key: value for key, value in data.items() if key != "nonce"}
+    if not (isinstance(nonce, str) and _NONCE.fullmatch(nonce)):
+        raise ValueError("it has no nonce")
+    return meant
 
 
 def spend_of(plan: Plan, identity: str, today: date) -> Spend:
