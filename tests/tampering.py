@@ -14,7 +14,7 @@ import pyarrow as pa
 from tapveil.errors import TapveilError
 from tapveil.explorer.page import page
 from tapveil.manifest import Manifest
-from tapveil.metadata import METADATA
+from tapveil.metadata import texts
 from tapveil.statement import EXPLORER, PLACES
 from tapveil.verify import manifest as manifests
 from tapveil.verify.derived import derived_sheets, published_tables
@@ -49,7 +49,7 @@ def refresh(folder: Path, *, rederive: bool = True) -> None:
 
 def derive_again(folder: Path) -> None:
     """`consistent/` and `finest/`, from the tables as they are now."""
-    manifest = Manifest.model_validate_json((folder / "privacy.json").read_text())
+    manifest = Manifest.read(json.loads((folder / "privacy.json").read_text()))
     made, _ = manifests.mechanisms(manifest)
     with np.errstate(invalid="ignore"):  # counts that no city has
         sheets = derived_sheets(folder, manifest, made, published_tables(folder, manifest))
@@ -62,9 +62,9 @@ def write_package(folder: Path, package: dict[str, Any]) -> None:
     """The Data Package, and what portals read, with checksums that fit."""
     (folder / "datapackage.json").write_text(json.dumps(package, indent=2, ensure_ascii=False) + "\n")
     manifest = json.loads((folder / "privacy.json").read_text())
-    for name, text in METADATA.items():
-        with suppress(LookupError, TypeError, ValueError):  # of a manifest that is none
-            (folder / name).write_text(text(manifest, package), encoding="utf-8")
+    with suppress(LookupError, TypeError, ValueError):  # of a manifest that is none
+        for name, text in texts(manifest, package).items():
+            (folder / name).write_text(text, encoding="utf-8")
     with suppress(*STUMBLES):
         redraw(folder)
     resum(folder)
@@ -72,7 +72,7 @@ def write_package(folder: Path, package: dict[str, Any]) -> None:
 
 def redraw(folder: Path) -> None:
     """The page of the tables as they are now."""
-    manifest = Manifest.model_validate_json((folder / "privacy.json").read_text())
+    manifest = Manifest.read(json.loads((folder / "privacy.json").read_text()))
     made, _ = manifests.mechanisms(manifest)
     tables = published_tables(folder, manifest)
     package = json.loads((folder / "datapackage.json").read_text())

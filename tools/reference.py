@@ -62,7 +62,7 @@ PLAN: list[tuple[str, str, Model]] = [
 
 
 MANIFEST: list[tuple[str, Model]] = [
-    ("guarantees", manifest._Guarantee),
+    ("guarantees", manifest.Guarantee),
     ("exact", manifest._ExactLoss),
     ("bounds", manifest._Bounds),
     ("curve", manifest._Curve),

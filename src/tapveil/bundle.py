@@ -121,6 +121,7 @@ def write(
     """
     created, progress = date.fromisoformat(manifest["created"]), progress or Silent()
     laid_out, stated = sheets(plan, tables), Manifest.read(manifest)
+    manifest = stated.as_json
     raw = raw_tables(stated, {sheet.name: sheet.cells for sheet in laid_out})
     with _translated_errors():
         with progress.stage("Making the numbers add up"):

@@ -525,7 +525,7 @@ def verify(
         if epsilon or delta:
             raise PlanError("--epsilon and --delta are for a single CSV file; a folder states its own")
         checked = verify_folder(path, signers=signers, progress=progress)
-        _report(checked.findings, f"{path} keeps its word: {checked.summary}", as_json, checked.notes, quiet=quiet)
+        _report(checked.findings, f"{path} verified: {checked.summary}", as_json, checked.notes, quiet=quiet)
         return
     if not path.exists():
         raise PlanError(f"there is no {path}")

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from tapveil.bundle import Bundle, distinct
 from tapveil.grid import Grid
-from tapveil.ledger.account import Account, accounts, most_more, other_days_are_free
+from tapveil.ledger.account import Account, accounts, most_more, other_days_fit
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Budget, Entry, Spend
 from tapveil.metadata import METADATA
@@ -153,7 +153,8 @@ def _shortened(name: str) -> str:
 
 def _cost_in_words(plan: Plan, published: Bundle) -> str:
     """What is promised, and beside it the δ that the noise really has at this ε."""
-    stated = next(each for each in published.privacy["guarantees"] if each["neighbours"] == plan.privacy.neighbours)
+    neighbours = plan.privacy.neighbours
+    stated = next(each for each in published.privacy["guarantees"] if each["neighbours"] == neighbours)
     exactly = rounded_up(Fraction(stated["delta_accounted"]))
     return f"Spent: {loss_in_words(plan.loss)}, for {UNIT_NAMES[plan.privacy.unit]}; exact accounting: {exactly}."
 
@@ -179,7 +180,7 @@ def _room_in_words(account: Account, spend: Spend | None) -> str:
         return ""
     more = most_more(account, spend)
     number = f"{more.number} or more" if more.at_least else f"{more.number or 'no'} more"
-    others = "; other days do not add to it" if other_days_are_free(account, spend) else ""
+    others = "; releases of other days fit as well" if other_days_fit(account, spend) else ""
     return f"Room for {number} release{'' if more.number == 1 else 's'} like this{others}."
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from decimal import ROUND_CEILING
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -15,18 +14,20 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from tapveil import manifest_1
 from tapveil.layout import OPAL_COLUMNS
 from tapveil.notation import Clock, Exact, Name
-from tapveil.plan import COUNT, EVERY_MODE, NUMBERS, OPAL_SHAPES, Unit
-from tapveil.privacy.accountant import Exposure, Neighbours
+from tapveil.plan import COUNT, EVERY_MODE, NUMBERS, OPAL_SHAPES
+from tapveil.privacy.accountant import Exposure, Neighbours, Unit
 from tapveil.privacy.loss import Loss
 from tapveil.resolution import Times
 from tapveil.source import Kind, known_zone
-from tapveil.statement import number
 
 MOST_TABLES = 64
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Number = int | float
+Label = Annotated[str, Field(max_length=100)]
+MOST_LABELS = 200
+Areas = Annotated[dict[Label, Annotated[str, Field(max_length=500)]], Field(max_length=MOST_LABELS)]
 
 
 class _Part(BaseModel):
@@ -46,26 +47,17 @@ class _ExactLoss(_Part):
         return Loss(self.epsilon, self.delta)
 
 
-class Stated(_Part):
-    """(ε, δ) in numbers, and exactly."""
+class Guarantee(_Part):
+    """The promise in one notion of neighbours."""
 
+    neighbours: Neighbours
+    """In which notion."""
     epsilon: Number
     """ε, rounded up to 15 digits."""
     delta: Number
     """δ, rounded up to 15 digits."""
     exact: _ExactLoss
     """The same, exactly."""
-
-    @property
-    def agrees(self) -> bool:
-        return (self.epsilon, self.delta) == tuple(
-            number(value, ROUND_CEILING) for value in (self.exact.epsilon, self.exact.delta)
-        )
-
-
-class _Guarantee(Stated):
-    neighbours: Neighbours
-    """In which notion."""
     delta_accounted: float
     """What exact accounting finds at this ε, from above: never more than `delta`."""
 
@@ -168,7 +160,7 @@ class _Covers(_Part):
     """Only from this day on."""
     last_day: date | None
     """Only up to this day."""
-    modes: tuple[str, ...] | None
+    modes: Annotated[tuple[Label, ...], Field(max_length=MOST_LABELS)] | None
     """Only these modes."""
 
 
@@ -192,7 +184,7 @@ class _Day(_Part):
 class _Software(_Part):
     name: Literal["tapveil"]
     """What made the folder."""
-    version: str
+    version: Annotated[str, Field(pattern=r"^[0-9]{1,4}(\.[0-9]{1,4}){1,3}((a|b|rc|\.dev|\.post)[0-9]{1,4})?$")]
     """Its version."""
 
 
@@ -209,7 +201,7 @@ class Versions(_Part):
     """The sentences in them."""
 
 
-class Manifest(Stated):
+class Manifest(_Part):
     """`privacy.json`, version 2."""
 
     manifest_version: Literal[1, 2]
@@ -218,16 +210,16 @@ class Manifest(Stated):
     """By which methods the rest of the folder is made."""
     release: Name
     """`name` in the plan."""
-    title: str
+    release_id: Identity
+    """Which release this is, in the ledger and for `chosen_from`."""
+    ledger: _Ledger | None
+    """The entry that paid for it; null without a ledger."""
+    title: Annotated[str, Field(max_length=500)]
     """As in the plan."""
     publisher_type: Literal["government", "industry", "nonprofit"] | None
     """As in the plan."""
     region: Annotated[str, Field(max_length=500)] | None
     """As in the plan."""
-    release_id: Identity
-    """Which release this is, in the ledger and for `chosen_from`."""
-    ledger: _Ledger | None
-    """The entry that paid for it; null without a ledger."""
     created: date
     """The day on which it was made."""
     chosen_from: Identity | None
@@ -242,7 +234,13 @@ class Manifest(Stated):
     """The notion in which the plan states ε and δ."""
     mechanism: Literal["sbh", "laplace", "gaussian", "dictionary"]
     """As in the plan."""
-    guarantees: Annotated[list[_Guarantee], Field(min_length=2, max_length=2)]
+    epsilon: Number
+    """ε, rounded up to 15 digits."""
+    delta: Number
+    """δ, rounded up to 15 digits."""
+    exact: _ExactLoss
+    """The same, exactly."""
+    guarantees: Annotated[list[Guarantee], Field(min_length=2, max_length=2)]
     """The promise in both notions of neighbours."""
     curve: _Curve
     """The promise at other ε."""
@@ -254,7 +252,7 @@ class Manifest(Stated):
     """Which days and modes were counted; null where there was no limit."""
     partition: Annotated[tuple[str, ...], Field(max_length=20)]
     """The columns by which every table is split."""
-    columns: dict[Annotated[str, Field(max_length=100)], Kind]
+    columns: dict[Label, Kind]
     """What sort of values each key column has."""
     layout: Literal["tables", "opal"]
     """How the files of `data/` are laid out."""
@@ -264,13 +262,15 @@ class Manifest(Stated):
     """The length of a time bin."""
     day: _Day
     """What a day is."""
-    areas: dict[Annotated[str, Field(max_length=100)], Annotated[str, Field(max_length=500)]]
+    areas: Areas
     """What stops are published as, by mode."""
-    wider: dict[Name, dict[Annotated[str, Field(max_length=100)], Annotated[str, Field(max_length=500)]]]
+    wider: Annotated[dict[Name, Areas], Field(max_length=MOST_TABLES)]
     """The wider areas, by their name and the mode."""
     plan_sha256: Digest
     """SHA-256 of what the plan means: the same for two spellings of one plan."""
-    public_files_sha256: dict[Annotated[str, Field(pattern=_PUBLIC_FILE)], Digest]
+    public_files_sha256: Annotated[
+        dict[Annotated[str, Field(pattern=_PUBLIC_FILE)], Digest], Field(max_length=4 * MOST_LABELS)
+    ]
     """SHA-256 of the lists that the plan names."""
     places: Literal["areas.geojson"] | None
     """The file that says where the places lie, if there is one."""
@@ -281,6 +281,11 @@ class Manifest(Stated):
     def read(cls, data: Mapping[str, Any]) -> Manifest:
         """A manifest of any version, as one of this; ValueError (or pydantic's, which is one) if it is none."""
         return cls.model_validate(manifest_1.upgraded(data) if data.get("manifest_version") == 1 else data)
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The one way to write it: keys in this order, each value in its one form."""
+        return self.model_dump(mode="json", exclude_unset=True)
 
     @property
     def exposure(self) -> Exposure:

@@ -24,7 +24,7 @@ from pydantic import AfterValidator, Field
 from tapveil import planfile
 from tapveil.errors import PlanError, did_you_mean
 from tapveil.notation import MINUTES_PER_DAY, Clock, Exact, Frozen, Name, Text
-from tapveil.privacy.accountant import Exposure, Neighbours
+from tapveil.privacy.accountant import Exposure, Neighbours, Unit, over_time
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.loss import Loss, compose, in_other_notion
 from tapveil.privacy.mechanisms import Mechanism
@@ -204,7 +204,6 @@ class Coarsen(Frozen):
     """Larger areas, by their name and the mode: what the published places lie in."""
 
 
-Unit = Literal["trip", "card-day", "card"]
 PositiveInt = Annotated[int, Field(ge=1, le=10_000, strict=True)]
 
 
@@ -434,6 +433,11 @@ class Plan(Frozen):
         return Exposure(self.privacy.neighbours, self.privacy.trips_per_unit)
 
     @property
+    def exposure_over_time(self) -> Exposure:
+        """The same where releases of other days follow: what is exchanged may leave this one and enter another."""
+        return over_time(self.exposure, self.privacy.unit)
+
+    @property
     def total_is_given(self) -> bool:
         """Whether one total is shared by weight; else every table has its own (ε, δ)."""
         return self.privacy.epsilon is not None
@@ -445,7 +449,7 @@ class Plan(Frozen):
         if privacy.epsilon is not None:
             weights = tuple(table.weight or Fraction(1) for table in self.table)
             delta = privacy.delta or Fraction(0)
-            shared = calibrate(privacy.mechanism, weights, privacy.epsilon, delta, self.exposure, cut)
+            shared = calibrate(privacy.mechanism, weights, privacy.epsilon, delta, self.exposure_over_time, cut)
             return {table.name: mechanism for table, mechanism in zip(self.table, shared, strict=True)}
         return {table.name: self.own_mechanism(table) for table in self.table}
 
@@ -453,7 +457,7 @@ class Plan(Frozen):
         """The mechanism of a table that has an (ε, δ) of its own."""
         epsilon, delta = table.epsilon or Fraction(0), table.delta or Fraction(0)
         one = (Fraction(1),)
-        return calibrate(self.privacy.mechanism, one, epsilon, delta, self.exposure, self.privacy.cut or 1)[0]
+        return calibrate(self.privacy.mechanism, one, epsilon, delta, self.exposure_over_time, self.privacy.cut or 1)[0]
 
     @property
     def loss(self) -> Loss:

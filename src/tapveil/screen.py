@@ -28,7 +28,7 @@ from tapveil.privacy.rational import decimal_text
 from tapveil.recognition import Recognised
 from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, NOUNS, cost
 from tapveil.verify.finding import Finding
-from tapveil.wording import UNIT_NAMES, loss_in_words, rounded_up
+from tapveil.wording import UNIT_NAMES, change, loss_in_words, rounded_up
 
 MOST_UNUSED = 40
 MOST_OF_A_KIND = 5
@@ -67,9 +67,10 @@ def show_cost(console: Console, plan: Plan) -> None:
     _show_tables(console, plan)
     spent = cost(plan)
     for guarantee in spent["guarantees"]:
+        meant = change(plan.privacy.unit, guarantee["neighbours"])
         _say(
             console,
-            f"Accounted exactly, {guarantee['meaning']}: at epsilon = {guarantee['epsilon']:g} "
+            f"Accounted exactly, {meant}: at epsilon = {guarantee['epsilon']:g} "
             f"delta is at most {rounded_up(Fraction(guarantee['delta_accounted']))}.",
         )
     if spent["whole_cards"]:

@@ -12,8 +12,8 @@ from typing import Any
 from tapveil._version import __version__
 from tapveil.metadata import METADATA_VERSION
 from tapveil.notation import clock_text
-from tapveil.plan import COUNT, HIGH, LOW, Level, Plan, Table, Unit
-from tapveil.privacy.accountant import Exposure, Neighbours
+from tapveil.plan import COUNT, HIGH, LOW, Level, Plan, Table
+from tapveil.privacy.accountant import Exposure, Neighbours, Unit
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.loss import Loss, accounted_delta, whole_card_epsilon
 from tapveil.privacy.rational import decimal_text
@@ -40,10 +40,15 @@ NOUNS: dict[Unit, str] = {"trip": "trips", "card-day": "cards", "card": "cards"}
 """What a count counts, in a word."""
 
 
-def number(x: Fraction, rounding: str = ROUND_HALF_EVEN) -> int | float:
+def number(x: Fraction, rounding: str = ROUND_HALF_EVEN, digits: int = 15) -> int | float:
     """A fraction as a JSON number, to 15 digits; `exact` fields carry what this may round."""
-    text = decimal_text(x, rounding=rounding)
+    text = decimal_text(x, digits, rounding)
     return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def _few_digits(delta: float) -> int | float:
+    """What the accountant finds, rounded up: its last digits hang on the machine, and say nothing."""
+    return number(Fraction(delta), ROUND_CEILING, digits=6)
 
 
 def _loss(loss: Loss) -> dict[str, Any]:
@@ -75,13 +80,13 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
         "rows": plan.source.shape,
         "time_minutes": plan.coarsen.time_minutes,
         "day": _day(plan),
-        "areas": {mode: area.label for mode, area in plan.coarsen.location.items()},
+        "areas": {mode: area.label for mode, area in sorted(plan.coarsen.location.items())},
         "wider": {
-            name: {mode: area.label for mode, area in plan.coarsen.wider[name].items()}
+            name: {mode: area.label for mode, area in sorted(plan.coarsen.wider[name].items())}
             for name in sorted({table.level.location for table in plan.table if table.level.location})
         },
         "plan_sha256": plan.digest,
-        "public_files_sha256": dict(public_files),
+        "public_files_sha256": dict(sorted(public_files.items())),
         "places": PLACES if places else None,
         "software": {"name": "tapveil", "version": __version__},
     }
@@ -143,7 +148,7 @@ def _curve(plan: Plan) -> list[dict[str, Any]]:
     for part in CURVE:
         epsilon = plan.loss.epsilon * part
         least = min(least, accounted_delta(list(plan.mechanisms.values()), epsilon, plan.exposure))
-        points.append({"epsilon": number(epsilon, ROUND_CEILING), "delta": least})
+        points.append({"epsilon": number(epsilon, ROUND_CEILING), "delta": _few_digits(least)})
     return points
 
 
@@ -168,7 +173,7 @@ def _guarantee(plan: Plan, neighbours: Neighbours) -> dict[str, Any]:
     return {
         "neighbours": neighbours,
         **_loss(loss),
-        "delta_accounted": accounted_delta(list(plan.mechanisms.values()), loss.epsilon, exposure),
+        "delta_accounted": _few_digits(accounted_delta(list(plan.mechanisms.values()), loss.epsilon, exposure)),
     }
 
 

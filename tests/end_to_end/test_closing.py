@@ -71,7 +71,7 @@ def test_it_says_what_was_published_what_it_cost_what_is_left_and_what_is_next(p
         assert re.search(rf"{name} +{len(folder.sheet(name)):,} +{counted:,}\n", text)
     assert "Spent: epsilon = 8, delta = 7.5e-7, for any one trip; exact accounting: 1.88e-7." in flat
     assert "Ledger ledger.sqlite: epsilon = 16, delta = 1.5e-6 in all for `trips`; epsilon 8.0" in flat
-    assert "Room for 1 more release like this; other days do not add to it." in flat
+    assert "Room for 1 more release like this; releases of other days fit as well." in flat
     assert "open published/explorer.html in a browser" in text
     assert "tapveil verify published\n" in text
     assert "dcat.jsonld" in text

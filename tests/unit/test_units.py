@@ -328,7 +328,8 @@ def test_a_release_of_cards_says_so(tmp_path: Path) -> None:
     stated = json.loads((tmp_path / "out" / "privacy.json").read_text())
     assert stated["unit"] == "card"
     assert stated["bounds"] == {"cells_per_table": 2, "trips_per_card": 2, "without_card": "own-unit"}
-    assert stated["guarantees"][1]["meaning"] == "all trips of any one card added or left out"
+    assert [each["neighbours"] for each in stated["guarantees"]] == ["replace", "add-remove"]
+    assert stated["whole_cards"] is None
     readme = (tmp_path / "out" / "README.md").read_text()
     assert "cards, each once per cell" in readme
     assert "at most 2 trips are counted" in readme

@@ -20,8 +20,8 @@ from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted
 from tapveil.defaults import MEMORY
 from tapveil.dictionary import Dictionaries, read_dictionaries
-from tapveil.plan import Plan, Privacy, Table, Unit
-from tapveil.privacy.accountant import Neighbours
+from tapveil.plan import Plan, Privacy, Table
+from tapveil.privacy.accountant import Neighbours, Unit
 from tapveil.progress import Reporter, Silent
 from tapveil.publication import refuse_too_many
 from tapveil.statement import number

@@ -30,7 +30,7 @@ from tapveil.drawing import (
     text,
 )
 from tapveil.internal import write_internal
-from tapveil.plan import Unit
+from tapveil.privacy.accountant import Unit
 from tapveil.privacy.rational import decimal_text
 
 LEFT, TOP, HIGH = 78, 206, 180

@@ -10,7 +10,7 @@ from tapveil.check import INTERNAL
 from tapveil.comparison.compare import ALL, Comparison, Point
 from tapveil.comparison.forecast import Worth
 from tapveil.grid import Grid
-from tapveil.plan import Unit
+from tapveil.privacy.accountant import Unit
 from tapveil.privacy.rational import decimal_text
 from tapveil.wording import change
 

@@ -27,6 +27,8 @@ from tapveil.statement import Places
 SCRIPTS = ("release", "words", "colours", "view", "heat", "profile", "map", "balance", "numbers", "main")
 """The files of the program, in the order in which they build on each other."""
 LEVEL = 6
+DATA_OPENS, DATA_CLOSES = '<script id="release" type="application/octet-stream">', "</script>"
+"""Where a page of any version has its data."""
 _SLOT = re.compile(r"\{\{([a-z]+)\}\}")
 
 
@@ -58,17 +60,23 @@ class Shell:
     def text(self, data: str) -> str:
         return self.head + data + self.tail
 
-    def is_around(self, text: str) -> bool:
-        """Whether a page is this one but for its data."""
-        return len(text) >= len(self.text("")) and text.startswith(self.head) and text.endswith(self.tail)
+    def program(self, title: str) -> str:
+        """SHA-256 of all but the data and the title: by it a page is known, whichever version wrote it."""
+        head = self.head
+        for before, after in (("<title>", "</title>"), ("<h1>", "</h1>")):
+            head = head.replace(f"{before}{escape(title)}{after}", before + after, 1)
+        return hashlib.sha256(f"{head}\0{self.tail}".encode()).hexdigest()
 
-    def data_in(self, text: str, most: int) -> bytes | None:
-        """What a page of this shell holds; None where that cannot be unpacked, or is more than `most` bytes."""
-        return _unpacked(text[len(self.head) : len(text) - len(self.tail)], most)
+
+def taken_apart(text: str) -> tuple[Shell, str]:
+    """The program of a page, of any version, and its data: what lies in the first element made for them."""
+    before, opening, behind = text.partition(DATA_OPENS)
+    data, closing, tail = behind.partition(DATA_CLOSES)
+    return Shell(before + opening, closing + tail), data
 
 
-def _unpacked(text: str, most: int) -> bytes | None:
-    """The data of a page, if it is written in the one way that it can be."""
+def unpacked(text: str, most: int) -> bytes | None:
+    """The data of a page; None where they are not packed in the one way, or are more than `most` bytes."""
     try:
         packed = base64.b64decode(text, validate=True)
         unpacking = zlib.decompressobj()

@@ -3,6 +3,8 @@
 A trip is at one place: one day and one mode. Releases that do not cover the place do not show it, so releases of other
 days or modes do not add up. A trip that is exchanged may leave one place and enter another: each pair of places is
 accounted for. A card's day is at one day, whatever its modes; a card may be everywhere (docs/privacy/proofs.md, 13).
+What a unit changes in several releases is accounted for as trips that react: who travels later may have read what was
+published before (proofs, 8).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from functools import cached_property
 
 from tapveil.errors import BudgetError
 from tapveil.ledger.entry import Budget, Entry, Spend
-from tapveil.plan import Unit
+from tapveil.privacy.accountant import Unit
 from tapveil.privacy.loss import Change, least_epsilon
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.rational import decimal_text
@@ -63,8 +65,7 @@ class Account:
         if not self.fits:
             raise BudgetError(
                 f"refused: {in_words(self.budget)}; with this release it would be {self._spent_in_words()}. Nothing "
-                "was spent. Releases add up where they cover the same days and modes, and a plan without first_day and "
-                "last_day covers all: `tapveil ledger` shows what is spent where"
+                f"was spent. {' '.join(self._clash_in_words())} `tapveil ledger` shows what is spent where"
             )
 
     @property
@@ -76,8 +77,36 @@ class Account:
 
     def _spent_in_words(self) -> str:
         if self.epsilon is None:
-            return "more than any epsilon at this delta"
+            return "more than any epsilon at this delta (the deltas alone add up to more than it)"
         return f"epsilon {decimal_text(self.epsilon, 6, ROUND_CEILING)} at this delta"
+
+    def _clash_in_words(self) -> Iterator[str]:
+        """Which earlier releases the newest one adds up with, why, and the ways out."""
+        newest = self.spends[-1]
+        clashes = self._adding_up(len(self.spends) - 1)
+        if not clashes:
+            yield "It is too much by itself. Ways out: a smaller epsilon or delta in the plan, or a larger budget."
+            return
+        earlier = f"the release {clashes[-1].release} of {clashes[-1].on}"
+        more = f" and {len(clashes) - 1} more" if len(clashes) > 1 else ""
+        yield f"It adds up with {earlier}{more}:"
+        without = [spend for spend in (clashes[-1], newest) if not self._days(spend)]
+        if self.budget.unit == "card":
+            yield "a card may travel on every day, so all releases add up. Ways out: a smaller epsilon or delta in the"
+            yield "plan, fewer releases, or a larger budget."
+        elif without:
+            names = " and ".join(dict.fromkeys("this plan" if spend is newest else "its plan" for spend in without))
+            yield f"{names} named no days that can be told apart, which means all days. Ways out: name first_day and"
+            yield "last_day under [source] in every plan (days that were published without them stay spent), a smaller"
+            yield "epsilon or delta, or a larger budget."
+        else:
+            yield "both cover some of the same days and modes. Ways out: publish other days, a smaller epsilon or delta"
+            yield "in the plan, or a larger budget."
+
+    def _adding_up(self, position: int) -> list[Spend]:
+        """The other releases that cover a place that this one covers."""
+        places = [covering for _, _, covering in self._grid() if position in covering]
+        return [self.spends[other] for other in sorted(frozenset().union(*places) - {position})]
 
     def refuse_smaller_units(self) -> None:
         """A release that protects trips says nothing about a card, however small its ε."""
@@ -139,13 +168,15 @@ class Account:
 
     @cached_property
     def _generations(self) -> list[Covering]:
-        """Releases planned by themselves, which are accounted for at once; and each that was chosen from another.
+        """Releases planned by themselves; and all that were chosen from the same earlier one.
 
-        What the one showed may have decided on the noise of the other: then their losses are added up
-        (docs/privacy/proofs.md, 8).
+        Each generation is accounted for at once. What an earlier one showed may have decided on the noise of a later
+        one: then their losses are added up (docs/privacy/proofs.md, 8).
         """
-        later = [position for position, spend in enumerate(self.spends) if spend.chosen_from]
-        return [frozenset(range(len(self.spends))) - set(later), *(frozenset([position]) for position in later)]
+        found: dict[str | None, set[int]] = {None: set()}
+        for position, spend in enumerate(self.spends):
+            found.setdefault(spend.chosen_from, set()).add(position)
+        return [frozenset(positions) for positions in found.values()]
 
     def _added_up(self, left: Covering, entered: Covering) -> Fraction | None:
         """The sum over the generations that a move changes: the first at half of δ, the next at half of the rest, …
@@ -188,11 +219,14 @@ class Account:
 
     @cached_property
     def _moves(self) -> list[Move]:
-        """Every move that is not contained in another."""
+        """Every move that is not contained in another.
+
+        Of two places with the same noise, what leaves the one may enter the other: worse than to stay in one release.
+        """
         places = self._distinct_places()
         if self.budget.neighbours == "replace":
-            return [(left, entered) for left in places for entered in places]
-        return [move for covering in places for move in self._at(covering)]
+            return [(left[0], entered[-1]) for left in places for entered in places]
+        return [move for covering in places for move in self._at(covering[0])]
 
     @cached_property
     def _changes(self) -> list[Change]:
@@ -207,14 +241,15 @@ class Account:
         """
         units = 2 if left and entered and self.budget.neighbours == "replace" else 1
         changed = (Counter[Mechanism](), Counter[Mechanism]())
-        for position in (left | entered) & (left | entered if among is None else among):
+        touched = left | entered if among is None else (left | entered) & among
+        for position in touched:
             spend = self.spends[position]
             larger = SIZE[spend.unit] > SIZE[self.budget.unit]
             for side, covering in zip(changed, (left, entered), strict=True):
                 if larger or position in covering:
                     for mechanism in spend.mechanisms:
                         side[mechanism] += spend.cells * (units * self._days_of_a_unit(spend) if larger else 1)
-        return Change(*changed)
+        return Change(*changed, reactive=len(touched) > 1)
 
     def _days_of_a_unit(self, spend: Spend) -> int:
         """In how many units of a release a unit of the budget can be."""
@@ -224,17 +259,20 @@ class Account:
         """Whether a release sees the two taps of a trip as two rows, perhaps on two days and of two modes."""
         return self.budget.unit == "trip" and spend.rows == "taps"
 
-    def _distinct_places(self) -> list[Covering]:
-        found = {covering for _, _, covering in self._grid()}
-        if all(spend.unit == self.budget.unit for spend in self.spends):
-            # Then only the noise matters, and not which release it is of: weeks of one plan are one place.
-            found = set({self._noise(covering): covering for covering in sorted(found, key=sorted)}.values())
-        return [one for one in found if not any(one < other for other in found)] or [frozenset()]
+    def _distinct_places(self) -> list[list[Covering]]:
+        """The places that are not contained in others; those of the same noise together, each once."""
+        found = sorted({covering for _, _, covering in self._grid()}, key=sorted)
+        alike: dict[object, list[Covering]] = {}
+        for covering in found:
+            # Where units are those of the budget only the noise matters: weeks of one plan are alike.
+            same = all(spend.unit == self.budget.unit for spend in self.spends)
+            alike.setdefault(self._noise(covering) if same else covering, []).append(covering)
+        largest = [group for group in alike.values() if not any(group[0] < other for other in found)]
+        return largest or [[Covering()]]
 
     def _noise(self, covering: Covering) -> frozenset[tuple[object, int]]:
         spends = [self.spends[position] for position in covering]
-        releases = Counter((spend.tables, spend.cells, spend.chosen_from and spend.id) for spend in spends)
-        return frozenset(releases.items())
+        return frozenset(Counter((spend.tables, spend.cells, spend.chosen_from) for spend in spends).items())
 
     def _grid(self) -> Iterator[tuple[tuple[date | None, date | None], str | None, Covering]]:
         """The days between which coverage changes, times the modes that are named, and all others."""
@@ -327,15 +365,17 @@ def most_more(account: Account, spend: Spend) -> Room:
     return Room(fitting, at_least=fitting == FAR_ENOUGH)
 
 
-def other_days_are_free(account: Account, spend: Spend) -> bool:
-    """Whether the next release of the same plan, of days that nothing covers yet, spends nothing more of a budget."""
+def other_days_fit(account: Account, spend: Spend) -> bool:
+    """Whether the budget has room for any number of releases of the same plan, each of days that nothing covers yet."""
     lasts = [each.last_day for each in account.spends if each.last_day]
     if account.unbounded or not (spend.first_day and spend.last_day and lasts):
         return False
+    length = spend.last_day - spend.first_day + ONE_DAY
     first = max(lasts) + ONE_DAY
-    days = {"first_day": first, "last_day": first + (spend.last_day - spend.first_day)}
-    after = _with_more(account, [spend.model_copy(update=days)])
-    return after.fits and after.epsilon == account.epsilon
+    later = [(first, first + length - ONE_DAY), (first + length, first + 2 * length - ONE_DAY)]
+    more = [spend.model_copy(update={"first_day": start, "last_day": end}) for start, end in later]
+    once, twice = (_with_more(account, more[:number]) for number in (1, 2))
+    return twice.fits and once.epsilon == twice.epsilon  # from the second on, each is as the one before
 
 
 def _with_more(account: Account, spends: Sequence[Spend]) -> Account:

@@ -17,8 +17,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from tapveil._version import __version__
 from tapveil.errors import LedgerError
 from tapveil.notation import Exact, Name, clock_text
-from tapveil.plan import Delta, Epsilon, Plan, Unit
-from tapveil.privacy.accountant import Neighbours
+from tapveil.plan import Delta, Epsilon, Plan
+from tapveil.privacy.accountant import Neighbours, Unit
 from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.source import Source

@@ -43,7 +43,7 @@ def worded(manifest: Document) -> Document:
         return manifest
     words, unit = WORDINGS[manifest["versions"]["wording"]], manifest["unit"]
     return {
-        **manifest,
+        **{name: value for name, value in manifest.items() if name != "whole_cards"},
         "counted": words.COUNTED[unit],
         "composition": words.COMPOSITION,
         "guarantees": [{**each, "meaning": words.change(unit, each["neighbours"])} for each in manifest["guarantees"]],

@@ -7,15 +7,21 @@ A cell that was left appears, and N that no A cell that was entered appears, the
     H_α = (1 − R) + R · H_{α + ln N − ln R}(B cells),                                                            (★)
 
 maximised over which cells are A (docs/privacy/proofs.md). Nothing is assumed about parts: a part is only a key column.
-Several releases of the same trips are one release with all their tables. That holds for releases that were planned
-without looking at each other's output; where a later plan depends on an earlier release, (ε, δ) add up instead.
+
+Several releases: the travellers of a later one may have read an earlier one, so which cells are A in the later one may
+depend on what the earlier one showed. Then no maximum over fixed patterns is enough. Every pattern is dominated by one
+pair of laws, "all that can be A, and all that can be B", so the bound is their sum (claim 8),
+
+    H_α ≤ (1 − R) + R · H_{α + ln N}(all cells as B cells),   R and N with all cells as A cells.                 (★★)
+
+Where a later *plan* depends on an earlier release, the noise does, too, and (ε, δ) of the releases add up instead.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from heapq import heappop, heappush
@@ -25,6 +31,7 @@ from typing import Literal
 from tapveil.privacy.spectrum import NO_CELL, Spectrum
 
 Neighbours = Literal["replace", "add-remove"]
+Unit = Literal["trip", "card-day", "card"]
 
 MOST_BLOCKS = 600
 CLOSE_ENOUGH = 1e-10
@@ -61,6 +68,8 @@ class Exposure:
 
     neighbours: Neighbours
     cells: int = 1
+    across: bool = False
+    """Whether a unit that is exchanged may leave one release and enter another of the same noise, on other days."""
 
     @property
     def changed(self) -> int:
@@ -71,30 +80,37 @@ class Exposure:
 TRIP_REPLACED = Exposure("replace")
 
 
+def over_time(exposure: Exposure, unit: Unit) -> Exposure:
+    """What a unit can change where releases of other days follow: a card is in all of them, the others in one."""
+    return replace(exposure, across=exposure.neighbours == "replace" and unit != "card")
+
+
 @dataclass(frozen=True)
 class Change:
     """One way in which data sets may differ: how many cells of which tables are left, and how many entered."""
 
     left: Mapping[ChangedCells, int]
     entered: Mapping[ChangedCells, int]
+    reactive: bool = False
+    """Whether they lie in several releases: the trips of a later one may depend on what an earlier one showed."""
 
 
 def changes(tables: Sequence[ChangedCells], exposure: Exposure) -> list[Change]:
     """What a unit can change in these tables: a replacement leaves and enters; one added or removed does either."""
     cells = {table: times * exposure.cells for table, times in Counter(tables).items()}
     if exposure.neighbours == "replace":
-        return [Change(cells, cells)]
+        return [Change(cells, cells, exposure.across)]
     return [Change(cells, {}), Change({}, cells)]
 
 
 def worst_delta(possible: Iterable[Change], epsilon: float) -> float:
     """A certified upper bound of δ at ε, whichever of the changes it is."""
-    return max(_Worst(_kinds(change), epsilon).find() for change in possible)
+    return max(_Worst(change, epsilon).find() for change in possible)
 
 
 def any_exceeds(possible: Iterable[Change], epsilon: float, target: float, blocks: int = MOST_BLOCKS) -> bool:
     """Whether δ at ε may be above `target`: as `worst_delta`, but it stops as soon as it knows."""
-    return any(_Worst(_kinds(change), epsilon, enough=target, blocks=blocks).find() > target for change in possible)
+    return any(_Worst(change, epsilon, enough=target, blocks=blocks).find() > target for change in possible)
 
 
 def least_epsilon(
@@ -173,16 +189,23 @@ class _Worst:
     """The greatest δ over all patterns, by halving blocks of patterns: a block has a bound for all of its patterns.
 
     (1 − R) grows with more A cells, H with more B cells (data processing) and with a smaller ε. So the most A cells
-    of a block in R and N, and the fewest in what is left to B, bound all its patterns; for one pattern it is (★).
+    of a block in R and N, and the fewest in what is left to B, bound all its patterns; for one pattern it is (★). The
+    block of all patterns is never halved where the change is reactive: its bound is (★★).
     """
 
-    def __init__(self, kinds: Sequence[_Kind], epsilon: float, enough: float = 0.0, blocks: int = MOST_BLOCKS) -> None:
-        self._kinds, self._epsilon, self._enough, self._blocks = kinds, epsilon, enough, blocks
+    def __init__(self, change: Change, epsilon: float, enough: float = 0.0, blocks: int = MOST_BLOCKS) -> None:
+        self._kinds, self._epsilon, self._enough = _kinds(change), epsilon, enough
+        self._blocks = 0 if change.reactive else blocks
 
     def find(self) -> float:
-        """A bound for all patterns, close to the least where that is quickly found; or one that is at most `enough`."""
+        """A bound for all patterns, close to the least where that is quickly found; or one that is at most `enough`.
+
+        How many patterns are looked at decides only how close it is.
+        """
         whole = tuple((0, kind.most_a) for kind in self._kinds)
         blocks = [(-self._bound(whole), whole)]
+        if not self._blocks:
+            return -blocks[0][0]
         reached = max(self._bound(tuple((low, low) for low in ends)) for ends in zip(*whole, strict=True))
         for number in range(self._blocks):
             close = 1 + CLOSE_ENOUGH * 10 ** (number / 60)

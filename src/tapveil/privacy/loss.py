@@ -43,6 +43,8 @@ class Change:
 
     left: Mapping[Mechanism, int]
     entered: Mapping[Mechanism, int]
+    reactive: bool = False
+    """Whether they lie in several releases: the trips of a later one may depend on what an earlier one showed."""
 
     @property
     def pure_epsilon(self) -> Fraction | None:
@@ -59,7 +61,7 @@ class Change:
         for side, changed in zip(sides, (self.left, self.entered), strict=True):
             for mechanism, number in changed.items():
                 side[mechanism.cells] += number
-        return accountant.Change(*sides)
+        return accountant.Change(*sides, self.reactive)
 
     def keeps(self, loss: Loss) -> bool:
         """Whether it is hidden as (ε, δ) says."""
@@ -72,7 +74,9 @@ class Change:
 def changes(mechanisms: Sequence[Mechanism], exposure: Exposure) -> list[Change]:
     """What a unit can change in tables of these mechanisms: a replacement leaves and enters, else it is either."""
     cells = {mechanism: times * exposure.cells for mechanism, times in Counter(mechanisms).items()}
-    return [Change(cells, cells)] if exposure.neighbours == "replace" else [Change(cells, {}), Change({}, cells)]
+    if exposure.neighbours == "replace":
+        return [Change(cells, cells, exposure.across)]
+    return [Change(cells, {}), Change({}, cells)]
 
 
 def certified(mechanisms: Sequence[Mechanism], loss: Loss, exposure: Exposure) -> bool:

@@ -26,6 +26,7 @@ from tapveil.errors import PlanError
 from tapveil.manifest import Manifest, TableClaim
 from tapveil.notation import read_exact
 from tapveil.plan import COUNT, OPAL_SHAPES, TOTAL
+from tapveil.privacy.accountant import over_time
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.loss import Loss, certified
 from tapveil.privacy.mechanisms import Mechanism
@@ -343,7 +344,8 @@ class _Search:
     def _outcome(self, name: str, weights: Weights) -> _Try | None:
         loss, exposure = self._manifest.exact.loss, self._manifest.exposure
         try:
-            made = calibrate(name, weights, loss.epsilon, loss.delta, exposure, self._cut)
+            over = over_time(exposure, self._manifest.unit)  # as the plan will have it
+            made = calibrate(name, weights, loss.epsilon, loss.delta, over, self._cut)
         except ValueError:  # there is no such noise
             return None
         after = tuple(Outlook.of(law, mechanism) for law, mechanism in zip(self._laws, made, strict=True))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tapveil._version import __version__
 from tapveil.bundle import CHECKSUMS, SIGNATURE
 from tapveil.derived import CONSISTENT, FINEST, DerivedSheet
 from tapveil.errors import PlanError
@@ -20,12 +21,13 @@ from tapveil.plan import OPAL_SHAPES
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
 from tapveil.signature import SignatureError, read_signature, signer
-from tapveil.statement import EXPLORER, PLACES, WIDER, json_text
+from tapveil.statement import EXPLORER, MANIFEST_VERSION, PLACES, WIDER, json_text
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading
 from tapveil.verify.derived import derived_sheets, published_tables, sheet_findings, wider_findings
 from tapveil.verify.finding import Finding, shown
-from tapveil.verify.page import page_findings, program_findings
+from tapveil.verify.identifiers import text_findings
+from tapveil.verify.page import is_another_program, page_findings, program_findings
 from tapveil.verify.places import places_findings
 from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import SheetCheck, synthetic_findings
@@ -33,6 +35,12 @@ from tapveil.verify.totals import totals_findings
 from tapveil.wording import loss_in_words
 
 DESCRIPTIONS = ("README.md", "datapackage.json", "privacy.json", EXPLORER, *METADATA)
+
+
+NOT_VERIFIABLE = (
+    "no folder can show that the noise was drawn, that the right rows were counted, that the lists are public, or that "
+    "the plan was made without looking at the trips: for these the publisher answers"
+)
 
 
 @dataclass
@@ -83,7 +91,7 @@ class _Check:
         self._check_signature(files, signers)
         manifest = self._manifest(files)
         if EXPLORER in files:
-            self._add(program_findings(self.folder, manifest))
+            self._check_program(manifest)
         if manifest is None:
             return
         unexpected = list(_unexpected(files, manifest))
@@ -166,19 +174,38 @@ class _Check:
         if "privacy.json" not in files:
             self._add([Finding("manifest-missing", "privacy.json", "is missing: nothing is promised")])
             return None
-        manifest, findings = manifests.read(reading.json_of(self.folder, "privacy.json"))
+        data = reading.json_of(self.folder, "privacy.json")
+        manifest, findings = manifests.read(data)
         self._add(findings)
+        if manifest:
+            self._add(manifests.form_findings(manifest, data))
+            self._note_versions(manifest)
         if manifest and manifest.ledger is None:
             self.checked.notes.append("in no ledger: nothing tells what else was published of these trips")
         return manifest
 
+    def _note_versions(self, manifest: Manifest) -> None:
+        made, form = manifest.software.version, manifest.manifest_version
+        if (made, form) != (__version__, MANIFEST_VERSION):
+            note = f"made by tapveil {made}, in folder format {form}; checked by the rules of that format"
+            self.checked.notes.append(note)
+
+    def _check_program(self, manifest: Manifest | None) -> None:
+        findings = list(program_findings(self.folder, manifest))
+        self._add(findings)
+        if manifest and not findings and is_another_program(self.folder, manifest):
+            self.checked.notes.append("its page was written by another known version of tapveil")
+
     def _texts(self, files: dict[str, int], manifest: Manifest) -> Iterator[Finding]:
         """What the texts of a folder say of ε must be what the manifest says."""
         known = manifests.stated_epsilons(manifest)
-        for name in {"README.md", "datapackage.json"} & set(files):
-            said = {each.rstrip(".") for each in re.findall(r"epsilon ?=? ?([0-9][0-9.eE+-]*)", self._text(name))}
+        digests = {manifest.release_id, manifest.plan_sha256, *re.findall("[0-9a-f]{64}", self._text(CHECKSUMS))}
+        for name in sorted({"README.md", "datapackage.json"} & set(files)):
+            text = self._text(name)
+            said = {each.rstrip(".") for each in re.findall(r"epsilon ?=? ?([0-9][0-9.eE+-]*)", text)}
             if not said <= known:
                 yield Finding("words-differ", name, "names another epsilon than the manifest")
+            yield from text_findings(name, [text], digests)
 
     def _text(self, name: str) -> str:
         return reading.text_of(self.folder, name)
@@ -240,7 +267,10 @@ class _Check:
     def _summarise(self, manifest: Manifest, sheets: list[SheetCheck]) -> None:
         cells = sum(sheet.rows for sheet in sheets)
         promise = loss_in_words(manifest.exact.loss)
-        self.checked.summary = f"{cells:,} cells in {len(sheets)} tables, {promise}, recomputed from its own noise"
+        self.checked.summary = (
+            f"intact; its noise, as stated, keeps {promise} ({cells:,} cells in {len(sheets)} tables)"
+        )
+        self.checked.notes.append(NOT_VERIFIABLE)
 
 
 def _unexpected(files: dict[str, int], manifest: Manifest) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -29,7 +29,6 @@ MOST_KEPT = 20_000
 _LOOKS = {
     "identifier-hash": (_HASH, "hashes or tokens: they tell people apart just as the numbers that they stand for"),
     "identifier-card": (_CARD, "numbers as long as those of cards"),
-    "identifier-email": (_EMAIL, "e-mail addresses"),
 }
 
 
@@ -60,3 +59,19 @@ class ColumnLook:
         years = {int(found[1]) for value in self._values if (found := _YEAR.fullmatch(value))}
         if len(years) >= FEW_YEARS and 10 * len(years) >= 9 * len(self._values) and max(years) <= latest:
             yield Finding("identifier-birth-year", place, "its values look like years of birth")
+
+
+def text_findings(place: str, texts: Iterable[str], known: Collection[str] = ()) -> Iterator[Finding]:
+    """Whether texts that somebody wrote hold what tells people apart, but for digests that are known; never which."""
+    every = "\n".join(texts)
+    for code, (pattern, words) in _WITHIN.items():
+        if any(found not in known for found in pattern.findall(every)):
+            yield Finding(code, place, f"holds what looks like {words}")
+
+
+_HASH_WITHIN = re.compile(r"(?<![0-9A-Za-z])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{16,}(?![0-9A-Za-z])")
+_CARD_WITHIN = re.compile(r"(?<![0-9A-Za-z./-])[0-9]{12,19}(?![0-9A-Za-z/])")
+_WITHIN = {
+    "identifier-hash": (_HASH_WITHIN, "hashes or tokens"),
+    "identifier-card": (_CARD_WITHIN, "numbers of cards"),
+}

@@ -6,6 +6,8 @@ anew by the accountant. A claim may be larger than what is found, never smaller.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from decimal import ROUND_CEILING
 from fractions import Fraction
@@ -13,17 +15,31 @@ from typing import Any
 
 import pydantic
 
-from tapveil.manifest import Manifest, Stated, TableClaim
+from tapveil.manifest import Guarantee, Manifest, TableClaim
 from tapveil.plan import OPAL_SHAPES, TOTAL
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.intervals import MISS, interval, mean_error
-from tapveil.privacy.loss import Loss, accounted_delta, certified, compose, whole_card_certified
+from tapveil.privacy.loss import (
+    Loss,
+    accounted_delta,
+    certified,
+    compose,
+    in_other_notion,
+    whole_card_certified,
+    whole_card_epsilon,
+)
 from tapveil.privacy.mechanisms import Mechanism, stated
-from tapveil.statement import ERROR_CONFIDENCE, MANIFEST_VERSION, number
+from tapveil.statement import CURVE, ERROR_CONFIDENCE, EXAMPLE_CARDS, EXAMPLE_COUNTS, MANIFEST_VERSION, number
 from tapveil.verify.finding import Finding
+from tapveil.verify.identifiers import text_findings
+from tapveil.verify.known_versions import VERSIONS_OF
 from tapveil.wording import rounded_up
 
 PLACE = "privacy.json"
+CLOSE, ROOM, TINY = Fraction(1, 10**6), Fraction(1, 20), 1e-30
+"""Figures that went through floats may be so much smaller than ours, in proportion, and so much larger."""
+MEAN_ERROR_ROUNDED = 0.00051
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 WIDEST_CHECKED = 2000
 """Wider noise is not computed: it would take as long as a stranger likes, and no release is that wide."""
 
@@ -79,58 +95,105 @@ def mechanisms(manifest: Manifest) -> tuple[Mapping[str, Mechanism], list[Findin
 
 
 def promise_findings(manifest: Manifest, made: Mapping[str, Mechanism]) -> Iterator[Finding]:
-    """Whether the noise keeps what the manifest promises."""
-    yield from _bounds_findings(manifest)
+    """Whether the noise keeps what the manifest promises, and whether every figure is the one that follows."""
     every = list(made.values())
-    total = manifest.exact.loss
-    if not certified(every, total, manifest.exposure):
+    yield from _bounds_findings(manifest)
+    if not certified(every, manifest.exact.loss, manifest.exposure):
         yield _understated("in total", "the scales and thresholds do not keep the epsilon and delta that are stated")
-    for guarantee in manifest.guarantees:
-        exposure = Exposure(guarantee.neighbours, manifest.exposure.cells)
-        where = f"guarantee for {guarantee.neighbours}"
-        if not certified(every, guarantee.exact.loss, exposure):
-            yield _understated(where, "the scales and thresholds do not keep it")
-        elif guarantee.delta_accounted < accounted_delta(every, guarantee.exact.epsilon, exposure) * (1 - 1e-6):
-            yield _understated(where, "delta_accounted is below what the accountant finds")
+    yield from _total_findings(manifest)
+    yield from _guarantee_findings(manifest, every)
     yield from _curve_findings(manifest, every)
-    for card in manifest.whole_cards or ():
-        loss = Loss(Fraction(card.epsilon), Fraction(card.delta))
-        if not whole_card_certified(every, card.trips, loss):
-            yield _understated(f"a card of {card.trips} trips", "the scales and thresholds do not keep it")
+    yield from _card_findings(manifest, every)
     for table in manifest.tables:
         if table.exact and not certified([made[table.name]], table.exact.loss, manifest.exposure):
             yield _understated(f"table {table.name}", "its scale and threshold do not keep its epsilon and delta")
         yield from _figure_findings(table, made[table.name])
-    yield from _total_findings(manifest)
 
 
 def _understated(where: str, sentence: str) -> Finding:
     return Finding("epsilon-understated", f"{PLACE}, {where}", sentence)
 
 
+def _differs(where: str, sentence: str) -> Finding:
+    return Finding("figure-differs", f"{PLACE}, {where}", sentence)
+
+
+def _same(one: object, other: object) -> bool:
+    """The same value in the same form: 8 is not 8.0 here, and an order is part of a form."""
+    return repr(one) == repr(other)
+
+
 def _bounds_findings(manifest: Manifest) -> Iterator[Finding]:
-    """In how many cells a unit counts is a promise about counting: it must at least be the one for its unit."""
+    """In how many cells a unit counts is a promise about counting: it must be the one for its unit."""
     bounds = manifest.bounds
-    cells = {"trip": 1, "card-day": bounds.trips_per_day, "card": bounds.trips_per_card}[manifest.unit]
-    if (manifest.whole_cards is None) != (manifest.unit != "trip"):
-        yield Finding("figure-differs", f"{PLACE}, whole_cards", "is not what it should be for this unit")
-    if bounds.cells_per_table != cells:
-        yield Finding("bounds", PLACE, f"cells_per_table does not follow from the unit, which is a {manifest.unit}")
+    day, card = bounds.trips_per_day, bounds.trips_per_card
+    needed = {"trip": (1, None, None), "card-day": (day, day, None), "card": (card, day, card)}[manifest.unit]
+    if (bounds.cells_per_table, day, card) != needed or (bounds.without_card is None) != (manifest.unit == "trip"):
+        yield Finding("bounds", PLACE, f"the bounds do not follow from the unit, which is a {manifest.unit}")
+
+
+def _guarantee_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Finding]:
+    """Both notions of neighbours: the one of the plan, and what follows for the other."""
+    if [each.neighbours for each in manifest.guarantees] != ["replace", "add-remove"]:
+        yield _differs("guarantees", "are not those of both notions of neighbours")
+    for each in manifest.guarantees:
+        exposure, where = Exposure(each.neighbours, manifest.exposure.cells), f"guarantee for {each.neighbours}"
+        loss = each.exact.loss
+        if not certified(every, loss, exposure):
+            yield _understated(where, "the scales and thresholds do not keep it")
+            continue
+        yield from _delta_findings(each.delta_accounted, accounted_delta(every, loss.epsilon, exposure), where)
+        if each.neighbours != manifest.neighbours:
+            follows = in_other_notion(every, manifest.exact.loss, exposure)
+            if not (_close(loss.epsilon, follows.epsilon) and _close(loss.delta, follows.delta)):
+                yield _differs(where, "does not follow from the promise in the other notion")
+
+
+def _close(claimed: Fraction, follows: Fraction) -> bool:
+    """Whether a figure that went through floats is the one that follows: it may be a little larger, not smaller."""
+    return follows * (1 - CLOSE) <= claimed <= follows * (1 + ROOM) + Fraction(1, 500) * (follows > 1)
+
+
+def _delta_findings(claimed: float, found: float, where: str) -> Iterator[Finding]:
+    if claimed < found * (1 - CLOSE):
+        yield _understated(where, "delta is below what the accountant finds")
+    elif claimed > found * (1 + ROOM) + TINY:
+        yield _differs(where, "delta is not what the accountant finds")
 
 
 def _curve_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Finding]:
+    points, epsilons = manifest.curve.points, [manifest.exact.epsilon * part for part in CURVE]
     if manifest.curve.neighbours != manifest.neighbours:
-        yield Finding("figure-differs", f"{PLACE}, curve", "is for other neighbours than the promise")
-    for point in manifest.curve.points:
-        loss = Loss(Fraction(point.epsilon), Fraction(point.delta))
-        if not certified(every, loss, manifest.exposure):
-            found = accounted_delta(every, loss.epsilon, manifest.exposure)
-            if point.delta < found * (1 - 1e-6):  # the accountant stops its search where it is close enough
-                yield _understated(f"curve at {point.epsilon:g}", "delta is below what the accountant finds")
+        yield _differs("curve", "is for other neighbours than the promise")
+    if not _same([each.epsilon for each in points], [number(each, ROUND_CEILING) for each in epsilons]):
+        yield _differs("curve", "is not at the parts and multiples of epsilon where it should be")
+        return
+    least = 1.0
+    for point, epsilon in zip(points, epsilons, strict=True):
+        least = min(least, accounted_delta(every, epsilon, manifest.exposure))
+        yield from _delta_findings(point.delta, least, f"curve at {point.epsilon:g}")
+
+
+def _card_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Finding]:
+    cards, delta = manifest.whole_cards or [], manifest.exact.delta
+    expected = [] if manifest.unit != "trip" else [(n, number(delta * n, ROUND_CEILING)) for n in EXAMPLE_CARDS]
+    if (manifest.whole_cards is None) != (manifest.unit != "trip") or not _same(
+        [(card.trips, card.delta) for card in cards], expected
+    ):
+        yield _differs("whole_cards", "is not what it should be for this unit and delta")
+        return
+    pure = next(each.exact.epsilon for each in manifest.guarantees if each.neighbours == "add-remove")
+    for card in cards:
+        epsilon, where = Fraction(card.epsilon), f"a card of {card.trips} trips"
+        if not whole_card_certified(every, card.trips, Loss(epsilon, Fraction(card.delta))):
+            yield _understated(where, "the scales and thresholds do not keep it")
+        elif epsilon > (whole_card_epsilon(every, card.trips, delta * card.trips) or pure * card.trips) * (1 + ROOM):
+            yield _differs(where, "epsilon is larger than what the accountant finds")
 
 
 def _figure_findings(table: TableClaim, mechanism: Mechanism) -> Iterator[Finding]:
     """Figures that follow from scale and threshold, and must be just what follows."""
+    chances = {str(count): number(mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS}
     follow: dict[str, tuple[object, object]] = {
         "scale": (table.scale, number(mechanism.scale)),
         "threshold": (table.threshold, number(mechanism.threshold)),
@@ -138,15 +201,16 @@ def _figure_findings(table: TableClaim, mechanism: Mechanism) -> Iterator[Findin
         "noise": (table.noise, mechanism.noise_code),
         "error_95": (table.error_95, mechanism.error_bound(1 - ERROR_CONFIDENCE)),
         "absent_95": (table.absent_95, interval(mechanism, MISS).absent),
-        "mean_error": (table.mean_error, round(mean_error(mechanism), 3)),
+        "probability_published": (table.probability_published, chances),
     }
-    for count, claimed in table.probability_published.items():
-        true = number(mechanism.publish_probability(int(count))) if count.isdecimal() and len(count) < 9 else None
-        follow[f"probability_published of {count:.9}"] = (claimed, true)
-    for name, (stated_figure, true_figure) in follow.items():
-        if stated_figure != true_figure:
-            sentence = "does not follow from the scale and the threshold"
-            yield Finding("figure-differs", f"{PLACE}, table {table.name}, {name}", sentence)
+    wrong = [name for name, (claimed, true) in follow.items() if not _same(claimed, true)]
+    if (
+        abs(table.mean_error - mean_error(mechanism)) > MEAN_ERROR_ROUNDED
+        or round(table.mean_error, 3) != table.mean_error
+    ):
+        wrong.append("mean_error")
+    for name in wrong:
+        yield _differs(f"table {table.name}, {name}", "does not follow from the scale and the threshold")
 
 
 def stated_epsilons(manifest: Manifest) -> set[str]:
@@ -155,25 +219,65 @@ def stated_epsilons(manifest: Manifest) -> set[str]:
     return {rounded_up(each.epsilon) for each in losses}
 
 
+def _rounded_up(loss: Loss) -> list[int | float]:
+    return [number(loss.epsilon, ROUND_CEILING), number(loss.delta, ROUND_CEILING)]
+
+
 def _total_findings(manifest: Manifest) -> Iterator[Finding]:
     """The several places that state the same thing must agree."""
-    losses: list[Stated] = [manifest, *manifest.guarantees]
-    if not all(each.agrees for each in losses):
+    losses: list[Manifest | Guarantee] = [manifest, *manifest.guarantees]
+    if not all(_same([each.epsilon, each.delta], _rounded_up(each.exact.loss)) for each in losses):
         yield Finding("figure-differs", PLACE, "an epsilon or delta is not what its exact form says")
+    if not all(0 <= each.exact.delta < 1 for each in losses):
+        yield Finding("figure-differs", PLACE, "a delta is not between 0 and 1: nothing would be promised")
     stated_twice = [each for each in manifest.guarantees if each.neighbours == manifest.neighbours]
     if [each.exact for each in stated_twice] != [manifest.exact]:
         yield Finding("figure-differs", PLACE, "the guarantee for the plan's neighbours is not the total")
-    own = [table.exact for table in manifest.tables]
-    each_own = [Loss(exact.epsilon, exact.delta) for exact in own if exact]
+    own = [table.exact.loss for table in manifest.tables if table.exact]
     for table in manifest.tables:
-        agrees = (table.epsilon, table.delta) == (None, None)
-        if table.exact:
-            exact = (table.exact.epsilon, table.exact.delta)
-            agrees = (table.epsilon, table.delta) == tuple(number(each, ROUND_CEILING) for each in exact)
+        agrees = _same([table.epsilon, table.delta], _rounded_up(table.exact.loss) if table.exact else [None, None])
         if not agrees or (table.weight is None) == (table.exact is None):
-            sentence = "an epsilon or delta is not what its exact form says"
-            yield Finding("figure-differs", f"{PLACE}, table {table.name}", sentence)
-    if not all(0 <= each.exact.delta < 1 for each in losses):
-        yield Finding("figure-differs", PLACE, "a delta is not between 0 and 1: nothing would be promised")
-    if any(own) and (len(each_own) < len(own) or compose(each_own) != manifest.exact.loss):
+            yield _differs(f"table {table.name}", "an epsilon or delta is not what its exact form says")
+    if own and (len(own) < len(manifest.tables) or compose(own) != manifest.exact.loss):
         yield Finding("figure-differs", PLACE, "the tables' epsilons and deltas do not add up to the total")
+    widths = [table.scale_exact * Fraction(table.weight) for table in manifest.tables if table.weight]
+    if widths and max(widths) - min(widths) > CLOSE * max(widths):
+        yield Finding("figure-differs", PLACE, "the weights of the tables are not those of their noise")
+
+
+# --- the form, and what only the publisher knows ----------------------------------------------------------------------
+
+
+def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Finding]:
+    """Whether it is written in the one way, and every name in it is one that the rest of it explains."""
+    if manifest.manifest_version > 1 and json.dumps(data) != json.dumps(manifest.as_json):
+        yield Finding("hidden-data", PLACE, "is not in canonical form; the difference could hide data")
+    if manifest.versions.model_dump() not in VERSIONS_OF[manifest.manifest_version]:
+        yield Finding("manifest-version", PLACE, "names versions that were never used together")
+    if manifest.manifest_version > 1:
+        listed = [manifest.covers.modes or (), manifest.areas, manifest.public_files_sha256, *manifest.wider.values()]
+        used = dict.fromkeys(column for table in manifest.tables for column in (*manifest.partition, *table.columns))
+        if any(list(each) != sorted(set(each)) for each in listed) or list(manifest.columns) != list(used):
+            yield Finding("hidden-data", PLACE, "has a list that is not in its order")
+    if strange := [role for role in manifest.public_files_sha256 if not _is_explained(role, manifest)]:
+        yield Finding("public-file", PLACE, f"names {len(strange)} public files that its areas and tables do not need")
+    yield from text_findings(PLACE, free_texts(manifest))
+
+
+def _is_explained(role: str, manifest: Manifest) -> bool:
+    """Whether a public file is one that areas, wider areas or tables of the manifest need."""
+    kind, _, of = role.partition(" of ")
+    if kind == "cells":
+        return of in {table.name for table in manifest.tables} and manifest.mechanism == "dictionary"
+    name, _, mode = of.partition(" of ")
+    return not of or of in manifest.areas or (kind == "lookup" and bool(_NAME.fullmatch(name)) and len(mode) <= 100)
+
+
+def free_texts(manifest: Manifest) -> Iterator[str]:
+    """What only the publisher can have said: nothing else explains it."""
+    yield from filter(None, (manifest.title, manifest.region, *(manifest.covers.modes or ())))
+    yield from manifest.columns
+    yield from manifest.public_files_sha256
+    for areas in (manifest.areas, *manifest.wider.values()):
+        yield from areas.keys()
+        yield from areas.values()

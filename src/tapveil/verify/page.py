@@ -12,11 +12,12 @@ import pyarrow as pa
 from tapveil._version import __version__
 from tapveil.derived import DerivedSheet
 from tapveil.explorer.contents import contents
-from tapveil.explorer.page import LEVEL, Shell
+from tapveil.explorer.page import LEVEL, Shell, taken_apart, unpacked
 from tapveil.manifest import Manifest
-from tapveil.statement import EXPLORER, LARGEST_PLACES, PLACES
+from tapveil.statement import EXPLORER, LARGEST_PLACES, PLACES, VERSIONS
 from tapveil.verify import reading
 from tapveil.verify.finding import Finding
+from tapveil.verify.known_versions import PROGRAMS
 from tapveil.verify.reading import UnreadableError
 
 ROOM = 1.05
@@ -24,8 +25,14 @@ ROOM = 1.05
 LARGEST_PAGE = 64 * 2**20
 
 
+def known_program(text: str, title: str) -> int | None:
+    """Which version of data a page shows, if its program is one that tapveil has ever written; None if it is not."""
+    program, ours = taken_apart(text)[0].program(title), Shell.titled(title).program(title)
+    return VERSIONS["page"] if program == ours else PROGRAMS.get(program)
+
+
 def program_findings(folder: Path, manifest: Manifest | None) -> Iterator[Finding]:
-    """Whether the page is, but for its data, the one that tapveil writes: looked at whatever else is wrong.
+    """Whether the page is, but for its data, one that tapveil writes: looked at whatever else is wrong.
 
     Somebody who is told that a folder is not sound may well open its page to see what is in it.
     """
@@ -37,12 +44,15 @@ def program_findings(folder: Path, manifest: Manifest | None) -> Iterator[Findin
     except UnreadableError as error:
         yield error.finding
         return
-    if not Shell.titled(manifest.title).is_around(found):
-        made = f"tapveil {manifest.software.version}" if manifest.software.version != __version__ else "somebody else"
-        words = (
-            f"is not the page that tapveil {__version__} writes, but one by {made}: do not open it unless you know whom"
-        )
+    if known_program(found, manifest.title) != manifest.versions.page:
+        words = f"is no page that tapveil up to {__version__} writes for such a folder: do not open it"
         yield Finding("page-program", EXPLORER, words)
+
+
+def is_another_program(folder: Path, manifest: Manifest) -> bool:
+    """Whether the page is by another program than ours, which is known all the same."""
+    found = reading.text_of(folder, EXPLORER, LARGEST_PAGE)
+    return taken_apart(found)[0].program(manifest.title) != Shell.titled(manifest.title).program(manifest.title)
 
 
 def page_findings(
@@ -55,10 +65,8 @@ def page_findings(
     """Whether the page shows what the tables say, and holds nothing else."""
     places = reading.json_of(folder, PLACES, LARGEST_PLACES) if manifest.places else None
     expected = contents(manifest, package, tables, beside, places).data
-    shell, found = Shell.titled(manifest.title), reading.text_of(folder, EXPLORER, LARGEST_PAGE)
-    if not shell.is_around(found):
-        return  # another page, and said so
-    if shell.data_in(found, len(expected)) != expected:
+    data = taken_apart(reading.text_of(folder, EXPLORER, LARGEST_PAGE))[1]
+    if unpacked(data, len(expected)) != expected:
         yield Finding("page-differs", EXPLORER, "does not show what the tables of the folder say")
-    elif len(found) > len(shell.text("")) + 4 / 3 * ROOM * len(zlib.compress(expected, LEVEL)) + 64:
+    elif len(data) > 4 / 3 * ROOM * len(zlib.compress(expected, LEVEL)) + 64:
         yield Finding("hidden-data", EXPLORER, "is larger than its numbers need")

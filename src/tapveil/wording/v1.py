@@ -10,13 +10,10 @@ from collections.abc import Mapping
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from math import ceil
-from typing import Literal
 
-from tapveil.privacy.accountant import Neighbours
+from tapveil.privacy.accountant import Neighbours, Unit
 from tapveil.privacy.loss import Loss
 from tapveil.privacy.rational import decimal_text, exp_above
-
-Unit = Literal["trip", "card-day", "card"]
 
 UNIT_NAMES: dict[Unit, str] = {
     "trip": "any one trip",

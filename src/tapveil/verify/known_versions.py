@@ -1,0 +1,24 @@
+"""What earlier programs wrote: the versions that were used together, and the programs of their pages.
+
+A folder outlives the program that made it. Nothing is ever taken out of these lists, nor changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tapveil.statement import MANIFEST_VERSION, VERSIONS
+
+VERSIONS_OF: Mapping[int, list[dict[str, int]]] = {
+    1: [{"derived": 1, "page": 1, "metadata": 1, "wording": 1}],
+    MANIFEST_VERSION: [VERSIONS],
+}
+"""By the version of the manifest: which methods made the rest of such folders."""
+
+PROGRAMS: Mapping[str, int] = {
+    "377408ce281913ee488c42a6aab3a461581f54f8cd3b1db27f25208552355fd7": 1,
+}
+"""SHA-256 of every page program that was ever published, and the version of the data that it shows.
+
+`python -m tools.programs` prints the line for the present one: it belongs here before a folder with it is published.
+"""
