@@ -86,7 +86,7 @@ def _collected(plan: Plan, cells: int, part: int) -> ExactTable:
             counts = np.where(
                 chance.random(part) < LIKELY, chance.integers(100, 1000, part), chance.integers(1, 4, part)
             )
-            spool.append([*packing.pack(codes), counts])
+            spool.append([*packing.pack(codes, part), counts])
         *words, counts = spool.arrays()
     return ExactTable(TABLE, packing, labels, tuple(words), counts)
 

@@ -285,7 +285,7 @@ def _resource(plan: Plan, folder: Path, path: Path, sheet: Sheet) -> dict[str, A
     schema: dict[str, Any] = {"fields": fields, "missingValues": []}
     if not synthetic:
         fields += [statement.number_field(plan, name, sheet.smallest) for name in sheet.numbers]
-        schema["primaryKey"] = sheet.keys
+        schema |= _primary_key(sheet.keys)
     return {
         "name": f"synthetic-{sheet.name}" if synthetic else sheet.name,
         "type": "table",
@@ -309,8 +309,13 @@ def _derived_resource(plan: Plan, manifest: Manifest, folder: Path, sheet: Deriv
         "title": f"{sheet.title} ({sheet.folder})",
         **_file(folder, folder / sheet.path, "text/csv"),
         "encoding": "utf-8",
-        "schema": {"fields": [*keys, *numbers], "missingValues": [], "primaryKey": list(sheet.keys)},
+        "schema": {"fields": [*keys, *numbers], "missingValues": [], **_primary_key(sheet.keys)},
     }
+
+
+def _primary_key(keys: Sequence[str]) -> dict[str, list[str]]:
+    """What tells rows apart; nothing where there is one row, as the standard has no empty key."""
+    return {"primaryKey": list(keys)} if keys else {}
 
 
 def _file(folder: Path, path: Path, mediatype: str) -> dict[str, Any]:

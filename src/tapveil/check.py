@@ -275,8 +275,8 @@ def _advice(plan: Plan, table: Table, share: float) -> str | None:
     published = f"{percent(share)} of {NOUNS[plan.privacy.unit]}"
     several = any(set(other.columns) == set(table.columns) and other is not table for other in plan.table)
     levels = "" if several or not kinds & {"time", "location"} else ", or publish it at several `levels`"
-    what = table.name if several else " × ".join(table.columns)
-    return f"{what} would publish {published}: use {' or '.join(ways)}{levels}"
+    what = table.name if several else table.in_words
+    return f"{what} would publish {published}: use {' or '.join(ways) or 'fewer parts'}{levels}"
 
 
 def read_public_files(plan: Plan) -> None:
@@ -297,7 +297,7 @@ def in_words(plan: Plan) -> Iterator[str]:
         yield f"Times are rounded down to {plan.coarsen.time_minutes} minutes."
     for table in plan.table:
         if table.level != Level():
-            yield f"Of {' × '.join(table.columns)}, {table.name} is at {table.level.in_words}."
+            yield f"Of {table.in_words}, {table.name} is at {table.level.in_words}."
     for mode, area in plan.coarsen.location.items():
         whose = "Every stop" if mode == EVERY_MODE else f"A stop of mode {mode}"
         yield f"{whose} is published as its {area.in_words}."

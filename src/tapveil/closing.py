@@ -17,18 +17,18 @@ from fractions import Fraction
 from pathlib import Path
 
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tapveil.bundle import Bundle, distinct
-from tapveil.derived import CONSISTENT
 from tapveil.grid import Grid
 from tapveil.ledger.account import Account, accounts, most_more, other_days_fit
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Budget, Entry, Spend
 from tapveil.metadata import METADATA
-from tapveil.plan import COUNT, NUMBERS, TOTAL, Plan
+from tapveil.plan import COUNT, TOTAL, Plan
 from tapveil.privacy.rational import decimal_text
+from tapveil.reader import Estimate
+from tapveil.reader import open as open_folder
 from tapveil.statement import EXPLORER, NOUNS
 from tapveil.wording import UNIT_NAMES, change, loss_in_words, rounded_up
 
@@ -79,8 +79,8 @@ class _Contents:
     days: Sequence[str]
     modes: Sequence[str]
     places: int
-    total: _Total | None
-    """How many there are in all, as far as the folder says."""
+    total: Estimate | None
+    """How many trips there are in all, where that is published. Cards may be in several parts: they are not added."""
 
     @classmethod
     def of(cls, plan: Plan, published: Bundle) -> _Contents:
@@ -93,7 +93,9 @@ class _Contents:
             for column, role in _roles(plan, name, columns):
                 labels[role].update(distinct(published.path / "data" / f"{name}.parquet", column))
         labels["place"].discard(NO_PLACE)
-        return cls(tables, sorted(labels["day"]), sorted(labels["mode"]), len(labels["place"]), _Total.of(published))
+        opened = open_folder(published.path)
+        total = opened.total() if tables.get(TOTAL, (0, 0))[0] and not plan.privacy.by_card else None
+        return cls(tables, sorted(labels["day"]), sorted(labels["mode"]), len(labels["place"]), total)
 
     def in_words(self, plan: Plan) -> str:
         cells = sum(cells for cells, _ in self.tables.values())
@@ -107,38 +109,9 @@ class _Contents:
         if self.places:
             parts.append(_several(self.places, "place"))
         if self.total is not None:
-            parts.append(self.total.in_words(NOUNS[plan.privacy.unit]))
+            total = self.total
+            parts.append(f"about {total.count:,} trips in total (between {total.low:,} and {total.high:,})")
         return ", ".join(parts)
-
-
-@dataclass(frozen=True)
-class _Total:
-    """The totals of all parts, added up: estimates, so their limits belong to them."""
-
-    count: int
-    low: int
-    high: int
-    parts: int
-
-    @classmethod
-    def of(cls, published: Bundle) -> _Total | None:
-        path = published.path / CONSISTENT / f"{TOTAL}.csv"
-        if not path.exists():
-            return None
-        parts = pa_csv.read_csv(
-            path,
-            parse_options=pa_csv.ParseOptions(newlines_in_values=True),  # a name may have one
-            convert_options=pa_csv.ConvertOptions(include_columns=NUMBERS),
-        )
-        count, low, high = (int(pc.sum(parts.column(name)).as_py() or 0) for name in NUMBERS)
-        return cls(count, low, high, len(parts)) if len(parts) else None
-
-    def in_words(self, noun: str) -> str:
-        """The limits of a sum hold where those of every part do: less often than those of one part."""
-        about, between = f"about {self.count:,} {noun}", f"{self.low:,} to {self.high:,}"
-        if self.parts == 1:
-            return f"{about} by its total ({between})"
-        return f"{about} by the totals of its parts ({between} if each is within its limits)"
 
 
 def _several(number: int, noun: str) -> str:

@@ -17,11 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tapveil import totals_1
 from tapveil.lattice import Edge, Floats, Ints, Lattice, Node
-from tapveil.manifest import Manifest
+from tapveil.plan import TOTAL
+from tapveil.totals_1 import Guessed
 
 DEVIATIONS = 2.3
-"""Intervals of totals and rests are so many standard deviations wide on each side: by simulation, not by proof."""
+"""Intervals of rests are so many standard deviations wide on each side: by simulation, not by proof."""
 MOST_WINDOWS, ENOUGH = 40, 40
 """So many windows of sizes are told apart; a slope is read off so many cells, at least."""
 MOST_SWEEPS, MOST_ROUNDS = 300, 50
@@ -31,14 +33,12 @@ CLOSE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Consistent:
-    """Whole numbers for every cell of every table, and for the total of every part."""
+    """Whole numbers for every cell of every table."""
 
     lattice: Lattice
     numbers: Mapping[str, Ints]
-    total_low: Ints
-    total_high: Ints
-    has_totals: bool
-    """Whether the totals are known from above, too: without a table of times, nothing tells how much is hidden."""
+    guessed: Guessed | None
+    """Of version 1: the totals, which were not published."""
 
     def rest(self, edge: Edge) -> Ints:
         """What lies in cells of the finer table that were not published, for each cell of the coarser one."""
@@ -49,8 +49,9 @@ class Consistent:
     def rest_between(self, edge: Edge) -> tuple[Ints, Ints]:
         """Between which numbers a rest lies, about: none where all finer cells were published."""
         rest, noise = self.rest(edge), (edge.listed * edge.fine.variance).astype(np.float64)
-        if edge.coarse is self.lattice.total:
-            below, above = (each - self.numbers[edge.coarse.name] for each in (self.total_low, self.total_high))
+        if self.guessed and edge.coarse is self.lattice.total:
+            limits = self.guessed.low, self.guessed.high
+            below, above = (each - self.numbers[edge.coarse.name] for each in limits)
             low, high = rest + below - _wide(noise), rest + above + _wide(noise)
         else:
             low, high = around(rest, noise + edge.coarse.variance)
@@ -67,15 +68,22 @@ def _wide(variance: Floats) -> Ints:
     return np.ceil(DEVIATIONS * np.sqrt(variance)).astype(np.int64)
 
 
-def consistent(manifest: Manifest, lattice: Lattice) -> Consistent:
-    """The numbers closest to the published ones that add up."""
-    totals = _totals(manifest, lattice)
-    moved = {node.name: node.numbers - leaning(node) for node in lattice.nodes} | {lattice.total.name: totals.guess}
-    _project(lattice, moved, totals.variance)
-    numbers = _whole(lattice, moved)
-    found = numbers[lattice.total.name]
-    low, high = np.minimum(totals.low, found), np.maximum(totals.high, found)
-    return Consistent(lattice, numbers, low, high, totals.bounded)
+def consistent(lattice: Lattice) -> Consistent:
+    """The numbers closest to the published ones that add up; in version 1, with totals that are guessed."""
+    if lattice.manifest.versions.derived > 1:
+        return Consistent(lattice, _closest(lattice, {}, {}), None)
+    lattice = totals_1.with_guessed(lattice)
+    totals = totals_1.guessed(lattice)
+    numbers = _closest(lattice, {TOTAL: totals.guess}, {TOTAL: totals.variance})
+    return Consistent(lattice, numbers, totals.around(numbers[TOTAL]))
+
+
+def _closest(lattice: Lattice, given: Mapping[str, Floats], doubts: Mapping[str, Floats]) -> dict[str, Ints]:
+    """Of each table, or of the numbers that are given for it: the closest that add up, whole."""
+    moved = {**{node.name: node.numbers - leaning(node) for node in lattice.nodes}, **given}
+    variance = {**{node.name: node.variance for node in lattice.nodes}, **doubts}
+    _project(lattice, moved, variance)
+    return _whole(lattice, moved)
 
 
 # --- leaning --------------------------------------------------------------------------------------------------------
@@ -113,72 +121,10 @@ def _codes(node: Node, column: str) -> Ints:
     return node.labels(column).codes
 
 
-# --- totals ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Totals:
-    """The number of trips in each part: a guess, the variance of that, and between which numbers it lies."""
-
-    guess: Floats
-    variance: Floats
-    low: Ints
-    high: Ints
-    bounded: bool
-    """Whether a table of times says how many there can be: else they are not stated."""
-
-
-def _totals(manifest: Manifest, lattice: Lattice) -> Totals:
-    """What the tables say of the number of trips in each part, each as well as it can.
-
-    A table says what it lists, and what it hides. That is taken to be about as many cells as it lists up to twice its
-    smallest count, and half that count in each: give or take as much, and as much as it lists less than another table.
-    Of a table of times it is known how many cells it hides: at least a quarter of the smallest count is taken to be in
-    each, and at most three quarters. So there are at least as many trips as the table that lists most has, but for its
-    noise, and at most as many as some table of times can have.
-    """
-    edges = [_to_total(lattice, node) for node in lattice.nodes]
-    sums = [edge.add_up(edge.fine.numbers) for edge in edges]
-    most = np.max(sums, axis=0)
-    weight, weighted = np.zeros(len(lattice.total)), np.zeros(len(lattice.total))
-    low, high = np.zeros(len(lattice.total)), np.full(len(lattice.total), np.inf)
-    for edge, listed in zip(edges, sums, strict=True):
-        node, absent = edge.fine, _absent(manifest, edge)
-        noise, less = edge.listed * node.variance, most - listed
-        missing = edge.add_up(node.numbers < 2 * node.least) * (node.least / 2)
-        if absent is not None:
-            missing = np.maximum(np.minimum(missing, absent * (node.least / 2)), absent * (node.least / 4))
-            high = np.minimum(high, listed + DEVIATIONS * np.sqrt(noise) + absent * (0.75 * node.least))
-        low = np.maximum(low, listed - DEVIATIONS * np.sqrt(noise))
-        unsure = 1 + noise + missing * missing + less * less
-        weight += 1 / unsure
-        weighted += (listed + missing) / unsure
-    guess, variance = weighted / weight, 1 / weight
-    high = np.maximum(high, low)
-    guess = np.minimum(np.maximum(guess, low), high)
-    bounded = bool(np.isfinite(high).all())
-    lowest, highest = np.floor(low).astype(np.int64), np.ceil(high if bounded else guess).astype(np.int64)
-    return Totals(guess, variance, lowest, highest, bounded)
-
-
-def _absent(manifest: Manifest, edge: Edge) -> Floats | None:
-    """How many cells of a part are not listed; None where that is not known."""
-    node = edge.fine
-    if node.claim is None or [manifest.columns[column] for column in node.columns] != ["time"]:
-        return None
-    cells = len(manifest.times(node.claim).labels)
-    hidden: Floats = np.maximum(cells - edge.listed, 0).astype(np.float64)
-    return hidden
-
-
-def _to_total(lattice: Lattice, node: Node) -> Edge:
-    return next(edge for edge in lattice.above(node) if edge.coarse is lattice.total)
-
-
 # --- least squares --------------------------------------------------------------------------------------------------
 
 
-def _project(lattice: Lattice, numbers: dict[str, Floats], doubt: Floats) -> None:
+def _project(lattice: Lattice, numbers: dict[str, Floats], variance: Mapping[str, float | Floats]) -> None:
     """Hildreth's method: each condition in turn is met by the least move; what it moved is taken back when it can be.
 
     The conditions of one edge share no cell, so they are met all at once.
@@ -189,7 +135,7 @@ def _project(lattice: Lattice, numbers: dict[str, Floats], doubt: Floats) -> Non
         furthest = 0.0
         for number, edge in enumerate(edges):
             coarse, fine = numbers[edge.coarse.name], numbers[edge.fine.name]
-            own: Floats | float = doubt if edge.coarse is lattice.total else edge.coarse.variance
+            own = variance[edge.coarse.name]
             excess = edge.add_up(fine) - coarse
             wanted = pulls[number] + excess / (own + edge.listed * edge.fine.variance)
             pull = np.where(edge.complete, wanted, np.maximum(wanted, 0.0))
@@ -206,8 +152,8 @@ def _project(lattice: Lattice, numbers: dict[str, Floats], doubt: Floats) -> Non
 
 
 def _whole(lattice: Lattice, numbers: Mapping[str, Floats]) -> dict[str, Ints]:
-    """Rounded, from the total down, so that what adds up still does."""
-    whole = {lattice.total.name: _nearest(numbers[lattice.total.name])}
+    """Rounded, from the coarsest down, so that what adds up still does."""
+    whole: dict[str, Ints] = {}
     for node in reversed(lattice.ordered):
         whole[node.name] = _rounded(lattice.above(node), numbers[node.name], whole)
     for _ in range(MOST_ROUNDS):  # to lower one number may ask for lowering another
@@ -279,7 +225,7 @@ def _match(edge: Edge, whole: dict[str, Ints]) -> bool:
 
 def _raise(lattice: Lattice, whole: dict[str, Ints]) -> None:
     """What could not be lowered, as a cell has a trip at least: from the finest up, coarser cells get what it takes."""
-    for node in [*lattice.ordered, lattice.total]:
+    for node in lattice.ordered:
         for edge in lattice.below(node):
             whole[node.name] = np.maximum(whole[node.name], edge.add_up(whole[edge.fine.name]).astype(np.int64))
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from tapveil.consistent import Consistent, around, consistent
 from tapveil.lattice import Edge, Floats, Ints, Lattice, Node, Wider, chains, lattice, why_not
 from tapveil.manifest import Manifest
-from tapveil.plan import COUNT, HIGH, LOW, OPAL_SHAPES
+from tapveil.plan import COUNT, HIGH, LOW, OPAL_SHAPES, columns_in_words
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.source import Kind
@@ -72,24 +72,25 @@ def derived(
 ) -> list[DerivedSheet]:
     """All sheets that follow from the published tables."""
     whole = lattice(manifest, made, tables, wider)
-    adds_up = consistent(manifest, whole) if why_not(manifest) is None else None
-    found = list(_consistent_sheets(whole, adds_up, made)) if adds_up else []
+    adds_up = consistent(whole) if why_not(manifest) is None else None
+    found = list(_consistent_sheets(adds_up, made)) if adds_up else []
     return [*found, *_finest_sheets(manifest, whole, adds_up, made)]
 
 
 # --- the consistent version -----------------------------------------------------------------------------------------
 
 
-def _consistent_sheets(whole: Lattice, adds_up: Consistent, made: Mapping[str, Mechanism]) -> Iterator[DerivedSheet]:
-    total = whole.total
-    if adds_up.has_totals:
-        limits = {LOW: adds_up.total_low, HIGH: adds_up.total_high}
-        yield _sheet(CONSISTENT, total, "all trips", {COUNT: adds_up.numbers[total.name], **limits})
+def _consistent_sheets(adds_up: Consistent, made: Mapping[str, Mechanism]) -> Iterator[DerivedSheet]:
+    whole, guessed = adds_up.lattice, adds_up.guessed
     for node in whole.nodes:
-        numbers = _with_interval(node, adds_up.numbers[node.name], made[node.name])
-        yield _sheet(CONSISTENT, node, " × ".join(node.columns), numbers)
+        counts = adds_up.numbers[node.name]
+        if not guessed or node is not whole.total:
+            numbers = _with_interval(node, counts, made[node.name])
+            yield _sheet(CONSISTENT, node, columns_in_words(node.columns), numbers)
+        elif guessed.bounded:
+            yield _sheet(CONSISTENT, node, "all trips", {COUNT: counts, LOW: guessed.low, HIGH: guessed.high})
         for edge in stated_edges(whole, node):
-            if adds_up.has_totals or edge.coarse is not total:
+            if not guessed or guessed.bounded or edge.coarse is not whole.total:
                 yield _rest_sheet(edge, adds_up)
 
 

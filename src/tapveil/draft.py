@@ -81,6 +81,7 @@ def draft(
     if found.unclear:
         return Draft(first, found, remarks)
     plan = _parsed(first.replace(_YOUR_ZONE, "UTC"), plan_path)
+    plan = plan.model_copy(update={"table": plan.detailed})  # totals have neither bins nor areas to choose
     counted = count(plan, memory=memory, scratch=scratch, progress=progress)
     try:
         refuse_too_many(counted.refusals, plan)
@@ -182,6 +183,12 @@ _TABLES = {
     "on_time_location": ("tap_on_time", "tap_on_location"),
     "off_time_location": ("tap_off_time", "tap_off_location"),
 }
+_TOTAL = """\
+[[table]]                             # all trips of each part: little of the budget is enough for a large number
+name = "total"
+columns = []
+weight = "1/4"
+"""
 
 
 def _area(plan: Plan, counted: Counted) -> tuple[Area | None, Mapping[str, str] | None]:
@@ -256,7 +263,7 @@ class _Writing:
         self.remarks = []
         sections = [self._head(), self._release(), self._source(width), self._columns(), self._coarsen(width)]
         tables = [(name, keys) for name, keys in self._tables() if kept is None or name in kept]
-        return "\n".join([*sections, self._privacy(), *map(self._table, tables)])
+        return "\n".join([*sections, self._privacy(), *map(self._table, tables), _TOTAL])
 
     def _head(self) -> str:
         like = f"It looks like {self.found.like}. " if self.found.like else ""

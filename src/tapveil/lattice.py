@@ -1,13 +1,13 @@
 """The lattice of a release: which published table is a coarser look at which other, cell by cell.
 
 A table lies in another one if that has fewer columns, wider bins of time, or wider areas: then every trip that is in
-a cell of the one is in a known cell of the other. Over all of them stands the total of each part. Everything here is
-read from the folder alone.
+a cell of the one is in a known cell of the other. Over all of them stands the total of each part, where it is
+published. Everything here is read from the folder alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise, permutations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.manifest import Manifest, TableClaim
-from tapveil.plan import COUNT, MOST_LEVELS, TOTAL
+from tapveil.plan import COUNT, MOST_LEVELS
 from tapveil.privacy.intervals import variance
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.resolution import Times
@@ -49,7 +49,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A table with its published cells; or the total, which has no columns and no noise of its own."""
+    """A table with its published cells."""
 
     name: str
     columns: tuple[str, ...]
@@ -122,9 +122,10 @@ class Lattice:
     """All tables of a release that count the same trips."""
 
     nodes: tuple[Node, ...]
-    total: Node
+    total: Node | None
+    """Of these, the one without columns of its own, if there is one."""
     edges: tuple[Edge, ...]
-    """Between tables, the next coarser ones only; and from every table to the total."""
+    """Between tables, the next coarser ones only; and from every other table to the total."""
     manifest: Manifest
     wider: Wider
 
@@ -150,7 +151,7 @@ class Lattice:
             if edge.coarse is coarse:
                 return edge
         if (fine.name, coarse.name) not in self._far:
-            self._far[fine.name, coarse.name] = _edge(self.manifest, fine, coarse, self.wider)
+            self._far[fine.name, coarse.name] = edge_between(self.manifest, fine, coarse, self.wider)
         return self._far[fine.name, coarse.name]
 
     @cached_property
@@ -206,36 +207,18 @@ def lattice(manifest: Manifest, made: Mapping[str, Mechanism], cells: Mapping[st
         )
         for claim in manifest.tables
     ]
-    total = Node(TOTAL, (), manifest.partition, _parts(nodes, manifest.partition))
-    lies = {pair for pair in permutations(nodes, 2) if _lies_in(manifest, *pair)}
+    total = next((node for node in nodes if not node.columns), None)
+    tables = [node for node in nodes if node is not total]
+    lies = {pair for pair in permutations(tables, 2) if _lies_in(manifest, *pair)}
     # Of two tables that have the same cells, the first lies in the second, not the second in the first.
-    back = {(b, a) for a, b in combinations(nodes, 2) if (a, b) in lies}
-    found = [pair for pair in permutations(nodes, 2) if pair in lies - back]
+    back = {(b, a) for a, b in combinations(tables, 2) if (a, b) in lies}
+    found = [pair for pair in permutations(tables, 2) if pair in lies - back]
     pairs = {(a.name, b.name) for a, b in found}
-    names = [node.name for node in nodes]
+    names = [node.name for node in tables]
     next_ones = [(a, b) for a, b in found if not any({(a.name, other), (other, b.name)} <= pairs for other in names)]
-    edges = [_edge(manifest, a, b, wider) for a, b in next_ones]
-    edges += [_edge(manifest, node, total, wider) for node in nodes]
-    return Lattice(tuple(nodes), total, tuple(edges), manifest, wider)
-
-
-def _parts(nodes: Sequence[Node], partition: Sequence[str]) -> pa.Table:
-    """All parts that any table has a cell of, in order."""
-    if not partition:
-        return pa.table({COUNT: pa.array([0], pa.int64())})
-    parts = sorted({part for node in nodes for part in _parts_of(node, partition)})
-    columns = {name: pa.array([part[place] for part in parts], pa.string()) for place, name in enumerate(partition)}
-    return pa.table({**columns, COUNT: pa.array(np.zeros(len(parts), np.int64))})
-
-
-def _parts_of(node: Node, partition: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """The parts that a table has a cell of."""
-    labels, keys = [node.labels(name) for name in partition], np.zeros(len(node), dtype=np.int64)
-    for each in labels:
-        keys = np.unique(keys, return_inverse=True)[1] if keys.max(initial=0) > MOST_CODES else keys
-        keys = keys * len(each.texts) + each.codes
-    firsts = np.unique(keys, return_index=True)[1]
-    yield from zip(*([each.texts[code] for code in each.codes[firsts].tolist()] for each in labels), strict=True)
+    next_ones += [(table, total) for table in tables if total]
+    edges = tuple(edge_between(manifest, *pair, wider) for pair in next_ones)
+    return Lattice(tuple(nodes), total, edges, manifest, wider)
 
 
 def _level(node: Node) -> str | None:
@@ -257,7 +240,8 @@ def _lies_in(manifest: Manifest, fine: Node, coarse: Node) -> bool:
     return times and places
 
 
-def _edge(manifest: Manifest, fine: Node, coarse: Node, wider: Wider) -> Edge:
+def edge_between(manifest: Manifest, fine: Node, coarse: Node, wider: Wider) -> Edge:
+    """Where the cells of a table lie in a coarser one."""
     if not coarse.keys:
         return Edge(fine, coarse, np.zeros(len(fine), np.int64), np.zeros(len(coarse), bool))
     pairs = [(_coarsened(manifest, fine, coarse, key, wider), coarse.labels(key)) for key in coarse.keys]

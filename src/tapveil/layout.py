@@ -54,11 +54,9 @@ def _table_sheet(table: PublishedTable, plan: Plan, smallest: int) -> Sheet:
             cells = cells.set_column(index, field.name, cells.column(index).cast(pa.date32()))
         elif field.kind == "date":
             fields = (*fields[:index], Field(field.name, "label"), *fields[index + 1 :])
-    title = (
-        " × ".join(table.table.columns) + " by " + ", ".join(name.name for name in fields[: -len(table.table.columns)])
-    )
+    by = f" by {', '.join(plan.release.partition)}" if plan.release.partition else ""
     level = "" if table.table.level == Level() else f" ({table.table.level.in_words})"
-    return Sheet(table.name, title.removesuffix(" by ") + level, fields, cells, smallest)
+    return Sheet(table.name, f"{table.table.in_words}{by}{level}", fields, cells, smallest)
 
 
 def with_interval(cells: pa.Table, mechanism: Mechanism) -> pa.Table:

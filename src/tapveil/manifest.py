@@ -128,8 +128,8 @@ class TableClaim(_Part):
 
     name: Name
     """As in the plan."""
-    columns: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
-    """What is counted, besides the partition."""
+    columns: Annotated[tuple[str, ...], Field(max_length=20)]
+    """What is counted, besides the partition; none where it is the total of each part."""
     level: LevelClaim | None
     """How much coarser than the rest it is; null where it is not."""
     epsilon: Number | None = None
@@ -205,8 +205,8 @@ class _Software(_Part):
 class Versions(_Part):
     """By which methods the rest of the folder is made from its tables and its manifest."""
 
-    derived: Literal[1]
-    """`consistent/` and `finest/`."""
+    derived: Literal[1, 2]
+    """`consistent/` and `finest/`; in version 1 with totals that were guessed."""
     page: Literal[1]
     """What `explorer.html` holds."""
     metadata: Literal[1, 2]

@@ -61,6 +61,7 @@ def misfits(plan: Plan) -> Iterator[str]:
     yield from problems or _mechanism_misfits(plan)
     if "mode" not in plan.source.columns and any(mode != EVERY_MODE for mode in plan.coarsen.location):
         yield f'[coarsen.location]: there is no `mode` column; use [coarsen.location."{EVERY_MODE}"] for every row'
+    yield from _total_misfits(plan)
     if plan.release.layout == "opal":
         yield from _opal_misfits(plan)
 
@@ -78,10 +79,23 @@ def _table_misfits(plan: Plan, table: Table) -> Iterator[str]:
     yield from _repeated(f"column of {table.name}", table.columns)
     for column in set(table.columns) & set(plan.release.partition):
         yield f"{place}: `{column}` is already a partition column: leave it out of the table"
-    if table.name == TOTAL:
-        yield f"{place}: `{TOTAL}` is the name of the totals that are published beside the tables"
+    if (table.name == TOTAL) != (not table.columns):
+        yield f"{place}: the table of totals, and no other, has columns = [] and the name `{TOTAL}`"
     if all(column in plan.source.columns for column in table.columns):
         yield from _level_misfits(plan, table, place)
+
+
+def _total_misfits(plan: Plan) -> Iterator[str]:
+    """Without a partition, the table of totals is one number, which no list can name and no row can stand for."""
+    if TOTAL not in plan.tables or plan.release.partition:
+        return
+    place = f"[[table]] {TOTAL}"
+    if len(plan.table) == 1:
+        yield f"{place}: it would be the only number of the release: give it a partition, or add another table"
+    if plan.privacy.mechanism == "dictionary":
+        yield f'{place}: mechanism = "dictionary" needs a partition, whose parts can be listed'
+    if plan.release.synthetic:
+        yield f"{place}: synthetic = true needs a partition: a row would have no column"
 
 
 def _family_misfits(plan: Plan) -> Iterator[str]:
@@ -329,7 +343,8 @@ def _opal_misfits(plan: Plan) -> Iterator[str]:
         if table.level != Level():
             yield f'[[table]] {table.name}: layout "opal" has no file for a coarser level'
         if table.columns not in OPAL_SHAPES:
-            yield f'[[table]] {table.name}: layout "opal" has no file for the columns {", ".join(table.columns)}'
+            what = f"the columns {', '.join(table.columns)}" if table.columns else "totals: leave the table out"
+            yield f'[[table]] {table.name}: layout "opal" has no file for {what}'
 
 
 def _repeated(what: str, names: Iterator[str] | tuple[str, ...], hint: str = "") -> Iterator[str]:

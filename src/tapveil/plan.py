@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -42,7 +42,7 @@ RESERVED = {*NUMBERS, "total", "listed", "other", "other_low", "other_high", "ro
 MOST_LEVELS = 8
 """Of one table."""
 TOTAL = "total"
-"""The table of all tables: the trips of each part."""
+"""The table without columns of its own: one number for each part, all that it has."""
 EVERY_MODE = "*"
 TIMETABLE = "gtfs"
 """Instead of the name of a list of cells: those of the timetable."""
@@ -315,9 +315,9 @@ class Table(Frozen):
     """One table of counts, and the share of the budget it gets."""
 
     name: Name
-    """The name of its files; not `total`, which is the table of totals."""
-    columns: Annotated[tuple[str, ...], Field(min_length=1)]
-    """What is counted, besides the partition."""
+    """The name of its files; `total` is for the table with `columns = []`, and no other."""
+    columns: tuple[str, ...]
+    """What is counted, besides the partition; `[]` for the total of each part."""
     epsilon: Epsilon | None = None
     """Its own budget, where there is no total; from 1/100 to 100. The release costs the sum."""
     delta: Delta | None = None
@@ -336,6 +336,11 @@ class Table(Frozen):
         if self.levels and self.level != Level():
             raise ValueError("give `level` or `levels`, not both")
         return self
+
+    @property
+    def in_words(self) -> str:
+        """What its cells are, besides the partition and its level."""
+        return columns_in_words(self.columns)
 
     def at_each_level(self) -> Iterator[Table]:
         """This table; or, where it is asked for at several levels, one for each, with its share of the budget."""
@@ -356,6 +361,11 @@ class Table(Frozen):
                     time_minutes=level.time_minutes, times=level.times, location=level.location
                 ),
             )
+
+
+def columns_in_words(columns: Sequence[str]) -> str:
+    """The columns of a table of its own: of the table of totals, which has none, its name."""
+    return " × ".join(columns) or TOTAL
 
 
 class Plan(Frozen):
@@ -466,6 +476,11 @@ class Plan(Frozen):
     def tables(self) -> Mapping[str, Table]:
         """The tables by their names, in the order of the plan."""
         return {table.name: table for table in self.table}
+
+    @property
+    def detailed(self) -> tuple[Table, ...]:
+        """The tables that may lose something: all but the totals, which hide next to nothing; else these."""
+        return tuple(table for table in self.table if table.columns) or self.table
 
     def key_columns(self, table: Table) -> tuple[str, ...]:
         """The columns that tell the cells of a table apart: those of the partition, then its own."""

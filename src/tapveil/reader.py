@@ -28,7 +28,7 @@ from tapveil.errors import PlanError, did_you_mean
 from tapveil.lattice import why_not
 from tapveil.layout import with_interval
 from tapveil.manifest import Manifest, TableClaim
-from tapveil.plan import COUNT, HIGH, LOW, NUMBERS, TOTAL, Level
+from tapveil.plan import COUNT, HIGH, LOW, NUMBERS, TOTAL, Level, columns_in_words
 from tapveil.privacy.intervals import MISS, Interval, given_published, interval, spread, variance
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.resolution import MISSING
@@ -148,16 +148,23 @@ class Opened:
         raise PlanError(f"there is no version `{version}`: published, consistent or finest")
 
     @property
+    def has_totals(self) -> bool:
+        """Whether the totals of parts are published; in folders of version 1 they were guessed, where they could be."""
+        return TOTAL in self.tables or (self.path / CONSISTENT / f"{TOTAL}.csv").is_file()
+
+    @property
     def totals(self) -> Frame:
-        """The trips of each part, in all."""
-        if why_not(self.manifest) is None and not (self.path / CONSISTENT / f"{TOTAL}.csv").is_file():
-            raise PlanError(f"{self.path} has no totals: without a table of times, nothing tells how much is hidden")
+        """The trips of each part, in all: as they were published."""
+        if TOTAL in self.tables:
+            return self.table(TOTAL)
+        if not self.has_totals:
+            raise PlanError(f"{self.path} has no totals: its plan has no table `{TOTAL}`, with columns = []")
         return self._derived(CONSISTENT, TOTAL)
 
     def rest(self, fine: str, coarse: str) -> Frame:
         """For each cell of a coarser table: how much lies in cells that the finer one does not list."""
         self._claim(fine)
-        if coarse != TOTAL:
+        if coarse != TOTAL or not self.has_totals:
             self._claim(coarse)
         return self._derived(CONSISTENT, f"{fine}.by.{coarse}")
 
@@ -166,7 +173,7 @@ class Opened:
         if folder == CONSISTENT and (why := why_not(self.manifest)):
             raise PlanError(f"{self.path} has no consistent version: {why}")
         if not path.is_file():
-            if name not in (TOTAL, *self.tables) and ".by." not in name:
+            if ".by." not in name:
                 self._claim(name)
             raise PlanError(f"{self.path} has no {folder} version of `{name}`")
         numbers = (*NUMBERS, "total", "listed", "other", "other_low", "other_high")
@@ -404,7 +411,7 @@ class Frame:
 
 def _columns_in_words(claim: TableClaim) -> str:
     level = f" ({Level.model_construct(**dict(claim.level)).in_words})" if claim.level else ""
-    return " × ".join(claim.columns) + level
+    return columns_in_words(claim.columns) + level
 
 
 def _spreads(mechanism: Mechanism, cells: Ints) -> Ints:

@@ -7,11 +7,11 @@ from datetime import date
 
 from tapveil._version import __version__
 from tapveil.notation import MINUTES_PER_DAY, clock_text
-from tapveil.plan import EVERY_MODE, HIGH, LOW, OPAL_SHAPES, Level, Plan, Table
+from tapveil.plan import EVERY_MODE, HIGH, LOW, OPAL_SHAPES, TOTAL, Level, Plan, Table
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.rational import decimal_text
 from tapveil.resolution import Times
-from tapveil.statement import ERROR_CONFIDENCE, EXPLORER, PLACES, WIDER, gaussian_in_words, promise
+from tapveil.statement import ERROR_CONFIDENCE, EXPLORER, NOUNS, PLACES, WIDER, gaussian_in_words, promise
 from tapveil.wording import COUNTED, NOT_ON_THE_LIST, NOT_PROTECTED
 
 
@@ -200,7 +200,7 @@ def _what_adds_up(plan: Plan) -> Iterator[str]:
             "table how much of its `total` is `listed` in the finer one, and how much is `other`: in cells too small "
             "to be listed."
         )
-        yield from _totals_in_words(plan)
+    yield from _totals_in_words(plan)
     if len({frozenset(table.columns) for table in plan.table}) < len(plan.table):
         yield (
             "`finest/` has, for each table that is published at several resolutions, what shows, as finely as it does. "
@@ -214,19 +214,13 @@ def _what_adds_up(plan: Plan) -> Iterator[str]:
 
 
 def _totals_in_words(plan: Plan) -> Iterator[str]:
-    """Totals are stated where a table of times says how many there can be."""
-    if not any([plan.source.kind(column) for column in table.columns] == ["time"] for table in plan.table):
-        yield "There are no totals: without a table of times alone, nothing tells how much is hidden in all."
+    """Totals are published like any other number, or not at all."""
+    if TOTAL not in plan.tables:
+        yield "There are no totals: what a table lists is less than there is, by what it hides."
         return
-    yield (
-        f"`consistent/total.csv` has an estimate of the total of each {_part_in_words(plan)}: between what is listed "
-        "and what a table of times can hide, by a guess at what its hidden bins hold. That this is wide enough was "
-        "measured on made-up cities, and is not proved."
-    )
-
-
-def _part_in_words(plan: Plan) -> str:
-    return " and ".join(plan.release.partition) or "table"
+    what = "taps on" if plan.source.taps and not plan.privacy.by_card else NOUNS[plan.privacy.unit]
+    each = f" for each {' and '.join(plan.release.partition)}" if plan.release.partition else ""
+    yield f"The table `{TOTAL}` has one number{each}: all {what}, with an interval like any other."
 
 
 def _how_to_read(plan: Plan) -> Iterator[str]:
@@ -259,7 +253,7 @@ _PROTECTS = "This holds whatever else anyone knows or will ever know."
 def _readme_row(plan: Plan, table: Table) -> str:
     mechanism = plan.mechanisms[table.name]
     error = mechanism.error_bound(1 - ERROR_CONFIDENCE)
-    columns = " × ".join(table.columns) + ("" if table.level == Level() else f" ({table.level.in_words})")
+    columns = table.in_words + ("" if table.level == Level() else f" ({table.level.in_words})")
     cells = (
         table.name,
         columns,

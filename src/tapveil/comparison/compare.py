@@ -224,7 +224,8 @@ def variant(plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> Plan:
     listed, bounded, weights = mechanism == LISTED, _bounded(plan, unit), weights_of(plan)
     if not listed and not plan.loss.delta:
         raise ValueError("it needs a delta, and the plan has none")
-    width = sum(weights) * bounded.trips_per_unit * (2 if bounded.neighbours == "replace" else 1) / epsilon
+    least = min(weight for table, weight in zip(plan.table, weights, strict=True) if table in plan.detailed)
+    width = sum(weights) / least * bounded.trips_per_unit * (2 if bounded.neighbours == "replace" else 1) / epsilon
     if mechanism == "sbh" and width > WIDEST_COMPARED:
         raise ValueError(f"noise wider than scale {WIDEST_COMPARED} takes too long to be compared")
     delta, cut = (None, plan.privacy.cut) if listed else (plan.loss.delta, None)
@@ -357,5 +358,5 @@ def _groups(plan: Plan) -> dict[str, Sequence[str]]:
     return {
         ONE: [table.name for table in plan.table if len(table.columns) == 1],
         SEVERAL: [table.name for table in plan.table if len(table.columns) > 1],
-        ALL: [table.name for table in plan.table],
+        ALL: [table.name for table in plan.detailed],
     }

@@ -61,7 +61,8 @@ class ExactSizes:
     @classmethod
     def of(cls, exact: ExactTable, partition: Sequence[str], dictionary: pa.Table | None = None) -> ExactSizes:
         """With a dictionary, only listed cells can be published, and empty ones are, too."""
-        known, part = np.unique(_part_codes(exact.label_codes(_all(exact)), exact, partition), return_inverse=True)
+        codes = exact.label_codes(_all(exact))
+        known, part = np.unique(_part_codes(codes, exact, partition, len(exact.counts)), return_inverse=True)
         totals = _sums(part, exact.counts, len(known) + 1)
         listed = _all(exact) if dictionary is None else exact.places_in(dictionary)[1]
         part, counts = part[listed], exact.counts[listed]
@@ -83,9 +84,9 @@ def _sums(part: Integers, counts: Integers, parts: int) -> Integers:
     return np.bincount(part, counts, minlength=parts).astype(np.int64)
 
 
-def _part_codes(codes: Mapping[str, Integers], exact: ExactTable, partition: Sequence[str]) -> Integers:
-    """One number for each part, from the codes of its labels."""
-    part = np.zeros(max((len(code) for code in codes.values()), default=0), dtype=np.int64)
+def _part_codes(codes: Mapping[str, Integers], exact: ExactTable, partition: Sequence[str], cells: int) -> Integers:
+    """For each of so many cells the number of its part, from the codes of its labels."""
+    part = np.zeros(cells, dtype=np.int64)
     for column in partition:
         part = part * len(exact.labels[column]) + codes[column]
     return part
@@ -103,7 +104,7 @@ def _empty_cells(
     for code in codes.values():
         there &= code.is_valid().to_numpy()
     filled = {column: code.fill_null(0).to_numpy().astype(np.int64) for column, code in codes.items()}
-    part = _part_codes(filled, exact, partition) if partition else np.zeros(len(dictionary), dtype=np.int64)
+    part = _part_codes(filled, exact, partition, len(dictionary))
     places = np.searchsorted(known, part)
     there &= np.isin(part, known)
     listed = np.bincount(np.where(there, places, len(known)), minlength=len(known) + 1)

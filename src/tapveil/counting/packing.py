@@ -62,14 +62,14 @@ class Packing:
     @property
     def words(self) -> int:
         """How many words a cell takes."""
-        return 1 + max(slot.word for slot in self.slots.values())
+        return 1 + max((slot.word for slot in self.slots.values()), default=0)
 
     def pack_sql(self, codes: Mapping[str, str]) -> list[str]:
         """An SQL expression for each word, from one for the code of each column."""
         terms: list[list[str]] = [[] for _ in range(self.words)]
         for column, slot in self.slots.items():
             terms[slot.word].append(f"CAST({codes[column]} AS BIGINT) * {slot.stride}")
-        return [" + ".join(word) for word in terms]
+        return [" + ".join(word) or "CAST(0 AS BIGINT)" for word in terms]
 
     def unpack_sql(self, words: Sequence[str]) -> dict[str, str]:
         """An SQL expression for the code of each column, from one for each word."""
@@ -78,12 +78,12 @@ class Packing:
             for column, slot in self.slots.items()
         }
 
-    def pack(self, codes: Mapping[str, npt.NDArray[np.int64]]) -> Words:
-        """The words, from the code of each column."""
-        words: list[npt.NDArray[np.int64] | int] = [0] * self.words
+    def pack(self, codes: Mapping[str, npt.NDArray[np.int64]], cells: int) -> Words:
+        """The words of so many cells, from the code of each column; without any column, all are one cell."""
+        words = [np.zeros(cells, dtype=np.int64) for _ in range(self.words)]
         for column, slot in self.slots.items():
-            words[slot.word] = words[slot.word] + codes[column] * slot.stride
-        return tuple(np.asarray(word, dtype=np.int64) for word in words)
+            words[slot.word] += codes[column] * slot.stride
+        return tuple(words)
 
     def unpack(self, words: Words) -> dict[str, npt.NDArray[np.int64]]:
         """The code of each column, from the words."""

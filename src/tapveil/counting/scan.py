@@ -70,7 +70,8 @@ def _group_sql(
             ("file_index", "file_row_number + 1") if group.format == "parquet" else ("field_file", "field_line")
         )
         selected.append(f"[{number}, {file}, {line}]::BIGINT[] AS {LINE}")
-    return f"SELECT {', '.join(selected)} FROM {_scan_sql(group, number)}{_which_taps_sql(plan, group)}"
+    # Taps that are only counted, without a partition, have no column that says more than that they are there.
+    return f"SELECT {', '.join(selected) or '1'} FROM {_scan_sql(group, number)}{_which_taps_sql(plan, group)}"
 
 
 def _of_a_tap_sql(plan: Plan, group: FileGroup) -> list[str]:

@@ -50,6 +50,7 @@ def contents(
     places: Places | None,
 ) -> Contents:
     """The page's contents, from what the folder publishes: `tables` by their names, keys as texts."""
+    stated, manifest = manifest, _drawn_as(manifest)
     shown = _that_fit(manifest, tables)
     labels = _labels(manifest, {name: tables[name] for name in shown})
     page = Contents(
@@ -75,10 +76,37 @@ def contents(
     page.about["tables"] = [
         _table(manifest, table, tables[table.name], labels, page) for table in manifest.tables if table.name in shown
     ]
-    total = next((each for each in beside if (each.folder, each.name) == (CONSISTENT, TOTAL)), None)
-    has_total = total is not None and _largest(total.cells) <= LARGEST
-    page.about["total"] = _total(manifest, total.cells, labels, page) if total and has_total else None
+    total = _totals(stated, tables, beside)
+    fits = total is not None and _largest(total) <= LARGEST
+    page.about["total"] = _total(manifest, total, labels, page) if fits else None
     return page
+
+
+def _drawn_as(manifest: Manifest) -> Manifest:
+    """With the tables that are drawn: all but the total. Where that is all there is, its last key is its column."""
+    if tables := tuple(table for table in manifest.tables if table.columns):
+        return manifest.model_copy(update={"tables": tables})
+    *partition, last = manifest.partition
+    alone = manifest.tables[0].model_copy(update={"columns": (last,)})
+    return manifest.model_copy(update={"tables": (alone,), "partition": tuple(partition)})
+
+
+def _totals(manifest: Manifest, tables: Mapping[str, pa.Table], beside: Sequence[DerivedSheet]) -> pa.Table | None:
+    """All trips of each part, with intervals: as they were published; in version 1, as they were guessed."""
+    if manifest.versions.derived == 1:
+        return next((each.cells for each in beside if (each.folder, each.name) == (CONSISTENT, TOTAL)), None)
+    claim = next((table for table in manifest.tables if not table.columns), None)
+    if claim is None or len(manifest.tables) == 1:
+        return None
+    cells = tables[claim.name]
+    counts = cells.column(COUNT).to_numpy()
+    low = np.maximum(_least(manifest), counts - claim.error_95)
+    return cells.append_column(LOW, pa.array(low)).append_column(HIGH, pa.array(counts + claim.error_95))
+
+
+def _least(manifest: Manifest) -> int:
+    """The least true count of a published cell."""
+    return 0 if manifest.mechanism == "dictionary" else 1
 
 
 def _that_fit(manifest: Manifest, tables: Mapping[str, pa.Table]) -> set[str]:
@@ -176,7 +204,7 @@ def _table(
         "rows": len(cells),
         "widths": _add(page, [*codes, counts], keys=len(codes)),
         "half": table.error_95,
-        "least": 0 if manifest.mechanism == "dictionary" else 1,
+        "least": _least(manifest),
         "absent": table.absent_95,
         "smallest": table.smallest_published,
         "mean_error": table.mean_error,
@@ -187,7 +215,7 @@ def _table(
 def _total(
     manifest: Manifest, cells: pa.Table, labels: Mapping[str, Sequence[str]], page: Contents
 ) -> dict[str, Any] | None:
-    """All trips of each part, from the numbers that add up; parts that no table has are not asked for."""
+    """All trips of each part; parts that no table has are not asked for."""
     lists = [labels.get(_list_of(manifest, key), []) for key in manifest.partition]
     for key, each in zip(manifest.partition, lists, strict=True):
         cells = cells.filter(pc.is_in(cells.column(key), pa.array(each, pa.string())))

@@ -121,7 +121,7 @@ def _unprotected(manifest: Document) -> Iterator[str]:
 
 
 def _table_in_words(table: Document) -> str:
-    return f"{table['name']} ({' × '.join(table['columns'])})"
+    return f"{table['name']} ({' × '.join(table['columns']) or 'one number for each part'})"
 
 
 def _privacy_loss(manifest: Document) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def _preprocessing(manifest: Document) -> Iterator[str]:
 
 def _mechanisms(manifest: Document) -> Iterator[str]:
     for table in manifest["tables"]:
-        keys = " × ".join([*manifest["partition"], *table["columns"]])
+        keys = " × ".join([*manifest["partition"], *table["columns"]]) or "one number"
         yield (
             f"{table['name']} ({keys}): {table['noise']}; scale {table['scale']}, threshold {table['threshold']}, "
             f"smallest number printed {table['smallest_published']}."

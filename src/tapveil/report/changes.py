@@ -355,7 +355,7 @@ def _fewer_tables(plan: Plan, tables: Mapping[str, Options], truth: Truth) -> It
 
     A level is not left out: its share would go to the other levels of its table.
     """
-    whole = [table.name for table in plan.table if not is_of_levels(table)]
+    whole = [table.name for table in plan.detailed if not is_of_levels(table)]
     sparse = min(whole, key=lambda name: tables[name].share, default=None)
     if sparse is None or len(tables) == 1 or tables[sparse].share >= SPARSE:
         return
@@ -371,7 +371,7 @@ def _fewer_tables(plan: Plan, tables: Mapping[str, Options], truth: Truth) -> It
         f"no table `{sparse}`{'' if plan.total_is_given else f', and {_one_total(plan, others)}'}",
         f"the whole of {sparse}, which has {percent(tables[sparse].share)} of its trips",
         before,
-        sum(each.trips for each in truth.forecasts(fewer).values()),
+        sum(each.trips for name, each in truth.forecasts(fewer).items() if name in tables),
         of,
     )
 

@@ -86,9 +86,10 @@ class Findings:
 
     @property
     def share(self) -> float:
-        """What is published of what all tables count."""
-        trips = sum(table.trips for table in self.tables)
-        return sum(table.kept for table in self.tables) / trips if trips else 0.0
+        """What is published of what all tables count, but for totals."""
+        detailed = [found for found in self.tables if found.table in self.plan.detailed]
+        trips = sum(found.trips for found in detailed)
+        return sum(found.kept for found in detailed) / trips if trips else 0.0
 
 
 def findings(
@@ -117,7 +118,7 @@ def findings(
             tables.append(_table(plan, cells, expected.expected_cells, total_off[table.name]))
     comparison = compare(plan, progress=progress, truth=truth)
     with progress.stage("Looking for what would pay"):
-        by_table = {table.name: table.options for table in tables}
+        by_table = {found.table.name: found.options for found in tables if found.table in plan.detailed}
         changes = ranked(plan, by_table, comparison, truth)
         beyond = left_out(plan, outlook.left_out, outlook.rows - sum(outlook.refused.values()))
     return Findings(plan, outlook, tuple(tables), changes, comparison, beyond, opened)

@@ -106,7 +106,7 @@ def _shares_table(found: Findings) -> Html:
 
 def _columns_in_words(found: TableFindings) -> str:
     level = "" if found.table.level == Level() else f" ({found.table.level.in_words})"
-    return " × ".join(found.table.columns) + level
+    return found.table.in_words + level
 
 
 # --- 2: what was refused --------------------------------------------------------------------------------------------

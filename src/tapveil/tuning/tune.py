@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from tapveil.errors import PlanError
 from tapveil.manifest import Manifest, TableClaim
 from tapveil.notation import read_exact
-from tapveil.plan import COUNT, OPAL_SHAPES
+from tapveil.plan import COUNT, OPAL_SHAPES, TOTAL
 from tapveil.privacy.accountant import over_time
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.loss import Loss, certified
@@ -114,12 +114,17 @@ class Tuned:
     @property
     def before(self) -> float:
         """The share of trips that the folder is thought to have published, as a mean over the tables that are known."""
-        return _mean([table.before for table in self.tables if table.known])
+        return _mean([table.before for table in self._known])
 
     @property
     def after(self) -> float:
         """The same for the next release."""
-        return _mean([table.after for table in self.tables if table.known])
+        return _mean([table.after for table in self._known])
+
+    @property
+    def _known(self) -> list[TunedTable]:
+        detailed = [self.tables[place] for place in _detailed([table.name for table in self.tables])]
+        return [table for table in detailed if table.known]
 
     @property
     def improves(self) -> bool:
@@ -239,15 +244,17 @@ def _by_size(batch: pa.RecordBatch, tap: str | None, table: TableClaim) -> sizes
 def _laws(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[sizes.Ints]) -> list[Sizes]:
     """How large the cells of each table are; one that shows nearly all trips says how many the others hide."""
     laws = [sizes.guess(each, mechanism) for each, mechanism in zip(seen, made, strict=True)]
+    names = [table.name for table in manifest.tables]
     if manifest.mechanism != "dictionary":  # where each list leaves out other trips
-        trips = _trips(made, laws, [float(each @ sizes.CLASSES[:-1]) for each in seen])
+        shown = [float(each @ sizes.CLASSES[:-1]) for each in seen]
+        trips = shown[names.index(TOTAL)] if TOTAL in names else _trips(made, laws, shown)
         trust = CLOSELY if manifest.unit == "trip" and manifest.rows == "trips" else ROUGHLY
         laws = [sizes.guess(each, mechanism, trips, trust) for each, mechanism in zip(seen, made, strict=True)]
     known = [
         law if each.sum() > FEW or law.published_share(mechanism) > MOST else sizes.NOTHING
         for law, each, mechanism in zip(laws, seen, made, strict=True)
     ]
-    if not any(law.trips for law in known):
+    if not any(known[place].trips for place in _detailed(names)):
         raise PlanError("too little was published in this folder to learn from: larger areas or longer bins give more")
     return known
 
@@ -276,10 +283,12 @@ class _Try:
     weights: Weights
     outlooks: tuple[Outlook, ...]
     allowed: bool
+    share: float
+    """Of the trips, as a mean over the tables."""
 
     @property
     def worth(self) -> tuple[bool, float]:
-        return self.allowed, _mean(self.outlooks)
+        return self.allowed, self.share
 
     def beats(self, other: _Try, by: float) -> bool:
         allowed, share = other.worth
@@ -295,6 +304,7 @@ class _Search:
         self._now = tuple(Outlook.of(law, mechanism) for law, mechanism in zip(laws, made, strict=True))
         self._known = [bool(law.trips) for law in laws]
         self._groups = _groups(manifest.tables)
+        self._detailed = _detailed([table.name for table in manifest.tables])
         self._start = _start([_weight(table) for table in manifest.tables], self._groups)
         self.tried: dict[tuple[str, Weights], _Try | None] = {}
 
@@ -313,7 +323,9 @@ class _Search:
     def _step(self, best: _Try, places: Places, stride: int) -> tuple[_Try, Places] | None:
         """The step that makes it better by most; None where none does."""
         steps = []
-        for group, way in product(range(len(places)), (stride, -stride)):
+        # The share of the totals stays as it is: they are not there to publish more.
+        movable = [number for number, group in enumerate(self._groups) if group[0] in self._detailed]
+        for group, way in product(movable, (stride, -stride)):
             moved = (*places[:group], places[group] + way, *places[group + 1 :])
             near = abs(moved[group] - self._start[group]) <= FARTHEST
             if near and (found := self._try(best.name, moved)) and found.beats(best, by=WORTH_A_STEP):
@@ -337,17 +349,26 @@ class _Search:
         except ValueError:  # there is no such noise
             return None
         after = tuple(Outlook.of(law, mechanism) for law, mechanism in zip(self._laws, made, strict=True))
-        worse = any(new.worse_than(old) for new, old in zip(after, self._now, strict=True))
-        return _Try(name, weights, after, not worse and certified(made, loss, exposure))
+        worse = any(after[index].worse_than(self._now[index]) for index in self._detailed)
+        wider = any(new.error > WIDER * old.error for new, old in zip(after, self._now, strict=True))
+        return self._tried(name, weights, after, not worse and not wider and certified(made, loss, exposure))
+
+    def _tried(self, name: str, weights: Weights, outlooks: tuple[Outlook, ...], allowed: bool) -> _Try:
+        return _Try(name, weights, outlooks, allowed, _mean([outlooks[index] for index in self._detailed]))
 
     def tuned(self, best: _Try | None) -> Tuned:
         """The outcome; where nothing better was found, what the folder itself was made with."""
         tables = self._manifest.tables
-        present = _Try(self._manifest.mechanism, tuple(map(_weight, tables)), self._now, allowed=True)
+        present = self._tried(self._manifest.mechanism, tuple(map(_weight, tables)), self._now, allowed=True)
         chosen = best if best and best.beats(present, by=WORTH_IT) else present
         names = (table.name for table in tables)
         every = map(TunedTable, names, chosen.weights, self._now, chosen.outlooks, self._known)
         return Tuned(self._manifest, chosen.name, tuple(every))
+
+
+def _detailed(names: Sequence[str]) -> list[int]:
+    """The places of the tables that may lose something: all but the totals, which hide next to nothing; else these."""
+    return [place for place, name in enumerate(names) if name != TOTAL] or list(range(len(names)))
 
 
 def _weight(table: TableClaim) -> Fraction:

@@ -351,7 +351,7 @@ def _resource_findings(
         least = min(_smallest_of(manifest, Path(path).stem))
         constraints = fields[len(keys)].get("constraints")
         minimum = constraints.get("minimum") if isinstance(constraints, dict) else None
-        if schema.get("primaryKey") != keys or set(types[len(keys) :]) != {"integer"} or minimum != least:
+        if schema.get("primaryKey", []) != keys or set(types[len(keys) :]) != {"integer"} or minimum != least:
             yield Finding("schema-differs", place, "its key, or its smallest count, is not that of the table")
         if not set(types[: len(keys)]) <= {"string", "date"}:
             yield Finding("schema-differs", place, "a column has a type that no key has")
@@ -378,7 +378,7 @@ def _derived_resource_findings(
     fields = schema.get("fields") if isinstance(schema, dict) else None
     if not isinstance(schema, dict) or not isinstance(fields, list) or not all(isinstance(f, dict) for f in fields):
         yield Finding("package-shape", place, "has no schema")
-    elif [each.get("name") for each in fields] != [*keys, *numbers] or schema.get("primaryKey") != keys:
+    elif [each.get("name") for each in fields] != [*keys, *numbers] or schema.get("primaryKey", []) != keys:
         yield Finding("schema-differs", place, "its columns, or its key, are not those of the file")
     if resource.get("bytes") != files[path] or resource.get("hash") != f"sha256:{reading.sha256(folder, path)}":
         yield Finding("package-file", place, "a file is not as large as described, or has another checksum")

@@ -16,7 +16,7 @@ from typing import Any
 import pydantic
 
 from tapveil.manifest import Guarantee, Manifest, TableClaim
-from tapveil.plan import OPAL_SHAPES
+from tapveil.plan import OPAL_SHAPES, TOTAL
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.concentrated import concentrated
 from tapveil.privacy.intervals import MISS, interval, mean_error
@@ -67,7 +67,18 @@ def read(data: dict[str, Any]) -> tuple[Manifest | None, list[Finding]]:
         return None, [Finding("manifest-shape", PLACE, "names columns or wider areas that no table has, or lacks one")]
     if len({table.name for table in manifest.tables}) < len(manifest.tables):
         return None, [Finding("manifest-shape", PLACE, "has two tables of one name")]
+    if any(not _is_possible(manifest, table) for table in manifest.tables):
+        words = f"has a table of totals that no release has, or another that is called `{TOTAL}`"
+        return None, [Finding("manifest-shape", PLACE, words)]
     return manifest, []
+
+
+def _is_possible(manifest: Manifest, table: TableClaim) -> bool:
+    """The table of totals has a name of its own, and no level; in version 1 of what is derived there is none."""
+    if table.columns:
+        return table.name != TOTAL
+    several = len(manifest.tables) > 1 or bool(manifest.partition)
+    return several and table.name == TOTAL and table.level is None and manifest.versions.derived > 1
 
 
 def mechanisms(manifest: Manifest) -> tuple[Mapping[str, Mechanism], list[Finding]]:

@@ -7,13 +7,15 @@ So with ρ = max κ(c)/c over all c, by Markov's inequality, except with probabi
 
     total ≤ T + (ρ T + ln 1/β)/λ,      that is      T ≥ (total − ln(1/β)/λ) / (1 + ρ/λ).
 
-From above, T is bounded by a table with a known number of cells D, such as times of the day: a cell that is not
-published has a count below the threshold, but for noise. Where the one is above the other, the tables do not fit.
+From above, T is bounded by a table with a known number of cells D, such as times of the day, or one, the total itself:
+a cell that is not published has a count below the threshold, but for noise. A total that is published is T plus the
+noise of one cell, which bounds T from below as well. Where the one is above the other, the tables do not fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from math import ceil, log
 
 import numpy as np
@@ -36,12 +38,12 @@ def totals_findings(
     timed = [table for table in manifest.tables if _cells(manifest, table)]
     parts = {part for each in totals.values() for part in each.sums}
     beta = MISTAKEN / max(1, len(parts) * len(manifest.tables) * 2)
-    least = {table.name: _Least(made[table.name], beta) for table in manifest.tables}
+    least = {table.name: _Least(made[table.name], beta, one=not table.columns) for table in manifest.tables}
     for table in timed:
         cells = _cells(manifest, table) or 0
         spread = _Most(made[table.name], cells, beta)
         for other in manifest.tables:
-            if manifest.rows == "taps" and _end(other.columns) != _end(table.columns):
+            if manifest.rows == "taps" and _ends(manifest, other) != _ends(manifest, table):
                 continue  # not every tap on has a tap off
             for part in sorted(parts):
                 most = spread.trips(totals[table.name], part) if table.name in totals else spread.trips(Totals(), part)
@@ -54,13 +56,17 @@ def totals_findings(
 
 
 def _cells(manifest: Manifest, table: TableClaim) -> int | None:
-    """How many cells a part of a table has, where that is known: the bins of a day, and none."""
+    """How many cells a part of a table has, where that is known: the bins of a day, and none; of the total, one."""
+    if not table.columns:
+        return 1
     one_time = len(table.columns) == 1 and manifest.columns.get(table.columns[0]) == "time"
     return len(manifest.times(table).labels) if one_time else None
 
 
-def _end(columns: tuple[str, ...]) -> set[str]:
-    return {end for end in ("tap_on_", "tap_off_") if any(column.startswith(end) for column in columns)}
+def _ends(manifest: Manifest, table: TableClaim) -> set[str]:
+    """Which ends of a trip a table is about; one that is about neither counts trips where they begin."""
+    keys, ends = (*manifest.partition, *table.columns), ("tap_on_", "tap_off_")
+    return {end for end in ends if any(key.startswith(end) for key in keys)} or {ends[0]}
 
 
 class _Law:
@@ -75,10 +81,11 @@ class _Law:
 
 
 class _Least:
-    """How many trips there must be, at least, for a total to be published."""
+    """How many trips there must be, at least, for a total to be published; or where it is the number of one cell."""
 
-    def __init__(self, mechanism: Mechanism, beta: float) -> None:
+    def __init__(self, mechanism: Mechanism, beta: float, *, one: bool = False) -> None:
         law = _Law(mechanism)
+        self._one = mechanism.error_bound(Fraction(beta)) if one else None
         grown = (np.expm1(law.rate * law.noise) * law.probability)[::-1].cumsum()[::-1]
         counts = np.arange(1, ceil(law.threshold) + 2)
         # The sum over X ≥ t is greatest at t = 0; beyond the threshold t only gets smaller, and c larger.
@@ -87,6 +94,8 @@ class _Least:
         self._rate, self._share, self._doubt = law.rate, float((kappa / counts).max()), -log(beta)
 
     def trips(self, total: int) -> float:
+        if self._one is not None:
+            return total - self._one
         return (total - self._doubt / self._rate) / (1 + self._share / self._rate)
 
 
@@ -99,7 +108,8 @@ class _Most:
         tail = law.probability.cumsum()
         hidden = -float(law.noise[np.searchsorted(tail, beta / cells)])
         self._cells, self._hidden = cells, law.threshold + hidden + 1
-        self._noise = (cells * log(shrunk) - log(beta)) / law.rate + cells  # and each was rounded
+        noise = (cells * log(shrunk) - log(beta)) / law.rate + cells  # and each was rounded
+        self._noise = mechanism.error_bound(Fraction(beta)) if cells == 1 else noise
 
     def trips(self, totals: Totals, part: tuple[str, ...]) -> float:
         published = totals.cells.get(part, 0)
