@@ -6,7 +6,7 @@ Nothing here can see an exact count. `bundle` writes these sheets, and `verify` 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -68,11 +68,17 @@ def _plain(cells: pa.Table, keys: Sequence[str] | None) -> pa.Table:
 
 
 def derived(
-    manifest: Manifest, made: Mapping[str, Mechanism], tables: Mapping[str, pa.Table], wider: Wider
+    manifest: Manifest,
+    made: Mapping[str, Mechanism],
+    tables: Mapping[str, pa.Table],
+    wider: Wider,
+    given: Mapping[str, Ints] | None = None,
 ) -> list[DerivedSheet]:
-    """All sheets that follow from the published tables."""
+    """All sheets that follow from the published tables; or from numbers that are given for the consistent version."""
     whole = lattice(manifest, made, tables, wider)
     adds_up = consistent(whole) if why_not(manifest) is None else None
+    if adds_up and given:
+        adds_up = replace(adds_up, numbers={**adds_up.numbers, **given})
     found = list(_consistent_sheets(adds_up, made)) if adds_up else []
     return [*found, *_finest_sheets(manifest, whole, adds_up, made)]
 

@@ -653,11 +653,10 @@ def quickly_checked(published: Path) -> Callable[[Path], bool]:
     tables = published_tables(published, manifest)
     sheets = derived_sheets(published, manifest, manifests.mechanisms(manifest)[0], tables)
     said = {name: sound[name].decode() for name in METADATA}
-    texts = {name: lambda *_, text=text: text for name, text in said.items()}
     steps: dict[tuple[ModuleType, str], tuple[Any, ...]] = {
         (manifests, "promise_findings"): (lambda *_: iter(()), "privacy.json"),
         (folders, "derived_sheets"): (lambda *_: sheets, "privacy.json", *(f"data/{name}.csv" for name in TABLES)),
-        (folders, "METADATA"): (texts, "privacy.json", "datapackage.json"),
+        (folders, "texts"): (lambda *_: said, "privacy.json", "datapackage.json"),
         (folders, "page_findings"): (lambda *_: iter(()), *(name for name in sound if "." in name)),
     }
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
-from tapveil.derived import DerivedSheet, derived, raw_tables
-from tapveil.lattice import WIDER_COLUMNS, Wider
+from tapveil.derived import CONSISTENT, DerivedSheet, derived, raw_tables
+from tapveil.lattice import WIDER_COLUMNS, Ints, Wider
 from tapveil.manifest import Manifest
-from tapveil.plan import COUNT
+from tapveil.plan import COUNT, HIGH, LOW
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.statement import LARGEST_PLACES, WIDER
 from tapveil.verify import reading
@@ -21,6 +23,10 @@ from tapveil.verify.finding import Finding
 from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import csv_batches, is_written_otherwise, pieces
 
+ROUNDED = 1
+"""By so much a number of another build may differ."""
+LIMITS = {LOW, HIGH, "other_low", "other_high"}
+"""Numbers that nothing is made of."""
 MOST_CELLS = 20_000_000
 """Beyond it, nothing is computed again: it would take more memory than a stranger's machine may have."""
 
@@ -38,6 +44,60 @@ def derived_sheets(
 ) -> list[DerivedSheet]:
     """The sheets that follow from the tables."""
     return derived(manifest, made, tables, _wider(folder, manifest))
+
+
+def rounded_otherwise(
+    folder: Path,
+    manifest: Manifest,
+    made: Mapping[str, Mechanism],
+    tables: Mapping[str, pa.Table],
+    ours: Sequence[DerivedSheet],
+) -> list[DerivedSheet] | None:
+    """The sheets as they lie in the folder, if only a rounding tells them from ours; None if anything else does.
+
+    The consistent version is computed in floats, and another build of their library may round a number the other way.
+    So a count may be one more or one less than ours. Then all that is made of counts must be just what is made of
+    these: sums stay exact. Limits may differ by one.
+    """
+    found = [_as_it_lies(folder, sheet) for sheet in ours]
+    given = {sheet.name: _numbers(sheet, COUNT) for sheet in found if sheet and _is_table(sheet)}
+    again = derived(manifest, made, tables, _wider(folder, manifest), given) if None not in found else []
+    every = [(theirs, sheet, first) for theirs, sheet, first in zip(found, again, ours, strict=False) if theirs]
+    sound = len(every) == len(ours) and all(_rounds_to(*each) for each in every)
+    return [theirs for theirs, _, _ in every] if sound else None
+
+
+def _is_table(sheet: DerivedSheet) -> bool:
+    return sheet.folder == CONSISTENT and sheet.numbers[0] == COUNT
+
+
+def _as_it_lies(folder: Path, sheet: DerivedSheet) -> DerivedSheet | None:
+    """A sheet as the folder has it; None where that is not even such a sheet."""
+    columns = (*sheet.keys, *sheet.numbers)
+    try:
+        texts = pa.concat_tables(csv_batches(folder, sheet.path, columns))
+        numbers = {name: texts.column(name).cast(pa.int64()) for name in sheet.numbers}
+    except (UnreadableError, pa.ArrowException, OSError):
+        return None
+    cells = pa.table({**{key: texts.column(key) for key in sheet.keys}, **numbers})
+    return replace(sheet, cells=cells) if len(cells) == len(sheet.cells) else None
+
+
+def _rounds_to(theirs: DerivedSheet, exact: DerivedSheet, ours: DerivedSheet) -> bool:
+    if any(
+        theirs.cells.column(key).to_pylist() != exact.cells.column(key).cast(pa.string()).to_pylist()
+        for key in theirs.keys
+    ):
+        return False
+    off = {name: np.abs(_numbers(theirs, name) - _numbers(exact, name)).max(initial=0) for name in theirs.numbers}
+    moved = np.abs(_numbers(theirs, COUNT) - _numbers(ours, COUNT)).max(initial=0) if _is_table(theirs) else 0
+    least = min(_numbers(theirs, name).min(initial=0) for name in theirs.numbers)
+    return moved <= ROUNDED and least >= 0 and all(each <= (name in LIMITS) * ROUNDED for name, each in off.items())
+
+
+def _numbers(sheet: DerivedSheet, name: str) -> Ints:
+    numbers: Ints = sheet.cells.column(name).to_numpy()
+    return numbers
 
 
 def _sheet(folder: Path, manifest: Manifest, name: str, keys: tuple[str, ...]) -> pa.Table:

@@ -1,0 +1,266 @@
+"""Folders for ever: what any version has published verifies, whatever was reworded, restyled or renumbered since."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tools import programs
+
+from tapveil.statement import json_text
+from tapveil.verify import known_versions
+from tapveil.verify.folder import Checked, verify_folder
+from tests.tampering import resum, write_package
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+SOURCE = Path(__file__).parents[2] / "src"
+FOLDERS = sorted(path for version in GOLDEN.glob("[0-9]*") for path in version.iterdir())
+EDITS = int(os.environ.get("TAPVEIL_TAMPERED", "150"))
+"""Of the manifest: CI makes so many, `make test-full` a thousand."""
+
+
+def named(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=named)
+def test_every_folder_that_was_ever_published_verifies(folder: Path) -> None:
+    checked = verify_folder(folder)
+    assert checked.findings == []
+    assert f"in folder format {folder.parent.name}" in " ".join(checked.notes) or folder.parent.name == "2"
+
+
+def test_there_is_a_folder_of_every_kind() -> None:
+    for version in ("1", "2"):
+        stated = [json.loads((path / "privacy.json").read_text()) for path in FOLDERS if path.parent.name == version]
+        assert {each["mechanism"] for each in stated} == {"sbh", "laplace", "gaussian", "dictionary"}
+        assert {each["unit"] for each in stated} == {"trip", "card-day", "card"}
+        assert {each["layout"] for each in stated} == {"tables", "opal"}
+        assert {each["rows"] for each in stated} == {"trips", "taps"}
+        assert {bool(each["ledger"]) for each in stated} == {True, False}
+        assert any(table["level"] for each in stated for table in each["tables"])
+        assert all(each["manifest_version"] == int(version) for each in stated)
+
+
+def test_the_present_page_program_is_on_the_list() -> None:
+    """Else folders that are made now would not be known later: add the line that `python -m tools.programs` prints."""
+    digest, version = re.findall(r'"([0-9a-f]{64})": ([0-9]+)', programs.line())[0]
+    assert known_versions.PROGRAMS.get(digest) == int(version)
+
+
+# --- a later program --------------------------------------------------------------------------------------------------
+
+
+def style(source: Path) -> None:
+    css = source / "tapveil/explorer/static/page.css"
+    css.write_text(css.read_text(encoding="utf-8") + "\n/* a comment */\n", encoding="utf-8")
+
+
+def program(source: Path) -> None:
+    script = source / "tapveil/explorer/static/words.js"
+    script.write_text(script.read_text(encoding="utf-8").replace("not published", "left out"), encoding="utf-8")
+
+
+def version(source: Path) -> None:
+    (source / "tapveil/_version.py").write_text('__version__ = "9.9.9"\n', encoding="utf-8")
+
+
+def sentences(source: Path) -> None:
+    """A new wording, made as `tapveil.wording` says, in which every sentence is another; and every other prose."""
+    words = source / "tapveil/wording"
+    text = (words / "v1.py").read_text(encoding="utf-8")
+    text = re.sub(r"\b(trips?|noise|cards?|listed|outcome|protects)\b(?=[^\n]*\",?\n)", r"\1, so to speak", text)
+    (words / "v2.py").write_text(text, encoding="utf-8")
+    init = (words / "__init__.py").read_text(encoding="utf-8")
+    init = init.replace("wording.v1 import", "wording.v2 import").replace("{1: v1}", "{1: v1, 2: v2}")
+    init = init.replace("import v1\n", "import v1, v2\n").replace("WORDING_VERSION = 1", "WORDING_VERSION = 2")
+    (words / "__init__.py").write_text(init, encoding="utf-8")
+    for name in ("statement.py", "readme.py", "verify/finding.py"):
+        path = source / "tapveil" / name
+        path.write_text(path.read_text(encoding="utf-8").replace("true number", "real number"), encoding="utf-8")
+
+
+LATER: dict[str, Callable[[Path], None]] = {
+    "a comment in the style sheet": style,
+    "other words on the page": program,
+    "a version number raised": version,
+    "sentences reworded": sentences,
+}
+
+
+@pytest.mark.parametrize("later", LATER)
+def test_a_later_program_verifies_what_was_made_before(later: str, tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    shutil.copytree(SOURCE, source, ignore=shutil.ignore_patterns("__pycache__"))
+    LATER[later](source)
+    for folder in (GOLDEN / "1" / "gaussian", GOLDEN / "2" / "gaussian", GOLDEN / "2" / "paper"):
+        done = subprocess.run(
+            [sys.executable, "-m", "tapveil", "verify", str(folder), "--json"],
+            env={**os.environ, "PYTHONPATH": str(source)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said = json.loads(done.stdout)
+        assert (done.returncode, said["findings"]) == (0, []), folder
+        if later != "sentences reworded":
+            assert any("made by tapveil" in note or "another known version" in note for note in said["notes"])
+
+
+# --- numbers that went through floats ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(GOLDEN / "2" / "gaussian", tmp_path / "folder"))
+
+
+def rewrite(path: Path, line: int, change: Callable[[dict[str, int]], None]) -> list[str]:
+    """Change the numbers of one line of a CSV file; its keys are returned."""
+    header, *rows = path.read_text(encoding="utf-8").splitlines()
+    names, values = header.split(","), rows[line].split(",")
+    numbers = {name: int(value) for name, value in zip(names, values, strict=True) if value.isdecimal()}
+    change(numbers)
+    rows[line] = ",".join(str(numbers.get(name, value)) for name, value in zip(names, values, strict=True))
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return [value for name, value in zip(names, values, strict=True) if name not in numbers]
+
+
+def described_anew(folder: Path) -> Checked:
+    package = json.loads((folder / "datapackage.json").read_text())
+    import hashlib
+
+    for one in package["resources"]:
+        data = (folder / one["path"]).read_bytes()
+        one |= {"bytes": len(data), "hash": f"sha256:{hashlib.sha256(data).hexdigest()}"}
+    page = (folder / "explorer.html").read_bytes()
+    write_package(folder, package)
+    (folder / "explorer.html").write_bytes(page)  # its numbers are those of the tables, and its file list the same
+    resum(folder)
+    return verify_folder(folder)
+
+
+def test_a_limit_that_is_rounded_otherwise_is_a_note(folder: Path) -> None:
+    path = folder / "consistent" / "on_time_location.by.on_location.csv"
+    rewrite(path, 0, lambda row: row.update(other_high=row["other_high"] + 1))
+    checked = described_anew(folder)
+    assert checked.findings == []
+    assert any("rounded otherwise" in note for note in checked.notes)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda row: row.update(other_high=row["other_high"] + 2),
+        lambda row: row.update(other=row["other"] + 1),
+        lambda row: row.update(other=row["other"] + 1, total=row["total"] + 1),
+    ],
+)
+def test_more_than_a_rounding_or_a_sum_that_is_not_one_is_found(
+    change: Callable[[dict[str, int]], None], folder: Path
+) -> None:
+    rewrite(folder / "consistent" / "on_time_location.by.on_location.csv", 0, change)
+    assert "derived-differs" in {each.code for each in described_anew(folder).findings}
+
+
+# --- a manifest edited at random --------------------------------------------------------------------------------------
+
+PUBLISHERS = re.compile(
+    r"^(title|region|publisher_type|release_id|chosen_from|looked_at_trips|created|plan_sha256"
+    r"|(ledger|public_files_sha256|software|areas|wider|covers|day)(\.|$).*)$"
+)
+"""What only the publisher knows: no folder can tell it from another."""
+
+
+def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from leaves(inner, (*path, index))
+    yield path
+
+
+def inside(data: Any, path: tuple[str | int, ...]) -> Any:
+    for step in path:
+        data = data[step]
+    return data
+
+
+def other(value: Any, pool: list[Any], chance: random.Random) -> Any:
+    """Another value of the same type: one that stands elsewhere, or one a little off."""
+    alike = [each for each in pool if type(each) is type(value) and each != value]
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return chance.choice([value + 1, value - 1, 2 * value, 0, *alike])
+    if isinstance(value, float):
+        return chance.choice([value * 2, value / 2, value * 1.2, 0.0, -value, *alike])
+    if isinstance(value, str):
+        return chance.choice([value + "0", value[:-1], value.upper(), "308522003085220030852200", *alike])
+    return chance.choice([None, "x", 1, {}, []])
+
+
+def edited(data: dict[str, Any], chance: random.Random) -> str:
+    """One edit at random, in place; where it was made."""
+    paths = [path for path in leaves(data) if path]
+    pool = [inside(data, path) for path in paths]
+    path = chance.choice(paths)
+    around, last = inside(data, path[:-1]), path[-1]
+    way = chance.choice(["replace", "replace", "replace", "add", "remove", "turn"])
+    if way == "add" and isinstance(around, dict):
+        around[f"note_{chance.randrange(10)}"] = chance.choice(pool)
+    elif way == "remove" and isinstance(around, dict):
+        del around[last]
+    elif way == "turn" and isinstance(around, dict):
+        around[last] = around.pop(last)
+    elif isinstance(around[last], dict | list):
+        around[last] = type(around[last])() if around[last] else None
+    else:
+        around[last] = other(around[last], pool, chance)
+    return ".".join(map(str, path))
+
+
+@pytest.mark.parametrize("kind", ["paper", "gaussian"])
+def test_no_edit_of_a_manifest_passes(kind: str, tmp_path: Path) -> None:
+    """Values of the same type, keys added, removed or turned around; checksums that fit again."""
+    chance, folder = random.Random(kind), tmp_path / "folder"
+    shutil.copytree(GOLDEN / "2" / kind, folder)
+    sound = (folder / "privacy.json").read_text()
+    for number in range(EDITS // 2):
+        data = json.loads(sound)
+        where = edited(data, chance)
+        if json_text(data) != sound:
+            (folder / "privacy.json").write_text(json_text(data))
+            resum(folder)
+            assert verify_folder(folder).findings, (number, where)
+    (folder / "privacy.json").write_text(sound)
+    resum(folder)
+    assert not verify_folder(folder).findings
+
+
+def test_what_passes_when_all_else_is_made_to_fit_is_the_publishers_to_say(tmp_path: Path) -> None:
+    """Somebody who knows the format writes all that follows from the manifest anew, by our own writers."""
+    chance, folder = random.Random(5), tmp_path / "folder"
+    shutil.copytree(GOLDEN / "2" / "paper", folder)
+    sound, package = (json.loads((folder / name).read_text()) for name in ("privacy.json", "datapackage.json"))
+    kept = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for number in range(EDITS // 5):
+        data = json.loads(json.dumps(sound))
+        where = edited(data, chance)
+        if json_text(data) != json_text(sound):
+            (folder / "privacy.json").write_text(json_text(data))
+            write_package(folder, package)
+            assert verify_folder(folder).findings or PUBLISHERS.match(where), (number, where)
+        for path, content in kept.items():
+            path.write_bytes(content)
