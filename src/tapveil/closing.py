@@ -180,8 +180,7 @@ def _shortened(name: str) -> str:
 
 def _cost_in_words(plan: Plan, published: Bundle) -> str:
     """What is promised, and beside it the δ that the noise really has at this ε."""
-    meant = change(plan.privacy.unit, plan.privacy.neighbours)
-    stated = next(each for each in published.privacy["guarantees"] if each["meaning"] == meant)
+    stated = next(each for each in published.privacy["guarantees"] if each["neighbours"] == plan.privacy.neighbours)
     exactly = rounded_up(Fraction(stated["delta_accounted"]))
     return f"Spent: {loss_in_words(plan.loss)}, for {UNIT_NAMES[plan.privacy.unit]}; exact accounting: {exactly}."
 

@@ -28,7 +28,7 @@ from tapveil.privacy.rational import decimal_text
 from tapveil.recognition import Recognised
 from tapveil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, NOUNS, cost
 from tapveil.verify.finding import Finding
-from tapveil.wording import UNIT_NAMES, loss_in_words, rounded_up
+from tapveil.wording import UNIT_NAMES, change, loss_in_words, rounded_up
 
 MOST_UNUSED = 40
 MOST_OF_A_KIND = 5
@@ -69,7 +69,7 @@ def show_cost(console: Console, plan: Plan) -> None:
     for guarantee in spent["guarantees"]:
         _say(
             console,
-            f"Accounted exactly, {guarantee['meaning']}: at epsilon = {guarantee['epsilon']:g} "
+            f"Accounted exactly, {change(plan.privacy.unit, guarantee['neighbours'])}: at epsilon = {guarantee['epsilon']:g} "
             f"delta is at most {rounded_up(Fraction(guarantee['delta_accounted']))}.",
         )
     if spent["whole_cards"]:
