@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 STATIONS = ("Central", "Town Hall", "Circular Quay, No. 3 Wharf", 'The "Folly"', "Redfern", "St. Mary's")
 CHINESE = ("人民广场", "徐家汇", "陆家嘴", "虹桥火车站")
+OPAL = "card_id,trip_date,mode,tap_on_time,tap_on_location,tap_off_time,tap_off_location"
 SCHEMA = "tides/fare_transactions.schema.json"
 
 
@@ -34,9 +35,7 @@ def write(path: Path, rows: Sequence[Sequence[object]], *, encoding: str = "utf-
 
 
 def opal(folder: Path, rows: int = 3000) -> Path:
-    lines: list[Sequence[object]] = [
-        ("card_id", "trip_date", "mode", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location")
-    ]
+    lines: list[Sequence[object]] = [OPAL.split(",")]
     for chance, on, off in moments(1, rows):
         done = chance.random() > 0.05
         lines.append(

@@ -30,7 +30,7 @@ from tapveil.plan import EVERY_MODE, Level, Plan, Table
 from tapveil.progress import Done, Reporter, Silent
 from tapveil.publication import refuse_too_many, sound_places
 from tapveil.remarks import Look, percent, remarks
-from tapveil.statement import NOUNS
+from tapveil.statement import LOOKED, NOUNS
 from tapveil.values import UNKNOWN
 from tapveil.wording import COUNTED, UNIT_NAMES, change, loss_in_words
 
@@ -311,6 +311,8 @@ def in_words(plan: Plan) -> Iterator[str]:
         f"Protected: {change(plan.privacy.unit, plan.privacy.neighbours)}. In total {loss_in_words(plan.loss)} "
         f"({summed}, however they are split into parts)."
     )
+    stated = plan.privacy.looked_at_trips is not None
+    yield LOOKED[plan.privacy.looked_at_trips] + ("" if stated else " State it: looked_at_trips under [privacy].")
     yield from warnings(plan)
 
 

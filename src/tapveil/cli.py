@@ -142,6 +142,12 @@ def init(
         Path | None,
         typer.Option(help="The timetable: a zip file or a folder. Default: one beside the trips.", show_default=False),
     ] = None,
+    no_look: Annotated[
+        bool,
+        typer.Option(
+            "--no-look", help="Read no trip: only column names and types, file names and public files decide."
+        ),
+    ] = False,
     memory: Memory = MEMORY,
     scratch: Scratch = None,
     quiet: Quiet = False,
@@ -155,7 +161,9 @@ def init(
     if not output.resolve().parent.is_dir():
         raise PlanError(f"there is no folder {output.parent} to put {output.name} in")
     progress = for_console(err, quiet=quiet)
-    drafted = drafting.draft(trips, output, gtfs=gtfs, memory=memory, scratch=scratch, progress=progress)
+    drafted = drafting.draft(
+        trips, output, gtfs=gtfs, look=not no_look, memory=memory, scratch=scratch, progress=progress
+    )
     drafting.write(output, drafted.text)
     screen.show_draft(out, drafted.found, drafted.remarks)
     out.print(f"\nWrote {output}. Read it through, then: tapveil check {output}")

@@ -29,7 +29,7 @@ from tapveil.plan import COUNT, TOTAL, Plan
 from tapveil.privacy.rational import decimal_text
 from tapveil.reader import Estimate
 from tapveil.reader import open as open_folder
-from tapveil.statement import EXPLORER, NOUNS
+from tapveil.statement import EXPLORER, LOOKED, NOUNS
 from tapveil.wording import UNIT_NAMES, change, loss_in_words, rounded_up
 
 WIDTH, LINES = 80, 23
@@ -54,6 +54,7 @@ def closing_lines(plan: Plan, published: Bundle, plan_file: Path, *, in_ledger: 
 def _spent_lines(plan: Plan, published: Bundle, in_ledger: bool) -> Iterator[str]:
     """What it cost, and what is left."""
     yield from _wrapped(_cost_in_words(plan, published))
+    yield LOOKED[plan.privacy.looked_at_trips]
     if in_ledger:
         with open_ledger(plan.ledger_path) as book:
             for words in _left_in_words(plan, book.entries, str(published.privacy["release_id"])):

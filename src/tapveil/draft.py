@@ -2,6 +2,9 @@
 
 Columns, formats and words come from `recognition`; bins come from counting the trips, so that the tables would not be
 empty. That looks at the trips, which no ε accounts for, and the plan says so. No value of a trip gets into the plan.
+
+Or nobody looks: then the first lines or schemas of the files, their names, and public files decide all of it, and what
+they do not tell is left to the user.
 """
 
 from __future__ import annotations
@@ -26,11 +29,13 @@ from tapveil.notation import clock_text
 from tapveil.plan import EVERY_MODE, Area, Plan
 from tapveil.progress import Reporter
 from tapveil.publication import refuse_too_many
-from tapveil.recognition import Guess, Recognised, Sample, recognise
-from tapveil.sampling import encoding_of, samples, shape_of, trip_files
+from tapveil.recognition import NEARLY, Guess, Recognised, Sample, recognise
+from tapveil.sampling import encoding_of, header_encoding, samples, shape_of, trip_files, unseen_columns
 
 WIDTHS = (15, 30, 60, 120, 180, 240, 360, 720)
 """Bins that are tried, in minutes."""
+UNSEEN_WIDTH = 60
+"""Bins where nobody looks."""
 ENOUGH, TOO_FEW = 0.5, 0.1
 """A table of times should publish this share of the trips; one that publishes less than this is left out."""
 MATCHED = 0.5
@@ -54,15 +59,16 @@ def draft(
     plan_path: Path,
     *,
     gtfs: Path | None = None,
+    look: bool = True,
     memory: str = MEMORY,
     scratch: Path | None = None,
     progress: Reporter,
 ) -> Draft:
-    """Look at the trips, and write a plan for them."""
+    """Look at the trips, and write a plan for them; without `look`, read no row of them."""
     files = trip_files(path)
     with progress.stage("Looking at the columns"):
-        encoding = encoding_of(files)
-        looked_at = samples(files, encoding)
+        encoding = encoding_of(files) if look else header_encoding(files)
+        looked_at = samples(files, encoding) if look else unseen_columns(files, encoding)
         found = recognise(looked_at)
         _require_enough(found)
         shapes = [shape_of(each, encoding) for each in files]
@@ -75,7 +81,13 @@ def draft(
             "No column was recognised as the card. If there is one, name it as `card`: it is never published, and lets "
             "tapveil make sure that none slips into the folder."
         )
-    writing = _Writing(path, files, plan_path, found, encoding, timetable)
+    writing = _Writing(path, files, plan_path, found, encoding, timetable, looked=look)
+    return _seen(writing, memory, scratch, progress) if look else _unseen(writing)
+
+
+def _seen(writing: _Writing, memory: str, scratch: Path | None, progress: Reporter) -> Draft:
+    """A plan whose bins, areas and tables follow from counting the trips."""
+    found, plan_path = writing.found, writing.plan_path
     first = writing.text(WIDTHS[0], None)
     remarks = list(writing.remarks)
     if found.unclear:
@@ -88,7 +100,7 @@ def draft(
     except TripDataError as error:
         remarks.append(f"A release would stop: {error}")
         return Draft(first, found, remarks)
-    writing.area, areas = _area(plan, counted) if timetable else (None, None)
+    writing.area, areas = _area(plan, counted) if writing.timetable else (None, None)
     shares = {name: shares_by_width(plan, counted, name, WIDTHS, areas) for name in plan.tables}
     width = _width(plan, shares)
     kept = _kept(plan, {name: by_width[width] for name, by_width in shares.items()})
@@ -96,6 +108,15 @@ def draft(
     _parsed(text.replace(_YOUR_ZONE, "UTC"), plan_path)
     remarks += _about_tables(plan, width, kept, shares, areas is not None)
     return Draft(text, found, remarks)
+
+
+def _unseen(writing: _Writing) -> Draft:
+    """A plan without a look at the trips: ordinary bins, every table, and a list of what is not known."""
+    writing.area = Area(gtfs="station_name") if writing.timetable else None
+    text = writing.text(UNSEEN_WIDTH, None)
+    if not writing.found.unclear:
+        _parsed(text.replace(_YOUR_ZONE, "UTC"), writing.plan_path)
+    return Draft(text, writing.found, [*writing.remarks, *writing.not_known()])
 
 
 def _parsed(text: str, plan_path: Path) -> Plan:
@@ -143,34 +164,42 @@ def _beside(folder: Path) -> Path | None:
 class _Timetable:
     path: Path
     match: str
-    share: float
+    why: str
     timezone: str | None
 
     @classmethod
     def of(cls, path: Path, found: Recognised, looked_at: Sequence[Sample], *, given: bool) -> _Timetable | None:
-        """The timetable, if the trips name its stops."""
+        """The timetable, if the trips name its stops; if nobody looked at them, the one that is there."""
         feed = read_feed(path)
         by_name = {sample.name: sample for sample in looked_at}
-        places = [ours for ours in found.columns if ours.endswith("_location")]
+        places = [by_name[found.columns[ours].column] for ours in found.columns if ours.endswith("_location")]
         if not places:
             return None
-        share, match = max(_matches(feed, by_name[found.columns[ours].column]) for ours in places)
-        if share < MATCHED:
+        if places[0].values is None:
+            return cls(path, _by_its_name(places[0]), "a guess: by the name of the column", feed.timezone)
+        shares = [(share, way) for place in places for way, share in _matches(feed, place).items()]
+        best = max(share for share, _ in shares)
+        if best < MATCHED:
             if given:
                 found.remarks.append(f"few stops of the trips are in {path.name}: is it the right timetable?")
             return None
-        return cls(path, match, share, feed.timezone)
+        match = max(way for share, way in shares if share >= best - NEARLY)
+        return cls(path, match, "most of the values looked at are such", feed.timezone)
 
 
-def _matches(feed: Feed, sample: Sample) -> tuple[float, str]:
-    """By what a column names the stops of a timetable, and which share of its values are some."""
+def _by_its_name(place: Sample) -> str:
+    return next((f"stop_{word}" for word in ("name", "code") if word in place.words), "stop_id")
+
+
+def _matches(feed: Feed, sample: Sample) -> dict[str, float]:
+    """By what a column may name the stops of a timetable, and which share of its values do."""
     values = [value.strip() for value in sample.filled]
     ways = {
         "stop_id": {stop.id for stop in feed.stops.values()},
         "stop_code": {stop.code for stop in feed.stops.values()} - {""},
         "stop_name": {stop.name for stop in feed.stops.values()} - {""},
     }
-    return max((sum(value in known for value in values) / max(1, len(values)), way) for way, known in ways.items())
+    return {way: sum(value in known for value in values) / max(1, len(values)) for way, known in ways.items()}
 
 
 # --- bins and tables -----------------------------------------------------------------------------------------------
@@ -256,6 +285,7 @@ class _Writing:
     found: Recognised
     encoding: Encoding
     timetable: _Timetable | None
+    looked: bool
     area: Area | None = None
     remarks: list[str] = field(default_factory=list)
 
@@ -267,8 +297,9 @@ class _Writing:
 
     def _head(self) -> str:
         like = f"It looks like {self.found.like}. " if self.found.like else ""
+        source = "columns of the trips" if self.looked else "names and types of the columns alone"
         return f"""\
-# A first plan, guessed from the columns of the trips. {like}Read it through: each guess says how sure it is.
+# A first plan, guessed from the {source}. {like}Read it through: each guess says how sure it is.
 # Then:  tapveil check THIS-FILE      (what it costs, what would survive; publishes nothing)
 #        tapveil ledger start THIS-FILE --epsilon {EPSILON} --delta 1e-6     (once: all that may ever be spent)
 #        tapveil release THIS-FILE -o published
@@ -290,7 +321,10 @@ partition = {_toml(partition)}          # every table is counted separately for 
         if self.found.is_taps:
             lines.append('shape = "taps"                        # a row is one tap, not one trip')
         if self.encoding != "utf-8":
-            lines.append('encoding = "windows-1252"             # the files are not UTF-8')
+            what = "most lines that are not plain ASCII are not" if self.looked else "the header is not"
+            lines.append(f'encoding = "windows-1252"             # {what} UTF-8')
+        elif not self.looked and self._has_text:
+            lines.append('# encoding = "windows-1252"           # if the files are not UTF-8: nobody looked')
         if self.found.labels:
             lines.append('dates = "labels"                      # days are names, not dates')
         if self.found.service:
@@ -339,9 +373,10 @@ partition = {_toml(partition)}          # every table is counted separately for 
         return [(ours, self.found.columns[ours]) for ours in known if ours in self.found.columns]
 
     def _coarsen(self, width: int) -> str:
+        why = "chosen so that the tables are not empty: this looked at the trips" if self.looked else _ORDINARY
         text = f"""\
 [coarsen]
-time_minutes = {width}                     # chosen so that the tables are not empty: this looked at the trips
+time_minutes = {width}                     # {why}
 """
         if self.found.service and _day_starts(width):
             text += 'after_midnight = "continued"          # the hours after midnight are 24:00, 25:00, ...\n'
@@ -350,14 +385,14 @@ time_minutes = {width}                     # chosen so that the tables are not e
         named = ""
         if self.area:
             way = f'gtfs = "{self.area.gtfs}"' if self.area.gtfs else f"h3 = {self.area.h3}"
-            why = "the finest for which the tables of places are not empty: this looked at the trips"
+            finest = "the finest for which the tables of places are not empty: this looked at the trips"
+            why = finest if self.looked else _ORDINARY
             named = f'\n[coarsen.location."*"]\n{way}                 # {why}\n'
-        share = f"{100 * self.timetable.share:.0f} %"
         return f"""\
 {text}{named}
 [gtfs]                                # names and places of stops
 path = {_toml(self._relative(str(self.timetable.path)))}
-match = {_toml(self.timetable.match)}                   # {share} of the values looked at are such
+match = {_toml(self.timetable.match)}                   # {self.timetable.why}
 """
 
     def _tables(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -375,7 +410,30 @@ neighbours = "replace"                # ... against being exchanged for any othe
 mechanism = "gaussian"                # the noise that publishes most at this promise
 epsilon = {EPSILON}                           # what the Opal release spent; 1 or less is a strong promise
 delta = {DELTA}
-"""
+{_LOOKED if self.looked else _NOT_LOOKED}"""
+
+    def not_known(self) -> Iterator[str]:
+        """What only a look at the trips, or who knows them, could tell."""
+        yield "No row of the trips was read: the plan depends on names and types of columns and on public files alone."
+        if self._has_text:
+            yield (
+                "Not known without looking, and for you to check: the encoding (UTF-8 is taken, unless the header is "
+                "not), how times and days are written (`format`), and words for missing values (`missing`)."
+            )
+        yield (
+            f"Bins of {UNSEEN_WIDTH} minutes and all tables are defaults. If you change the plan because of what "
+            "`tapveil check` shows, set looked_at_trips = true: `check` reads the trips."
+        )
+        if self.timetable:
+            yield (
+                f"The timetable {self.timetable.path.name} is taken to be that of the trips, and their stops to be its "
+                f"{self.timetable.match}: a guess. Where that is wrong, stops become UNKNOWN."
+            )
+
+    @property
+    def _has_text(self) -> bool:
+        """Whether a file is one of texts, whose encoding and formats are not declared."""
+        return any(path.suffix.lower() not in {".parquet", ".pq"} for path in self.files)
 
     def _table(self, table: tuple[str, tuple[str, ...]]) -> str:
         name, keys = table
@@ -398,6 +456,19 @@ delta = {DELTA}
             return Path(path).resolve().relative_to(self.plan_path.resolve().parent).as_posix()
         except ValueError:
             return Path(path).resolve().as_posix()
+
+
+_ORDINARY = "a default: nobody looked at the trips"
+_LOOKED = """\
+# By looking at the trips, `tapveil init` chose: encoding, columns, formats, words for missing values and taps, what a
+# day is, the timetable, bins, areas, and which tables there are. No epsilon accounts for that; the folder will say so.
+looked_at_trips = true
+"""
+_NOT_LOOKED = """\
+# `tapveil init --no-look` read no row of the trips. The folder will say so: set true if you change the plan after you
+# looked at them, or because of what `tapveil check` shows.
+looked_at_trips = false
+"""
 
 
 def _day_starts(width: int) -> int:

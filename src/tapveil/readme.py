@@ -11,7 +11,7 @@ from tapveil.plan import EVERY_MODE, HIGH, LOW, OPAL_SHAPES, TOTAL, Level, Plan,
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.rational import decimal_text
 from tapveil.resolution import Times
-from tapveil.statement import ERROR_CONFIDENCE, EXPLORER, NOUNS, PLACES, WIDER, gaussian_in_words, promise
+from tapveil.statement import ERROR_CONFIDENCE, EXPLORER, LOOKED, NOUNS, PLACES, WIDER, gaussian_in_words, promise
 from tapveil.wording import COUNTED, NOT_ON_THE_LIST, NOT_PROTECTED
 
 
@@ -44,6 +44,7 @@ def _readme_parts(plan: Plan, created: date, signed: bool, places: bool) -> Iter
     yield "## What it protects"
     yield f"{promise(plan)} {_PROTECTS} {NOT_PROTECTED[plan.privacy.unit]}"
     yield from gaussian_in_words(plan)
+    yield " ".join(_how_it_was_planned(plan))
 
 
 def _what_it_is(plan: Plan) -> Iterator[str]:
@@ -248,6 +249,16 @@ def _how_to_read(plan: Plan) -> Iterator[str]:
 
 
 _PROTECTS = "This holds whatever else anyone knows or will ever know."
+
+
+def _how_it_was_planned(plan: Plan) -> Iterator[str]:
+    """What the promise does not cover: which plan it was made for."""
+    looked = plan.privacy.looked_at_trips
+    yield LOOKED[looked]
+    if looked:
+        yield "Its choices, such as bins, areas and which tables there are, may tell something about them."
+    elif looked is None:
+        yield "If it was, epsilon does not account for that."
 
 
 def _readme_row(plan: Plan, table: Table) -> str:

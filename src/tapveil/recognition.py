@@ -1,15 +1,17 @@
 """Columns recognised: what each column of an unknown export holds, by its name and by what its values look like.
 
 Values are looked at, a sample of them, and none is kept or shown: what comes out are names of columns, ways to write a
-time, and words for "missing" from a list that is fixed here.
+time, and words for "missing" from a list that is fixed here. A few odd rows decide nothing (`odd_rows`). Where values
+are not to be looked at, names and declared types decide alone.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 from zoneinfo import ZoneInfo
@@ -91,6 +93,26 @@ _SAYS = _TAP - {"type"} | frozenset(
 """How a column may be called that says on or off."""
 _TO_AND_FRO = frozenset("origin destination orig dest from to".split())
 _SERVICE = frozenset("service operating business traffic betriebstag".split())
+_DAY_NAMES = frozenset("daytype weekday".split())
+_STAMP = frozenset("datetime timestamp ts at".split())
+"""How a column may be called that has a day as well as a time."""
+_TEMPORAL = frozenset({"date", "time", "timestamp", "instant"})
+
+A_FEW, ONE_IN = 4, 1000
+
+
+def odd_rows(rows: int) -> int:
+    """How many of so many rows may be odd without deciding anything: a few, or one in a thousand.
+
+    >>> [odd_rows(rows) for rows in (1, 9, 10, 300, 40_000)]
+    [0, 0, 1, 4, 40]
+    """
+    return max(min(A_FEW, rows // 10), rows // ONE_IN)
+
+
+def telling(values: Iterable[str], of: int) -> set[str]:
+    """The values that more than a few odd ones of so many rows have."""
+    return {value for value, rows in Counter(values).items() if rows > odd_rows(of)}
 
 
 def words_of(name: str) -> frozenset[str]:
@@ -106,11 +128,11 @@ def words_of(name: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Sample:
-    """Some values of one column, as texts."""
+    """Some values of one column, as texts; None where they are not looked at."""
 
     name: str
     raw: RawType
-    values: Sequence[str] = field(repr=False)
+    values: Sequence[str] | None = field(repr=False)
 
     @property
     def words(self) -> frozenset[str]:
@@ -119,36 +141,51 @@ class Sample:
     @property
     def filled(self) -> list[str]:
         """The values that are there."""
-        return [value for value in self.values if value.strip() and value.strip() not in MISSING_WORDS]
+        return [value for value in self.values or () if value.strip() and value.strip() not in MISSING_WORDS]
+
+    @property
+    def in_use(self) -> bool:
+        """Whether it has values, in more than a few odd rows; taken for granted where they are not looked at."""
+        return self.values is None or len(self.filled) > odd_rows(len(self.values))
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Words in it that most likely mean that there is none."""
-        return tuple(sorted({value.strip() for value in self.values} & MISSING_WORDS))
+        values = self.values or ()
+        return tuple(sorted(telling((value.strip() for value in values), len(values)) & MISSING_WORDS))
 
     @property
     def kinds(self) -> int:
-        """How many different values there are."""
-        return len({value.strip() for value in self.filled})
+        """How many different values there are, without the rarest, which a few odd rows may have."""
+        rows = itertools.accumulate(sorted(Counter(value.strip() for value in self.filled).values()))
+        return sum(seen > odd_rows(len(self.filled)) for seen in rows)
 
     def read_as(self, kind: Literal["time", "date"]) -> Reading:
-        """The way to write a time or a date by which most values can be read."""
+        """The way to write a time or a date by which most values can be read; ways that differ by a few are equal."""
         if kind == "date" and self.raw in ("date", "timestamp", "instant"):
             return Reading(1.0, None)
         if kind == "time" and self.raw in ("time", "timestamp", "instant"):
             return Reading(1.0, None)
+        if self.values is None:
+            return Reading(float(self._is_called(kind)), None)
         values = self.filled[:LOOKED_AT]
         plain = _share(_reads(kind, value, None) for value in values)
         if plain >= MOST or not values:
             return Reading(plain, None)
         ways = [(_share(_reads(kind, value, way) for value in values), way) for way in _WAYS[kind]]
-        best = max((share for share, _ in ways), default=0.0)
-        if best <= plain:
+        best, slack = max(share for share, _ in ways), odd_rows(len(values)) / len(values)
+        if best <= plain + slack:
             return Reading(plain, None)
-        equal = [way for share, way in ways if share == best]
+        equal = [way for share, way in ways if share >= best - slack]
         spans = {way: _days_spanned(values, way) for way in equal}
         closest = [way for way in equal if spans[way] == min(spans.values())]
         return Reading(best, closest[0], ambiguous=len({way[:2] for way in closest}) > 1)
+
+    def _is_called(self, kind: Literal["time", "date"]) -> bool:
+        """Whether its name says that it holds times or dates, where nothing else may."""
+        if self.raw not in ("text", "integer", "number"):
+            return False
+        return kind == "time" or bool(self.words & (_DAY - _DAY_NAMES | _STAMP))
 
 
 @dataclass(frozen=True)
@@ -164,6 +201,8 @@ class Reading:
 LOOKED_AT = 2000
 FEW_MODES = 50
 MOST = 0.9
+NEARLY = 0.01
+"""Shares that differ by no more are equal: the first in the file is taken, or the likelier name."""
 ANY_ZONE = ZoneInfo("UTC")
 _WAYS = {"time": TIME_FORMATS, "date": DATE_FORMATS}
 
@@ -174,11 +213,12 @@ def _share(found: Iterable[bool]) -> float:
 
 
 def _days_spanned(values: Sequence[str], way: str) -> int:
-    """From the first day to the last: of two readings, days that are close together are likelier."""
-    days = (
-        [date.fromisoformat(day) for value in values if (day := read_date(value, ANY_ZONE, way))] if "%d" in way else []
-    )
-    return (max(days) - min(days)).days if days else 0
+    """From the first day to the last, but for a few: of two readings, days that are close together are likelier."""
+    if "%d" not in way:
+        return 0
+    days = sorted(date.fromisoformat(day) for value in values if (day := read_date(value, ANY_ZONE, way)))
+    odd = odd_rows(len(values))
+    return (days[-1 - odd] - days[odd]).days if len(days) > 2 * odd else 0
 
 
 def _reads(kind: Literal["time", "date"], value: str, way: str | None) -> bool:
@@ -258,11 +298,34 @@ def recognise(samples: Sequence[Sample]) -> Recognised:
     taken = {guess.column for guess in found.columns.values()}
     found.unused = tuple(sample.name for sample in samples if sample.name not in taken)
     found.offsets = any(
-        by_name[guess.column].raw == "instant" or any(_OFFSET.search(value) for value in by_name[guess.column].filled)
+        by_name[guess.column].raw == "instant"
+        or _often(by_name[guess.column], lambda value: bool(_OFFSET.search(value)))
         for ours, guess in found.columns.items()
         if ours.endswith("time")
     )
+    for ours, guess in found.columns.items():
+        if by_name[guess.column].values is None and guess.why != _BY_TIDES:
+            found.columns[ours] = _by_name_alone(ours, guess, by_name[guess.column], labels=found.labels)
     return found
+
+
+def _often(sample: Sample, holds: Callable[[str], bool]) -> bool:
+    """Whether it holds of more values than a few odd ones."""
+    return sum(map(holds, sample.filled)) > odd_rows(len(sample.filled))
+
+
+def _by_name_alone(ours: str, guess: Guess, sample: Sample, *, labels: bool) -> Guess:
+    """A guess that no value supports, and what is left to be said by who knows them."""
+    if sample.raw in _TEMPORAL:
+        return replace(guess, why="its name and its type say so")
+    ask = "its values were not looked at"
+    if ours.endswith("time"):
+        ask = "add `format` unless it is written like 07:31 or 2016-08-08 07:31"
+    elif ours == "date":
+        ask = "taken for names of days, not dates" if labels else "add `format` unless it is written like 2016-08-08"
+    return replace(
+        guess, sureness="a guess" if guess.sureness == "a guess" else "likely", why=f"its name says so; {ask}"
+    )
 
 
 _OFFSET = re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?\s*(Z|[+-]\d\d:?\d\d)\s*$")
@@ -290,7 +353,7 @@ def _is_of_service_days(found: Recognised, by_name: Mapping[str, Sample]) -> boo
         by_name[guess.column] for ours, guess in found.columns.items() if ours.endswith("time") and not guess.format
     ]
     beyond = any(
-        (read_time(value) or 0) >= 1440 for sample in times for value in sample.filled if sample.name != day.column
+        _often(sample, lambda value: (read_time(value) or 0) >= 1440) for sample in times if sample.name != day.column
     )
     return beyond or (bool(words_of(day.column) & _SERVICE) and not any(sample.name == day.column for sample in times))
 
@@ -304,6 +367,9 @@ def _likeness(names: set[str]) -> str:
     return "Opal" if {"tapontime", "taponlocation"} <= lowered else ""
 
 
+_BY_TIDES = "TIDES calls it so"
+
+
 def _take_tides(found: Recognised, by_name: Mapping[str, Sample]) -> None:
     found.like = "TIDES fare_transactions"
     found.on, found.off = TIDES_WORDS
@@ -312,7 +378,7 @@ def _take_tides(found: Recognised, by_name: Mapping[str, Sample]) -> None:
         if theirs in by_name:
             columns[ours] = theirs
     for ours, theirs in columns.items():
-        found.columns[ours] = Guess(theirs, "sure", "TIDES calls it so", missing=TIDES_MISSING if ours != "tap" else ())
+        found.columns[ours] = Guess(theirs, "sure", _BY_TIDES, missing=TIDES_MISSING if ours != "tap" else ())
     found.service = True
     found.remarks.append("`num_riders` is not read: a row is one tap, however many ride on it.")
 
@@ -325,11 +391,13 @@ def _tap_column(samples: Sequence[Sample]) -> Sample | None:
 
     def known(sample: Sample) -> float:
         lowered = [_word(value) for value in sample.filled[:LOOKED_AT]]
-        ons = any(value in ON_WORDS for value in lowered)
+        ons = sum(value in ON_WORDS for value in lowered) > odd_rows(len(lowered))
         return _share(value in ON_WORDS | OFF_WORDS for value in lowered) if ons and sample.kinds <= 40 else 0.0
 
-    best = max(samples, key=lambda sample: (known(sample), bool(sample.words & _TAP)), default=None)
-    return best if best and known(best) > (0.2 if best.words & _TAP else 0.8) else None
+    shares = {sample.name: known(sample) for sample in samples}
+    most = [sample for sample in samples if shares[sample.name] >= max(shares.values()) - NEARLY]
+    best = max(most, key=lambda sample: bool(sample.words & _TAP), default=None)
+    return best if best and shares[best.name] > (0.2 if best.words & _TAP else 0.8) else None
 
 
 def _word(value: str) -> str:
@@ -341,10 +409,14 @@ def _unclear_tap(samples: Sequence[Sample], found: Recognised) -> Sample | None:
     """A column that may say on and off in words that are not known: then a row may be a tap, and no trip."""
     one_end = {"tap_on_time", "tap_on_location"} >= {ours for ours in found.columns if ours.startswith("tap_")}
     taken = {guess.column for guess in found.columns.values()}
-    may_be = [
-        sample for sample in samples if sample.name not in taken and 2 <= sample.kinds <= 8 and sample.words & _SAYS
-    ]
+    may_be = [sample for sample in samples if sample.name not in taken and sample.words & _SAYS and _may_say_on(sample)]
     return may_be[0] if one_end and may_be else None
+
+
+def _may_say_on(sample: Sample) -> bool:
+    if sample.values is None:
+        return not sample.words & (_ON | _OFF | _PLACE | _TIME | _DAY | _NOT_A_PLACE - {"type"} | {"id", "number"})
+    return 2 <= sample.kinds <= 8
 
 
 def _times(samples: Sequence[Sample]) -> dict[str, Guess | None]:
@@ -387,7 +459,7 @@ def _guess(sample: Sample, reading: Reading, why: str, sureness: Sureness) -> Gu
         sureness, why = "a guess", f"{why}; day and month could be the other way round"
     missing = sample.missing
     zeros = _share(value.strip() in ("0", "0.0") for value in sample.filled)
-    if zeros > 0.01 and sample.words & _OFF:
+    if zeros > 0.01 and sample.words & _OFF and _often(sample, lambda value: value.strip() in ("0", "0.0")):
         missing = (*missing, "0")
     return Guess(sample.name, sureness, why, reading.format, missing)
 
@@ -413,18 +485,20 @@ def _take_trips(found: Recognised, times: Mapping[str, Guess | None], samples: S
 def _may_be_place(sample: Sample) -> bool:
     if sample.raw not in ("text", "integer", "number") or sample.words & (_NOT_A_PLACE | _TIME | _DAY):
         return False
-    return bool(sample.words & _PLACE) or (bool(sample.words & _TO_AND_FRO) and sample.kinds > 1)
+    several = sample.values is None or sample.kinds > 1
+    return bool(sample.words & _PLACE) or (bool(sample.words & _TO_AND_FRO) and several)
 
 
 def _best_place(places: Sequence[Sample]) -> Sample | None:
     """The name of a place rather than its number, as people read it."""
-    return max(places, key=lambda s: ("name" in s.words, "id" not in s.words, bool(s.filled)), default=None)
+    return max(places, key=lambda s: ("name" in s.words, "id" not in s.words, s.in_use), default=None)
 
 
 def _take_taps(found: Recognised, tap: Sample, samples: Sequence[Sample]) -> None:
-    values = sorted({value.strip() for value in tap.filled})
-    found.on = tuple(value for value in values if _word(value) in ON_WORDS)
-    found.off = tuple(value for value in values if _word(value) in OFF_WORDS)
+    values = [value.strip() for value in tap.filled]
+    ons, often = {value for value in values if _word(value) in ON_WORDS}, telling(values, len(values))
+    found.on = tuple(sorted(ons & often or ons))
+    found.off = tuple(sorted(value for value in often if _word(value) in OFF_WORDS))
     found.columns["tap"] = Guess(tap.name, "sure", "its values mean on and off")
     others = [sample for sample in samples if sample is not tap]
     readings = {sample.name: sample.read_as("time") for sample in others if _may_be_time(sample)}
@@ -442,15 +516,16 @@ def _take_taps(found: Recognised, tap: Sample, samples: Sequence[Sample]) -> Non
 
 def _take_common(found: Recognised, samples: Sequence[Sample]) -> None:
     taken = {guess.column for guess in found.columns.values()}
-    free = [sample for sample in samples if sample.name not in taken and (sample.filled or sample.raw == "binary")]
-    modes = [sample for sample in free if sample.words & _MODE and sample.filled]
+    free = [sample for sample in samples if sample.name not in taken and (sample.in_use or sample.raw == "binary")]
+    modes = [sample for sample in free if sample.words & _MODE and sample.in_use]
     cards = [sample for sample in free if sample.words & _CARD and not sample.words & (_PLACE | {"type"})]
     if modes:
         best = min(modes, key=lambda sample: sample.kinds)
         sure: Sureness = "sure" if best.kinds <= FEW_MODES else "likely"
         found.columns["mode"] = Guess(best.name, sure, "its name says so", missing=best.missing)
     if cards:
-        best = max(cards, key=lambda sample: sample.kinds)
+        most = max(sample.kinds for sample in cards)
+        best = next(sample for sample in cards if 2 * sample.kinds >= most)  # as many, or nearly: the first
         sure = "sure" if best.kinds > len(best.filled) / 50 else "likely"
         found.columns["card"] = Guess(best.name, sure, "its name says so", missing=best.missing)
     _take_day(found, free, {sample.name: sample for sample in samples})
@@ -462,7 +537,8 @@ def _take_day(found: Recognised, free: Sequence[Sample], by_name: Mapping[str, S
     dated = [(sample.read_as("date"), sample) for sample in named]
     good = [(reading, sample) for reading, sample in dated if reading.share >= 0.5]
     if good:
-        reading, best = max(good, key=lambda each: (each[0].share >= MOST, each[0].share))
+        most = max(reading.share for reading, _ in good)
+        reading, best = next(each for each in good if each[0].share >= most - NEARLY)
         found.columns["date"] = _guess(best, reading, "its name and its values say so", "sure")
         return
     for ours in ("tap_on_time", "tap_time", "tap_off_time"):
@@ -471,7 +547,7 @@ def _take_day(found: Recognised, free: Sequence[Sample], by_name: Mapping[str, S
             why = f"the day of {ours}, which holds dates as well"
             found.columns["date"] = Guess(guess.column, guess.sureness, why, guess.format, guess.missing)
             return
-    few = [sample for sample in named if sample.filled and sample.kinds <= 31]
+    few = [sample for sample in named if sample.in_use and sample.kinds <= 31]
     if few:
         found.labels = True
         found.columns["date"] = Guess(

@@ -138,6 +138,7 @@ path = "{feed}"
 [privacy]
 unit = "trip"
 neighbours = "replace"
+looked_at_trips = false               # the plan was there before the trips
 mechanism = "dictionary"              # every cell of the timetable, whether anyone was there or not
 epsilon = 8
 cut = 8                               # numbers below this are left out: they would mostly be noise

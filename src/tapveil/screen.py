@@ -216,6 +216,8 @@ def show_verdict(console: Console, plan: Plan, plan_file: Path, outlook: Outlook
         f"{empty} of {len(outlook.tables)} tables would be nearly empty" if empty else "no table is nearly empty"
     )
     _say(console, f"It would spend {loss_in_words(plan.loss)}, for {UNIT_NAMES[plan.privacy.unit]}; {of_tables}.")
+    if not plan.privacy.looked_at_trips:
+        _say(console, "If you change the plan because of this, you looked at the trips: set looked_at_trips = true.")
     if not plan.ledger_path.exists():
         console.print(f"Next: tapveil ledger start {plan_file} --epsilon ... --delta ...")
     elif _refusal(plan):

@@ -348,6 +348,14 @@ def promise(plan: Plan) -> str:
     )
 
 
+LOOKED: Mapping[bool | None, str] = {
+    True: "The plan was made by looking at the trips; epsilon does not account for that.",
+    False: "The plan was made without looking at the trips, as its author states.",
+    None: "The plan does not state whether it was made by looking at the trips.",
+}
+"""Whether the plan depends on the trips, by `looked_at_trips`."""
+
+
 def _other_notion(plan: Plan) -> str:
     """Where the promise is about whether a unit was there, what it says about which one it was."""
     if plan.privacy.neighbours == "replace":

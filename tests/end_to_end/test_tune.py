@@ -515,6 +515,32 @@ def test_a_plan_that_is_spelt_in_another_way_is_left_to_its_owner(city: Path, tu
         tuned_plan_text(inline + text[:start] + text[end:], tuned)
 
 
+@pytest.mark.parametrize(
+    ("plan", "folder", "expected"),
+    [
+        (True, None, True),
+        (False, None, False),
+        (None, None, None),
+        (None, True, True),
+        (None, False, False),
+        (True, False, True),
+        (False, True, True),
+    ],
+)
+@pytest.mark.parametrize("improves", [True, False])
+def test_that_trips_were_looked_at_is_not_forgotten(
+    city: Path, tuned: Tuned, plan: bool | None, folder: bool | None, expected: bool | None, improves: bool
+) -> None:
+    """By whoever made the plan, or the folder: it has the same bins and tables."""
+    stated = "" if plan is None else f"looked_at_trips = {str(plan).lower()}  # so it was\n"
+    text = re.sub(r"(?m)^looked_at_trips = .*\n", stated, text_of_week(city, SECOND_WEEK))
+    manifest = tuned.folder.model_copy(update={"looked_at_trips": folder})
+    tables = tuned.tables if improves else tuple(replace(each, after=each.before) for each in tuned.tables)
+    new = tuned_plan_text(text, replace(tuned, folder=manifest, tables=tables))
+    assert Plan.parse(new).privacy.looked_at_trips is expected
+    assert new.count("# so it was") == stated.count("#"), "comments are kept"
+
+
 def test_a_plan_that_cannot_be_bettered_stays_as_it_is(city: Path, week_one: Path) -> None:
     """But for a note of what it was chosen from: to keep a plan is a choice by what was published, too."""
     text = text_of_week(city, SECOND_WEEK)

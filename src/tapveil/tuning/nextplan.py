@@ -37,7 +37,9 @@ def tuned_plan_text(text: str, tuned: Tuned) -> str:
     except PlanError:
         same = False
     if not same:
-        raise PlanError(f"the plan is written in a way that cannot be changed line by line. By hand: {_by_hand(tuned)}")
+        raise PlanError(
+            f"the plan is written in a way that cannot be changed line by line. By hand: {_by_hand(plan, tuned)}"
+        )
     return written
 
 
@@ -97,6 +99,9 @@ def _privacy_lines(section: str, plan: Plan, tuned: Tuned) -> Iterator[str]:
     for line in section.splitlines(keepends=True):
         if _key(line) == "chosen_from":
             continue
+        if _key(line) == "looked_at_trips" and plan.privacy.looked_at_trips != _looked(plan, tuned):
+            yield from _remembered(line)
+            continue
         if _key(line) != "mechanism":
             yield line
             continue
@@ -108,6 +113,8 @@ def _privacy_lines(section: str, plan: Plan, tuned: Tuned) -> Iterator[str]:
         if not plan.total_is_given and tuned.improves:
             yield from (f"{line}\n" for line in _total(tuned))
         yield f'chosen_from = "{tuned.folder.release_id}"  # the ledger must know: see docs/ledger.md\n'
+        if plan.privacy.looked_at_trips != _looked(plan, tuned):
+            yield f"looked_at_trips = {str(_looked(plan, tuned)).lower()}  # as that release states\n"
 
 
 def _weighed_lines(section: str, weight: Fraction) -> Iterator[str]:
@@ -178,27 +185,34 @@ def _toml(value: Fraction) -> str:
 def _meant(plan: Plan, tuned: Tuned) -> dict[str, Any]:
     """The old plan with another mechanism, one total, and other weights; or with a note that it was kept."""
     meaning, weights = plan.model_dump(), _weights(tuned)
+    meaning["privacy"] |= {"chosen_from": tuned.folder.release_id, "looked_at_trips": _looked(plan, tuned)}
     if not tuned.improves:
-        meaning["privacy"] |= {"chosen_from": tuned.folder.release_id}
         return meaning
     delta = tuned.loss.delta or plan.privacy.delta
     meaning["privacy"] |= {
         "mechanism": tuned.mechanism,
         "epsilon": str(tuned.loss.epsilon),
         "delta": None if delta is None else str(delta),
-        "chosen_from": tuned.folder.release_id,
     }
     for table in meaning["table"]:
         table |= {"epsilon": None, "delta": None, "weight": str(weights[table["name"]])}
     return meaning
 
 
+def _looked(plan: Plan, tuned: Tuned) -> bool | None:
+    """Whether trips were looked at: as the plan states, or the folder, which has the same bins and tables."""
+    own, folder = plan.privacy.looked_at_trips, tuned.folder.looked_at_trips
+    return folder if own is None or folder else own
+
+
 def _weights(tuned: Tuned) -> Mapping[str, Fraction]:
     return {table.name: table.weight for table in tuned.tables}
 
 
-def _by_hand(tuned: Tuned) -> str:
+def _by_hand(plan: Plan, tuned: Tuned) -> str:
     weights = ", ".join(f"{name} {_toml(weight)}" for name, weight in _weights(tuned).items())
     chosen = f'chosen_from = "{tuned.folder.release_id}"'
+    if (looked := _looked(plan, tuned)) is not None:
+        chosen += f", looked_at_trips = {str(looked).lower()}"
     total = ", ".join([f'mechanism = "{tuned.mechanism}"', *_total(tuned), chosen])
     return f"under [privacy] {total}; weights: {weights}; no other epsilon or delta"

@@ -21,7 +21,7 @@ from tapveil.plan import OPAL_SHAPES
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.progress import Reporter, Silent
 from tapveil.signature import SignatureError, read_signature, signer
-from tapveil.statement import EXPLORER, MANIFEST_VERSION, PLACES, WIDER, json_text
+from tapveil.statement import EXPLORER, LOOKED, MANIFEST_VERSION, PLACES, WIDER, json_text
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading
 from tapveil.verify.derived import (
@@ -188,6 +188,9 @@ class _Check:
             self._note_versions(manifest)
         if manifest and manifest.ledger is None:
             self.checked.notes.append("in no ledger: nothing tells what else was published of these trips")
+        if manifest and manifest.manifest_version > 1:  # the first manifests had no word for it
+            sentence = LOOKED[manifest.looked_at_trips]
+            self.checked.notes.append(sentence[0].lower() + sentence[1:].removesuffix("."))
         return manifest
 
     def _note_versions(self, manifest: Manifest) -> None:
