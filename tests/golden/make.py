@@ -33,9 +33,10 @@ TOTAL = {
     'mechanism = "sbh"                     # noise': 'mechanism = "{}"\nepsilon = 8\ndelta = "3/4000000"\n# noise',
     'epsilon = 1\ndelta = "1/8000000"\n': "",
     'epsilon = 2\ndelta = "1/8000000"\n': "weight = 2\n",
+    "# In total: ": '[[table]]\nname = "total"\ncolumns = []\nweight = "1/4"\n\n# In total: ',
 }
 NO_MAP = {"[places]    ": "# [places]  ", 'path = "places.geojson"': '# path = "places.geojson"'}
-CARDS = 'unit = "card"\ntrips_per_card = 6\ntrips_per_day = 2\nwithout_card = "own-unit"\n#'
+CARDS = 'unit = "card"\ntrips_per_card = 2\ntrips_per_day = 1\nwithout_card = "own-unit"\n#'
 
 TAPS = """
 [release]
@@ -71,6 +72,7 @@ neighbours = "add-remove"
 mechanism = "gaussian"
 epsilon = 4
 delta = 1e-6
+looked_at_trips = true
 [[table]]
 name = "on_time"
 columns = ["tap_on_time"]

@@ -75,7 +75,7 @@ def _as_it_lies(folder: Path, sheet: DerivedSheet) -> DerivedSheet | None:
     """A sheet as the folder has it; None where that is not even such a sheet."""
     columns = (*sheet.keys, *sheet.numbers)
     try:
-        texts = pa.concat_tables(csv_batches(folder, sheet.path, columns))
+        texts = _texts(folder, sheet.path, columns)
         numbers = {name: texts.column(name).cast(pa.int64()) for name in sheet.numbers}
     except (UnreadableError, pa.ArrowException, OSError):
         return None
@@ -101,10 +101,14 @@ def _numbers(sheet: DerivedSheet, name: str) -> Ints:
 
 
 def _sheet(folder: Path, manifest: Manifest, name: str, keys: tuple[str, ...]) -> pa.Table:
-    """Keys and counts of a file, as texts; one with no rows has its columns all the same."""
-    columns = (*keys, *manifest.numbers)
+    """Keys and counts of a file, as texts."""
+    return _texts(folder, f"data/{name}.csv", (*keys, *manifest.numbers)).select([*keys, COUNT])
+
+
+def _texts(folder: Path, path: str, columns: tuple[str, ...]) -> pa.Table:
+    """A CSV file as texts; one with no rows has its columns all the same."""
     none = pa.table({column: pa.array([], pa.string()) for column in columns})
-    return pa.concat_tables([none, *csv_batches(folder, f"data/{name}.csv", columns)]).select([*keys, COUNT])
+    return pa.concat_tables([none, *csv_batches(folder, path, columns)])
 
 
 def sheet_findings(folder: Path, sheet: DerivedSheet) -> Iterator[Finding]:

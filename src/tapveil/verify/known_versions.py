@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tapveil.statement import MANIFEST_VERSION, VERSIONS
-
 VERSIONS_OF: Mapping[int, list[dict[str, int]]] = {
     1: [{"derived": 1, "page": 1, "metadata": 1, "wording": 1}],
-    MANIFEST_VERSION: [VERSIONS],
+    2: [{"derived": 2, "page": 1, "metadata": 2, "wording": 1}],
 }
 """By the version of the manifest: which methods made the rest of such folders."""
 

@@ -30,7 +30,7 @@ from tapveil.privacy.loss import (
     whole_card_epsilon,
 )
 from tapveil.privacy.mechanisms import Mechanism, stated
-from tapveil.statement import CURVE, ERROR_CONFIDENCE, EXAMPLE_CARDS, EXAMPLE_COUNTS, MANIFEST_VERSION, number
+from tapveil.statement import CURVE, ERROR_CONFIDENCE, EXAMPLE_CARDS, EXAMPLE_COUNTS, MANIFEST_VERSION, VERSIONS, number
 from tapveil.verify.finding import Finding
 from tapveil.verify.identifiers import text_findings
 from tapveil.verify.known_versions import VERSIONS_OF
@@ -266,7 +266,7 @@ def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Findi
     """Whether it is written in the one way, and every name in it is one that the rest of it explains."""
     if manifest.manifest_version > 1 and json.dumps(data) != json.dumps(manifest.as_json):
         yield Finding("hidden-data", PLACE, "is not in canonical form; the difference could hide data")
-    if manifest.versions.model_dump() not in VERSIONS_OF[manifest.manifest_version]:
+    if manifest.versions.model_dump() not in [VERSIONS, *VERSIONS_OF[manifest.manifest_version]]:
         yield Finding("manifest-version", PLACE, "names versions that were never used together")
     if manifest.manifest_version > 1:
         listed = [manifest.covers.modes or (), manifest.areas, manifest.public_files_sha256, *manifest.wider.values()]
