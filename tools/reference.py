@@ -110,8 +110,8 @@ def folder_page() -> str:
         "[reading](../reading.md) shows how.",
         "## Files\n" + folder.files(),
         "## Columns\n" + folder.columns(),
-        "## `privacy.json`\nThe promise, and every parameter that it rests on. All of it follows from the plan and from "
-        "public files; `looked_at_trips` states whether the plan depends on the trips.\n\n"
+        "## `privacy.json`\nThe promise, and every parameter that it rests on. All of it follows from the plan "
+        "and from public files; `looked_at_trips` states whether the plan depends on the trips.\n\n"
         + json_table(manifest.Manifest),
         *(f"### `{key}`\n{json_table(model)}" for key, model in MANIFEST),
     )

@@ -24,7 +24,7 @@ from tapveil.grid import Grid
 from tapveil.ledger.account import Account, accounts, most_more, other_days_fit
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Budget, Entry, Spend
-from tapveil.metadata import METADATA
+from tapveil.metadata import DCAT
 from tapveil.plan import COUNT, TOTAL, Plan
 from tapveil.privacy.rational import decimal_text
 from tapveil.reader import Estimate
@@ -63,9 +63,9 @@ def _spent_lines(plan: Plan, published: Bundle, in_ledger: bool) -> Iterator[str
         yield from _wrapped("It is in no ledger: nothing will count it when these trips are published again.")
 
 
-def _wrapped(words: str, indent: str = "") -> list[str]:
+def _wrapped(words: str) -> list[str]:
     """A paragraph that fits the screen; no word of it is broken, so that a path can be copied."""
-    return textwrap.wrap(words, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(words, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 # --- what was published ---------------------------------------------------------------------------------------------
@@ -204,8 +204,7 @@ def _next_lines(plan: Plan, published: Bundle, plan_file: Path, in_ledger: bool)
     page = page if page.exists() else folder / "README.md"
     yield f"Next  see it      open {page} in a browser"
     yield f"      check it    tapveil verify {_typed(folder)}"
-    portals = ", ".join(sorted(["datapackage.json", *METADATA]))
-    yield from _wrapped(f"      publish it  the whole folder, as it is; portals read {portals}", indent=" " * 18)
+    yield f"      publish it  the whole folder, as it is; portals read {DCAT}, ..."
     if in_ledger:
         yield f"      keep        {plan.ledger_path}, and a backup on another disk"
     yield f"      look back   tapveil check {_typed(plan_file)} (rows left out; internal)"

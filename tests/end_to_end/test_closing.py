@@ -185,9 +185,10 @@ def test_commands_are_quiet_when_asked(small: Path) -> None:
 def test_check_ends_with_what_it_comes_to(small: Path) -> None:
     said = run("check", "plan.toml", "-q", cwd=small)
     assert (said.returncode, said.stderr) == (0, "")
-    assert said.stdout.splitlines()[-4:] == [
+    assert said.stdout.splitlines()[-5:] == [
         "In short",
         "It would spend epsilon = 8, delta = 7.5e-7, for any one trip; no table is nearly empty.",
+        "If you change the plan because of this, you looked at the trips: set looked_at_trips = true.",
         "Next: tapveil ledger start plan.toml --epsilon ... --delta ...",
         "Next: tapveil release plan.toml -o published",
     ]
