@@ -64,6 +64,12 @@ def write_csv(path: Path, rows: Iterable[Sequence[object]], header: Sequence[str
     return path
 
 
+WITH_TOTAL = {
+    "# In total: ": '[[table]]\nname = "total"\ncolumns = []\nepsilon = 1\ndelta = "1/8000000"\n\n# In total: '
+}
+"""A change of the opal preset: totals as well."""
+
+
 def opal_text(**changes: str) -> str:
     """The opal preset with some of its text replaced: `opal_text(**{"trips/*": "trips.csv"})`."""
     text = preset_text("opal")
@@ -166,6 +172,10 @@ levels = [
   { name = "hours", time_minutes = 60 },
   { name = "region", times = ["06:00", "10:00"], location = "region" },
 ]
+[[table]]
+name = "total"
+columns = []
+weight = "1/4"
 """
 BY_CARD = {'unit = "trip"': 'unit = "card-day"\ntrips_per_day = 3\nwithout_card = "refuse"'}
 

@@ -67,7 +67,7 @@ def assert_same(found: Counted, expected: Counted) -> None:
 def _cells(table: ExactTable) -> Counter[tuple[str, ...]]:
     codes = table.packing.unpack(table.words)
     columns = [[table.labels[name][code] for code in codes[name]] for name in table.packing.columns]
-    keys = list(zip(*columns, strict=True))
+    keys = list(zip(*columns, strict=True)) if columns else [()] * len(table.counts)
     assert len(keys) == len(set(keys)), "a cell was counted in two rows"
     return Counter(dict(zip(keys, table.counts.tolist(), strict=True)))
 
@@ -103,6 +103,7 @@ TRIP_TABLES = {
     "on": 'columns = ["tap_on_time", "tap_on_location"]',
     "off": 'columns = ["tap_off_location"]',
     "od": 'columns = ["tap_on_location", "tap_off_location"]',
+    "total": "columns = []",
 }
 TRIP_COLUMNS = {
     "card": {"column": "card no", "missing": ["NA"]},
@@ -150,6 +151,7 @@ LEVELS = {
     "on": 'columns = ["tap_on_time", "tap_on_location"]\nlevels = [{}, { name = "hours", time_minutes = 60 }, '
     '{ name = "region", times = ["06:00", "10:00"], location = "region" }]',
     "off": 'columns = ["tap_off_location"]\nlevel = { location = "region" }',
+    "total": "columns = []",
 }
 
 
@@ -322,6 +324,8 @@ def _with_nul() -> pa.Table:
 _LOOKUPS = {"stops.csv": STOPS, "rail.csv": RAIL}
 _ONE_END = {"on": 'columns = ["tap_on_time", "tap_on_location"]'}
 _BOTH_ENDS = {**_ONE_END, "off": 'columns = ["tap_off_location"]'}
+_TOTALS = {"off": 'columns = ["tap_off_location"]', "total": "columns = []"}
+"""Of taps: the total counts those where trips begin, and is by itself among them."""
 _ZONE = 'timezone = "Australia/Sydney"\nday_starts = "04:00"'
 _CONTINUED = '[coarsen]\ntime_minutes = 60\nafter_midnight = "continued"'
 _COVERED = 'first_day = 2016-10-01\nlast_day = 2016-10-02\nmodes = ["bus", "train"]'
@@ -332,7 +336,8 @@ _FORMATTED = {
     "day_again": {"column": "day", "kind": "label"},
 }
 _FREE = {"mode": "mode", "place": {"column": "on_at", "missing": ["n/a"]}, "remark": "off", "kind": {"value": "é 'x'"}}
-_FREE_TABLES = {"one": 'columns = ["mode", "place", "kind"]', "two": 'columns = ["remark"]'}
+_FREE_TABLES = {"one": 'columns = ["mode", "place", "kind"]', "two": 'columns = ["remark"]', "total": "columns = []"}
+_TAPS_IN_ALL = {name: theirs for name, theirs in TAP_COLUMNS.items() if name != "date"}
 
 CASES: list[Case] = [
     Case("trips, looked up by mode", trip_texts(1), _plan("", TRIP_COLUMNS, TRIP, TRIP_TABLES, LOOKED_UP), _LOOKUPS),
@@ -377,6 +382,9 @@ CASES: list[Case] = [
     Case(
         "taps, each end of a card-day", tap_texts(25), _plan('shape = "taps"', TAP_COLUMNS, CARD_DAY, _BOTH_ENDS, TAPS)
     ),
+    Case("taps, and totals", tap_texts(25), _plan('shape = "taps"', TAP_COLUMNS, TRIP, _TOTALS, TAPS)),
+    Case("taps, and one total", tap_texts(26), _plan('shape = "taps"', _TAPS_IN_ALL, TRIP, _TOTALS, TAPS)),
+    Case("cards of taps, and one total", tap_texts(27), _plan('shape = "taps"', _TAPS_IN_ALL, CARD, _TOTALS, TAPS)),
     Case("taps on, by card", tap_texts(24), _plan('shape = "taps"', TAP_COLUMNS, CARD, _ONE_END, TAPS)),
     Case("typed: timestamps", _timestamps(), _plan("", TYPED_COLUMNS, CARD, TYPED_TABLES)),
     Case("typed: timestamps, of trips", _timestamps(), _plan("", TYPED_COLUMNS, TRIP, TYPED_TABLES)),

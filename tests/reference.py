@@ -14,11 +14,12 @@ KEYS = {
     "off_location": (3,),
     "on_time_location": (0, 1),
     "off_time_location": (2, 3),
+    "total": (),
 }
 
 
 def count(rows: Iterable[tuple[str, ...]]) -> tuple[dict[str, Counter[tuple[str, ...]]], int]:
-    """The six tables of the opal plan, and how many rows were refused. Rows: date, mode, on, from, off, to."""
+    """The tables of the opal plan, with totals, and how many rows were refused. Rows: date, mode, on, from, off, to."""
     tables: dict[str, Counter[tuple[str, ...]]] = {name: Counter() for name in KEYS}
     refused = 0
     for day, mode, on, start, off, end in (tuple(value.strip() for value in row) for row in rows):

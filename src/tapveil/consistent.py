@@ -81,7 +81,7 @@ def consistent(lattice: Lattice) -> Consistent:
 def _closest(lattice: Lattice, given: Mapping[str, Floats], doubts: Mapping[str, Floats]) -> dict[str, Ints]:
     """Of each table, or of the numbers that are given for it: the closest that add up, whole."""
     moved = {**{node.name: node.numbers - leaning(node) for node in lattice.nodes}, **given}
-    variance = {**{node.name: node.variance for node in lattice.nodes}, **doubts}
+    variance: dict[str, float | Floats] = {**{node.name: node.variance for node in lattice.nodes}, **doubts}
     _project(lattice, moved, variance)
     return _whole(lattice, moved)
 

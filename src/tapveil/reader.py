@@ -188,8 +188,11 @@ class Opened:
         return Frame(cells, tuple(each for each in names if each not in numbers), known=self._parts)
 
     def total(self, **where: str) -> Estimate:
-        """The trips of some parts, in all: `total(mode="train")`."""
-        parts = self.totals.where(**where)
+        """The trips of some parts, in all: `total(mode="train")`. Cards count once in each part."""
+        totals = self.totals
+        if totals.mechanism is not None and set(where) == set(totals.keys):
+            return totals.cell(**where)
+        parts = totals.where(**where)
         if not len(parts):
             raise PlanError("nothing is published of that: how many trips it has, the folder does not say")
         row = parts.sum().cells.to_pylist()[0]

@@ -24,7 +24,7 @@ from tapveil.errors import PlanError
 from tapveil.plan import Plan
 from tapveil.progress import Silent
 from tests import reference
-from tests.conftest import OPAL_COLUMNS, free_plan, opal_plan, write_csv
+from tests.conftest import OPAL_COLUMNS, WITH_TOTAL, free_plan, opal_plan, write_csv
 
 DATES = st.sampled_from(["2016-08-08", "20160808", " 2016-08-09", "2016-13-01", "soon", "", "2024-02-29"])
 MODES = st.sampled_from(["bus", "train", " ferry ", "light,rail", ""])
@@ -45,7 +45,7 @@ NAMES = OPAL_COLUMNS[1:]
 def cells(table: ExactTable) -> Counter[tuple[str, ...]]:
     codes = table.packing.unpack(table.words)
     columns = [[table.labels[name][code] for code in codes[name]] for name in table.packing.columns]
-    keys = list(zip(*columns, strict=True))
+    keys = list(zip(*columns, strict=True)) if columns else [()] * len(table.counts)
     assert len(keys) == len(set(keys)), "a cell was counted in two rows"
     return Counter(dict(zip(keys, table.counts.tolist(), strict=True)))
 
@@ -78,7 +78,7 @@ def test_counts_do_not_depend_on_order_files_or_format(rows: list[tuple[str, ...
             suffix = data.draw(st.sampled_from([".csv", ".csv.gz", ".parquet"]))
             names = list(data.draw(st.permutations(NAMES)))
             write_part(folder / "trips" / f"{part}{suffix}", shuffled[part::parts], names)
-        counted = exact(opal_plan(folder, "trips/*"))
+        counted = exact(opal_plan(folder, "trips/*", **WITH_TOTAL))
     assert {name: cells(table) for name, table in counted.tables.items()} == expected
     assert (counted.refusals.rows, counted.refusals.refused) == (len(rows), refused)
 
@@ -152,7 +152,7 @@ def test_typed_parquet_counts_as_its_text(rows: list[tuple[Any, ...]], kind: str
     )
     with tempfile.TemporaryDirectory() as name:
         pq.write_table(table, Path(name) / "trips.parquet")
-        counted = exact(opal_plan(Path(name), "trips.parquet"))
+        counted = exact(opal_plan(Path(name), "trips.parquet", **WITH_TOTAL))
     assert {name: cells(table) for name, table in counted.tables.items()} == expected
     assert counted.refusals.refused == refused
 
@@ -162,12 +162,14 @@ def test_a_cell_is_packed_into_as_many_words_as_it_needs(tmp_path: Path) -> None
     names = [f"c{index}" for index in range(6)]
     rows = [[f"{row * (7, 11, 13, 17, 19, 23)[index] % 3000:04d}" for index in range(6)] for row in range(3000)]
     write_csv(tmp_path / "trips.csv", rows + rows[:500], names)
-    plan = free_plan(tmp_path, "trips.csv", {name: name for name in names}, {"all": names, "some": ["c5", "c0"]})
+    tables = {"all": names, "some": ["c5", "c0"], "total": []}
+    plan = free_plan(tmp_path, "trips.csv", {name: name for name in names}, tables)
     counted = exact(plan)
     everything = counted.tables["all"]
     assert everything.packing.words == 3
     assert cells(everything) == Counter(tuple(row) for row in rows + rows[:500])
     assert cells(counted.tables["some"]) == Counter((row[5], row[0]) for row in rows + rows[:500])
+    assert cells(counted.tables["total"]) == Counter({(): 3500}), "without a partition, one number"
 
 
 @pytest.mark.parametrize("zone", ["Australia/Sydney", "Europe/London"])

@@ -24,7 +24,7 @@ from tapveil.counting.exact import Counted
 from tapveil.counting.shortcut import Shortcut
 from tapveil.counting.tally import Tally
 from tapveil.plan import Plan
-from tests.conftest import free_plan, opal_plan
+from tests.conftest import WITH_TOTAL, free_plan, opal_plan
 from tests.property.test_counting import cells
 
 
@@ -122,7 +122,7 @@ def test_typed_columns_count_the_same_by_either_route(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, day_kind: str, time_kind: str
 ) -> None:
     write(tmp_path / "trips.parquet", day_kind, time_kind)
-    plan = opal_plan(tmp_path, "trips.parquet")
+    plan = opal_plan(tmp_path, "trips.parquet", **WITH_TOTAL)
     assert direct.suits(plan, engines.trips.find(plan), engines.read_areas(plan))
     expected = count(plan, locate=True)
     assert_same(count(plan), expected)
@@ -159,6 +159,7 @@ def test_times_are_binned_alike_wherever_most_of_them_lie(
     changed = {
         "time_minutes = 15": f'time_minutes = {minutes}\nafter_midnight = "continued"',
         "[source]\n": '[source]\nday_starts = "03:00"\n',
+        **WITH_TOTAL,
     }
     plan = opal_plan(tmp_path, "trips.parquet", **changed)
     expected = count(plan, locate=True)
@@ -171,7 +172,7 @@ def test_times_are_binned_alike_wherever_most_of_them_lie(
 def test_counts_do_not_depend_on_where_batches_and_runs_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few places, short runs, small batches: keys are sorted, merged, moved and spread over and over."""
     write(tmp_path / "trips.parquet", "date", "stampms")
-    plan = opal_plan(tmp_path, "trips.parquet")
+    plan = opal_plan(tmp_path, "trips.parquet", **WITH_TOTAL)
     expected = count(plan, locate=True)
     for places, at_once, rows in ((1 << 25, 64, 37), (2000, 64, 100), (0, 50, 1000), (1 << 25, 1 << 20, 4096)):
         monkeypatch.setattr(tally, "MOST_PLACES", places)
@@ -184,7 +185,7 @@ def test_what_does_not_fit_into_memory_is_counted_by_the_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path / "trips.parquet", "date", "stampms")
-    plan = opal_plan(tmp_path, "trips.parquet")
+    plan = opal_plan(tmp_path, "trips.parquet", **WITH_TOTAL)
     expected = count(plan)
     monkeypatch.setattr(tally, "MOST_PLACES", 0)
     monkeypatch.setattr(tally, "AT_ONCE", 64)
@@ -235,7 +236,8 @@ def test_a_tally_is_a_counter(monkeypatch: pytest.MonkeyPatch, keys: int, in_32_
 def test_a_column_may_be_called_as_ours_are(tmp_path: Path, name: str) -> None:
     write(tmp_path / "trips.parquet", "date", "stampms")
     columns = {name: "mode", "line": "tap_on_location", "tap_off_time": "tap_off_time"}
-    plan = free_plan(tmp_path, "trips.parquet", columns, {"all": [name, "line", "tap_off_time"]})
+    tables = {"all": [name, "line", "tap_off_time"], "total": []}
+    plan = free_plan(tmp_path, "trips.parquet", columns, tables)
     assert_same(*both_routes(plan))
 
 

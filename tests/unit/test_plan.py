@@ -9,7 +9,7 @@ import pytest
 from tapveil import Plan, PlanError
 from tapveil.notation import read_exact
 from tapveil.plan import preset_text
-from tests.conftest import opal_text
+from tests.conftest import WITH_TOTAL, opal_text
 
 
 def test_the_opal_preset_is_the_papers_release() -> None:
@@ -124,7 +124,11 @@ MISTAKES = {
         '["tap_on_time"]',
         "set of columns in a table `tap_on_time (as fine as the plan)` is used twice",
     ),
-    "no columns": ('columns = ["tap_on_time"]', "columns = []", "[[table]] on_time: `columns`: must not be empty"),
+    "no columns": (
+        'columns = ["tap_on_time"]',
+        "columns = []",
+        "[[table]] on_time: the table of totals, and no other, has columns = [] and the name `total`",
+    ),
     "column twice": (
         '["tap_on_time"]',
         '["tap_on_time", "tap_on_time"]',
@@ -178,7 +182,12 @@ MISTAKES = {
     "a table named as the totals": (
         'name = "on_time"\n',
         'name = "total"\n',
-        "[[table]] total: `total` is the name of the totals that are published beside the tables",
+        "[[table]] total: the table of totals, and no other, has columns = [] and the name `total`",
+    ),
+    "totals at a level": (
+        'name = "on_time"\ncolumns = ["tap_on_time"]\n',
+        'name = "total"\ncolumns = []\nlevel = { time_minutes = 60 }\n',
+        "[[table]] total: its level has times, the table has not",
     ),
     "name with a slash": ('name = "on_time"\n', 'name = "../on_time"\n', "`name`: must start with a letter"),
 }
@@ -231,6 +240,56 @@ def test_what_does_not_fit_together_is_named(changes: dict[str, str], message: s
     with pytest.raises(PlanError) as caught:
         Plan.parse(opal_text(**changes))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({'# layout = "opal"': 'layout = "opal"'}, 'layout "opal" has no file for totals: leave the table out'),
+        (
+            {'["mode", "date"]': "[]", 'mechanism = "sbh" ': 'mechanism = "dictionary" '},
+            '[[table]] total: mechanism = "dictionary" needs a partition, whose parts can be listed',
+        ),
+        (
+            {'mechanism = "sbh" ': 'mechanism = "dictionary" '},
+            '[[table]] total: mechanism = "dictionary" needs `cells`',
+        ),
+        ({'["mode", "date"]': "[]", "# synthetic": "synthetic"}, "[[table]] total: synthetic = true needs a partition"),
+        ({'"total"\n': '"total"\nlevels = [{}, { name = "all" }]\n'}, "[[table]] total-all: the table of totals"),
+    ],
+)
+def test_totals_that_cannot_be_are_named(changes: dict[str, str], message: str) -> None:
+    text = opal_text(**WITH_TOTAL)
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    with pytest.raises(PlanError) as caught:
+        Plan.parse(text)
+    assert message in str(caught.value)
+
+
+def test_totals_are_a_table_like_any_other() -> None:
+    plan = Plan.parse(opal_text(**WITH_TOTAL))
+    assert plan.key_columns(plan.tables["total"]) == ("mode", "date")
+    assert (plan.loss.epsilon, plan.tables["total"].in_words) == (9, "total")
+    assert [table.name for table in plan.detailed] == list(Plan.preset("opal").tables), "what may lose something"
+    in_all = opal_text(**WITH_TOTAL, **{'["mode", "date"]': "[]"})
+    assert Plan.parse(in_all).key_columns(plan.tables["total"]) == ()
+    alone = in_all[: in_all.index('[[table]]\nname = "on_time"')] + in_all[in_all.index('[[table]]\nname = "total"') :]
+    with pytest.raises(PlanError, match="it would be the only number of the release"):
+        Plan.parse(alone.replace("[source]\n", '[source]\nmodes = ["bus"]\n'))
+    assert list(Plan.parse(alone.replace("partition = []", 'partition = ["mode"]')).tables) == ["total"]
+
+
+def test_the_plan_of_pairs_has_totals_and_the_papers_plan_shows_how() -> None:
+    total = Plan.preset("od").mechanisms["total"]
+    assert float(total.scale) < 15
+    text = preset_text("opal")
+    start = text.index("# [[table]]\n")
+    shown = text[:start] + "\n".join(line.removeprefix("# ") for line in text[start:].splitlines())
+    plan = Plan.parse(shown)
+    assert (plan.loss.epsilon, plan.loss.delta) == (Fraction("8.2"), Fraction("8.75e-7")), "as the preset says"
+    assert "epsilon = 8.2, delta = 8.75e-7" in text
 
 
 def test_all_mistakes_are_named_at_once() -> None:

@@ -64,6 +64,9 @@ weight = 2
 """
 
 
+TOTAL = '[[table]]\nname = "total"\ncolumns = []\nweight = "1/4"\n'
+
+
 def plan_text(
     unit: str, bounds: str = "", without: str = "refuse", neighbours: str = "add-remove", mechanism: str = "gaussian"
 ) -> str:
@@ -102,8 +105,9 @@ def test_a_card_changes_as_many_cells_as_it_may_each_by_one(
     """Also when it brings stops that nobody else has: what is kept of the other cards must not move."""
     bounds = f"trips_per_card = {most}" + (f"\ntrips_per_day = {per_day}" if per_day else "")
     with tempfile.TemporaryDirectory() as name:
-        without = count(Path(name), plan_text("card", bounds), rows)
-        added = count(Path(name), plan_text("card", bounds), [*rows, *(("new", *trip) for trip in trace)])
+        text = plan_text("card", bounds) + TOTAL
+        without = count(Path(name), text, rows)
+        added = count(Path(name), text, [*rows, *(("new", *trip) for trip in trace)])
     number, by = changed(without, added)
     assert number <= most
     assert by <= 1
@@ -118,13 +122,25 @@ def test_a_cards_day_changes_as_many_cells_as_it_may_each_by_one(
     """The card has other days, too: they must not move."""
     others = [("new", "2025-03-09", hour, stop) for _, hour, stop in trace]
     day = [("new", "2025-03-08", hour, stop) for _, hour, stop in trace]
-    text = plan_text("card-day", f"trips_per_day = {most}")
+    text = plan_text("card-day", f"trips_per_day = {most}") + TOTAL
     with tempfile.TemporaryDirectory() as name:
         without = count(Path(name), text, [*rows, *others])
         added = count(Path(name), text, [*rows, *others, *day])
     number, by = changed(without, added)
     assert 1 <= number <= most
     assert by <= 1
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=ROWS, unit=st.sampled_from(["card", "card-day"]), by_day=st.booleans())
+def test_a_total_has_each_card_once_in_each_part(rows: list[Row], unit: str, by_day: bool) -> None:
+    """It is no sum of cells: a card that is in several of them is one card; without days, one for each of its days."""
+    bounds = {"card": "trips_per_card = 99", "card-day": "trips_per_day = 99"}[unit]
+    text = plan_text(unit, bounds) + TOTAL
+    with tempfile.TemporaryDirectory() as name:
+        found = count(Path(name), text if by_day else text.replace('["date"]', "[]"), rows)["total"]
+    units = {(card.strip(), day) if by_day or unit == "card-day" else (card.strip(), "") for card, day, _, _ in rows}
+    assert found == Counter((day,) if by_day else () for _, day in units)
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
