@@ -33,7 +33,7 @@ NAVIGATION = {
     ],
     "Answer for it": [
         *("guides/for-the-privacy-officer", "privacy/README", "privacy/promise", "privacy/limits", "privacy/proofs"),
-        *("privacy/the-paper", "privacy/criticism", "verify"),
+        *("privacy/the-paper", "privacy/criticism", "verify", "compatibility"),
     ],
     "Use it": ["page", "numbers", "reading", "consistency"],
     "Look it up": [
