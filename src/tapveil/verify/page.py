@@ -14,7 +14,7 @@ from tapveil.derived import DerivedSheet
 from tapveil.explorer.contents import contents
 from tapveil.explorer.page import LEVEL, Shell
 from tapveil.manifest import Manifest
-from tapveil.statement import EXPLORER, LARGEST_PLACES, PLACES
+from tapveil.statement import EXPLORER, Places
 from tapveil.verify import reading
 from tapveil.verify.finding import Finding
 from tapveil.verify.reading import UnreadableError
@@ -51,9 +51,9 @@ def page_findings(
     package: Mapping[str, Any],
     tables: Mapping[str, pa.Table],
     beside: Sequence[DerivedSheet],
+    places: Places | None,
 ) -> Iterator[Finding]:
-    """Whether the page shows what the tables say, and holds nothing else."""
-    places = reading.json_of(folder, PLACES, LARGEST_PLACES) if manifest.places else None
+    """Whether the page shows what the tables and the places say, and holds nothing else."""
     expected = contents(manifest, package, tables, beside, places).data
     shell, found = Shell.titled(manifest.title), reading.text_of(folder, EXPLORER, LARGEST_PAGE)
     if not shell.is_around(found):
