@@ -223,8 +223,11 @@ def sound_places(plan: Plan) -> dict[str, Any] | None:
         raise TripDataError(
             "the lists have places that no folder may have: one without a name, a mode or a sound shape"
         )
-    if places and len(statement.places_text(places).encode()) > statement.LARGEST_PLACES:
-        raise TripDataError("the shapes of the areas are too large to be published: make them simpler")
+    if places and (size := len(statement.places_text(places).encode())) > statement.LARGEST_PLACES:
+        raise TripDataError(
+            f"the shapes of the areas would take {size / 2**20:.0f} MB in the folder; at most "
+            f"{statement.LARGEST_PLACES >> 20} MB can be published: simplify their borders"
+        )
     return places
 
 

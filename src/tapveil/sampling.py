@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil import trips
+from tapveil.counting.parquet import plain
 from tapveil.csvlines import LONGEST_LINE, CsvReading, Encoding, open_bytes
 from tapveil.errors import TapveilError, TripDataError
 from tapveil.recognition import Sample, odd_rows
@@ -166,8 +167,9 @@ def _pieces(path: Path, shape: trips.Shape, encoding: Encoding) -> Iterator[pa.R
         batches = pq.ParquetFile(path).iter_batches() if shape[0] == "parquet" else reading.reader()
         for batch in batches:
             if batch.num_rows:
-                yield batch.take(pa.array(_spread(range(batch.num_rows), ROWS_OF_A_PIECE)))
-    except (pa.ArrowException, OSError):
+                some = pa.array(_spread(range(batch.num_rows), ROWS_OF_A_PIECE))
+                yield pa.record_batch([plain(column).take(some) for column in batch.columns], batch.schema.names)
+    except trips.DAMAGED:
         if isinstance(reading.failure, TapveilError):
             raise reading.failure from None
         raise TripDataError(f"{path.name} could not be read; is it damaged, or being written?") from None

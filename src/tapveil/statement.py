@@ -30,7 +30,8 @@ PLACES = "areas.geojson"
 """The file that says where the published places lie."""
 WIDER = "wider-areas.csv"
 """The file that says which wider area each published place lies in."""
-LARGEST_PLACES = 64 * 2**20
+LARGEST_PLACES = 32 * 2**20
+"""Whoever verifies a folder reads them all, and so does the page."""
 EXAMPLE_COUNTS = (1, 2, 5, 10, 20, 50)
 ERROR_CONFIDENCE = Fraction(95, 100)
 EXAMPLE_CARDS = (2, 10, 28, 40)

@@ -29,6 +29,9 @@ from tapveil.source import ENDS
 RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant", "binary"]
 """What a file says a column holds; an instant is a timestamp with a time zone, anything unlisted is read as text."""
 
+DAMAGED = (pa.ArrowException, OSError, UnicodeDecodeError)
+"""What Arrow raises where a Parquet file is damaged; the names of its columns may be no texts any more."""
+
 Shape = tuple[Format | Literal["table"], tuple[str, ...], tuple[RawType, ...], str, str]
 """Format, names and types of the columns, what separates them, and the types as the file itself calls them."""
 
@@ -232,7 +235,7 @@ def inspect(path: Path, source: Written, wanted: Collection[str]) -> Shape:
 def _parquet_schema(path: Path) -> pa.Schema:
     try:
         return pq.read_schema(path)
-    except (pa.ArrowInvalid, OSError) as error:
+    except DAMAGED as error:
         if isinstance(error, PermissionError):
             raise
         raise TripDataError(f"{path.name} is not a whole Parquet file (was its transfer cut off?)") from None
@@ -249,11 +252,19 @@ def _raw_type(arrow: pa.DataType) -> RawType:
         return "date"
     if pa.types.is_time(arrow):
         return "time"
-    if pa.types.is_binary(arrow) or pa.types.is_large_binary(arrow) or pa.types.is_fixed_size_binary(arrow):
+    if any(is_binary(arrow) for is_binary in _BINARY):
         return "binary"
     if pa.types.is_timestamp(arrow):
         return "instant" if arrow.tz else "timestamp"
     return "text"
+
+
+_BINARY = (
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_fixed_size_binary,
+    pa.types.is_binary_view,
+)
 
 
 def _first_line(path: Path, start: bytes) -> bytes:

@@ -351,11 +351,39 @@ def tracked() -> list[Path]:
     return [path for path in map(ROOT.joinpath, listed.stdout.splitlines()) if path.exists()]
 
 
+REGISTRY = re.compile(
+    r"index[-_]url|find[-_]links|trusted[-_]host|\bregistry\s*=\s*[\"']?https?:|\"resolved\":\s*\"https?:"
+    r"|https?://(?:registry|files|packages|index|mirrors?)\.|https?://[^\s\"'<>]+(?:/simple\b|\.whl\b|\.tar\.gz\b|\.tgz\b)",
+    re.IGNORECASE,
+)
+"""Where packages come from is for the machine to say: settings, addresses of lists and of packages, of any host."""
+OWN_PATH = re.compile(r"/root/|/home/\w")
+
+
 def test_no_file_names_a_registry_or_a_machines_own_path() -> None:
-    forbidden = re.compile(r"(pypi\.org|pythonhosted|registry\.npmjs|/simple/|/root/|/home/\w)")
+    written = {".py", ".toml", ".md", ".txt", ".yml", ".yaml", ".json", ".lock", ".cfg", ".ini", ""}
     for path in tracked():
-        if path.suffix in {".py", ".toml", ".md", ".txt", ".yml", ""} and path != Path(__file__):
-            assert not forbidden.search(path.read_text(encoding="utf-8", errors="replace")), path
+        if path.suffix in written and path != Path(__file__):
+            text = path.read_text(encoding="utf-8", errors="replace")
+            assert not REGISTRY.search(text), path
+            assert not OWN_PATH.search(text), path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pip install --index-url https://packages.example.org/simple tapveil",
+        "extra_index_url = https://a.example/api",
+        'url = "https://a.example/team/simple/"',
+        '"resolved": "https://a.example/left-pad/-/left-pad-1.0.0.tgz"',
+        "registry=https://a.example/",
+        "https://files.a.example/packages/ab/cd",
+        "https://a.example/tapveil-1.0-py3-none-any.whl#sha256=0",
+    ],
+)
+def test_a_registry_is_known_whatever_its_host(text: str) -> None:
+    assert REGISTRY.search(text)
+    assert not REGISTRY.search("https://www.example.org/data/opal.html and https://doi.org/10.1000/182")
 
 
 def test_every_command_is_explained_and_every_option_is_listed() -> None:

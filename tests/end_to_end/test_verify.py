@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -41,7 +42,7 @@ from tapveil.verify.file import verify_file
 from tapveil.verify.folder import Checked, verify_folder
 from tests.conftest import BY_CARD, levelled_plan, opal_plan, start_ledger, write_csv
 from tests.end_to_end.test_release import TABLES, run
-from tests.tampering import change_package, refresh, resum, write_package
+from tests.tampering import change_package, forge_sizes, refresh, resum, write_package
 from tests.unit.test_signature import make_key, needs_openssh
 from tests.unit.test_units import listed_plan
 
@@ -735,6 +736,25 @@ def bomb(folder: Path) -> None:
     pq.write_table(cells, folder / "data" / "on_time.parquet", compression="gzip", use_dictionary=False)
 
 
+def cells(modes: pa.Array) -> pa.Table:
+    keys = {"mode": modes, "date": pa.array([20150] * len(modes), pa.date32()), "tap_on_time": ["08:00"] * len(modes)}
+    return pa.table(
+        keys | {name: [number] * len(modes) for name, number in (("count", 99), ("low", 93), ("high", 105))}
+    )
+
+
+def forged(folder: Path, modes: pa.Array, **options: Any) -> None:
+    """A Parquet file whose footer says that it is small."""
+    path = folder / "data" / "on_time.parquet"
+    pq.write_table(cells(modes), path, compression="zstd", write_statistics=False, store_schema=False, **options)
+    forge_sizes(path)
+    refresh(folder)
+
+
+def one_text(length: int, rows: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int32), ["x" * length])
+
+
 def billion_rows(folder: Path) -> None:
     """Runs of one value take no room: a billion rows in a small file."""
     path = folder / "data" / "on_time.parquet"
@@ -747,10 +767,49 @@ def billion_rows(folder: Path) -> None:
             writer.write_table(batch)
 
 
+def name_places(folder: Path) -> None:
+    change_manifest(folder, lambda manifest: manifest.update(places="areas.geojson"))
+
+
 HOSTILE: dict[str, tuple[Callable[[Path], object], set[str]]] = {
     "sparse": (sparse, {"too-large"}),
     "bomb": (lambda f: (bomb(f), refresh(f)), {"too-large"}),
     "a billion rows": (lambda f: (billion_rows(f), refresh(f)), {"parquet-differs"}),
+    "a bomb with forged sizes": (
+        lambda f: forged(f, pa.array(["x" * 700_000_000]), use_dictionary=False),
+        {"too-large"},
+    ),
+    "a long text a million times": (
+        lambda f: forged(f, one_text(20_000_000, 1_000_000), dictionary_pagesize_limit=2**30),
+        {"too-large"},
+    ),
+    "many long texts": (
+        lambda f: forged(f, one_text(1_000_000, 1_000_000), dictionary_pagesize_limit=2**30),
+        {"too-large"},
+    ),
+    "texts that begin like the one before": (
+        lambda f: forged(
+            f,
+            one_text(8000, 100_000).dictionary_decode(),
+            use_dictionary=False,
+            column_encoding={"mode": "DELTA_BYTE_ARRAY"},
+            data_page_size=2**30,
+        ),
+        {"not-parquet"},
+    ),
+    "long lines": (
+        lambda f: (
+            (f / "data" / "on_time.csv").write_text(
+                "mode,date,tap_on_time,count,low,high\n" + f"{'x' * 10**6},2025-03-03,08:00,99,93,105\n" * 200
+            ),
+            refresh(f, rederive=False),
+        ),
+        {"too-large"},
+    ),
+    "many places": (
+        lambda f: ((f / "areas.geojson").write_text("[" + "1," * 20_000_000), name_places(f)),
+        {"too-large"},
+    ),
     "link out": (
         lambda f: ((f / "data" / "on_time.csv").unlink(), (f / "data" / "on_time.csv").symlink_to("/etc/passwd")),
         {"link", "file-missing"},
@@ -831,7 +890,7 @@ def test_a_hostile_folder_is_safe_to_open(name: str, folder: Path) -> None:
     damage(folder)
 
     def bounded() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (6 * 2**30, 6 * 2**30))
+        resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))
 
     start = time.perf_counter()
     done = subprocess.run(

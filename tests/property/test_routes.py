@@ -16,13 +16,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tapveil.counting import clock, direct, engines, tally
+from tapveil.counting import clock, direct, engines, parquet, tally
 from tapveil.counting.batches import NeedsEngineError
 from tapveil.counting.coder import Positions
 from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted
 from tapveil.counting.shortcut import Shortcut
 from tapveil.counting.tally import Tally
+from tapveil.csvlines import MALFORMED
+from tapveil.csvlines import NOT_UTF8 as NOT_UTF8_LINE
 from tapveil.plan import Plan
 from tests.conftest import WITH_TOTAL, free_plan, opal_plan
 from tests.property.test_counting import cells
@@ -260,6 +262,86 @@ def test_odd_types_count_the_same_by_either_route(tmp_path: Path, kind: str) -> 
     ours = "tap_on_time" if kind in ("nanoseconds", "clock") else "label"
     plan = free_plan(tmp_path, "trips.parquet", {ours: "x", "line": "y"}, {"all": [ours, "line"]})
     assert_same(*both_routes(plan))
+
+
+def stored_as(kind: pa.DataType, *values: int) -> pa.Array:
+    """Values as they lie in memory, whether or not the type allows them."""
+    data = b"".join(value.to_bytes(kind.bit_width // 8, "little", signed=value < 0) for value in values)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(data)])
+
+
+NOT_UTF8 = pa.array([b"caf\xe9", b"b", b"b"]).view(pa.string())
+FAR, HOUR = 2**63 - 1, 3600 * 10**6
+ILL_TYPED = {
+    "text": NOT_UTF8,
+    "large text": NOT_UTF8.cast(pa.large_binary()).view(pa.large_string()),
+    "text as a view": NOT_UTF8.cast(pa.binary_view()).cast(pa.binary()).view(pa.string()).cast(pa.string_view()),
+    "listed text": pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), NOT_UTF8[:2]),
+    "text in a struct": pa.StructArray.from_arrays([NOT_UTF8], ["a"]),
+    "text in a list": pa.ListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), NOT_UTF8),
+    "time32[ms]": stored_as(pa.time32("ms"), 86_400_001, 86_400_000, 7),
+    "time32[ms] below 0": stored_as(pa.time32("ms"), -1, 0, 7),
+    "time64[us]": stored_as(pa.time64("us"), FAR, HOUR, HOUR),
+    "time64[ns]": stored_as(pa.time64("ns"), FAR, HOUR, HOUR),
+}
+"""Three values each, of which the type does not allow the first."""
+
+
+@pytest.mark.parametrize("ours", ["tap_on_time", "date", "label", "tap_on_location"])
+@pytest.mark.parametrize("kind", ILL_TYPED)
+def test_a_value_that_its_type_does_not_allow_refuses_its_row_alone(tmp_path: Path, kind: str, ours: str) -> None:
+    pq.write_table(pa.table({"x": ILL_TYPED[kind], "y": ["a", "b", "b"]}), tmp_path / "trips.parquet")
+    plan = free_plan(tmp_path, "trips.parquet", {ours: "x", "line": "y"}, {"all": [ours, "line"]})
+    direct, by_sql = both_routes(plan)
+    assert_same(direct, by_sql)
+    assert direct.refusals.by_reason[parquet.ILL_TYPED] == 1
+    assert by_sql.refusals.located[parquet.ILL_TYPED] == [("trips.parquet", 1)]
+    assert direct.refusals.rows == 3
+
+
+@pytest.mark.parametrize("kind", ["text", "listed text", "text as a view"])
+def test_a_card_that_is_no_text_refuses_its_row_only_where_cards_count(tmp_path: Path, kind: str) -> None:
+    pq.write_table(pa.table({"card": ILL_TYPED[kind], "y": ["a", "b", "c"]}), tmp_path / "trips.parquet")
+    plan = free_plan(tmp_path, "trips.parquet", {"card": "card", "line": "y"}, {"all": ["line"]})
+    direct, by_sql = both_routes(plan)
+    assert_same(direct, by_sql)
+    assert direct.refusals.refused == 0
+    assert engines.cards_among(["b", "c"], plan, shapes=direct.cards) == {"b"}
+    of_cards = {"unit": "card", "trips_per_card": 1, "without_card": "refuse", "neighbours": "add-remove"}
+    by_card = plan.model_copy(update={"privacy": plan.privacy.model_copy(update=of_cards)})
+    counted = count(by_card)
+    assert counted.refusals.by_reason == {parquet.ILL_TYPED: 1}
+    assert sum(cells(counted.tables["all"]).values()) == 1
+
+
+@pytest.mark.parametrize("ours", ["tap_on_time", "date", "label"])
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_a_timestamp_that_an_engine_cannot_hold_refuses_its_row_alone(tmp_path: Path, unit: str, ours: str) -> None:
+    """Milliseconds reach farther than DuckDB does; of the first microseconds it cannot say the date."""
+    one_day = {"ms": 1000, "us": 10**6, "ns": 10**9}[unit] * 1_470_700_800
+    pq.write_table(
+        pa.table({"x": stored_as(pa.timestamp(unit), FAR, -FAR - 1, one_day, one_day), "y": list("abcd")}),
+        tmp_path / "trips.parquet",
+    )
+    plan = free_plan(tmp_path, "trips.parquet", {ours: "x", "line": "y"}, {"all": [ours, "line"]})
+    direct, by_sql = both_routes(plan)
+    assert_same(direct, by_sql)
+    assert direct.refusals.refused == (0 if ours == "label" else 1 if unit == "ns" else 2)
+
+
+def test_where_a_row_stands_is_not_what_a_column_says(tmp_path: Path) -> None:
+    """DuckDB has names of its own for the numbers of files and rows, and a column of the trips goes before them."""
+    columns = {"file_index": [7, 8, 9], "File_Row_Number": [77, 88, 99], "t": ["07:00", "soon", "07:00"]}
+    pq.write_table(pa.table({**columns, "y": ["a", "b", "c"]}), tmp_path / "trips.parquet")
+    plan = free_plan(tmp_path, "trips.parquet", {"tap_on_time": "t", "line": "y"}, {"all": ["tap_on_time", "line"]})
+    assert count(plan, locate=True).refusals.located == {"tap_on_time cannot be read": [("trips.parquet", 2)]}
+
+
+def test_broken_lines_are_located_also_where_no_column_can_refuse_a_row(tmp_path: Path) -> None:
+    (tmp_path / "trips.csv").write_bytes(b"x,y\na,b\ncaf\xe9,b\na,b,c\n")
+    plan = free_plan(tmp_path, "trips.csv", {"label": "x", "line": "y"}, {"all": ["label", "line"]})
+    located = {NOT_UTF8_LINE: [("trips.csv", 3)], MALFORMED: [("trips.csv", 4)]}
+    assert count(plan, locate=True).refusals.located == located
 
 
 def test_refused_rows_of_very_wide_tables_are_all_counted(tmp_path: Path) -> None:

@@ -168,6 +168,51 @@ def test_places_are_looked_at_as_verify_looks_at_them() -> None:
     assert not is_places({})
 
 
+POINTS: list[Any] = [[1.5, 2.5], [180.0, -90.0], [-0.000001, 0.1]]
+NO_POINTS: list[Any] = [
+    *([], [1.5], [1.5, 2.5, 3.5], [1, 2.5], [True, 2.5], ["1.5", 2.5], [[1.5], 2.5], [None, 2.5], "ab", 1.5, None),
+    *(
+        [180.000001, 0.5],
+        [0.5, -90.000001],
+        [0.1234567, 0.5],
+        [float("nan"), 0.5],
+        [float("inf"), 0.5],
+        {1.5: 2, 2.5: 3},
+    ),
+]
+
+
+@pytest.mark.parametrize("position", POINTS)
+@pytest.mark.parametrize("kind", ["Point", "MultiPoint", "Polygon", "MultiPolygon"])
+def test_a_position_is_two_numbers_on_earth_of_six_digits(kind: str, position: Any) -> None:
+    assert is_places(shaped(kind, position))
+    assert not any(is_places(shaped(kind, wrong)) for wrong in NO_POINTS)
+
+
+@pytest.mark.parametrize("shape", [[], [[]], [[POINTS[0]] * 3], [POINTS * 2], [[*POINTS, POINTS[1]]], POINTS, None])
+def test_a_ring_is_closed_and_goes_around_something(shape: Any) -> None:
+    assert not is_places(shaped("Polygon", shape, whole=True))
+
+
+def shaped(kind: str, position: Any, *, whole: bool = False) -> dict[str, Any]:
+    """A place with this position among others; or with these as all of its positions."""
+    ring = [POINTS[0], position, POINTS[1], POINTS[0]]
+    shapes = {"Point": position, "MultiPoint": ring, "Polygon": [ring], "MultiPolygon": [[ring, ring], [ring]]}
+    geometry = {"type": kind, "coordinates": position if whole else shapes[kind]}
+    feature = {"type": "Feature", "properties": {"name": "A", "mode": "*"}, "geometry": geometry}
+    return {"type": "FeatureCollection", "features": [feature]}
+
+
+def test_shapes_too_large_to_be_verified_are_refused_before_anything_is_paid_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "places.csv").write_text("name,latitude,longitude\nA,1,2\n", encoding="utf-8")
+    plan = with_places(tmp_path, "places.csv")
+    monkeypatch.setattr("tapveil.statement.LARGEST_PLACES", 100)
+    with pytest.raises(TripDataError, match="simplify their borders"):
+        read_public_files(plan)
+
+
 def test_all_places_of_the_list_are_published_whoever_travels_there(tmp_path: Path) -> None:
     (tmp_path / "places.csv").write_text("name,mode,latitude,longitude\nNever used,bus,1,2\n", encoding="utf-8")
     found = read_places(with_places(tmp_path, "places.csv"))

@@ -354,9 +354,11 @@ def busy(tmp_path: Path) -> Path:
     """A program that reads slowly, with our bars on standard error."""
     script = tmp_path / "busy.py"
     script.write_text(
-        "import sys, time\n"
+        "import signal, sys, time\n"
         "from rich.console import Console\n"
         "from tapveil.progress import for_console\n"
+        # Who was started with Ctrl-C ignored, as in a background job, would ignore it too.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "start = time.monotonic()\n"
         "done = lambda: 2.1e6 * (time.monotonic() - start)\n"
         "with for_console(Console(stderr=True), every_step=True).stage('Reading', done, total=3e7, unit='rows'):\n"

@@ -17,14 +17,12 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tapveil.counting.parquet import ParquetReading
 from tapveil.csvlines import CsvReading
-from tapveil.errors import TripDataError
-from tapveil.trips import FileGroup, TripFiles
+from tapveil.trips import DAMAGED, FileGroup, TripFiles
 
-ROWS = 1 << 18
 TOGETHER = 16
 AHEAD = 2
-BUFFER = 1 << 20
 
 
 class NeedsEngineError(Exception):
@@ -36,7 +34,9 @@ class Batches:
 
     def __init__(self, files: TripFiles, columns: Collection[str], card: str | None = None) -> None:
         """The card has no list of distinct texts: there are nearly as many as rows."""
-        self._files, self._columns, self._card = files, sorted({*columns, *([card] if card else [])}), card
+        self._files, self._columns = files, sorted({*columns, *([card] if card else [])})
+        self._used = frozenset(columns)
+        self._listed = self._used - {card}
         self.bytes = sum(path.stat().st_size for group in files.groups for path in group.paths)
         self.rows = sum(map(_rows, files.groups))
         """How many rows there will be at least, as far as the files say."""
@@ -56,7 +56,7 @@ class Batches:
     def _csv(self, group: FileGroup) -> Iterator[pa.RecordBatch]:
         used, before = [group.names.index(name) for name in self._columns], self.bytes_read
         shape = (group.paths, group.delimiter, len(group.names), used)
-        listed = [index for name, index in zip(self._columns, used, strict=True) if name != self._card]
+        listed = [index for name, index in zip(self._columns, used, strict=True) if name in self._listed]
         reading = CsvReading(*shape, encoding=self._files.encoding, listed=listed)
         batches = iter(reading.reader())
         while some := list(islice(batches, TOGETHER)):
@@ -67,25 +67,20 @@ class Batches:
         self.refused += reading.refused
 
     def _parquet(self, group: FileGroup) -> Iterator[pa.RecordBatch]:
-        texts = [name for name in self._columns if group.type_of(name) == "text" and name != self._card]
-        _refuse_strange(group, set(self._columns) - {self._card})
-        try:
-            for path in group.paths:
-                before, size = self.bytes_read, path.stat().st_size
-                with pq.ParquetFile(path, read_dictionary=texts, buffer_size=BUFFER, pre_buffer=False) as file:
-                    rows, done = file.metadata.num_rows, 0
-                    for batch in file.iter_batches(ROWS, columns=self._columns, use_threads=False):
-                        done += batch.num_rows
-                        self.bytes_read = before + size * done / max(1, rows)
-                        yield batch
-        except (pa.ArrowException, OSError):
-            raise TripDataError("a trip file could not be read to its end; is one damaged, or being written?") from None
+        _refuse_strange(group, self._used)
+        before, texts = self.bytes_read, [name for name in self._listed if group.type_of(name) == "text"]
+        unchecked = [name for name in self._columns if name not in self._used]
+        reading = ParquetReading(group.paths, self._columns, listed=texts, unchecked=unchecked)
+        for batch in reading.batches():
+            self.bytes_read = before + reading.bytes_read
+            yield batch
+        self.refused += reading.refused
 
 
 def _rows(group: FileGroup) -> int:
     try:
         return sum(pq.read_metadata(path).num_rows for path in group.paths) if group.format == "parquet" else 0
-    except (pa.ArrowException, OSError):
+    except DAMAGED:
         return 0  # reading it will say more
 
 

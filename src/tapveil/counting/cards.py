@@ -18,7 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tapveil.trips import TripFiles
+from tapveil.counting.parquet import UNREADABLE, is_valid
+from tapveil.errors import TripDataError
+from tapveil.trips import DAMAGED, TripFiles
 
 LONGEST = 255
 """Cards of this length or more count as this long."""
@@ -39,14 +41,17 @@ def numbers_among(texts: Sequence[str], files: TripFiles, column: str) -> set[st
     rows whose least and greatest number, which Parquet has beside them, leave room for one."""
     wanted = sorted(int(text) for text in texts if _WHOLE.fullmatch(text))
     found: set[str] = set()
-    for path in (path for group in files.groups for path in group.paths if wanted):
-        with pq.ParquetFile(path) as file:
-            index = file.schema_arrow.names.index(column)
-            for number in range(file.num_row_groups):
-                if _may_hold(file.metadata.row_group(number).column(index).statistics, wanted):
-                    for batch in file.iter_batches(row_groups=[number], columns=[column]):
-                        cards = pc.unique(batch.column(0)).to_pylist()
-                        found.update(str(card) for card in set(wanted).intersection(cards))
+    try:
+        for path in (path for group in files.groups for path in group.paths if wanted):
+            with pq.ParquetFile(path) as file:
+                index = file.schema_arrow.names.index(column)
+                for number in range(file.num_row_groups):
+                    if _may_hold(file.metadata.row_group(number).column(index).statistics, wanted):
+                        for batch in file.iter_batches(row_groups=[number], columns=[column]):
+                            cards = pc.unique(batch.column(0)).to_pylist()
+                            found.update(str(card) for card in set(wanted).intersection(cards))
+    except DAMAGED:
+        raise TripDataError(UNREADABLE) from None
     return found
 
 
@@ -67,8 +72,8 @@ class CardShapes:
         self._known = True
 
     def see(self, cards: pa.Array) -> None:
-        """Look at some more cards."""
-        if not pa.types.is_string(cards.type):
+        """Look at some more cards. Texts that are not UTF-8 are for the engine, which then finds out."""
+        if not pa.types.is_string(cards.type) or not is_valid(cards):
             self._known = False
         if not self._known or not len(cards):
             return

@@ -69,7 +69,8 @@ class Pass:
         theirs = plan.file_columns
         card = plan.source.card
         self._card = card if card and not are_numbers(files, card) else None
-        self._batches = Batches(files, {theirs[ours] for ours in plan.used_columns if ours in theirs}, self._card)
+        self._used = sorted({theirs[ours] for ours in plan.used_columns if ours in theirs})
+        self._batches = Batches(files, self._used, self._card)
         self._cards = CardShapes()
         self._reasons = Reasons(columns)
         self._coder = Coder(plan, columns, self._reasons)
@@ -98,7 +99,7 @@ class Pass:
         for batch in self._batches:
             if self._card:
                 self._cards.see(batch.column(batch.schema.get_field_index(self._card)))
-            self._add(self._coder.places.listed(batch))
+            self._add(self._coder.places.listed(batch.select(self._used)))
         return self._counted(self._batches.refused)
 
     # --- rows ---------------------------------------------------------------------------------------------------------

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import duckdb
 import pyarrow as pa
 
 from tapveil.counting import scan
 from tapveil.counting.database import Places, stacked
-from tapveil.counting.meter import Meter
+from tapveil.counting.meter import Meter, Reading
+from tapveil.counting.parquet import UNREADABLE, ParquetReading
 from tapveil.counting.stored import Integers
 from tapveil.csvlines import CsvReading
 from tapveil.errors import EngineError, TripDataError
 from tapveil.progress import Reporter
-from tapveil.trips import TripFiles
+from tapveil.trips import FileGroup, TripFiles
 
 ROWS_AT_ONCE = 1_000_000
 """So many rows of cards are ranked and told apart at a time."""
 BATCH = 1 << 20
+_ROW_NUMBERS = frozenset({"file_index", "file_row_number"})
+"""What DuckDB calls the number of a row; a column of a file may be called so as well."""
+
+Found = TypeVar("Found")
 
 
 @contextmanager
@@ -42,6 +48,8 @@ class DuckDB:
         self._connection = connection
         self._meter = Meter(files, self._share_done)
         self._tables: set[str] = set()
+        self._reads_all = all(group.format == "csv" for group in files.groups)
+        """Whether it is given the rows of all files, and reads none of them by itself."""
 
     @property
     def rows_at_once(self) -> int | None:
@@ -51,13 +59,11 @@ class DuckDB:
         return self._meter.stage(progress, name, passes)
 
     def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[str]:
-        with self._pass(columns) as readings:
-            self.create(into, sql)
+        _, readings = self._pass(columns, lambda: self.create(into, sql))
         return sum((reading.refused for reading in readings), start=Counter[str]())
 
     def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Places]:
-        with self._pass(columns, numbered=numbered) as readings:
-            found = self.fetch(sql)
+        found, readings = self._pass(columns, lambda: self.fetch(sql), numbered=numbered)
         places: dict[str, list[tuple[str, int]]] = {}
         for reading in readings:
             for reason, lines in reading.located.items():
@@ -87,26 +93,46 @@ class DuckDB:
             self._connection.execute(f"DROP TABLE {scan.quoted(name)}")
         self._tables.clear()
 
-    @contextmanager
-    def _pass(self, columns: Collection[str], *, numbered: bool = False) -> Iterator[list[CsvReading]]:
-        """One pass over all files; what goes wrong in it is a file's fault, if it is not the engine's."""
-        readings = self._register(columns, numbered=numbered)
-        self._meter.begin(readings)
-        with _unreadable_files(readings):
-            yield readings
-        self._meter.end()
+    def _pass(
+        self, columns: Collection[str], run: Callable[[], Found], *, numbered: bool = False
+    ) -> tuple[Found, list[Reading]]:
+        """One pass over all files; what goes wrong in it is a file's fault, if it is not the engine's.
 
-    def _register(self, columns: Collection[str], *, numbered: bool) -> list[CsvReading]:
-        """One reading of the CSV files of each group, under the name by which the SQL knows it."""
-        readings = []
-        for number, group in enumerate(self.files.groups):
-            if group.format == "csv":
-                used = sorted(group.names.index(each) for each in columns if each in group.names)
-                shape = (group.paths, group.delimiter, len(group.names), used)
-                reading = CsvReading(*shape, encoding=self.files.encoding, numbered=numbered)
-                self._connection.register(scan.csv_view(number), reading.reader())
-                readings.append(reading)
-        return readings
+        Where the engine stops at a value of a Parquet file, the file is read for it, and only the row is refused.
+        """
+        readings: list[Reading] = []
+        try:
+            with _unreadable_files(readings):
+                for number, group in enumerate(self.files.groups):
+                    wanted = [each for each in group.names if each in columns]
+                    readings += self._register(number, group, wanted, numbered=numbered)
+                self._meter.begin(readings)
+                found = run()
+        except TripDataError:
+            if self._reads_all or any(reading.failure for reading in readings):
+                raise
+            self._reads_all = True
+            return self._pass(columns, run, numbered=numbered)
+        self._meter.end()
+        return found, readings
+
+    def _register(self, number: int, group: FileGroup, wanted: list[str], *, numbered: bool) -> Iterator[Reading]:
+        """The files of a group, under the name by which the SQL knows them; and how they are read, if not by DuckDB."""
+        view = scan.view_of(number)
+        if group.format == "csv":
+            shape = (group.paths, group.delimiter, len(group.names), [group.names.index(each) for each in wanted])
+            csv = CsvReading(*shape, encoding=self.files.encoding, numbered=numbered)
+            self._connection.register(view, csv.reader())
+            yield csv
+        elif self._reads_all or (numbered and not _ROW_NUMBERS.isdisjoint(map(str.casefold, group.names))):
+            parquet = ParquetReading(group.paths, wanted)
+            rows = parquet.reader([scan.field_of(group, each) for each in wanted], numbered=numbered)
+            self._connection.register(f"{view}_read", rows)
+            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS FROM {view}_read")
+            yield parquet
+        else:
+            sql = scan.parquet_sql(group, wanted, numbered=numbered)
+            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {sql}")
 
     def _share_done(self) -> float:
         """How much of its query the engine has done, from 0 to 1; below 0 where it does not say."""
@@ -114,7 +140,7 @@ class DuckDB:
 
 
 @contextmanager
-def _unreadable_files(readings: Sequence[CsvReading]) -> Iterator[None]:
+def _unreadable_files(readings: Sequence[Reading]) -> Iterator[None]:
     """DuckDB says that a query failed; the reader knows which file it was, and why."""
     try:
         yield
@@ -123,7 +149,7 @@ def _unreadable_files(readings: Sequence[CsvReading]) -> Iterator[None]:
             raise failure from None
         if isinstance(error, _ENGINE_FAULTS) or "No space left" in str(error):
             raise
-        raise TripDataError("a trip file could not be read to its end; is one damaged, or being written?") from None
+        raise TripDataError(UNREADABLE) from None
 
 
 @contextmanager

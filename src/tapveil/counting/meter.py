@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 
+from tapveil.counting.parquet import ParquetReading
 from tapveil.csvlines import CsvReading
 from tapveil.defaults import Format
 from tapveil.pace import BYTES
 from tapveil.progress import Reporter
 from tapveil.trips import TripFiles
+
+Reading = CsvReading | ParquetReading
 
 
 class Meter:
@@ -23,15 +26,15 @@ class Meter:
         self._share_done = share_done
         self._csv, self._parquet = _size(files, "csv"), _size(files, "parquet")
         self._whole_passes = 0
-        self._reading: Sequence[CsvReading] | None = None
+        self._reading: Sequence[Reading] | None = None
 
     def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
         """A stage in which all files are read so many times."""
         self._whole_passes = 0
         return progress.stage(name, self.done, total=passes * (self._csv + self._parquet), unit=BYTES)
 
-    def begin(self, readings: Sequence[CsvReading]) -> None:
-        """A pass begins, with these readers of its CSV files."""
+    def begin(self, readings: Sequence[Reading]) -> None:
+        """A pass begins, with these readers of the files that the engine does not read by itself."""
         self._reading = readings
 
     def end(self) -> None:
@@ -43,7 +46,8 @@ class Meter:
         reading, before = self._reading, self._whole_passes * (self._csv + self._parquet)
         if reading is None:
             return before
-        typed = max(0.0, self._share_done()) * self._parquet if self._parquet else 0.0
+        by_engine = self._parquet and not any(isinstance(each, ParquetReading) for each in reading)
+        typed = max(0.0, self._share_done()) * self._parquet if by_engine else 0.0
         return before + sum(each.bytes_read for each in reading) + typed
 
 

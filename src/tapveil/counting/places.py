@@ -17,7 +17,6 @@ from tapveil.counting.batches import NeedsEngineError
 from tapveil.counting.codes import Column, Reasons
 from tapveil.counting.stored import Integers, per_day, present, stored
 from tapveil.counting.vocabulary import Entries, Vocabulary
-from tapveil.errors import TripDataError
 from tapveil.plan import Plan
 
 MOST_DAYS = 4000
@@ -150,10 +149,7 @@ def _spellings(values: pa.Array) -> list[str]:
     """Distinct values as texts."""
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        try:
-            return list(values.to_pylist())
-        except UnicodeDecodeError:
-            raise TripDataError("a trip file has texts that are not UTF-8; was it written by a faulty tool?") from None
+        return list(values.to_pylist())
     if pa.types.is_integer(kind):
         return [str(value) for value in values.to_pylist()]
     if pa.types.is_date32(kind):

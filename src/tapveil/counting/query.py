@@ -150,11 +150,15 @@ def joins_sql(columns: Sequence[Column]) -> str:
 
 
 def refused_rows_sql(columns: Sequence[Column], card: Column | None, reasons: Reasons, few: int) -> str:
-    """Where the first rows of each refusal stand."""
+    """Where the first rows of each refusal stand.
+
+    No file has a number below 0. Asked for that as well, the engine reads the files also where no column can refuse a
+    row: the reader then locates the lines that are no rows.
+    """
     refusal = f"0{refusals_of_row_sql(columns)}{card_refusal_sql(card, reasons) if card else ''}"
     return (
         f"SELECT refusal, place FROM (SELECT {refusal} AS refusal, {LINE} AS place FROM trips {joins_sql(columns)}) "
-        f"WHERE refusal < 0 QUALIFY row_number() OVER (PARTITION BY refusal ORDER BY place) <= {few}"
+        f"WHERE refusal < 0 OR place[2] < 0 QUALIFY row_number() OVER (PARTITION BY refusal ORDER BY place) <= {few}"
     )
 
 

@@ -6,7 +6,7 @@ Rows that are one tap are told apart here by their end. What a spelling means is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from tapveil.coarsen import TimeBins
 from tapveil.counting.codes import Column, Reasons
@@ -66,10 +66,7 @@ def _group_sql(
     if "both" in plan.sides:
         selected += _of_a_tap_sql(plan, group)
     if numbered:
-        file, line = (
-            ("file_index", "file_row_number + 1") if group.format == "parquet" else ("field_file", "field_line")
-        )
-        selected.append(f"[{number}, {file}, {line}]::BIGINT[] AS {LINE}")
+        selected.append(f"[{number}, field_file, field_line]::BIGINT[] AS {LINE}")
     # Taps that are only counted, without a partition, have no column that says more than that they are there.
     return f"SELECT {', '.join(selected) or '1'} FROM {_scan_sql(group, number)}{_which_taps_sql(plan, group)}"
 
@@ -116,12 +113,7 @@ def refusal_column(column: Column) -> str:
 
 
 def _scan_sql(group: FileGroup, number: int) -> str:
-    if group.relation:
-        return group.relation
-    if group.format == "csv":
-        return csv_view(number)
-    paths = ", ".join(literal(_not_a_pattern(str(path))) for path in group.paths)
-    return f"read_parquet([{paths}], hive_partitioning = false, union_by_name = false)"
+    return group.relation or view_of(number)
 
 
 def copies_sql(plan: Plan, files: TripFiles) -> str:
@@ -140,6 +132,20 @@ def _named(plan: Plan) -> list[str]:
     return sorted(set(plan.named_columns.values()))
 
 
+def view_of(number: int) -> str:
+    """Under which name the engine finds the files of a group; their columns are `field_0`, `field_1`, …"""
+    return f"files_{number}"
+
+
+def parquet_sql(group: FileGroup, columns: Collection[str], *, numbered: bool) -> str:
+    """The Parquet files of a group, read by the engine itself."""
+    paths = ", ".join(literal(_not_a_pattern(str(path))) for path in group.paths)
+    selected = [f"{quoted(name)} AS {field_of(group, name)}" for name in columns]
+    selected += ["file_index AS field_file", "file_row_number + 1 AS field_line"] if numbered else []
+    source = f"read_parquet([{paths}], hive_partitioning = false, union_by_name = false)"
+    return f"SELECT {', '.join(selected) or 'NULL'} FROM {source}"
+
+
 def _not_a_pattern(path: str) -> str:
     """A path that DuckDB takes as it is: it would expand `*`, `?` and `[` once more.
 
@@ -149,18 +155,18 @@ def _not_a_pattern(path: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", path)
 
 
-def csv_view(number: int) -> str:
-    """Under which name the engine finds the CSV files of a group; their columns are `field_0`, `field_1`, …"""
-    return f"csv_{number}"
-
-
 def _stored_value(plan: Plan, group: FileGroup, name: str) -> str:
     """A column as the file has it."""
     return _stored(group, plan.file_columns[name])
 
 
 def _stored(group: FileGroup, theirs: str) -> str:
-    return quoted(theirs) if group.format != "csv" else f"field_{group.names.index(theirs)}"
+    return quoted(theirs) if group.relation else field_of(group, theirs)
+
+
+def field_of(group: FileGroup, theirs: str) -> str:
+    """What a column of a file is called in the view of its group."""
+    return f"field_{group.names.index(theirs)}"
 
 
 def _raw_value(plan: Plan, group: FileGroup, name: str) -> str:
@@ -247,6 +253,10 @@ def _as_text(value: str, raw: str) -> str:
         return f"CASE WHEN TRY({whole} = {value}) THEN CAST({whole} AS VARCHAR) ELSE {text} END"
     if raw == "binary":  # text without a note that it is, or else a hash, which is told apart by its digits
         return f"coalesce(TRY(decode({value})), hex({value}))"
+    if raw == "timestamp":  # DuckDB breaks down over the very first that there can be
+        known = f"CASE WHEN TRY_CAST({value} AS TIMESTAMP) >= {_FIRST_MOMENT} THEN {value} END"
+        none = f"CASE WHEN {value} IS NOT NULL THEN {literal(NO_MOMENT)} END"
+        return f"coalesce(CAST({known} AS VARCHAR), {none})"
     return f"CAST({value} AS VARCHAR)"
 
 
@@ -270,4 +280,6 @@ def _time_refusal_sql(value: str, column: Column, reasons: Reasons) -> str:
     return f"CASE WHEN {known} THEN 0 ELSE CAST({reasons.unreadable(column)} AS BIGINT) END"
 
 
+NO_MOMENT = "a time before the calendar"
+"""Stands for what neither a date nor a time is read from."""
 _FIRST_MOMENT, _LAST_MOMENT = "TIMESTAMP '0001-01-01'", "TIMESTAMP '9999-12-31 23:59:59.999999'"

@@ -34,7 +34,7 @@ from tapveil.verify.derived import (
 from tapveil.verify.finding import Finding, shown
 from tapveil.verify.identifiers import text_findings
 from tapveil.verify.page import is_another_program, page_findings, program_findings
-from tapveil.verify.places import places_findings
+from tapveil.verify.places import read_places
 from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import SheetCheck, synthetic_findings
 from tapveil.verify.totals import totals_findings
@@ -105,8 +105,10 @@ class _Check:
         if any(each.code == "table-missing" for each in unexpected):
             return  # no release: nothing is computed for it
         self._add(self._texts(files, manifest))
+        places = None
         if manifest.places in files:
-            self._add(places_findings(self.folder, PLACES))
+            places, faults = read_places(self.folder, PLACES)
+            self._add(faults)
         with self.progress.stage("Computing the promise"):
             made, impossible = manifests.mechanisms(manifest)
             self._add(impossible)
@@ -122,7 +124,7 @@ class _Check:
             self._add(faults)
             if sound and not faults and EXPLORER in files and (not manifest.places or manifest.places in files):
                 package = reading.json_of(self.folder, "datapackage.json")
-                self._add(page_findings(self.folder, manifest, package, tables, beside))
+                self._add(page_findings(self.folder, manifest, package, tables, beside, places))
             if not impossible:
                 totals = {name: each for sheet in sheets for name, each in sheet.totals.items()}
                 self._add(totals_findings(manifest, made, totals))

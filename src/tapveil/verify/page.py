@@ -14,7 +14,7 @@ from tapveil.derived import DerivedSheet
 from tapveil.explorer.contents import contents
 from tapveil.explorer.page import LEVEL, Shell, taken_apart, unpacked
 from tapveil.manifest import Manifest
-from tapveil.statement import EXPLORER, LARGEST_PLACES, PLACES, VERSIONS
+from tapveil.statement import EXPLORER, VERSIONS, Places
 from tapveil.verify import reading
 from tapveil.verify.finding import Finding
 from tapveil.verify.known_versions import PROGRAMS
@@ -61,9 +61,9 @@ def page_findings(
     package: Mapping[str, Any],
     tables: Mapping[str, pa.Table],
     beside: Sequence[DerivedSheet],
+    places: Places | None,
 ) -> Iterator[Finding]:
-    """Whether the page shows what the tables say, and holds nothing else."""
-    places = reading.json_of(folder, PLACES, LARGEST_PLACES) if manifest.places else None
+    """Whether the page shows what the tables and the places say, and holds nothing else."""
     expected = contents(manifest, package, tables, beside, places).data
     data = taken_apart(reading.text_of(folder, EXPLORER, LARGEST_PAGE))[1]
     if unpacked(data, len(expected)) != expected:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from math import isfinite
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from tapveil.statement import LARGEST_PLACES, PLACES, places_text
+import numpy as np
+
+from tapveil.geometry import DIGITS
+from tapveil.statement import LARGEST_PLACES, PLACES, Places, places_text
 from tapveil.verify import reading
 from tapveil.verify.finding import Finding
 
@@ -16,15 +19,14 @@ _DEPTH = {"Point": 0, "MultiPoint": 1, "Polygon": 2, "MultiPolygon": 3}
 _PROPERTIES = {"name", "mode", "title"}
 
 
-def places_findings(folder: Path, name: str) -> Iterator[Finding]:
-    """What is wrong with the file of places."""
-    data = reading.json_of(folder, name, LARGEST_PLACES)
+def read_places(folder: Path, name: str) -> tuple[Places, list[Finding]]:
+    """The places of a folder, and what is wrong with their file."""
+    text = reading.text_of(folder, name, LARGEST_PLACES)
+    data = reading.json_in(text, name)
     found = list(_data_findings(data, name))
-    yield from found
-    if any(each.code == "places-shape" for each in found):
-        return
-    if reading.text_of(folder, name, LARGEST_PLACES) != places_text(data):
-        yield Finding("hidden-data", name, "is not written as it was: how it is could tell something")
+    if not any(each.code == "places-shape" for each in found) and text != places_text(data):
+        found.append(Finding("hidden-data", name, "is not written as it was: how it is could tell something"))
+    return data, found
 
 
 def is_places(data: Mapping[str, Any]) -> bool:
@@ -37,7 +39,7 @@ def _data_findings(data: Mapping[str, Any], name: str) -> Iterator[Finding]:
     if set(data) != {"type", "features"} or data["type"] != "FeatureCollection" or not isinstance(features, list):
         yield Finding("places-shape", name, "is not a GeoJSON FeatureCollection, or is more than one")
         return
-    if not all(map(_is_place, features)):
+    if not all(map(_is_place, features)) or not _are_on_earth(map(_positions, features)):
         yield Finding("places-shape", name, "holds something that is not a named place with a shape")
         return
     keys = [(each["properties"]["name"], each["properties"]["mode"]) for each in features]
@@ -65,16 +67,31 @@ def _is_whole(text: str) -> bool:
 
 
 def _is_shape(value: Any, depth: int, *, rings: bool) -> bool:
-    """A position, or a list of what is one level less deep; a ring is closed, and goes around something."""
+    """Anything, or a list of what is one level less deep; a ring is closed, and goes around something."""
+    if depth == 0:
+        return True
     if not isinstance(value, list) or not value:
         return False
-    if depth == 0:
-        return len(value) == 2 and all(_is_degree(part, most) for part, most in zip(value, (180, 90), strict=True))
-    if rings and depth == 1 and (len(value) < 4 or value[0] != value[-1]):
-        return False
+    if depth == 1:
+        return not rings or (len(value) >= 4 and value[0] == value[-1])
     return all(_is_shape(part, depth - 1, rings=rings) for part in value)
 
 
-def _is_degree(part: Any, most: int) -> bool:
-    """A number of six digits after the point, as places are written."""
-    return isinstance(part, float) and isfinite(part) and abs(part) <= most and round(part, 6) == part
+def _positions(feature: Mapping[str, Any]) -> list[Any]:
+    """All that should be positions of a place."""
+    geometry = feature["geometry"]
+    found = [geometry["coordinates"]]
+    for _ in range(_DEPTH[geometry["type"]]):
+        found = list(chain.from_iterable(found))
+    return found
+
+
+def _are_on_earth(positions: Iterable[list[Any]]) -> bool:
+    """Two numbers each, of six digits after the point, as places are written; all at once, as there may be millions."""
+    every = list(chain.from_iterable(positions))
+    if not {list} >= set(map(type, every)) or not {2} >= set(map(len, every)):
+        return False
+    if not {float} >= set(map(type, chain.from_iterable(every))):
+        return False
+    degrees = np.array(every, dtype=float).reshape(-1, 2)
+    return bool((np.abs(degrees) <= (180, 90)).all() and (degrees == np.round(degrees, DIGITS)).all())

@@ -98,7 +98,11 @@ def text_of(folder: Path, name: str, largest: int = LARGEST_TEXT) -> str:
 
 def json_of(folder: Path, name: str, largest: int = LARGEST_TEXT) -> dict[str, Any]:
     """A JSON file that holds one object, with no key twice and no number that is none."""
-    text = text_of(folder, name, largest)
+    return json_in(text_of(folder, name, largest), name)
+
+
+def json_in(text: str, name: str) -> dict[str, Any]:
+    """The same, of a text that has been read."""
     try:
         data = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError):

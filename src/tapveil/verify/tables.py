@@ -26,16 +26,21 @@ from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.verify.finding import Finding
 from tapveil.verify.identifiers import ColumnLook
+from tapveil.verify.pages import Chunk, chunks, open_parquet, refuse_large_pages
 from tapveil.verify.reading import UnreadableError, open_inside
 
 ROWS_AT_ONCE = 100_000
 BLOCK = 8 * 2**20
 """A line longer than this is none of a table."""
-LARGEST_PIECE = 512 * 2**20
-"""A row group of Parquet that says it needs more than this is not unpacked."""
+LARGEST_PIECE = 128 * 2**20
+"""So many rows at once, as texts, take no more than this."""
+PARQUET_ROWS_AT_ONCE = 10_000
+"""Fewer: a page of a few bytes can stand for many long texts."""
 _COUNT_PATTERN = r"^[1-9][0-9]{0,11}$"
 """Below 10^12: no city has more trips, and sums of so many stay exact."""
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8}")
+
+_TOO_LONG = "has longer texts than a release: so many rows are not held at once"
 
 Mask = npt.NDArray[np.bool_]
 
@@ -79,7 +84,7 @@ class SheetCheck:
         looks = {column: ColumnLook(column) for column in self.keys}
         last: pa.Table | None = None
         pairs = zip_longest(
-            pieces(csv_batches(self.folder, self.csv, self.columns)),
+            pieces(csv_batches(self.folder, self.csv, self.columns), self.csv),
             pieces(parquet_batches(self.folder, f"data/{self.name}.parquet", self.columns)),
         )
         try:
@@ -219,13 +224,15 @@ def _mask(values: pa.Array) -> Mask:
     return np.asarray(filled.to_numpy(zero_copy_only=False) if isinstance(filled, pa.Array) else filled.to_numpy())
 
 
-def pieces(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def pieces(batches: Iterator[pa.Table], name: str = ".") -> Iterator[pa.Table]:
     """The same rows in pieces of one size, so that two files can be compared piece by piece."""
     waiting: list[pa.Table] = []
     size = 0
     for batch in batches:
         waiting.append(batch)
         size += len(batch)
+        if size < ROWS_AT_ONCE and sum(each.nbytes for each in waiting) > LARGEST_PIECE:
+            raise UnreadableError("too-large", name, _TOO_LONG)
         while size >= ROWS_AT_ONCE:
             whole = pa.concat_tables(waiting)
             yield whole.slice(0, ROWS_AT_ONCE).combine_chunks()
@@ -271,31 +278,38 @@ def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator
     """The rows of a Parquet file, every value as the CSV file would have it."""
     try:
         with os.fdopen(open_inside(folder, name), "rb") as file:
-            parquet = pq.ParquetFile(file)
+            parquet = open_parquet(file, name)
             if set(parquet.metadata.metadata or {}) - {b"ARROW:schema"} or parquet.schema_arrow.metadata:
                 raise UnreadableError("hidden-data", name, "holds more than its table: data about data that none wrote")
             _require_columns(name, parquet.schema_arrow.names, columns)
             _refuse_strange_types(name, parquet)
-            _refuse_gaps(name, parquet, file)
-            for number in range(parquet.metadata.num_row_groups):
-                if parquet.metadata.row_group(number).total_byte_size > LARGEST_PIECE:
-                    raise UnreadableError("too-large", name, "would unpack to more than a release holds at once")
-            for batch in parquet.iter_batches(batch_size=ROWS_AT_ONCE, use_threads=False):
+            groups = chunks(parquet)
+            _refuse_gaps(name, groups, file)
+            refuse_large_pages(file, name, groups)
+            # Each distinct text once: as texts, the rows might not fit into any memory.
+            texts = [each.name for each in parquet.schema_arrow if pa.types.is_string(each.type)]
+            listed = open_parquet(file, name, read_dictionary=texts)
+            for batch in listed.iter_batches(batch_size=PARQUET_ROWS_AT_ONCE, use_threads=False):
+                if sum(_length(batch.column(column)) for column in columns) > LARGEST_PIECE:
+                    raise UnreadableError("too-large", name, _TOO_LONG)
                 yield pa.table({column: batch.column(column).cast(pa.string()) for column in columns})
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError):
         raise UnreadableError("not-parquet", name, "is not a Parquet file that can be read") from None
 
 
-def _refuse_gaps(name: str, parquet: pq.ParquetFile, file: IO[bytes]) -> None:
+def _length(column: pa.Array) -> int:
+    """Of all texts of a column together; numbers and days are short."""
+    if not pa.types.is_dictionary(column.type):
+        return 0
+    lengths = pc.binary_length(column.dictionary)
+    return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
+
+
+def _refuse_gaps(name: str, groups: list[list[Chunk]], file: IO[bytes]) -> None:
     """Nothing may lie between the columns of a Parquet file, where no reader looks."""
     footer = file.seek(-8, os.SEEK_END)
     end = footer - int.from_bytes(file.read(4), "little")
-    ranges = []
-    for group in range(parquet.metadata.num_row_groups):
-        for number in range(parquet.metadata.num_columns):
-            chunk = parquet.metadata.row_group(group).column(number)
-            first = chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
-            ranges.append((first, first + chunk.total_compressed_size))
+    ranges = [chunk for group in groups for chunk in group]
     starts, ends = zip(*sorted(ranges), strict=True) if ranges else ((), ())
     if [4, *ends] != [*starts, end]:
         raise UnreadableError("hidden-data", name, "holds more than its table: bytes that belong to no column")
