@@ -40,6 +40,8 @@ PLACE = "privacy.json"
 CLOSE, ROOM, TINY = Fraction(1, 10**6), Fraction(1, 20), 1e-30
 """Figures that went through floats may be so much smaller than ours, in proportion, and so much larger."""
 MEAN_ERROR_ROUNDED = 0.00051
+LONGEST_TEXTS = 20_000
+"""So many letters a manifest may have that only the publisher can explain."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 WIDEST_CHECKED = 2000
 """Wider noise is not computed: it would take as long as a stranger likes, and no release is that wide."""
@@ -275,7 +277,15 @@ def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Findi
             yield Finding("hidden-data", PLACE, "has a list that is not in its order")
     if strange := [role for role in manifest.public_files_sha256 if not _is_explained(role, manifest)]:
         yield Finding("public-file", PLACE, f"names {len(strange)} public files that its areas and tables do not need")
-    yield from text_findings(PLACE, free_texts(manifest))
+    yield from free_text_findings(manifest)
+
+
+def free_text_findings(manifest: Manifest) -> Iterator[Finding]:
+    """Whether what only the publisher can have said is short, and holds nothing that tells people apart."""
+    texts = list(free_texts(manifest))
+    if sum(map(len, texts)) > LONGEST_TEXTS:
+        yield Finding("too-large", PLACE, f"has more than {LONGEST_TEXTS:,} letters of its own in names and titles")
+    yield from text_findings(PLACE, texts)
 
 
 def _is_explained(role: str, manifest: Manifest) -> bool:
@@ -284,7 +294,9 @@ def _is_explained(role: str, manifest: Manifest) -> bool:
     if kind == "cells":
         return of in {table.name for table in manifest.tables} and manifest.mechanism == "dictionary"
     name, _, mode = of.partition(" of ")
-    return not of or of in manifest.areas or (kind == "lookup" and bool(_NAME.fullmatch(name)) and len(mode) <= 100)
+    if manifest.manifest_version == 1:  # which names all lists of wider areas, also those that no table has
+        return not of or of in manifest.areas or (kind == "lookup" and bool(_NAME.fullmatch(name)))
+    return not of or of in manifest.areas or (kind == "lookup" and mode in manifest.wider.get(name, {}))
 
 
 def free_texts(manifest: Manifest) -> Iterator[str]:
