@@ -122,8 +122,8 @@ def ledger_page() -> str:
         "The ledger: every entry",
         "What is written in a ledger. [The ledger](../ledger.md) says how it is used, what adds up, and how the file "
         "is made. Each entry is JSON with sorted keys and no blanks. Nothing in it depends on the trips.",
-        "## Every entry\nhas its `kind`, the headings below; `nonce`, 32 random digits and a-f, which keep the entry from being "
-        "guessed from its hash; and\n\n"
+        "## Every entry\nhas its `kind`, the headings below; `nonce`, 32 random digits and a-f, which keep the entry "
+        "from being guessed from its hash; and\n\n"
         + json_table(entry.Budget, leave_out={"kind", *set(entry.Budget.model_fields) - set(every)}),
         *(
             f"## `{kind.model_fields['kind'].default}`\n{_first_line(kind)}\n\n{json_table(kind, leave_out=every)}"
