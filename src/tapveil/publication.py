@@ -305,7 +305,7 @@ def folder_of(published: Bundle) -> Folder:
     try:
         manifest = published.privacy
         entry = manifest["ledger"]  # folders of version 1 have the number of the entry, too: its hash is enough
-        head = Head(str(entry["ledger"]), str(entry["hash"])) if entry else None
+        head = Head.of(entry["ledger"], entry["hash"]) if entry else None
         checksums = hashlib.sha256((published.path / bundle.CHECKSUMS).read_bytes()).hexdigest()
         return Folder(published.path.name, head, str(manifest["release_id"]), checksums)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):

@@ -323,6 +323,18 @@ def test_folders_in_no_ledger_are_no_witnesses(source: Path) -> None:  # noqa: F
     assert command(source, ["ledger", "verify"]).code == 0
 
 
+def test_what_a_stranger_wrote_for_the_id_of_a_ledger_is_not_repeated(source: Path) -> None:  # noqa: F811
+    """It would stand in a command that people are told to type."""
+    other = source / "downloaded"
+    other.mkdir()
+    manifest = manifest_of(GOLDEN / "first")
+    manifest["ledger"]["ledger"] = "x; rm -rf ~"
+    (other / "privacy.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (other / "SHA256SUMS").write_text("", encoding="utf-8")
+    assert publication.folder_of(tapveil.Bundle(other)).head is None
+    assert "rm -rf" not in command(source, ["ledger", "verify", "downloaded"]).out
+
+
 # --- a budget that is raised ------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,9 @@ by trying which one has the hash (docs/privacy/proofs.md, 12).
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
+import shlex
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -48,6 +50,13 @@ class Head:
 
     ledger: str
     hash: str
+
+    @classmethod
+    def of(cls, ledger: object, digest: object) -> Head:
+        """As a folder of a stranger states it: ValueError if it is none. It will stand in messages, and be typed."""
+        if not (re.fullmatch("[0-9a-f]{32}", str(ledger)) and re.fullmatch("[0-9a-f]{64}", str(digest))):
+            raise ValueError("no ledger, or no hash")
+        return cls(str(ledger), str(digest))
 
 
 @dataclass(frozen=True)
@@ -184,7 +193,8 @@ class Ledger:
                 name,
                 f"{who} published from another ledger, {other}. If it is of the same trips, restore it: "
                 f"{self.path.name} does not know what it spent. If it is of other trips, or what it spent was taken "
-                f"off this budget, accept it: tapveil ledger accept {other} --ledger {self.path} --reason … --by …",
+                f"off this budget, accept it: tapveil ledger accept {other} --ledger {shlex.quote(str(self.path))} "
+                "--reason … --by …",
             )
 
     def _schema_findings(self) -> Iterator[Finding]:
