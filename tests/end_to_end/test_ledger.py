@@ -20,6 +20,7 @@ import pytest
 import tapveil
 import tapveil.publication
 import tapveil.unfinished
+from tapveil import publication, unfinished
 from tapveil.errors import BudgetError, EngineError, LedgerError, PlanError, TripDataError
 from tapveil.ledger import book
 from tapveil.ledger.entry import Budget, Spend, SpentTable
@@ -220,7 +221,7 @@ def test_a_ledger_that_cannot_be_trusted_stops_the_release_before_noise(
     plan = Plan.read(source / "plan.toml")
     damage, words = FAULTS[fault]
     damage(plan.ledger_path)
-    monkeypatch.setattr(tapveil.publication.veil, "draw", lambda *_: pytest.fail("noise was drawn"))
+    monkeypatch.setattr(publication.veil, "draw", lambda *_: pytest.fail("noise was drawn"))
     with pytest.raises(LedgerError, match=words):
         tapveil.release(plan, source / "published")
     assert not (source / "published").exists()
@@ -337,7 +338,7 @@ def test_from_start_to_verify_on_the_command_line(source: Path) -> None:  # noqa
 def cut_short(source: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:  # noqa: F811
     """A release that is paid for, with its first table sealed and its second not."""
     plan = Plan.read(source / "plan.toml")
-    real, calls = tapveil.publication.veil.draw, []
+    real, calls = publication.veil.draw, []
 
     def once(*args: object) -> object:
         calls.append(1)
@@ -345,7 +346,7 @@ def cut_short(source: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:  # noqa: F
             raise KeyboardInterrupt
         return real(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(tapveil.publication.veil, "draw", once)
+    monkeypatch.setattr(publication.veil, "draw", once)
     with pytest.raises(KeyboardInterrupt):
         tapveil.release(plan, source / "published")
     monkeypatch.undo()
@@ -373,11 +374,11 @@ def test_a_release_cut_short_must_be_finished_as_it_was_begun(source: Path, monk
 
 def test_what_is_sealed_is_not_counted_again(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     plan = Plan.read(source / "plan.toml")
-    monkeypatch.setattr(tapveil.publication.bundle, "write", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(publication.bundle, "write", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         tapveil.release(plan, source / "published")
     monkeypatch.undo()
-    monkeypatch.setattr(tapveil.publication.engines, "count", lambda *_, **__: pytest.fail("counted again"))
+    monkeypatch.setattr(publication.engines, "count", lambda *_, **__: pytest.fail("counted again"))
     tapveil.release(plan, source / "published", resume=True)
 
 
@@ -389,7 +390,7 @@ def test_nothing_to_resume(source: Path) -> None:  # noqa: F811
 
 def test_only_one_process_works_on_an_unfinished_release(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     plan = cut_short(source, monkeypatch)
-    with tapveil.unfinished.find(source / "published"):
+    with unfinished.find(source / "published"):
         done = run("release", "plan.toml", "-o", "published", "--resume", cwd=source)
     assert done.returncode == 4
     assert "another process is at work" in done.stderr
