@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tapveil.coarsen import read_areas, read_wider, relabelling
+from tapveil.coarsen import relabelling
 from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.defaults import MEMORY
-from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.errors import TripDataError
 from tapveil.expectation import publish_probabilities
+from tapveil.inputs.public import PublicInputs
 from tapveil.notation import clock_text
 from tapveil.pace import SHARE
 from tapveil.plan import EVERY_MODE, Level, Plan, Table
@@ -110,16 +110,18 @@ def outlook(
     progress: Reporter | None = None,
 ) -> Outlook:
     """Look at the trips: count them, draw nothing, publish nothing."""
-    dictionaries, progress = read_dictionaries(plan), progress or Silent()
-    counted = count_and_locate(plan, memory=memory, scratch=scratch, progress=progress)
-    looked = Look(plan, memory, scratch, progress).remarks()
-    return outlook_of(plan, counted, dictionaries, tuple(looked))
+    inputs, progress = PublicInputs.of(plan, scratch), progress or Silent()
+    _ = inputs.dictionaries  # what is wrong with a list is said before the trips are read
+    counted = count_and_locate(inputs, memory=memory, scratch=scratch, progress=progress)
+    looked = Look(inputs, memory, scratch, progress).remarks()
+    return outlook_of(inputs, counted, tuple(looked))
 
 
-def count_and_locate(plan: Plan, *, memory: str, scratch: Path | None, progress: Reporter) -> Counted:
+def count_and_locate(inputs: PublicInputs, *, memory: str, scratch: Path | None, progress: Reporter) -> Counted:
     """The exact counts, and where refused rows stand. One stage is around all of it, whether any row was refused."""
     with progress.stage("Looking at the trips"):
-        return count(plan, memory=memory, scratch=scratch, progress=_Discreet(progress), locate=True)
+        discreet = _Discreet(progress)
+        return count(inputs.plan, memory=memory, scratch=scratch, progress=discreet, locate=True, inputs=inputs)
 
 
 @dataclass(frozen=True)
@@ -134,14 +136,15 @@ class _Discreet:
         return nullcontext() if name == LOCATING else self.progress.stage(name, done, total=total, unit=unit)
 
 
-def outlook_of(plan: Plan, counted: Counted, dictionaries: Dictionaries, looked: Sequence[str] = ()) -> Outlook:
+def outlook_of(inputs: PublicInputs, counted: Counted, looked: Sequence[str] = ()) -> Outlook:
     """The same from exact counts that are there already, with what another look at the trips found."""
+    plan, dictionaries = inputs.plan, inputs.dictionaries
     tables = tuple(
         _table_outlook(plan, table, counted.tables[table.name], dictionaries[table.name]) for table in plan.table
     )
     refusals = counted.refusals
-    wider = [*_modes_without_wider_areas(plan, _labels(counted, "mode")), *_places_without_wider_areas(plan, counted)]
-    notes = (*remarks(plan, counted, dictionaries), *looked, *wider)
+    wider = [*_modes_without_wider_areas(plan, _labels(counted, "mode")), *_places_without_wider_areas(inputs, counted)]
+    notes = (*remarks(inputs, counted), *looked, *wider)
     stops = _why_stopped(counted, plan)
     return Outlook(
         COUNTED[plan.privacy.unit],
@@ -165,11 +168,11 @@ def _modes_without_wider_areas(plan: Plan, found: Sequence[str]) -> Iterator[str
             yield f"[coarsen.wider.{name}] has nothing for {', '.join(without)}: their places are not made wider"
 
 
-def _places_without_wider_areas(plan: Plan, counted: Counted) -> Iterator[str]:
+def _places_without_wider_areas(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
     """A list that lacks places makes them UNKNOWN."""
-    lists = read_wider(plan)
+    plan = inputs.plan
     for table in plan.table:
-        relabelled = relabelling(plan, table, lists) if table.level.location else {}
+        relabelled = relabelling(plan, table, inputs.wider) if table.level.location else {}
         for column in (column for column in relabelled if plan.source.kind(column) == "location"):
             places = _places(plan, counted, column)
             lost = [place for mode, place in places if relabelled[column].label(mode, place) == UNKNOWN != place]
@@ -281,10 +284,8 @@ def _advice(plan: Plan, table: Table, share: float) -> str | None:
 
 def read_public_files(plan: Plan) -> None:
     """The lookups and lists that a plan names, read and checked: they are part of the plan, not of the trips."""
-    read_areas(plan)
-    read_wider(plan)
-    sound_places(plan)
-    read_dictionaries(plan)
+    inputs = PublicInputs.of(plan)
+    _ = inputs.areas, inputs.wider, sound_places(inputs), inputs.dictionaries
 
 
 def in_words(plan: Plan) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapveil.errors import TripDataError, did_you_mean
 from tapveil.geometry import Place, Polygons, collection, h3_cell, h3_place, points
+from tapveil.inputs.snapshot import PublicFiles, open_text
 from tapveil.notation import MINUTES_PER_DAY, clock_text
 from tapveil.placelist import read_place_list
 from tapveil.plan import EVERY_MODE, Area, Level, Plan, Table, WiderArea
@@ -117,14 +118,14 @@ class Relabel:
         return cls(lambda mode, label: label if label == UNKNOWN else areas.area(mode, label), modes)
 
 
-def read_stops(plan: Plan) -> Stops:
+def read_stops(plan: Plan, files: PublicFiles) -> Stops:
     """The stops of the plan's timetable; none where it has none."""
     if plan.gtfs is None:
         return Stops({}, {})
     from tapveil.gtfs import read_feed  # most plans have no timetable
 
     by_name: dict[str, Stop] = {}
-    by_id = read_feed(plan.base / plan.gtfs.path).stops
+    by_id = read_feed(plan.base / plan.gtfs.path, files).stops
     for stop in by_id.values():
         if name := stop_name(plan, stop):
             by_name.setdefault(name, stop)
@@ -137,17 +138,17 @@ def stop_name(plan: Plan, stop: Stop) -> str:
     return {"stop_id": stop.id, "stop_code": stop.code, "stop_name": stop.name}[match]
 
 
-def read_areas(plan: Plan) -> Areas:
+def read_areas(plan: Plan, files: PublicFiles) -> Areas:
     """The areas of all stops that the plan's lists know, read and checked."""
-    stops = read_stops(plan)
-    return Areas({mode: _areas(plan, area, stops) for mode, area in plan.coarsen.location.items()})
+    stops = read_stops(plan, files)
+    return Areas({mode: _areas(plan, area, stops, files) for mode, area in plan.coarsen.location.items()})
 
 
-def read_wider(plan: Plan) -> Mapping[str, Areas]:
+def read_wider(plan: Plan, files: PublicFiles) -> Mapping[str, Areas]:
     """The wider areas of all published places, by the name of the level."""
     wider = plan.coarsen.wider.items()
     return {
-        name: Areas({mode: _read_lookup(plan.base / str(area.lookup), area) for mode, area in modes.items()})
+        name: Areas({mode: _read_lookup(plan.base / area.lookup, area, files) for mode, area in modes.items()})
         for name, modes in wider
     }
 
@@ -163,54 +164,52 @@ def relabelling(plan: Plan, table: Table, wider: Mapping[str, Areas]) -> dict[st
     return found
 
 
-def _areas(plan: Plan, area: Area, stops: Stops) -> Mapping[str, str]:
+def _areas(plan: Plan, area: Area, stops: Stops, files: PublicFiles) -> Mapping[str, str]:
     """The area of each stop, in one of the four ways."""
     if area.lookup is not None:
-        return _read_lookup(plan.base / area.lookup, area)
+        return _read_lookup(plan.base / area.lookup, area, files)
     if area.gtfs is not None:
         return {name: label for name, stop in stops.by_name.items() if (label := stops.described(stop, area.gtfs))}
     places = {name: place for name, stop in stops.by_name.items() if (place := stop.place)}
     if area.polygons is not None:
-        found = _polygons(plan, area).areas(list(places.values()))
+        found = _polygons(plan, area, files).areas(list(places.values()))
     else:
         found = [h3_cell(*place, area.h3 or 0) for place in places.values()]
     return {name: label for name, label in zip(places, found, strict=True) if label}
 
 
-def _polygons(plan: Plan, area: Area) -> Polygons:
-    return Polygons.read(plan.base / str(area.polygons), area.name or "")
+def _polygons(plan: Plan, area: Area, files: PublicFiles) -> Polygons:
+    return Polygons.read(plan.base / str(area.polygons), area.name or "", files)
 
 
-def read_places(plan: Plan) -> dict[str, Any] | None:
+def read_places(plan: Plan, files: PublicFiles, areas: Areas) -> dict[str, Any] | None:
     """Where the published places lie, as GeoJSON, so that a map can be drawn; None where that is not known.
 
     All places that the public lists know, not those of the trips: which of them occur is for the mechanism to say.
     """
     if (plan.gtfs is None and plan.places is None) or "location" not in plan.published_kinds:
         return None
-    listed = read_place_list(plan.base, plan.places) if plan.places else []
-    drawn = {(place.mode, place.name): place for place in [*_places_of_stops(plan), *listed]}
+    listed = read_place_list(plan.base, plan.places, files) if plan.places else []
+    drawn = {(place.mode, place.name): place for place in [*_places_of_stops(plan, files, areas), *listed]}
     return collection(drawn.values())
 
 
-def _places_of_stops(plan: Plan) -> Iterator[Place]:
+def _places_of_stops(plan: Plan, files: PublicFiles, areas: Areas) -> Iterator[Place]:
     """By the timetable, what can be told from its stops."""
     if plan.gtfs is None:
         return
-    stops, areas = read_stops(plan), read_areas(plan)
+    stops = read_stops(plan, files)
     for mode in [*plan.coarsen.location, *([] if EVERY_MODE in plan.coarsen.location else [EVERY_MODE])]:
-        yield from _places(plan, mode, stops, areas)
+        area = plan.coarsen.location.get(mode)
+        found = _polygons(plan, area, files).places if area and area.polygons else _drawn(area, mode, stops, areas)
+        yield from (replace(place, mode=mode) for place in found)
 
 
-def _places(plan: Plan, mode: str, stops: Stops, areas: Areas) -> Iterator[Place]:
-    area = plan.coarsen.location.get(mode)
-    if area and area.polygons:
-        found = _polygons(plan, area).places
-    elif area and area.h3 is not None:
-        found = [h3_place(cell) for cell in sorted(set(areas.lookups[mode].values()))]
-    else:
-        found = list(_stop_places(mode, stops, areas))
-    yield from (replace(place, mode=mode) for place in found)
+def _drawn(area: Area | None, mode: str, stops: Stops, areas: Areas) -> Iterable[Place]:
+    """The cells of H3, or the points of the stops."""
+    if area and area.h3 is not None:
+        return [h3_place(cell) for cell in sorted(set(areas.lookups[mode].values()))]
+    return _stop_places(mode, stops, areas)
 
 
 def _stop_places(mode: str, stops: Stops, areas: Areas) -> Iterator[Place]:
@@ -225,9 +224,9 @@ def _stop_places(mode: str, stops: Stops, areas: Areas) -> Iterator[Place]:
             yield replace(points(label, where), title=title)
 
 
-def _read_lookup(path: Path, lookup: Area | WiderArea) -> dict[str, str]:
+def _read_lookup(path: Path, lookup: Area | WiderArea, files: PublicFiles) -> dict[str, str]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with open_text(files, path) as file:
             rows = csv.reader(file, delimiter=lookup.delimiter or ",", skipinitialspace=True)
             columns = [name.strip() for name in next(rows, [])]
             _require_columns(path, lookup, columns)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from tapveil.coarsen import Relabel, TimeBins, read_areas, read_wider, relabelling
+from tapveil.coarsen import Areas, Relabel, TimeBins, relabelling
 from tapveil.errors import TripDataError, did_you_mean
+from tapveil.inputs.snapshot import PublicFiles, open_text
 from tapveil.plan import TIMETABLE, Plan, Table
 from tapveil.values import READABLE, UNKNOWN, read_date, read_time
 
@@ -30,18 +31,20 @@ Dictionaries = Mapping[str, pa.Table | None]
 """The list of each table, by the name of the table."""
 
 
-def read_dictionaries(plan: Plan) -> Dictionaries:
+def read_dictionaries(
+    plan: Plan, files: PublicFiles, wider: Mapping[str, Areas], timetable_of: Callable[[], Timetable]
+) -> Dictionaries:
     """The list of each table, read and checked; None where the plan has none for it.
 
     A column of text for each key of the table; a row for each cell, sorted, none twice.
     """
     listed = {table.name: table.cells for table in plan.table if table.cells}
-    timetable = _timetable(plan) if TIMETABLE in listed.values() else None
+    timetable = timetable_of() if TIMETABLE in listed.values() else None
     found: dict[str, pa.Table | None] = dict.fromkeys(plan.tables)
     for name, cells in listed.items():
         table = plan.tables[name]
-        fine = timetable.cells(table) if timetable and cells == TIMETABLE else _read(plan, table, cells)
-        read = _coarsened(fine, relabelling(plan, table, read_wider(plan)))
+        fine = timetable.cells(table) if timetable and cells == TIMETABLE else _read(plan, table, cells, files)
+        read = _coarsened(fine, relabelling(plan, table, wider))
         if not len(read):
             covered = f"from {timetable.first_day} to {timetable.last_day}" if timetable else "on other days"
             raise TripDataError(
@@ -49,12 +52,6 @@ def read_dictionaries(plan: Plan) -> Dictionaries:
             )
         found[name] = read
     return found
-
-
-def _timetable(plan: Plan) -> Timetable:
-    from tapveil.timetable import Timetable  # most plans have none
-
-    return Timetable(plan, read_areas(plan))
 
 
 def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:
@@ -76,10 +73,10 @@ def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:
     return distinct.sort_by([(column, "ascending") for column in cells.column_names])
 
 
-def _read(plan: Plan, table: Table, name: str) -> pa.Table:
+def _read(plan: Plan, table: Table, name: str, files: PublicFiles) -> pa.Table:
     keys = plan.key_columns(table)
     try:
-        with (plan.base / name).open(encoding="utf-8-sig", newline="") as file:
+        with open_text(files, plan.base / name) as file:
             cells = sorted(set(_cells(plan, keys, Path(name).name, csv.DictReader(file, skipinitialspace=True))))
     except FileNotFoundError:
         raise TripDataError(

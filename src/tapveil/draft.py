@@ -18,13 +18,13 @@ from zoneinfo import available_timezones
 
 from tapveil import trips
 from tapveil.check import shares_by_width
-from tapveil.coarsen import read_areas
 from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted
 from tapveil.csvlines import Encoding
 from tapveil.defaults import MEMORY
 from tapveil.errors import PlanError, TapveilError, TripDataError
 from tapveil.gtfs import Feed, read_feed
+from tapveil.inputs.public import PublicInputs
 from tapveil.notation import clock_text
 from tapveil.plan import EVERY_MODE, Area, Plan
 from tapveil.progress import Reporter
@@ -94,13 +94,14 @@ def _seen(writing: _Writing, memory: str, scratch: Path | None, progress: Report
         return Draft(first, found, remarks)
     plan = _parsed(first.replace(_YOUR_ZONE, "UTC"), plan_path)
     plan = plan.model_copy(update={"table": plan.detailed})  # totals have neither bins nor areas to choose
-    counted = count(plan, memory=memory, scratch=scratch, progress=progress)
+    inputs = PublicInputs.of(plan, scratch)
+    counted = count(plan, memory=memory, scratch=scratch, progress=progress, inputs=inputs)
     try:
         refuse_too_many(counted.refusals, plan)
     except TripDataError as error:
         remarks.append(f"A release would stop: {error}")
         return Draft(first, found, remarks)
-    writing.area, areas = _area(plan, counted) if writing.timetable else (None, None)
+    writing.area, areas = _area(inputs, counted) if writing.timetable else (None, None)
     shares = {name: shares_by_width(plan, counted, name, WIDTHS, areas) for name in plan.tables}
     width = _width(plan, shares)
     kept = _kept(plan, {name: by_width[width] for name, by_width in shares.items()})
@@ -220,14 +221,15 @@ weight = "1/4"
 """
 
 
-def _area(plan: Plan, counted: Counted) -> tuple[Area | None, Mapping[str, str] | None]:
+def _area(inputs: PublicInputs, counted: Counted) -> tuple[Area | None, Mapping[str, str] | None]:
     """The finest areas of which tables of places publish enough; the largest where none does."""
+    plan = inputs.plan
     places = [name for name in ("on_location", "off_location") if name in plan.tables]
     chosen: tuple[Area | None, Mapping[str, str] | None] = (None, None)
     for area in _AREAS:
         coarsen = plan.coarsen.model_copy(update={"location": {EVERY_MODE: area}})
         try:
-            areas = read_areas(plan.model_copy(update={"coarsen": coarsen})).lookups[EVERY_MODE]
+            areas = inputs.seen_by(plan.model_copy(update={"coarsen": coarsen})).areas.lookups[EVERY_MODE]
         except PlanError:  # H3 is not installed
             continue
         if len(set(areas.values())) > 1:

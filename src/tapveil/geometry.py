@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tapveil.errors import PlanError, TripDataError, did_you_mean
+from tapveil.inputs.snapshot import ON_DISK, PublicFiles, open_text
 
 Geometry = dict[str, Any]
 """A geometry of GeoJSON, longitude before latitude."""
@@ -62,10 +63,10 @@ class Polygons:
     shapes: tuple[Any, ...]
 
     @classmethod
-    def read(cls, path: Path, name: str) -> Polygons:
+    def read(cls, path: Path, name: str, files: PublicFiles = ON_DISK) -> Polygons:
         """The areas of a GeoJSON file; `name` is the property that names an area."""
         _shapely()  # a missing package is said before a fault of the file
-        features = read_features(path)
+        features = read_features(path, files)
         parts = [part for number in range(len(features)) for part in _read_area(path, features, number, name)]
         parts.sort(key=lambda part: (part[0], part[1].wkb))
         return cls(tuple(area for area, _ in parts), tuple(shape for _, shape in parts))
@@ -193,9 +194,9 @@ def _not_degrees(longitude: float, latitude: float) -> str:
     )
 
 
-def read_features(path: Path) -> list[Any]:
+def read_features(path: Path, files: PublicFiles) -> list[Any]:
     """The features of a GeoJSON file in WGS 84."""
-    match _read_json(path):
+    match _read_json(path, files):
         case {"type": "FeatureCollection", "features": [_, *_] as features, **others}:
             system = _coordinate_system(others.get("crs"))
             if re.split("[:/#]", system)[-1].replace(" ", "").upper() not in _WGS84:
@@ -206,9 +207,10 @@ def read_features(path: Path) -> list[Any]:
     raise TripDataError(f"the areas {path.name} are not a FeatureCollection; save them as GeoJSON")
 
 
-def _read_json(path: Path) -> Any:
+def _read_json(path: Path, files: PublicFiles) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
+        with open_text(files, path) as file:
+            return json.load(file)
     except FileNotFoundError:
         raise TripDataError(f"there is no file of areas {path}") from None
     except IsADirectoryError:

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 from tapveil.csvheader import found_delimiter
 from tapveil.errors import TripDataError, did_you_mean
 from tapveil.geometry import Place, on_earth, points, read_features
+from tapveil.inputs.snapshot import PublicFiles, open_text
 from tapveil.plan import EVERY_MODE, PlaceList
 
 _DEPTH = {"Point": 0, "MultiPoint": 1, "Polygon": 2, "MultiPolygon": 3}
@@ -20,10 +21,10 @@ _NOT_WRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters, and halves of a character."""
 
 
-def read_place_list(base: Path, listed: PlaceList) -> list[Place]:
+def read_place_list(base: Path, listed: PlaceList, files: PublicFiles) -> list[Place]:
     """All places of the list, whether the trips have them or not; one that is listed twice is an error."""
     path = base / listed.path
-    found = list(_of_geojson(path, listed) if path.suffix.lower() in _GEOJSON else _of_csv(path, listed))
+    found = list((_of_geojson if path.suffix.lower() in _GEOJSON else _of_csv)(path, listed, files))
     seen = set[tuple[str, str]]()
     for place in found:
         if (place.name, place.mode) in seen:
@@ -47,10 +48,10 @@ def _spelt(where: str, column: str, value: Any) -> str:
 # --- points -----------------------------------------------------------------------------------------------------------
 
 
-def _of_csv(path: Path, listed: PlaceList) -> Iterator[Place]:
+def _of_csv(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[Place]:
     """A place that has several rows has several points."""
     members: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for number, row in _rows(path, listed):
+    for number, row in _rows(path, listed, files):
         where = f"{path.name}, line {number}"
         name, mode = (_spelt(where, column, row.get(column)) for column in (listed.name, listed.mode))
         texts = [(row[column] or "").strip() for column in (listed.latitude, listed.longitude)]
@@ -61,9 +62,9 @@ def _of_csv(path: Path, listed: PlaceList) -> Iterator[Place]:
         yield Place(name, shape.geometry, mode)
 
 
-def _rows(path: Path, listed: PlaceList) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[tuple[int, dict[str, str]]]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with open_text(files, path) as file:
             rows = csv.DictReader(file, delimiter=_delimiter(file, listed), skipinitialspace=True)
             rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
             _require(path, (listed.name, listed.latitude, listed.longitude), rows.fieldnames)
@@ -106,8 +107,8 @@ def _position(where: str, texts: Sequence[str]) -> tuple[float, float]:
 # --- shapes -----------------------------------------------------------------------------------------------------------
 
 
-def _of_geojson(path: Path, listed: PlaceList) -> Iterator[Place]:
-    for number, feature in enumerate(read_features(path), 1):
+def _of_geojson(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[Place]:
+    for number, feature in enumerate(read_features(path, files), 1):
         where = f"{path.name}, feature {number}"
         match feature:
             case {"properties": dict(properties), "geometry": {"type": str(kind), "coordinates": list(coordinates)}}:

@@ -17,23 +17,24 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from tapveil import bundle, coarsen, statement, trips, unfinished, veil
+from tapveil import bundle, statement, trips, unfinished, veil
 from tapveil.bundle import Bundle
+from tapveil.coarsen import Relabel
 from tapveil.counting import engines
 from tapveil.counting.cards import CardShapes
 from tapveil.counting.digest import counts_hmac
 from tapveil.counting.exact import Counted, Refusals
 from tapveil.csvlines import MALFORMED, NOT_UTF8
 from tapveil.defaults import MEMORY
-from tapveil.dictionary import Dictionaries, read_dictionaries
 from tapveil.errors import BudgetError, LedgerError, PlanError, TripDataError
 from tapveil.expectation import empty_tables
 from tapveil.guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
+from tapveil.inputs.public import PublicInputs
 from tapveil.lattice import Wider
 from tapveil.ledger.book import Folder, Head, Ledger, open_ledger
 from tapveil.ledger.entry import Published, Spend, spend_of
 from tapveil.manifest import Manifest
-from tapveil.plan import EVERY_MODE, TIMETABLE, Plan
+from tapveil.plan import EVERY_MODE, Plan
 from tapveil.progress import Reporter, Silent
 from tapveil.published import PublishedTable
 from tapveil.source import TAP
@@ -71,7 +72,8 @@ def release(
     # The day is taken before a trip is read: when the work ends must not show in what is published.
     today = datetime.now(UTC).date().isoformat()
     with open_ledger(plan.ledger_path) if in_ledger else nullcontext() as ledger:
-        job = _Job(plan, Path(out), ledger, again or resume, key, memory, scratch, progress or Silent())
+        inputs = PublicInputs.of(plan, scratch)
+        job = _Job(inputs, Path(out), ledger, again or resume, key, memory, scratch, progress or Silent())
         if not resume:
             bundle.check_destination(job.out)
         if ledger:
@@ -83,7 +85,7 @@ def release(
 class _Job:
     """One release, from trips to folder."""
 
-    plan: Plan
+    inputs: PublicInputs
     out: Path
     ledger: Ledger | None
     again: bool
@@ -93,10 +95,14 @@ class _Job:
     scratch: Path | None
     progress: Reporter
 
+    @property
+    def plan(self) -> Plan:
+        return self.inputs.plan
+
     def run(self, today: str) -> Bundle:
         """Begin a release, and finish it."""
         unfinished.refuse_another(self.out)
-        dictionaries, stated = read_dictionaries(self.plan), self._stated(today)
+        _, stated = self.inputs.dictionaries, self._stated(today)
         paid_from = self.ledger.id if self.ledger else None
         journal = Journal(secrets.token_hex(16), today, _digest(stated), paid_from, trips.fingerprint(self.plan))
         if self.ledger:
@@ -108,9 +114,9 @@ class _Job:
         refuse_mixed_up(labels, cards)
         key = secrets.token_bytes(32)
         journal = replace(journal, counts_key=key.hex(), counts_hmac=counts_hmac(counted.tables, key))
-        _name_empty(list(empty_tables(self.plan, counted, dictionaries)))
+        _name_empty(list(empty_tables(self.plan, counted, self.inputs.dictionaries)))
         with unfinished.begin(self.out, journal) as work:
-            return self._finish(work, stated, dictionaries, counted, cards.intersection)
+            return self._finish(work, stated, counted, cards.intersection)
 
     def resume(self) -> Bundle:
         """Finish a release that was cut short: what is paid for is not paid again, what is sealed not drawn again."""
@@ -118,7 +124,7 @@ class _Job:
             if _is_published(self.out, work.journal):
                 work.discard()
                 return Bundle(self.out)
-            dictionaries, stated = read_dictionaries(self.plan), self._stated(work.journal.created)
+            _, stated = self.inputs.dictionaries, self._stated(work.journal.created)
             _refuse_another_release(self.plan, stated, work.journal)
             if work.journal.ledger != (self.ledger.id if self.ledger else None):
                 raise LedgerError("the unfinished release is to be paid from another ledger, or from none")
@@ -126,14 +132,16 @@ class _Job:
             counted = None if all(map(work.is_sealed, self.plan.table)) else self._count()
             if counted:
                 _refuse_other_counts(counted, work.journal)
-            return self._finish(work, stated, dictionaries, counted, self._cards_among)
+            return self._finish(work, stated, counted, self._cards_among)
 
     def _stated(self, created: str) -> dict[str, Any]:
         with self.progress.stage("Computing the promise"):
-            return _stated(self.plan, created)
+            return _stated(self.inputs, created)
 
     def _count(self) -> Counted:
-        counted = engines.count(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
+        counted = engines.count(
+            self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress, inputs=self.inputs
+        )
         refuse_too_many(counted.refusals, self.plan)
         return counted
 
@@ -141,13 +149,12 @@ class _Job:
         self,
         work: Unfinished,
         stated: dict[str, Any],
-        dictionaries: Dictionaries,
         counted: Counted | None,
         cards_among: CardsAmong,
     ) -> Bundle:
         """Spend, then draw, then write. Nothing that a user could have got wrong is first looked at here."""
         manifest = stated | {"release_id": work.journal.id, "ledger": self._pay(work)}
-        self._draw(work, dictionaries, counted)
+        self._draw(work, counted)
         tables = [work.unseal(self.plan, table) for table in self.plan.table]
         published = bundle.write(
             self.out,
@@ -155,8 +162,8 @@ class _Job:
             self.plan,
             tables,
             manifest,
-            places=coarsen.read_places(self.plan),
-            wider=_wider_areas(self.plan, tables),
+            places=self.inputs.places,
+            wider=_wider_areas(self.inputs, tables),
             guard=partial(refuse_leaks, plan=self.plan, cards_among=cards_among),
             key=self.key,
             bind=partial(self._bind, work.journal),
@@ -165,9 +172,9 @@ class _Job:
         work.discard()
         return published
 
-    def _draw(self, work: Unfinished, dictionaries: Dictionaries, counted: Counted | None) -> None:
+    def _draw(self, work: Unfinished, counted: Counted | None) -> None:
         """The noise of every table that is not sealed yet; each is sealed as soon as it is drawn."""
-        drawn, whole = 0, len(self.plan.table)
+        drawn, whole, dictionaries = 0, len(self.plan.table), self.inputs.dictionaries
         with self.progress.stage("Drawing noise", lambda: drawn, total=whole, unit="tables"):
             for name, table in self.plan.tables.items():
                 if counted and not work.is_sealed(table):
@@ -205,9 +212,9 @@ def _name_empty(tables: Sequence[str]) -> None:
 # --- which release it is --------------------------------------------------------------------------------------------
 
 
-def _stated(plan: Plan, created: str) -> dict[str, Any]:
-    places = sound_places(plan)
-    stated = statement.manifest(plan, date.fromisoformat(created), public_files(plan), places=places is not None)
+def _stated(inputs: PublicInputs, created: str) -> dict[str, Any]:
+    drawn = sound_places(inputs) is not None
+    stated = statement.manifest(inputs.plan, date.fromisoformat(created), inputs.sha256, places=drawn)
     try:  # as anyone will read it: what could not be read back must not be paid for
         Manifest.read(stated | {"release_id": "0" * 32})
     except ValidationError as error:
@@ -216,9 +223,9 @@ def _stated(plan: Plan, created: str) -> dict[str, Any]:
     return stated
 
 
-def sound_places(plan: Plan) -> dict[str, Any] | None:
+def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:
     """The places to publish; what `verify` would not take is refused before anything is paid for."""
-    places = coarsen.read_places(plan)
+    places = inputs.places
     if places and not is_places(places):
         raise TripDataError(
             "the lists have places that no folder may have: one without a name, a mode or a sound shape"
@@ -312,56 +319,25 @@ def folder_of(published: Bundle) -> Folder:
         return Folder(published.path.name, None, "", "")
 
 
-def _wider_areas(plan: Plan, tables: Sequence[PublishedTable]) -> Wider:
+def _wider_areas(inputs: PublicInputs, tables: Sequence[PublishedTable]) -> Wider:
     """The wider areas of the published places: by what is published, and by public lists."""
-    lists, found = coarsen.read_wider(plan), dict[str, dict[tuple[str, str], str]]()
+    plan, found = inputs.plan, dict[str, dict[tuple[str, str], str]]()
     levels = {table.level.location for table in plan.table} - {None}
     for name in sorted(level for level in levels if level):
-        relabel, areas = coarsen.Relabel.of_places(lists[name]), found.setdefault(name, {})
+        relabel, areas = Relabel.of_places(inputs.wider[name]), found.setdefault(name, {})
         for published in tables:
             if published.table.level.location is None:
                 areas.update(_areas_of(published, plan, relabel))
     return found
 
 
-def _areas_of(published: PublishedTable, plan: Plan, relabel: coarsen.Relabel) -> Iterator[tuple[tuple[str, str], str]]:
+def _areas_of(published: PublishedTable, plan: Plan, relabel: Relabel) -> Iterator[tuple[tuple[str, str], str]]:
     cells = published.cells
     modes = cells.column("mode").to_pylist() if "mode" in cells.column_names else [EVERY_MODE] * len(cells)
     for column in published.table.columns:
         if plan.source.kind(column) == "location":
             for mode, place in sorted(set(zip(modes, cells.column(column).to_pylist(), strict=True))):
                 yield (mode, place), relabel.label(mode, place)
-
-
-def public_files(plan: Plan) -> dict[str, str]:
-    """SHA-256 of each public list that the plan names: what is published depends on what they say."""
-    areas = plan.coarsen.location.items()
-    wider = [(f"{name} of {mode}", area) for name, of in plan.coarsen.wider.items() for mode, area in of.items()]
-    files = {
-        **{f"lookup of {mode}": area.lookup for mode, area in areas if area.lookup},
-        **{f"lookup of {name}": area.lookup for name, area in wider if area.lookup},
-        **{f"polygons of {mode}": area.polygons for mode, area in areas if area.polygons},
-        **{f"cells of {table.name}": table.cells for table in plan.table if table.cells and table.cells != TIMETABLE},
-        **({"gtfs": plan.gtfs.path} if plan.gtfs else {}),
-        **({"places": plan.places.path} if plan.places else {}),
-    }
-    coarsen.read_areas(plan)  # says what is wrong with a lookup better than its bytes do
-    coarsen.read_wider(plan)
-    try:
-        return {role: _sha256(plan.base / name) for role, name in files.items()}
-    except OSError as error:
-        raise TripDataError(f"{error.filename} cannot be read: {error.strerror}") from None
-
-
-def _sha256(path: Path) -> str:
-    """Of a file; of a folder, of its files in the order of their names."""
-    parts = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
-    digest = hashlib.sha256()
-    for part in parts:
-        if path.is_dir():
-            digest.update(f"{part.name}\0{part.stat().st_size}\0".encode())
-        digest.update(part.read_bytes())
-    return digest.hexdigest()
 
 
 def refuse_too_many(refusals: Refusals, plan: Plan) -> None:

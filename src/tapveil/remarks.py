@@ -7,19 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from tapveil.coarsen import Areas, read_areas, read_places, read_stops
 from tapveil.counting import engines
 from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.coupling import from_timetable, from_trips
 from tapveil.errors import did_you_mean
-from tapveil.gtfs import read_feed
+from tapveil.inputs.public import PublicInputs
 from tapveil.plan import EVERY_MODE, Plan, Table
 from tapveil.progress import Reporter
 from tapveil.statement import NOUNS
@@ -31,12 +29,13 @@ MOST_COUPLED = 10
 MANY_TRIPS = 10_000
 
 
-def remarks(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | None]) -> Iterator[str]:
+def remarks(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
     """What the counts show, the likeliest mistakes first."""
+    plan = inputs.plan
     yield from _unmatched_modes(plan, counted)
     yield from _unknown_places(plan, counted)
-    yield from _not_on_the_map(plan, counted)
-    yield from _unlisted(plan, counted, dictionaries)
+    yield from _not_on_the_map(inputs, counted)
+    yield from _unlisted(plan, counted, inputs.dictionaries)
     yield from _many_left_out(plan, counted)
     yield from _no_such_taps(plan, counted)
 
@@ -62,11 +61,12 @@ def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
             yield f"{column} is {UNKNOWN} for {percent(share)} of {NOUNS[plan.privacy.unit]}: {reason}"
 
 
-def _not_on_the_map(plan: Plan, counted: Counted) -> Iterator[str]:
+def _not_on_the_map(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
     """Published places that the list of places does not have."""
+    plan = inputs.plan
     if plan.places is None:
         return
-    drawn = _drawn(plan)
+    drawn = _drawn(inputs)
     lists = f"in neither {plan.places.path} nor the timetable" if plan.gtfs else f"not in {plan.places.path}"
     for column in (column for column in plan.used_columns if plan.source.kind(column) == "location"):
         if exact := _least_table(plan, counted, column):
@@ -82,10 +82,10 @@ def _not_on_the_map(plan: Plan, counted: Counted) -> Iterator[str]:
 _MISNAMED = " (are they named as they are published: the postcode, not the stop?)"
 
 
-def _drawn(plan: Plan) -> dict[str, set[str]]:
+def _drawn(inputs: PublicInputs) -> dict[str, set[str]]:
     """The names of the places to draw, by mode."""
     found: dict[str, set[str]] = {}
-    for feature in (read_places(plan) or {}).get("features", ()):
+    for feature in (inputs.places or {}).get("features", ()):
         found.setdefault(feature["properties"]["mode"], set()).add(feature["properties"]["name"])
     return found
 
@@ -168,10 +168,14 @@ def percent(share: float) -> str:
 class Look:
     """What takes another look at the trips, or at the timetable beside them."""
 
-    plan: Plan
+    inputs: PublicInputs
     memory: str
     scratch: Path | None
     progress: Reporter
+
+    @property
+    def plan(self) -> Plan:
+        return self.inputs.plan
 
     def remarks(self) -> Iterator[str]:
         """All that it finds, the likeliest mistakes first."""
@@ -204,7 +208,7 @@ class Look:
         """Stops of the trips that the lists beside them do not have."""
         if self.plan.gtfs is None and not self.plan.coarsen.location:
             return
-        known = read_stops(self.plan).by_name
+        known = self.inputs.stops.by_name
         for column in self.plan.used_columns:
             if self.plan.source.kind(column) == "location":
                 with self.progress.stage("Looking up stops"):
@@ -231,7 +235,7 @@ class Look:
 
     def _is_listed(self, mode: str, stop: str, known: Mapping[str, object]) -> bool:
         if self.plan.coarsen.location.get(mode, self.plan.coarsen.location.get(EVERY_MODE)):
-            return self._areas.area(mode, stop) != UNKNOWN
+            return self.inputs.areas.area(mode, stop) != UNKNOWN
         return self.plan.gtfs is None or stop in known
 
     def coupled(self) -> Iterator[str]:
@@ -239,9 +243,9 @@ class Look:
         both = {"tap_on_location", "tap_off_location"} <= set(self.plan.used_columns)
         if not both:
             return
-        feed = read_feed(self.plan.base / self.plan.gtfs.path) if self.plan.gtfs else None
+        feed = self.inputs.feed
         if feed and feed.has_lines:
-            found = from_timetable(self.plan, self._areas, feed)
+            found = from_timetable(self.plan, self.inputs.areas, feed)
         elif self.plan.source.taps and (self.plan.source.card is None or not self.plan.source.deciding):
             yield "coupled places cannot be looked for: that takes a timetable, or cards and times to pair taps by"
             return
@@ -251,10 +255,6 @@ class Look:
         yield from (each.sentence for each in found[:MOST_COUPLED])
         if len(found) > MOST_COUPLED:
             yield f"{len(found) - MOST_COUPLED} more sets of coupled places are not shown"
-
-    @cached_property
-    def _areas(self) -> Areas:
-        return read_areas(self.plan)
 
     def _pairs(self) -> dict[tuple[str, str, str], int]:
         """How many trips of each mode go from each place to each; of taps, how many cards."""
@@ -275,4 +275,5 @@ class Look:
         )
         table = Table(name="look", columns=columns)
         changed = self.plan.model_copy(update={"table": (table,), "release": release, **changes})
-        return count(changed, memory=self.memory, scratch=self.scratch, progress=self.progress).tables["look"]
+        counted = count(changed, memory=self.memory, scratch=self.scratch, progress=self.progress, inputs=self.inputs)
+        return counted.tables["look"]

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from tapveil.coarsen import Areas, TimeBins, stop_name
 from tapveil.errors import TripDataError
-from tapveil.gtfs import Calls, Feed, read_feed
+from tapveil.gtfs import Calls, Feed
 from tapveil.gtfs.table import LATEST
 from tapveil.notation import MINUTES_PER_DAY
 from tapveil.plan import EARLIEST_YEAR, LATEST_YEAR, End, Plan, Table
@@ -77,30 +77,25 @@ class Timetable:
 
     plan: Plan
     areas: Areas
-
-    @cached_property
-    def _feed(self) -> Feed:
-        if self.plan.gtfs is None:
-            raise AssertionError("a plan without a timetable")
-        return read_feed(self.plan.base / self.plan.gtfs.path)
+    feed: Feed
 
     @property
     def first_day(self) -> date:
         """The first day of its calendar."""
-        return self._feed.first_day
+        return self.feed.first_day
 
     @property
     def last_day(self) -> date:
         """The last day of its calendar."""
-        return self._feed.last_day
+        return self.feed.last_day
 
     @cached_property
     def _calls(self) -> Calls:
-        return self._feed.calls()
+        return self.feed.calls()
 
     @cached_property
     def _zone(self) -> ZoneInfo | None:
-        name = self.plan.source.timezone or self._feed.timezone
+        name = self.plan.source.timezone or self.feed.timezone
         return ZoneInfo(name) if name else None
 
     @cached_property
@@ -114,8 +109,8 @@ class Timetable:
 
     def _labels(self, mode: str, stop_id: str) -> set[str]:
         """What a stop may be published as: by itself, or by the station that it belongs to."""
-        stop = self._feed.stops[stop_id]
-        both = (stop, self._feed.stops[stop.station])
+        stop = self.feed.stops[stop_id]
+        both = (stop, self.feed.stops[stop.station])
         return {self.areas.area(mode, stop_name(self.plan, each)) for each in both}
 
     def cells(self, table: Table) -> pa.Table:
@@ -147,7 +142,7 @@ class Timetable:
 
     def _by_day(self, end: End) -> Iterator[tuple[date, _Cells]]:
         """The cells of each day's service; days on which the same services run at the same clock times share them."""
-        source, feed = self.plan.source, self._feed
+        source, feed = self.plan.source, self.feed
         first = source.first_day - timedelta(days=LATEST // 24) if source.first_day else feed.first_day
         last = source.last_day + timedelta(days=1) if source.last_day else feed.last_day
         if (last - first).days > MOST_DAYS or not EARLIEST_YEAR <= first.year <= last.year <= LATEST_YEAR:

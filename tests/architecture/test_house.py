@@ -23,7 +23,8 @@ SECRET = {
     f"tapveil.{name}"
     for name in (
         *("trips", "csvlines", "values", "coarsen", "timetable", "counting", "veil", "publication"),
-        *("check", "expectation", "remarks", "coupling", "dictionary", "audit", "draft", "recognition", "sampling"),
+        *("check", "expectation", "remarks", "coupling", "dictionary", "inputs.public"),
+        *("audit", "draft", "recognition", "sampling"),
         *("comparison", "report"),
     )
 }
@@ -158,6 +159,12 @@ def test_what_the_report_calls_true_is_read_by_the_report_alone() -> None:
 def test_only_the_veil_makes_a_published_table() -> None:
     """An unfinished release reads back what the veil made."""
     assert callers("PublishedTable") == {"tapveil.veil", "tapveil.unfinished"}
+
+
+@pytest.mark.parametrize("reading", ["read_areas", "read_wider", "read_places", "read_dictionaries"])
+def test_public_lists_are_read_in_one_place(reading: str) -> None:
+    """From a snapshot, which is also what is hashed."""
+    assert callers(reading) == {"tapveil.inputs.public"}
 
 
 def test_only_the_release_draws() -> None:

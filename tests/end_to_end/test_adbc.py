@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tapveil import publication, trips
-from tapveil.coarsen import read_areas
 from tapveil.counting import adbc, engines, steps
 from tapveil.counting.adbc import PostgreSQL
 from tapveil.counting.duckdb import open_duckdb
@@ -24,6 +23,7 @@ from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted
 from tapveil.defaults import MEMORY
 from tapveil.errors import EngineError, PlanError, TapveilError, TripDataError
+from tapveil.inputs.public import PublicInputs
 from tapveil.plan import Plan
 from tapveil.progress import Silent
 from tapveil.publication import release
@@ -59,8 +59,9 @@ def from_file(case: Case, folder: Path) -> Counted:
     """As the built-in engine counts it, by the same steps."""
     pq.write_table(case.table, folder / "trips.parquet")
     plan = case.plan(folder, FILES)
+    inputs = PublicInputs.of(plan)
     with open_duckdb(trips.find(plan), MEMORY, None) as database:
-        return steps.count(plan, read_areas(plan), database, progress=Silent())
+        return steps.count(plan, inputs.areas, inputs.wider, database, progress=Silent())
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if "nul" not in case.needs], ids=lambda case: case.name)

@@ -30,9 +30,9 @@ from tapveil.comparison.compare import ALL, remade
 from tapveil.comparison.forecast import Law
 from tapveil.comparison.screen import percent, three_digits
 from tapveil.counting.engines import count
-from tapveil.dictionary import read_dictionaries
 from tapveil.disk import write_private
 from tapveil.errors import PlanError, TripDataError
+from tapveil.inputs.public import PublicInputs
 from tapveil.internal import check_destination, write_internal
 from tapveil.plan import Plan, preset_text
 from tapveil.privacy.intervals import mean_error
@@ -276,7 +276,7 @@ def test_the_plans_own_point_is_on_the_page(found: Findings, page: Reader) -> No
 def counted_alone(plan: Plan) -> Outlook:
     """What `check` says, without its other looks at the trips."""
     counted = count(plan, memory="1GB", scratch=None, progress=Silent())
-    return outlook_of(plan, counted, read_dictionaries(plan))
+    return outlook_of(PublicInputs.of(plan), counted)
 
 
 # --- every change can be written --------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tapveil.dictionary import read_dictionaries
 from tapveil.errors import TripDataError
+from tapveil.inputs.public import PublicInputs
 from tapveil.plan import Plan
 from tests.conftest import write_csv
 from tests.property.test_counting import cells, exact
@@ -200,9 +200,9 @@ def test_a_list_of_cells_is_that_of_the_coarser_cells_that_they_lie_in(case: Cas
         plan = case.plan(folder, 'mechanism = "dictionary"\nepsilon = 8')
         if any(case.loses_a_place(table, row) for table in case.tables for row in rows):
             with pytest.raises(TripDataError, match="for which there is no wider area"):
-                read_dictionaries(plan)
+                _ = PublicInputs.of(plan).dictionaries
             return
-        lists = read_dictionaries(plan)
+        lists = PublicInputs.of(plan).dictionaries
     for number, table in enumerate(case.tables):
         found = lists[f"t{number}"]
         assert found is not None

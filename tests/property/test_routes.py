@@ -25,6 +25,7 @@ from tapveil.counting.shortcut import Shortcut
 from tapveil.counting.tally import Tally
 from tapveil.csvlines import MALFORMED
 from tapveil.csvlines import NOT_UTF8 as NOT_UTF8_LINE
+from tapveil.inputs.public import PublicInputs
 from tapveil.plan import Plan
 from tests.conftest import WITH_TOTAL, free_plan, opal_plan
 from tests.property.test_counting import cells
@@ -125,7 +126,7 @@ def test_typed_columns_count_the_same_by_either_route(
 ) -> None:
     write(tmp_path / "trips.parquet", day_kind, time_kind)
     plan = opal_plan(tmp_path, "trips.parquet", **WITH_TOTAL)
-    assert direct.suits(plan, engines.trips.find(plan), engines.read_areas(plan))
+    assert direct.suits(plan, engines.trips.find(plan), PublicInputs.of(plan).areas)
     expected = count(plan, locate=True)
     assert_same(count(plan), expected)
     monkeypatch.setattr(direct, "AT_ONCE", 500)
@@ -193,7 +194,7 @@ def test_what_does_not_fit_into_memory_is_counted_by_the_engine(
     monkeypatch.setattr(tally, "AT_ONCE", 64)
     monkeypatch.setattr(direct, "BYTES_OF_A_CELL", 10**8)
     with pytest.raises(NeedsEngineError):
-        direct.Pass(plan, engines.trips.find(plan), engines.read_areas(plan), 10**9).count()
+        direct.Pass(plan, engines.trips.find(plan), PublicInputs.of(plan).areas, {}, 10**9).count()
     assert_same(count(plan), expected)
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tapveil.coarsen import read_areas
 from tapveil.coupling import Coupled, from_timetable, from_trips
 from tapveil.gtfs import read_feed
+from tapveil.inputs.public import PublicInputs
 from tests.unit.test_timetable import plan
 
 
 def timetable(folder: Path, coarsen: str = "") -> list[Coupled]:
     made = plan(folder, coarsen=coarsen)
-    return from_timetable(made, read_areas(made), read_feed(folder / "gtfs.zip"))
+    return from_timetable(made, PublicInputs.of(made).areas, read_feed(folder / "gtfs.zip"))
 
 
 def test_an_isolated_line_of_the_timetable(tmp_path: Path) -> None:

@@ -268,7 +268,7 @@ def test_a_file_that_cannot_be_opened_is_refused(tmp_path: Path, monkeypatch: py
     path = write(tmp_path / "zones.geojson", feature("a", polygon(square(0, 0))))
     with pytest.raises(TripDataError, match="cannot be read: Not a directory"):
         Polygons.read(path / "more.geojson", "name")
-    monkeypatch.setattr(Path, "read_text", denied)
+    monkeypatch.setattr(Path, "open", denied)
     with pytest.raises(TripDataError, match="no permission to read the areas"):
         Polygons.read(path, "name")
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tapveil.check import outlook, read_public_files
-from tapveil.coarsen import read_places
 from tapveil.errors import TripDataError
 from tapveil.geometry import Place, collection
+from tapveil.inputs.public import PublicInputs
+from tapveil.inputs.snapshot import ON_DISK
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Spend
 from tapveil.placelist import read_place_list
@@ -27,7 +28,7 @@ SQUARES = {"type": "MultiPolygon", "coordinates": [SQUARE]}
 
 def listed(folder: Path, file: str, text: str, **columns: str) -> list[Place]:
     (folder / file).write_text(text, encoding="utf-8")
-    return read_place_list(folder, PlaceList(path=file, **columns))
+    return read_place_list(folder, PlaceList(path=file, **columns), ON_DISK)
 
 
 def geojson(*features: dict[str, Any]) -> str:
@@ -120,7 +121,7 @@ def test_what_cannot_be_read_is_said_with_its_place(wrong: str, tmp_path: Path) 
 
 def test_a_list_that_is_not_there_is_said_before_anything_is_spent(tmp_path: Path) -> None:
     with pytest.raises(TripDataError, match=r"no list of places places\.csv"):
-        read_place_list(tmp_path, PlaceList(path="places.csv"))
+        read_place_list(tmp_path, PlaceList(path="places.csv"), ON_DISK)
 
 
 def with_places(folder: Path, file: str) -> Plan:
@@ -151,7 +152,7 @@ def test_what_verify_would_not_take_is_not_paid_for(
     (tmp_path / "places.csv").write_text("name,latitude,longitude\nA,1,2\n", encoding="utf-8")
     plan = with_places(tmp_path, "places.csv")
     start_ledger(plan)
-    monkeypatch.setattr("tapveil.coarsen.read_place_list", lambda base, listed: [place])
+    monkeypatch.setattr("tapveil.coarsen.read_place_list", lambda base, listed, files: [place])
     with pytest.raises(TripDataError, match="places that no folder may have"):
         read_public_files(plan)  # as `check` does
     with pytest.raises(TripDataError, match="places that no folder may have"):
@@ -215,7 +216,7 @@ def test_shapes_too_large_to_be_verified_are_refused_before_anything_is_paid_for
 
 def test_all_places_of_the_list_are_published_whoever_travels_there(tmp_path: Path) -> None:
     (tmp_path / "places.csv").write_text("name,mode,latitude,longitude\nNever used,bus,1,2\n", encoding="utf-8")
-    found = read_places(with_places(tmp_path, "places.csv"))
+    found = PublicInputs.of(with_places(tmp_path, "places.csv")).places
     assert found is not None
     assert [each["properties"]["name"] for each in found["features"]] == ["Never used"]
 

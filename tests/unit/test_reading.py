@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tapveil.coarsen import Areas, TimeBins, read_areas
+from tapveil.coarsen import Areas, TimeBins
 from tapveil.counting.packing import Packing
 from tapveil.csvlines import LONGEST_LINE, MALFORMED, NOT_UTF8, CsvReading
 from tapveil.errors import TripDataError
+from tapveil.inputs.public import PublicInputs
 from tapveil.trips import find
 from tapveil.values import read_date, read_time
 from tests.conftest import BUS, OPAL_COLUMNS, TRAIN, opal_plan, write_csv
@@ -210,7 +211,7 @@ def test_a_stop_is_published_as_its_area_where_its_mode_has_a_lookup() -> None:
 def test_the_same_stop_twice_with_one_area_is_no_conflict(tmp_path: Path) -> None:
     plan = opal_plan(tmp_path)
     (tmp_path / "stops.csv").write_text("stop_id,postcode\n1,2000\n1,2000\n2,\n,2010\n")
-    assert read_areas(plan).lookups == {"bus": {"1": "2000", "2": "UNKNOWN"}}
+    assert PublicInputs.of(plan).areas.lookups == {"bus": {"1": "2000", "2": "UNKNOWN"}}
 
 
 def test_files_of_one_shape_are_read_together(tmp_path: Path) -> None:

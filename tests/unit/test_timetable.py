@@ -12,9 +12,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tapveil.coarsen import read_areas, read_places
-from tapveil.dictionary import read_dictionaries
 from tapveil.errors import PlanError, TripDataError
+from tapveil.inputs.public import PublicInputs
 from tapveil.plan import Plan
 from tapveil.ridership import make_rides
 
@@ -146,7 +145,7 @@ def test_cells_are_those_of_every_call(before: int, after: int, starts: int, con
     """Past midnight, on the day that the clocks change (2 October 2016), with exceptions of the calendar."""
     source = f'day_starts = "{starts // 60:02d}:00"'
     coarsen = 'after_midnight = "continued"' if continued else ""
-    found = read_dictionaries(plan(tmp_path, source, coarsen, before, after))
+    found = PublicInputs.of(plan(tmp_path, source, coarsen, before, after)).dictionaries
     for name, off in (("on", False), ("off", True)):
         cells = listed(found[name])
         assert set(cells) == expected(off, starts, continued, before, after)
@@ -158,21 +157,21 @@ def test_cells_are_those_of_every_call(before: int, after: int, starts: int, con
 
 def test_only_covered_days_and_modes(tmp_path: Path) -> None:
     source = 'first_day = 2016-10-02\nlast_day = 2016-10-02\nmodes = ["train", "bus"]'
-    cells = listed(read_dictionaries(plan(tmp_path, source))["on"])
+    cells = listed(PublicInputs.of(plan(tmp_path, source)).dictionaries["on"])
     assert {cell[:2] for cell in cells} == {("train", "2016-10-02"), ("bus", "2016-10-02")}
     assert ("bus", "2016-10-02", "01:15", "s") in cells, "the late bus of the day before"
     with pytest.raises(TripDataError, match="no cells on the days"):
-        read_dictionaries(plan(tmp_path, "first_day = 2020-01-01\nlast_day = 2020-01-02"))
+        _ = PublicInputs.of(plan(tmp_path, "first_day = 2020-01-01\nlast_day = 2020-01-02")).dictionaries
 
 
 def test_stops_as_they_are_published(tmp_path: Path) -> None:
     for way, places in {"station_name": {"Station", "Alpha", "Far Wharf"}, "zone_id": {"1", "2", "3"}}.items():
         named = plan(tmp_path, coarsen=f'[coarsen.location."*"]\ngtfs = "{way}"')
-        assert {cell[2] for cell in listed(read_dictionaries(named)["places"])} == places | {"UNKNOWN"}
-        drawn = read_places(named)
+        assert {cell[2] for cell in listed(PublicInputs.of(named).dictionaries["places"])} == places | {"UNKNOWN"}
+        drawn = PublicInputs.of(named).places
         assert drawn
         assert places <= {each["properties"]["name"] for each in drawn["features"]}
-    plain = read_places(plan(tmp_path))
+    plain = PublicInputs.of(plan(tmp_path)).places
     assert plain
     assert [(each["properties"]["name"], each["properties"].get("title")) for each in plain["features"]][:2] == [
         ("a", "Alpha"),
@@ -182,7 +181,7 @@ def test_stops_as_they_are_published(tmp_path: Path) -> None:
 
 def test_modes_have_the_names_that_the_trips_give_them(tmp_path: Path) -> None:
     text = PLAN.replace("[privacy]", '[gtfs.modes]\n700 = "nightbus"\n2 = "rail"\n[privacy]')
-    cells = listed(read_dictionaries(plan(tmp_path, text=text))["places"])
+    cells = listed(PublicInputs.of(plan(tmp_path, text=text)).dictionaries["places"])
     assert {cell[0] for cell in cells} == {"nightbus", "rail", "ferry"}
 
 
@@ -218,12 +217,12 @@ def test_areas_by_polygon_and_by_h3_cell(tmp_path: Path) -> None:
     (tmp_path / "suburbs.geojson").write_text(AREAS)
     text = '[coarsen.location."*"]\npolygons = "suburbs.geojson"\nname = "suburb"\n[coarsen.location.ferry]\nh3 = 6'
     mixed = plan(tmp_path, coarsen=text)
-    areas = read_areas(mixed)
+    areas = PublicInputs.of(mixed).areas
     assert {areas.area("bus", stop) for stop in ("s", "p1", "a")} == {"South"}
     assert areas.area("bus", "f") == "North"
     assert areas.area("ferry", "f").startswith("86")
     assert areas.area("bus", "nowhere") == areas.area("ferry", "") == "UNKNOWN"
-    drawn = read_places(mixed)
+    drawn = PublicInputs.of(mixed).places
     assert drawn
     shapes = {(each["properties"]["mode"], each["geometry"]["type"]) for each in drawn["features"]}
     assert shapes == {("*", "Polygon"), ("ferry", "Polygon")}

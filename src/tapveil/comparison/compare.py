@@ -19,7 +19,8 @@ from tapveil.comparison.forecast import ExactSizes, TableForecast, Worth, foreca
 from tapveil.counting.engines import count
 from tapveil.counting.exact import Counted
 from tapveil.defaults import MEMORY
-from tapveil.dictionary import Dictionaries, read_dictionaries
+from tapveil.dictionary import Dictionaries
+from tapveil.inputs.public import PublicInputs
 from tapveil.plan import Plan, Privacy, Table
 from tapveil.privacy.accountant import Neighbours, Unit
 from tapveil.progress import Reporter, Silent
@@ -144,19 +145,21 @@ def compare(
     scratch: Path | None = None,
     progress: Reporter | None = None,
     truth: Truth | None = None,
+    inputs: PublicInputs | None = None,
 ) -> Comparison:
     """Look at the trips: count them for each unit, draw nothing, publish nothing.
 
     Where what the plan itself counts is given as `truth`, nothing is counted, and its unit alone is compared.
     """
-    dictionaries, progress = read_dictionaries(plan), progress or Silent()
+    inputs, progress = inputs or PublicInputs.of(plan, scratch), progress or Silent()
+    _ = inputs.dictionaries  # what is wrong with a list is said before the trips are read
     units = [plan.privacy.unit] if truth else list(_units(plan))
     points: list[Point] = []
     trips: dict[Unit, int] = {}
     for unit in units:
         candidates = _candidates(plan, unit, progress)
         possible = next((each.plan for each in candidates if each.plan), None)
-        counted = truth or (Truth.of(possible, dictionaries, memory, scratch, progress) if possible else None)
+        counted = truth or (Truth.of(possible, inputs, memory, scratch, progress) if possible else None)
         points += _points(candidates, counted, unit, progress)
         if counted:
             trips[unit] = counted.trips
@@ -320,10 +323,10 @@ class Truth:
     """The same, where only the cells of public lists are published."""
 
     @classmethod
-    def of(cls, plan: Plan, dictionaries: Dictionaries, memory: str, scratch: Path | None, progress: Reporter) -> Truth:
-        counted = count(plan, memory=memory, scratch=scratch, progress=progress)
+    def of(cls, plan: Plan, inputs: PublicInputs, memory: str, scratch: Path | None, progress: Reporter) -> Truth:
+        counted = count(plan, memory=memory, scratch=scratch, progress=progress, inputs=inputs)
         refuse_too_many(counted.refusals, plan)
-        return cls.of_counted(plan, counted, dictionaries)
+        return cls.of_counted(plan, counted, inputs.dictionaries)
 
     @classmethod
     def of_counted(cls, plan: Plan, counted: Counted, dictionaries: Dictionaries) -> Truth:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from tapveil.coarsen import Areas, read_wider
+from tapveil.coarsen import Areas
 from tapveil.counting import codes
 from tapveil.counting.batches import Batches
 from tapveil.counting.cards import CardShapes, are_numbers
@@ -63,9 +63,9 @@ def _is_known(column: Column, plan: Plan, group: FileGroup) -> bool:
 class Pass:
     """One pass over the files."""
 
-    def __init__(self, plan: Plan, files: TripFiles, areas: Areas, memory: float) -> None:
+    def __init__(self, plan: Plan, files: TripFiles, areas: Areas, wider: Mapping[str, Areas], memory: float) -> None:
         columns = codes.columns(plan, files, areas)
-        self._plan = plan
+        self._plan, self._wider = plan, wider
         theirs = plan.file_columns
         card = plan.source.card
         self._card = card if card and not are_numbers(files, card) else None
@@ -149,9 +149,9 @@ class Pass:
         for name, vocabulary in self._coder.places.vocabularies.items():
             code, final[name] = vocabulary.sorted()
             coded.append(code)
-        wider, trips = read_wider(self._plan), 0
+        trips = 0
         tables: dict[str, ExactTable] = {}
-        for tally, rollups in self._rollups(coded, wider):
+        for tally, rollups in self._rollups(coded):
             trips = 0
             for cells, numbers in tally.cells():
                 trips += int(numbers.sum())
@@ -163,14 +163,14 @@ class Pass:
         in_order = {table.name: tables[table.name] for table in self._plan.table}
         return Counted(in_order, refusals, cards=self._cards if self._card else None)
 
-    def _rollups(self, coded: Sequence[Code], wider: Mapping[str, Areas]) -> Iterator[tuple[Tally, list[Rollup]]]:
+    def _rollups(self, coded: Sequence[Code]) -> Iterator[tuple[Tally, list[Rollup]]]:
         """Every tally, with the tables that are made from it: from the first that has all their columns."""
         waiting = list(self._plan.table)
         for tally in self._tallies:
             own = [table for table in waiting if set(self._plan.key_columns(table)) <= set(tally.columns)]
             waiting = [table for table in waiting if table not in own]
             shape = len(tally.columns), tally.added
-            yield tally, [Rollup(self._plan, table, coded, wider, *shape) for table in own]
+            yield tally, [Rollup(self._plan, table, coded, self._wider, *shape) for table in own]
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tapveil import trips
-from tapveil.coarsen import read_areas
 from tapveil.counting import cards, direct, steps
 from tapveil.counting.batches import NeedsEngineError
 from tapveil.counting.cards import CardShapes
@@ -16,6 +15,7 @@ from tapveil.counting.database import Database
 from tapveil.counting.exact import Counted
 from tapveil.defaults import MEMORY
 from tapveil.errors import PlanError
+from tapveil.inputs.public import PublicInputs
 from tapveil.pace import BYTES
 from tapveil.plan import Plan
 from tapveil.progress import Reporter, Silent
@@ -30,21 +30,23 @@ def count(
     scratch: Path | None = None,
     progress: Reporter | None = None,
     locate: bool = False,
+    inputs: PublicInputs | None = None,
 ) -> Counted:
     """The exact counts of a plan, and what was refused; with `locate`, also where it stands. Secret."""
-    areas, progress = read_areas(plan), progress or Silent()
+    inputs, progress = (inputs or PublicInputs.of(plan, scratch)).seen_by(plan), progress or Silent()
+    areas, wider = inputs.areas, inputs.wider
     enough = _bytes(memory)
     if plan.source.engine != "duckdb" or locate or not direct.suits(plan, files := trips.find(plan), areas):
         with _database(plan, memory, scratch) as database:
-            return steps.count(plan, areas, database, progress=progress, locate=locate)
-    counting = direct.Pass(plan, files, areas, enough)
+            return steps.count(plan, areas, wider, database, progress=progress, locate=locate)
+    counting = direct.Pass(plan, files, areas, wider, enough)
     # One stage, whoever counts in the end: how many cells there are must not show in a log.
     with progress.stage("Counting trips", lambda: counting.bytes_read, total=counting.bytes, unit=BYTES):
         try:
             return counting.count()
         except NeedsEngineError:
             with _database(plan, memory, scratch) as database:
-                return steps.count(plan, areas, database, progress=Silent())
+                return steps.count(plan, areas, wider, database, progress=Silent())
 
 
 def other_taps(

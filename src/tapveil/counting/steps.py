@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from tapveil.coarsen import Areas, read_wider, relabelling
+from tapveil.coarsen import Areas, relabelling
 from tapveil.counting import codes, pairing, query, scan
 from tapveil.counting.codes import Code, Column, Reasons, Recoding
 from tapveil.counting.database import Database
@@ -25,9 +25,17 @@ from tapveil.source import TAP
 from tapveil.trips import TripFiles
 
 
-def count(plan: Plan, areas: Areas, database: Database, *, progress: Reporter, locate: bool = False) -> Counted:
+def count(
+    plan: Plan,
+    areas: Areas,
+    wider: Mapping[str, Areas],
+    database: Database,
+    *,
+    progress: Reporter,
+    locate: bool = False,
+) -> Counted:
     """The exact tables of a plan, materialised, and what was refused; with `locate`, also where it stands."""
-    parts, wider = [], read_wider(plan)
+    parts = []
     for part in _by_end(plan):
         database.clear()
         parts.append(_Counting(database, part, areas, wider, progress, locate).run())

@@ -14,6 +14,7 @@ from tapveil.gtfs.calendar import Calendar, read_calendar
 from tapveil.gtfs.calls import Calls, Line, Timetable, calls_of, lines_of, read_repeats, read_timetable
 from tapveil.gtfs.files import Files, find_files
 from tapveil.gtfs.table import BLANK, Table, read, read_if_there
+from tapveil.inputs.snapshot import ON_DISK, PublicFiles
 
 DEEPEST = 20
 """Platforms lie in stations; no station lies so deep in others."""
@@ -82,9 +83,9 @@ class Feed:
         return read_calendar(self._files)
 
 
-def read_feed(path: Path) -> Feed:
+def read_feed(path: Path, source: PublicFiles = ON_DISK) -> Feed:
     """The feed of a zip file or a folder, or the stops alone of a CSV file with the columns of stops.txt."""
-    files = find_files(path)
+    files = find_files(path, source)
     return Feed(_read_stops(files), _read_timezone(files), files)
 
 

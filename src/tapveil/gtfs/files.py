@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from tapveil.errors import TripDataError
+from tapveil.inputs.snapshot import PublicFiles
 
 LARGEST_FILE = 4 << 30
 """A file that unpacks to more than this is no timetable, but perhaps a trap for the disk or the memory."""
@@ -23,6 +24,7 @@ class Files:
 
     path: Path
     members: Mapping[str, Path | zipfile.ZipInfo]
+    source: PublicFiles
 
     @property
     def called(self) -> str:
@@ -37,11 +39,15 @@ class Files:
         member = self.members[name]
         with in_our_words(self.call(name)):
             if isinstance(member, Path):
-                with member.open("rb") as file:
+                with self.source.open(member) as file:
                     yield file
             else:
                 self._refuse_unreadable(name, member)
-                with zipfile.ZipFile(self.path) as archive, archive.open(member) as file:
+                with (
+                    self.source.open(self.path) as packed,
+                    zipfile.ZipFile(packed) as archive,
+                    archive.open(member) as file,
+                ):
                     yield file
 
     def _refuse_unreadable(self, name: str, member: zipfile.ZipInfo) -> None:
@@ -80,25 +86,24 @@ def in_our_words(called: str) -> Iterator[None]:
         raise TripDataError(f"{called} cannot be read: {error.strerror or error}") from None
 
 
-def find_files(path: Path) -> Files:
+def find_files(path: Path, source: PublicFiles) -> Files:
     called = path.name or str(path)
     with in_our_words(called):
-        members = _members(path)
+        members = _members(path, source)
     if "stops.txt" not in members:
         nested = any(name.lower().endswith(".zip") for name in members)
         hint = "it holds other zip files: unpack them and name one" if nested else "is it a GTFS feed?"
         raise TripDataError(f"{called} has no stops.txt; {hint}")
-    return Files(path, members)
+    return Files(path, members, source)
 
 
-def _members(path: Path) -> Mapping[str, Path | zipfile.ZipInfo]:
+def _members(path: Path, source: PublicFiles) -> Mapping[str, Path | zipfile.ZipInfo]:
     if path.is_dir():
-        return {each.name: each for each in path.iterdir()}
-    with path.open("rb") as file:
-        start = file.read(2)
-    if start == b"PK" or path.suffix.lower() == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            return _zip_members(path.name, archive.infolist())
+        return {name: path / name for name in source.names(path)}
+    with source.open(path) as file:
+        if file.read(2) == b"PK" or path.suffix.lower() == ".zip":
+            with zipfile.ZipFile(file) as archive:
+                return _zip_members(path.name, archive.infolist())
     return {"stops.txt": path}
 
 

@@ -11,14 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from tapveil.check import Outlook, count_and_locate, outlook_of
-from tapveil.coarsen import read_wider
 from tapveil.comparison.compare import Comparison, Truth, compare
 from tapveil.defaults import MEMORY
-from tapveil.dictionary import read_dictionaries
 from tapveil.errors import PlanError
+from tapveil.inputs.public import PublicInputs
 from tapveil.plan import Plan, Table
 from tapveil.progress import Reporter, Silent
-from tapveil.publication import public_files
 from tapveil.reader import Opened
 from tapveil.reader import open as open_folder
 from tapveil.report.accuracy import TableAccuracy, accuracy
@@ -102,11 +100,12 @@ def findings(
 ) -> Findings:
     """Count the trips once and look at them from all sides; draw nothing, publish nothing."""
     progress = progress or Silent()
-    opened = _of_this_plan(plan, folder) if folder else None
-    dictionaries = read_dictionaries(plan)
-    counted = count_and_locate(plan, memory=memory, scratch=scratch, progress=progress)
+    inputs = PublicInputs.of(plan, scratch)
+    opened = _of_this_plan(inputs, folder) if folder else None
+    dictionaries = inputs.dictionaries
+    counted = count_and_locate(inputs, memory=memory, scratch=scratch, progress=progress)
     truth = Truth.of_counted(plan, counted, dictionaries)
-    outlook = outlook_of(plan, counted, dictionaries)
+    outlook = outlook_of(inputs, counted)
     total_off = {name: _mean(each.total_errors) for name, each in truth.forecasts(plan).items()}
     tables: list[TableFindings] = []
     with progress.stage("Looking at the tables", lambda: len(tables), total=len(plan.table), unit="tables"):
@@ -115,8 +114,8 @@ def findings(
             cells = Cells.of(plan, table, exact, dictionaries[table.name], opened)
             if opened:
                 refuse_other_trips(cells, opened)
-            tables.append(_table(plan, cells, expected.expected_cells, total_off[table.name]))
-    comparison = compare(plan, progress=progress, truth=truth)
+            tables.append(_table(inputs, cells, expected.expected_cells, total_off[table.name]))
+    comparison = compare(plan, progress=progress, truth=truth, inputs=inputs)
     with progress.stage("Looking for what would pay"):
         by_table = {found.table.name: found.options for found in tables if found.table in plan.detailed}
         changes = ranked(plan, by_table, comparison, truth)
@@ -124,7 +123,7 @@ def findings(
     return Findings(plan, outlook, tuple(tables), changes, comparison, beyond, opened)
 
 
-def _table(plan: Plan, cells: Cells, expected_cells: float, total_off: float | None) -> TableFindings:
+def _table(inputs: PublicInputs, cells: Cells, expected_cells: float, total_off: float | None) -> TableFindings:
     published = cells.published
     return TableFindings(
         cells.table,
@@ -134,10 +133,10 @@ def _table(plan: Plan, cells: Cells, expected_cells: float, total_off: float | N
         expected_cells,
         cells.kept,
         None if published is None else len(published.count) + len(published.invented),
-        suppression(cells, bin_minutes(plan, cells.table)),
+        suppression(cells, bin_minutes(inputs.plan, cells.table)),
         accuracy(cells, total_off),
         density(cells),
-        options(plan, cells, read_wider(plan)),
+        options(inputs.plan, cells, inputs.wider),
     )
 
 
@@ -145,9 +144,9 @@ def _mean(errors: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
     return float(errors.mean()) if len(errors) else None
 
 
-def _of_this_plan(plan: Plan, path: Path) -> Opened:
+def _of_this_plan(inputs: PublicInputs, path: Path) -> Opened:
     """A published folder, if this plan made it: numbers held against other trips would say nothing."""
-    opened = open_folder(path)
+    opened, plan = open_folder(path), inputs.plan
     manifest = opened.manifest
     if manifest.release != plan.release.name:
         raise PlanError(
@@ -159,6 +158,6 @@ def _of_this_plan(plan: Plan, path: Path) -> Opened:
             f"{path} was made by another version of this plan: its privacy.json has another plan_sha256. Take the plan "
             "as it was when the folder was made"
         )
-    if manifest.public_files_sha256 != public_files(plan):
+    if manifest.public_files_sha256 != inputs.sha256:
         raise PlanError(f"a list that the plan names has changed since {path} was made: take the lists as they were")
     return opened

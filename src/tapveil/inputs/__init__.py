@@ -1,0 +1,1 @@
+"""What everyone may know: the public files that a plan names, each read once."""

@@ -1,0 +1,107 @@
+"""The public inputs of a plan: lookups, areas, places, lists of cells and the timetable, from one snapshot.
+
+Made once for a command and handed to all that needs a public list: nobody else opens one. Each part is read when it is
+first asked for; what is small is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tapveil.coarsen import Areas, Stops, read_areas, read_places, read_stops, read_wider
+from tapveil.dictionary import Dictionaries, read_dictionaries
+from tapveil.errors import TripDataError
+from tapveil.inputs.snapshot import Snapshot
+from tapveil.plan import TIMETABLE, Plan
+
+if TYPE_CHECKING:
+    from tapveil.gtfs import Feed
+    from tapveil.timetable import Timetable
+
+
+@dataclass(frozen=True)
+class PublicInputs:
+    """What the public files of a plan say."""
+
+    plan: Plan
+    snapshot: Snapshot
+
+    @classmethod
+    def of(cls, plan: Plan, scratch: Path | None = None) -> PublicInputs:
+        """The public files of a plan as they are now; what is too large for memory is kept on the scratch disk."""
+        return cls(plan, Snapshot(scratch))
+
+    def seen_by(self, plan: Plan) -> PublicInputs:
+        """The same files, for another plan."""
+        return self if plan is self.plan else PublicInputs(plan, self.snapshot)
+
+    @cached_property
+    def areas(self) -> Areas:
+        """What stops are published as."""
+        return read_areas(self.plan, self.snapshot)
+
+    @cached_property
+    def wider(self) -> Mapping[str, Areas]:
+        """The wider areas of published places, by the name of the level."""
+        return read_wider(self.plan, self.snapshot)
+
+    @cached_property
+    def dictionaries(self) -> Dictionaries:
+        """The list of all possible cells of each table."""
+        return read_dictionaries(self.plan, self.snapshot, self.wider, self._timetable)
+
+    # Stops, shapes and the timetable may take more memory than all else. They are needed before and after counting, and
+    # not while it goes on, so they are made again from the same bytes.
+
+    @property
+    def stops(self) -> Stops:
+        """The stops of the timetable; none without one."""
+        return read_stops(self.plan, self.snapshot)
+
+    @property
+    def feed(self) -> Feed | None:
+        """The timetable."""
+        from tapveil.gtfs import read_feed  # most plans have none
+
+        return read_feed(self.plan.base / self.plan.gtfs.path, self.snapshot) if self.plan.gtfs else None
+
+    @property
+    def places(self) -> dict[str, Any] | None:
+        """Where the published places lie, as GeoJSON; None where that is not known."""
+        areas = self.areas if self.plan.gtfs else Areas({})
+        return read_places(self.plan, self.snapshot, areas)
+
+    def _timetable(self) -> Timetable:
+        from tapveil.timetable import Timetable  # most plans have none
+
+        areas, feed = self.areas, self.feed
+        if feed is None:
+            raise AssertionError("a plan without a timetable")
+        return Timetable(self.plan, areas, feed)
+
+    @cached_property
+    def sha256(self) -> Mapping[str, str]:
+        """Of each public file, by what the plan has it for: what is published depends on what they say."""
+        _ = self.areas, self.wider  # they say what is wrong with a lookup better than its bytes do
+        try:
+            return {role: self.snapshot.sha256(self.plan.base / name) for role, name in _names(self.plan).items()}
+        except OSError as error:
+            raise TripDataError(f"{error.filename} cannot be read: {error.strerror}") from None
+
+
+def _names(plan: Plan) -> dict[str, str]:
+    """The public files that a plan names, by what it has them for."""
+    areas = plan.coarsen.location.items()
+    wider = [(f"{name} of {mode}", area) for name, of in plan.coarsen.wider.items() for mode, area in of.items()]
+    return {
+        **{f"lookup of {mode}": area.lookup for mode, area in areas if area.lookup},
+        **{f"lookup of {name}": area.lookup for name, area in wider if area.lookup},
+        **{f"polygons of {mode}": area.polygons for mode, area in areas if area.polygons},
+        **{f"cells of {table.name}": table.cells for table in plan.table if table.cells and table.cells != TIMETABLE},
+        **({"gtfs": plan.gtfs.path} if plan.gtfs else {}),
+        **({"places": plan.places.path} if plan.places else {}),
+    }

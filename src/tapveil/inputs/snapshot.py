@@ -1,0 +1,180 @@
+"""Public files as they were when they were first looked at: each is read once, whatever becomes of it later.
+
+What is parsed and what is hashed are the same bytes, so a list that is exchanged while a release runs is published
+under the SHA-256 of what was used. Small files are kept in memory, larger ones as a file without a name on the scratch
+disk: a timetable may be larger than memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol, TextIO
+
+from tapveil import disk
+from tapveil.errors import EngineError, TripDataError
+
+SMALL = 4 << 20
+"""Files up to so many bytes are kept in memory."""
+PIECE = 1 << 20
+
+
+class PublicFiles(Protocol):
+    """Where public files are read from: the disk as it is now, or a snapshot of it."""
+
+    def open(self, path: Path) -> BinaryIO:
+        """A file, from its beginning."""
+
+    def names(self, folder: Path) -> tuple[str, ...]:
+        """What a folder holds."""
+
+
+def open_text(files: PublicFiles, path: Path) -> TextIO:
+    """A file of texts in UTF-8, its line ends as they are."""
+    return io.TextIOWrapper(files.open(path), encoding="utf-8-sig", newline="")
+
+
+class OnDisk:
+    """The files as they are now: for a look from which nothing is published."""
+
+    def open(self, path: Path) -> BinaryIO:
+        return path.open("rb")
+
+    def names(self, folder: Path) -> tuple[str, ...]:
+        return tuple(sorted(each.name for each in folder.iterdir()))
+
+
+ON_DISK = OnDisk()
+
+
+class Snapshot:
+    """Files and folders, each as it was when it was first asked for."""
+
+    def __init__(self, scratch: Path | None = None) -> None:
+        self._scratch = scratch
+        self._names: dict[Path, tuple[str, ...]] = {}
+        self._copies: dict[Path, _Copy] = {}
+        self._hashes: dict[Path, str] = {}
+        """Of folders; and of their files, which are hashed with them and need not be kept."""
+
+    def open(self, path: Path) -> BinaryIO:
+        return self._copy(path).open()
+
+    def names(self, folder: Path) -> tuple[str, ...]:
+        if folder not in self._names:
+            self._names[folder] = ON_DISK.names(folder)
+        return self._names[folder]
+
+    def sha256(self, path: Path) -> str:
+        """Of a file; of a folder, of its files in the order of their names, each after its name and size."""
+        if path not in self._names and not path.is_dir():
+            return self._copy(path).sha256
+        if path not in self._hashes:
+            self._hashes[path] = self._sha256_of_folder(path)
+        return self._hashes[path]
+
+    def _sha256_of_folder(self, path: Path) -> str:
+        whole = hashlib.sha256()
+        for file in (path / name for name in self.names(path)):
+            copy = self._copies.get(file)
+            if copy or file.is_file():
+                own = hashlib.sha256()
+                with copy.open() if copy else ON_DISK.open(file) as source:
+                    whole.update(f"{file.name}\0{_size(source)}\0".encode())
+                    for piece in _pieces(source, whole.update):
+                        own.update(piece)
+                self._hashes[file] = own.hexdigest()
+        return whole.hexdigest()
+
+    def _copy(self, path: Path) -> _Copy:
+        if path not in self._copies:
+            copy = _copied(path, self._scratch)
+            if self._hashes.get(path, copy.sha256) != copy.sha256:
+                raise TripDataError(f"{path.name} changed while it was in use; run again when it is complete")
+            self._copies[path] = copy
+        return self._copies[path]
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """All bytes of a file."""
+
+    sha256: str
+    kept: bytes | _Spilled
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO(self.kept) if isinstance(self.kept, bytes) else io.BufferedReader(_Reader(self.kept))
+
+
+def _copied(path: Path, scratch: Path | None) -> _Copy:
+    digest = hashlib.sha256()
+    with ON_DISK.open(path) as source:
+        small = _size(source) <= SMALL
+        pieces = _pieces(source, digest.update)
+        kept = b"".join(pieces) if small else _spilled(pieces, path, scratch)
+    return _Copy(digest.hexdigest(), kept)
+
+
+def _size(file: BinaryIO) -> int:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    return size
+
+
+def _pieces(file: BinaryIO, *told: Callable[[bytes], object]) -> Iterator[bytes]:
+    """A file in pieces; each goes by those who want to see it."""
+    while piece := file.read(PIECE):
+        for tell in told:
+            tell(piece)
+        yield piece
+
+
+class _Spilled:
+    """A file without a name: the system frees it with this object, or with the process."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.size = os.fstat(descriptor).st_size
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+
+def _spilled(pieces: Iterable[bytes], path: Path, scratch: Path | None) -> _Spilled:
+    try:
+        with tempfile.TemporaryFile(prefix="tapveil-", dir=scratch) as file:
+            file.writelines(pieces)
+            file.flush()
+            return _Spilled(os.dup(file.fileno()))
+    except OSError as error:
+        raise EngineError(
+            f"{path.name} cannot be kept on the scratch disk ({disk.why(error)}); point --scratch to a larger one"
+        ) from None
+
+
+class _Reader(io.RawIOBase):
+    """A file that others read as well, each at a place of its own."""
+
+    def __init__(self, file: _Spilled) -> None:
+        self._file, self._place = file, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._file.size}[whence]
+        self._place = max(0, start + offset)
+        return self._place
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        read = os.preadv(self._file.descriptor, [buffer], self._place)
+        self._place += read
+        return read
