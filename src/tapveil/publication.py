@@ -40,6 +40,8 @@ from tapveil.published import PublishedTable
 from tapveil.source import TAP
 from tapveil.unfinished import Journal, Unfinished
 from tapveil.values import READABLE
+from tapveil.verify.identifiers import text_findings
+from tapveil.verify.manifest import free_text_findings
 from tapveil.verify.places import is_places
 
 if TYPE_CHECKING:  # what a key needs takes time to load, and most have none
@@ -216,10 +218,13 @@ def _stated(inputs: PublicInputs, created: str) -> dict[str, Any]:
     drawn = sound_places(inputs) is not None
     stated = statement.manifest(inputs.plan, date.fromisoformat(created), inputs.sha256, places=drawn)
     try:  # as anyone will read it: what could not be read back must not be paid for
-        Manifest.read(stated | {"release_id": "0" * 32})
+        manifest = Manifest.read(stated | {"release_id": "0" * 32})
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors()[0]["loc"])
         raise PlanError(f"the plan has more, or longer names, than a folder can state ({place})") from None
+    said = filter(None, (inputs.plan.release.description, inputs.plan.release.publisher))
+    for finding in (*free_text_findings(manifest), *text_findings("the plan", said)):
+        raise PlanError(f"a name, title or description in the plan cannot be published: it {finding.sentence}")
     return stated
 
 

@@ -246,6 +246,47 @@ def edited(data: dict[str, Any], chance: random.Random) -> str:
     return ".".join(map(str, path))
 
 
+TRIPS = "3085220000000017,2025-03-03,bus,07:31,1001,07:55,1003\n" * 1500
+"""What must not be hidden in a folder, by somebody who changes the program itself."""
+
+
+def hidden_in_digests(manifest: dict[str, Any], role: str) -> None:
+    hexes = TRIPS.encode().hex()
+    chunks = [hexes[at : at + 64].ljust(64, "0") for at in range(0, len(hexes), 64)]
+    manifest["public_files_sha256"] |= {role.format(n): chunk for n, chunk in enumerate(chunks[:700])}
+
+
+HIDDEN: dict[str, tuple[str, Callable[[dict[str, Any]], None], str]] = {
+    "in a sentence": ("1", lambda m: m["whole_cards"].update(caution=TRIPS), "words-differ"),
+    "in another sentence": ("1", lambda m: m.update(composition=TRIPS), "words-differ"),
+    "in digests of lists": ("2", lambda m: hidden_in_digests(m, "lookup of {:05d}"), "public-file"),
+    "in digests of wider areas": ("2", lambda m: hidden_in_digests(m, "lookup of a{:05d} of bus"), "public-file"),
+    "in digests, before": ("1", lambda m: hidden_in_digests(m, "polygons of {:05d}"), "public-file"),
+    "in the title": ("2", lambda m: m.update(title=TRIPS[:480]), "identifier-card"),
+    "in areas": ("2", lambda m: m["areas"].update({f"m{n:03}": TRIPS[20:500] for n in range(150)}), "too-large"),
+    "in a region": ("2", lambda m: m.update(region="tap 3085220000000017"), "identifier-card"),
+    "in the version": ("2", lambda m: m["software"].update(version=TRIPS), "manifest-shape"),
+    "in the chances": ("2", lambda m: m["tables"][0]["probability_published"].update({"7": 0}), "figure-differs"),
+    "in the order of keys": ("2", lambda m: m.update(title=m.pop("title")), "hidden-data"),
+}
+
+
+@pytest.mark.parametrize("where", HIDDEN)
+def test_raw_trips_in_a_manifest_are_found(where: str, tmp_path: Path) -> None:
+    """A folder with 1 500 raw trips in a sentence and in made-up digests verified once."""
+    version, hide, code = HIDDEN[where]
+    folder = Path(shutil.copytree(GOLDEN / version / "laplace", tmp_path / "folder"))
+    data, package = (json.loads((folder / name).read_text()) for name in ("privacy.json", "datapackage.json"))
+    hide(data)
+    if where != "in the order of keys" and version == "2":  # else the form alone would give it away
+        data["areas"], data["public_files_sha256"] = (
+            dict(sorted(data[name].items())) for name in ("areas", "public_files_sha256")
+        )
+    (folder / "privacy.json").write_text(json_text(data))
+    write_package(folder, package)
+    assert code in {each.code for each in verify_folder(folder).findings}
+
+
 @pytest.mark.parametrize("kind", ["laplace", "spark"])
 def test_no_edit_of_a_manifest_passes(kind: str, tmp_path: Path) -> None:
     """Values of the same type, keys added, removed or turned around; checksums that fit again."""

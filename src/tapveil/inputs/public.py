@@ -96,7 +96,13 @@ class PublicInputs:
 def _names(plan: Plan) -> dict[str, str]:
     """The public files that a plan names, by what it has them for."""
     areas = plan.coarsen.location.items()
-    wider = [(f"{name} of {mode}", area) for name, of in plan.coarsen.wider.items() for mode, area in of.items()]
+    used = {table.level.location for table in plan.table}
+    wider = [
+        (f"{name} of {mode}", area)
+        for name, of in plan.coarsen.wider.items()
+        for mode, area in of.items()
+        if name in used
+    ]
     return {
         **{f"lookup of {mode}": area.lookup for mode, area in areas if area.lookup},
         **{f"lookup of {name}": area.lookup for name, area in wider if area.lookup},

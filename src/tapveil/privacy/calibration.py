@@ -8,7 +8,6 @@ and a design that would exceed the total is never returned.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
@@ -109,8 +108,11 @@ class _Design:
 
     def _designs(self) -> Iterator[list[Thresholded]]:
         for width in self._widths():
-            with suppress(_NoThresholdError):  # A and B cells together may need a hair more room than B cells alone
-                yield self._least_thresholds(width)
+            try:
+                design = self._least_thresholds(width)
+            except _NoThresholdError:
+                continue  # A and B cells together may need a hair more room than B cells alone
+            yield design
 
     def _cost(self, design: Sequence[Thresholded]) -> Fraction:
         """What is compared between designs: thresholds, those of the finest tables most, times the variance."""

@@ -29,6 +29,7 @@ MOST_KEPT = 20_000
 _LOOKS = {
     "identifier-hash": (_HASH, "hashes or tokens: they tell people apart just as the numbers that they stand for"),
     "identifier-card": (_CARD, "numbers as long as those of cards"),
+    "identifier-email": (_EMAIL, "e-mail addresses"),
 }
 
 
