@@ -34,7 +34,7 @@ from tapveil.verify.derived import (
 from tapveil.verify.finding import Finding, shown
 from tapveil.verify.identifiers import text_findings
 from tapveil.verify.page import is_another_program, page_findings, program_findings
-from tapveil.verify.places import read_places
+from tapveil.verify.places import places_in
 from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import SheetCheck, synthetic_findings
 from tapveil.verify.totals import totals_findings
@@ -107,7 +107,7 @@ class _Check:
         self._add(self._texts(files, manifest))
         places = None
         if manifest.places in files:
-            places, faults = read_places(self.folder, PLACES)
+            places, faults = places_in(self.folder, PLACES)
             self._add(faults)
         with self.progress.stage("Computing the promise"):
             made, impossible = manifests.mechanisms(manifest)

@@ -19,7 +19,7 @@ _DEPTH = {"Point": 0, "MultiPoint": 1, "Polygon": 2, "MultiPolygon": 3}
 _PROPERTIES = {"name", "mode", "title"}
 
 
-def read_places(folder: Path, name: str) -> tuple[Places, list[Finding]]:
+def places_in(folder: Path, name: str) -> tuple[Places, list[Finding]]:
     """The places of a folder, and what is wrong with their file."""
     text = reading.text_of(folder, name, LARGEST_PLACES)
     data = reading.json_in(text, name)
