@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 import tapveil
 from tapveil.demo import make_city
 from tapveil.plan import Plan
-from tests.conftest import free_plan, write_csv
+from tests.conftest import WITH_TOTAL, free_plan, write_csv
 
 DAYS = [date(2025, 3, 3), date(2025, 3, 4), date(2025, 3, 8)]
 HOSTILE = (
@@ -94,10 +94,12 @@ def _released(plan: Plan, out: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three days of Port Vesper, with a map."""
+    """Three days of Port Vesper, with a map, and with totals."""
     folder = tmp_path_factory.mktemp("browser")
-    plan = make_city(folder / "city", trips=150_000, days=DAYS)
-    return _released(Plan.read(plan), folder / "published")
+    path = make_city(folder / "city", trips=150_000, days=DAYS)
+    ((old, new),) = WITH_TOTAL.items()
+    plan = Plan.parse(path.read_text(encoding="utf-8").replace(old, new), base=path.parent)
+    return _released(plan, folder / "published")
 
 
 @pytest.fixture(scope="session")

@@ -99,6 +99,8 @@ SHAPES: dict[str, Callable[[Path], Plan]] = {
     "no day": free({"both": ["tap_on_time", "tap_on_location"]}, ("mode",)),
     "no partition": free({"both": ["tap_on_time", "tap_on_location"], "place": ["tap_off_location"]}, ()),
     "modes as a table": free({"modes": ["mode"], "days": ["date"]}, ()),
+    "totals alone": free({"total": []}, ("mode", "date")),
+    "one total": free({"place": ["tap_off_location"], "total": []}, ()),
     "from where to where": from_to,
     "everything suppressed": demo({}, size=300),
     "card-days": demo({'unit = "trip"': 'unit = "card-day"\ntrips_per_day = 2\nwithout_card = "refuse"'}),
@@ -119,11 +121,18 @@ def test_the_page_shows_every_number_of_a_release(shape: str, tmp_path: Path, lo
     plan = SHAPES[shape](tmp_path)
     folder = tapveil.release(plan, tmp_path / "published", in_ledger=False).path
     looked, opened = look(folder), tapveil.open(folder)
-    for name in (table.name for table in plan.table):
+    for name in (table.name for table in plan.detailed):
         rows = [row for text in looked.run(EVERYTHING, name) for row in csv.DictReader(io.StringIO(text, newline=""))]
         shown = sorted(tuple(row.values()) for row in rows)
         cells = opened.table(name).to_arrow().to_pylist()
         assert shown == sorted(tuple(str(value) for value in cell.values()) for cell in cells)
+    if "total" in plan.tables and len(plan.table) > 1:
+        totals = looked.run(
+            "[...tapveil.release.total.found.values()].map((each) => [each.count, each.low, each.high])"
+        )
+        numbers = [opened.totals.cells.column(name).to_pylist() for name in ("count", "low", "high")]
+        assert sorted(map(tuple, totals)) == sorted(zip(*numbers, strict=True))
+        assert "trips in all" in looked.page.inner_text("#summary")
     if shape == "everything suppressed":
         assert "Nothing was published" in looked.page.inner_text("#trouble")
 

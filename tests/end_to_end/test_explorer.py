@@ -17,6 +17,7 @@ from tapveil.demo import make_city
 from tapveil.explorer import contents
 from tapveil.plan import Plan
 from tapveil.verify.folder import verify_folder
+from tests.conftest import WITH_TOTAL
 from tests.tampering import redraw, resum
 
 OPEN, CLOSE = '<script id="release" type="application/octet-stream">', "</script>"
@@ -25,8 +26,10 @@ OPEN, CLOSE = '<script id="release" type="application/octet-stream">', "</script
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("explored")
-    plan = make_city(folder / "city", trips=30_000, days=[date(2025, 3, 3)])
-    return tapveil.release(Plan.read(plan), folder / "published", in_ledger=False).path
+    path = make_city(folder / "city", trips=30_000, days=[date(2025, 3, 3)])
+    ((old, new),) = WITH_TOTAL.items()
+    plan = Plan.parse(path.read_text(encoding="utf-8").replace(old, new), base=path.parent)
+    return tapveil.release(plan, folder / "published", in_ledger=False).path
 
 
 @pytest.fixture
@@ -106,6 +109,8 @@ def test_the_page_holds_what_the_folder_says_and_no_more(folder: Path) -> None:
     about = json.loads(data[4 : 4 + size])
     rows = {table["name"]: len(tapveil.open(folder).table(table["name"])) for table in about["tables"]}
     assert {table["name"]: table["rows"] for table in about["tables"]} == rows
+    assert "total" not in rows, "totals are said beside the tables"
+    assert about["total"]["rows"] == len(tapveil.open(folder).totals)
     columns = sum(table["rows"] * sum(table["widths"]) for table in [*about["tables"], about["total"]])
     assert len(data) == 4 + size + columns
 
@@ -113,7 +118,7 @@ def test_the_page_holds_what_the_folder_says_and_no_more(folder: Path) -> None:
 def test_tables_that_are_too_large_for_a_page_are_left_out_and_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = {name: len(tapveil.open(folder).table(name)) for name in tapveil.open(folder).tables}
+    rows = {name: len(tapveil.open(folder).table(name)) for name in tapveil.open(folder).tables if name != "total"}
     monkeypatch.setattr(contents, "MOST_CELLS", sum(rows.values()) - 1)
     redraw(folder)
     resum(folder)

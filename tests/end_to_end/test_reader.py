@@ -16,7 +16,7 @@ from tapveil.errors import PlanError
 from tapveil.plan import Plan
 from tapveil.privacy.intervals import MISS, interval, spread
 from tapveil.reader import Estimate, Frame, Opened
-from tests.conftest import BY_CARD, OPAL_COLUMNS, levelled_plan, opal_plan, write_csv
+from tests.conftest import BY_CARD, OPAL_COLUMNS, WITH_TOTAL, levelled_plan, opal_plan, write_csv
 
 MONDAY, TUESDAY = "2025-03-03", "2025-03-04"
 
@@ -43,13 +43,13 @@ def texts(frame: Frame) -> list[dict[str, str]]:
 
 def test_what_is_read_is_what_the_files_say(folder: Path, opened: Opened) -> None:
     assert opened.tables == [claim.name for claim in opened.manifest.tables]
-    assert len(opened.tables) == 8
+    assert len(opened.tables) == 9
     for name in opened.tables:
         assert texts(opened.table(name)) == rows(folder, f"data/{name}")
         assert texts(opened.table(name, "consistent")) == rows(folder, f"consistent/{name}")
     for name in ("on_time", "on_location", "both"):
         assert texts(opened.table(name, "finest")) == rows(folder, f"finest/{name}")
-    assert texts(opened.totals) == rows(folder, "consistent/total")
+    assert texts(opened.totals) == rows(folder, "data/total"), "as published, like any other number"
     assert texts(opened.rest("both", "both-hours")) == rows(folder, "consistent/both.by.both-hours")
     assert texts(opened.rest("on_time-peaks", "total")) == rows(folder, "consistent/on_time-peaks.by.total")
 
@@ -211,8 +211,9 @@ def test_totals_and_rests_fit_together(opened: Opened) -> None:
     parts = opened.totals.cells.to_pylist()
     assert opened.total(mode="train").count == sum(row["count"] for row in parts if row["mode"] == "train")
     one = opened.total(mode="train", date=MONDAY)
+    assert one == opened.table("total").cell(mode="train", date=MONDAY)
     assert one.count is not None
-    assert one.low <= one.count <= one.high
+    assert one.low < one.count < one.high
     for row in opened.rest("on_location", "on_location-region").cells.to_pylist():
         assert row["listed"] + row["other"] == row["total"]
         assert row["other_low"] <= row["other"] <= row["other_high"]
@@ -245,9 +246,10 @@ def test_cards_have_no_consistent_version_and_say_why(tmp_path: Path) -> None:
     opened = tapveil.open(release.path)
     assert not (release.path / "consistent").exists()
     why = "has no consistent version: a card counts once in each cell, so cells of cards do not add up"
-    for ask in (lambda: opened.totals, lambda: opened.table("on_time", "consistent"), lambda: opened.total(mode="bus")):
+    for ask in (lambda: opened.table("total", "consistent"), lambda: opened.rest("on_time", "total")):
         with pytest.raises(PlanError, match=why):
             ask()
+    assert texts(opened.totals) == rows(release.path, "data/total"), "the cards of each part"
     assert "counts of cards" in repr(opened)
     assert set(opened.table("on_time", "finest").cells.column("row").to_pylist()) <= {"cell", "around"}
 
@@ -265,7 +267,10 @@ def test_the_opal_layout_reads_as_its_tables(tmp_path: Path) -> None:
     found = frame.cell(mode="train", date="20160808", tap_on_time="08:00", tap_on_location="Central")
     assert found.count is not None
     assert abs(found.count - 300) < 60
-    assert len(opened.totals) == 2
+    with pytest.raises(PlanError, match=r"has no totals: its plan has no table `total`, with columns = \[\]"):
+        opened.total()
+    with pytest.raises(PlanError, match="there is no table `total`"):
+        opened.rest("on_time", "total")
 
 
 def test_names_with_commas_quotes_and_line_ends(tmp_path: Path) -> None:
@@ -283,7 +288,8 @@ def test_names_with_commas_quotes_and_line_ends(tmp_path: Path) -> None:
 
 def test_a_folder_with_nothing_in_it(tmp_path: Path) -> None:
     write_csv(tmp_path / "trips.csv", [("1", "2016-08-08", "ferry", "08:00", "Quay", "08:20", "Pier")] * 3)
-    opened = tapveil.open(tapveil.release(opal_plan(tmp_path), tmp_path / "published", in_ledger=False).path)
+    plan = opal_plan(tmp_path, **WITH_TOTAL)
+    opened = tapveil.open(tapveil.release(plan, tmp_path / "published", in_ledger=False).path)
     for version in ("published", "consistent"):
         assert len(opened.table("on_time", version)) == 0
         assert len(opened.table("on_time", version).to_arrow()) == 0

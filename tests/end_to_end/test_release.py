@@ -27,10 +27,7 @@ from tests.conftest import free_plan, opal_plan, write_csv
 from tests.property.test_counting import cells
 
 TABLES = ["on_time", "on_location", "off_time", "off_location", "on_time_location", "off_time_location"]
-RESTS = [
-    *(f"{end}_{what}.by.total" for end in ("on", "off") for what in ("time", "location")),
-    *(f"{end}_time_location.by.{end}_{what}" for end in ("on", "off") for what in ("time", "location")),
-]
+RESTS = [f"{end}_time_location.by.{end}_{what}" for end in ("on", "off") for what in ("time", "location")]
 """Which tables lie in which, each with what it leaves of the coarser one."""
 
 
@@ -77,7 +74,7 @@ def test_the_folder_is_whole(city: Path) -> None:
     folder = city / "published"
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     data = {f"data/{table}.{kind}" for table in TABLES for kind in ("csv", "parquet")}
-    beside = {f"consistent/{name}.csv" for name in ("total", *TABLES, *RESTS)}
+    beside = {f"consistent/{name}.csv" for name in (*TABLES, *RESTS)}
     others = {"README.md", "SHA256SUMS", "areas.geojson", "datapackage.json", "explorer.html", "privacy.json"}
     assert names == data | beside | others | {*METADATA}
     sums = dict(reversed(line.split("  ")) for line in (folder / "SHA256SUMS").read_text().splitlines())
@@ -93,7 +90,7 @@ def test_the_data_package_is_valid(city: Path) -> None:
     copies = [other for each in package["resources"] for other in each.get("alternates", ())]
     assert len(copies) == len(TABLES)
     listed = [*package["resources"], *copies]
-    assert len(listed) == 2 * len(TABLES) + 1 + len(TABLES) + len(RESTS)
+    assert len(listed) == 2 * len(TABLES) + len(TABLES) + len(RESTS)
     for resource in listed:
         file = city / "published" / resource["path"]
         assert resource["bytes"] == file.stat().st_size
