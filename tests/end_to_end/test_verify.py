@@ -467,6 +467,11 @@ def double_an_area(folder: Path) -> None:
     refresh(folder, rederive=False)
 
 
+def half_as_much_again(rows: list[dict[str, str]]) -> None:
+    for row in rows:
+        row["count"] = str(int(row["count"]) * 3 // 2)
+
+
 FOLLOWING: dict[str, tuple[Callable[[Path], object], str]] = {
     **{
         f"{column} of {table}": (
@@ -493,6 +498,12 @@ FOLLOWING: dict[str, tuple[Callable[[Path], object], str]] = {
         ),
         "derived-differs",
     ),
+    "totals of other trips": (lambda f: change_table(f, "total", half_as_much_again), "totals-differ"),
+    "a table of other trips than the totals": (
+        lambda f: change_table(f, "on_location-region", half_as_much_again),
+        "totals-differ",
+    ),
+    "a part without its total": (lambda f: change_table(f, "total", lambda r: r.pop()), "totals-differ"),
     "a rest that is a cell": (edit("finest/both.csv", ",rest,", ",cell,"), "derived-differs"),
     "a file of the consistent version gone": (without("consistent/on_time.csv"), "table-missing"),
     "the finest gone": (without("finest/both.csv"), "table-missing"),
@@ -677,11 +688,7 @@ def test_totals_of_sound_releases_agree_and_half_as_much_again_is_found(city: Pa
     release = tapveil.release(Plan.read(tmp_path / "city" / "plan.toml"), tmp_path / "out", in_ledger=False)
     assert not verify_folder(release.path).findings
 
-    def more(rows: list[dict[str, str]]) -> None:
-        for row in rows:
-            row["count"] = str(int(row["count"]) * 3 // 2)
-
-    change_table(release.path, "on_location", more)
+    change_table(release.path, "on_location", half_as_much_again)
     assert codes(verify_folder(release.path)) == {"totals-differ"}
 
 
