@@ -20,7 +20,9 @@ def table(cells: dict[tuple[str, str], int], labels: dict[str, tuple[str, ...]],
         column: np.array([labels[column].index(cell[place]) for cell in cells], dtype=np.int64)
         for place, column in enumerate(labels)
     }
-    return ExactTable(name, packing, labels, packing.pack(codes), np.array(list(cells.values()), dtype=np.int64))
+    return ExactTable(
+        name, packing, labels, packing.pack(codes, len(cells)), np.array(list(cells.values()), dtype=np.int64)
+    )
 
 
 CELLS = {("bus", "07:00"): 3, ("bus", "08:00"): 1, ("train", "07:00"): 2}
