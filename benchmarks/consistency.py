@@ -42,6 +42,7 @@ PLANS = {
     "`gaussian`, three levels": ("gaussian", 4, f"levels = [{LEVELS}]"),
 }
 """Mechanism, weight of time × location, and its levels."""
+TOTALS = '[[table]]\nname = "total"\ncolumns = []\nweight = "1/4"\n'
 
 Cell = tuple[str, ...]
 Floats = npt.NDArray[np.float64]
@@ -98,7 +99,7 @@ class Truth:
 
 def measure(trips: int, name: str, draws: int) -> Measured:
     folder = city(trips)
-    plan = plan_for(folder, *PLANS[name])
+    plan = plan_for(folder, *PLANS[name], TOTALS)
     counted = engines.count(plan, memory="1GB", scratch=None, progress=Silent())
     truth = Truth.of(counted, len(plan.release.partition))
     stated = statement.manifest(plan, date(2025, 1, 1), {}) | {"release_id": "0" * 32}
@@ -110,25 +111,27 @@ def measure(trips: int, name: str, draws: int) -> Measured:
             for name, table in plan.tables.items()
         }
         whole = lattice(manifest, plan.mechanisms, cells, {})
-        _add(found, plan, whole, consistent(manifest, whole), truth)
+        _add(found, plan, whole, consistent(whole), truth)
     return found
 
 
 def _add(found: Measured, plan: Plan, whole: Lattice, adds_up: Consistent, truth: Truth) -> None:
-    parts = truth.behind(whole.total)
-    guessed = adds_up.numbers[whole.total.name] - parts
-    found.totals.append(_held(parts, adds_up.total_low, adds_up.total_high))
+    total = whole.total
+    if total is None:
+        raise AssertionError("every plan here has totals")
+    parts, rule = truth.behind(total), interval(plan.mechanisms[total.name], MISS)
+    moved_parts = adds_up.numbers[total.name] - parts
+    found.totals.append(_held(parts, rule.low(total.numbers), rule.high(total.numbers)))
     for node in whole.nodes:
         errors, behind = found.tables[node.name], truth.behind(node)
         raw, moved = node.numbers - behind, adds_up.numbers[node.name] - behind
         errors.off.append((float(np.abs(raw).mean()), float(np.abs(moved).mean())))
         errors.lean.append((float(raw.mean()), float(moved.mean())))
-        to_total = next(edge for edge in whole.above(node) if edge.coarse is whole.total)
-        summed = to_total.add_up(node.numbers) - parts
-        errors.total_off.append((float(np.abs(summed).mean()), float(np.abs(guessed).mean())))
-        errors.total_lean.append((float(summed.mean()), float(guessed.mean())))
-        rule = interval(plan.mechanisms[node.name], MISS)
-        errors.covered.append(float((np.abs(raw) <= rule.half_width).mean()))
+        summed = raw if node is total else whole.between(node, total).add_up(node.numbers) - parts
+        errors.total_off.append((float(np.abs(summed).mean()), float(np.abs(moved_parts).mean())))
+        errors.total_lean.append((float(summed.mean()), float(moved_parts.mean())))
+        half_width = interval(plan.mechanisms[node.name], MISS).half_width
+        errors.covered.append(float((np.abs(raw) <= half_width).mean()))
         found.rests += [_rest_held(edge, adds_up, truth) for edge in stated_edges(whole, node)]
 
 
@@ -152,7 +155,7 @@ def _parts(measured: Sequence[Measured], draws: int) -> Iterator[str]:
     yield (
         f"Port Vesper over two weeks, total (8, 7.5e-7), unit `trip`, `replace`; means of {draws} draws. “Published” "
         "is `data/`, “consistent” is `consistent/`. Distances and leans are in trips: of a number, over all published "
-        "cells; of a total, over all modes and days (published: the sum of the table; consistent: `total.csv`)."
+        "cells; of a total, over all modes and days (published: the sum of the table; consistent: `consistent/total.csv`)."
     )
     for each in measured:
         yield f"### {each.trips:,} trips, {each.plan}"

@@ -67,8 +67,8 @@ def city(trips: int) -> Path:
     return folder
 
 
-def plan_for(folder: Path, mechanism: str, weight: int, levels: str) -> Plan:
-    """The tables of the paper with one total of (8, 7.5e-7), and time × location at some levels."""
+def plan_for(folder: Path, mechanism: str, weight: int, levels: str, more: str = "") -> Plan:
+    """The tables of the paper with one total of (8, 7.5e-7), and time × location at some levels; more, if asked for."""
     source = (folder / "plan.toml").read_text(encoding="utf-8").split("\n[privacy]\n")[0]
     privacy = f'unit = "trip"\nneighbours = "replace"\nmechanism = "{mechanism}"\nepsilon = 8\ndelta = 7.5e-7\n'
     tables = "".join(
@@ -78,7 +78,7 @@ def plan_for(folder: Path, mechanism: str, weight: int, levels: str) -> Plan:
         f"weight = {weight}\n{levels}\n"
         for end in ENDS
     )
-    return Plan.parse(f"{source}\n[privacy]\n{privacy}{tables}", base=folder)
+    return Plan.parse(f"{source}\n[privacy]\n{privacy}{tables}{more}", base=folder)
 
 
 def measure(trips: int, draws: int) -> Measured:
