@@ -30,7 +30,7 @@ from tapveil.counting.packing import Packing
 from tapveil.errors import PlanError, TripDataError
 from tapveil.plan import Plan
 from tapveil.privacy.mechanisms import Dictionary, Gaussian, Laplace, Mechanism, StabilityHistogram
-from tests.conftest import BUS, TRAIN, opal_plan, write_csv
+from tests.conftest import BUS, TRAIN, WITH_TOTAL, opal_plan, write_csv
 from tests.end_to_end import test_taps as taps
 
 MECHANISMS = {
@@ -139,6 +139,13 @@ def test_without_a_partition_all_is_one_part() -> None:
     assert len(list_of_cells()) == sizes.cells.sum()
 
 
+def test_a_total_without_a_partition_is_one_cell() -> None:
+    one = ExactTable("total", Packing((), ()), {}, (np.zeros(1, dtype=np.int64),), np.array([5000]))
+    found = forecast(ExactSizes.of(one, []), MECHANISMS["gaussian"])
+    assert (found.of_cells, found.of_trips) == (1, 5000)
+    assert found.trips == pytest.approx(5000)
+
+
 # --- comparisons ----------------------------------------------------------------------------------------------------
 
 Plans = Callable[..., Plan]
@@ -186,6 +193,16 @@ def test_the_plans_own_point_is_what_check_says(city: Path, compared: Comparison
         assert worth.trips == pytest.approx(sum(table.expected_trips for table in tables), rel=1e-9)
         assert worth.of_cells == sum(table.cells for table in tables)
         assert worth.of_trips == sum(table.trips for table in tables)
+
+
+def test_totals_are_not_counted_among_what_may_be_lost(city: Path, few: None, compared: Comparison) -> None:
+    """They publish all trips: with them every share would look larger than the tables are."""
+    found = compare(changed(city, *WITH_TOTAL.items()))
+    for group in (ALL, ONE, SEVERAL):
+        assert found.own.worth[group] == compared.own.worth[group], (
+            "with budgets of their own, the others are as before"
+        )
+    assert not found.refusals("trip")
 
 
 def test_a_card_gives_three_units_and_every_mechanism_that_needs_no_list(compared: Comparison) -> None:

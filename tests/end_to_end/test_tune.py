@@ -32,7 +32,7 @@ from tapveil.tuning.nextplan import tuned_plan_text
 from tapveil.tuning.sizes import guess, histogram
 from tapveil.tuning.tune import Tuned, tune
 from tests.architecture.test_house import SECRET, reachable
-from tests.conftest import opal_plan, write_csv
+from tests.conftest import WITH_TOTAL, opal_plan, write_csv
 
 FIRST_WEEK = ("2025-03-03", "2025-03-09")
 SECOND_WEEK = ("2025-07-07", "2025-07-13")
@@ -422,6 +422,22 @@ def test_more_columns_beside_the_count_do_no_harm(folder: Path, tuned: Tuned) ->
     assert tune(folder).as_json() == tuned.as_json()
 
 
+def test_totals_keep_their_share_and_count_for_nothing(city: Path, tmp_path: Path) -> None:
+    """They hide nothing, so nothing is gained by more of the budget, and they say how many trips there are."""
+    text = text_of_week(city, FIRST_WEEK)
+    for old, new in WITH_TOTAL.items():
+        text = text.replace(old, new)
+    found = tune(publish(text, city, tmp_path / "with totals"))
+    *others, total = found.tables
+    assert total.name == "total"
+    assert total.after.error <= 2 * total.before.error
+    assert found.before == pytest.approx(sum(table.before.share for table in others) / len(others))
+    assert found.improves
+    one_column = [table.weight for table in others if "time_location" not in table.name]
+    assert total.weight <= max(one_column)
+    assert Plan.parse(tuned_plan_text(text, found)).tables["total"].weight == total.weight
+
+
 # --- the text of the next plan ----------------------------------------------------------------------------------------
 
 
@@ -434,7 +450,7 @@ def test_every_comment_is_kept(city: Path, tuned: Tuned) -> None:
     new = tuned_plan_text(text, tuned)
     assert all(comment in new for comment in comments(text))
     assert '# was: mechanism = "sbh"' in new
-    assert new.count("weight = ") == 6
+    assert new.count("\nweight = ") == 6
     assert "1/8000000" not in new
     assert "epsilon = 8\ndelta = 7.5e-7\n" in new
     untouched, _, _ = text.partition("\n[privacy]")
