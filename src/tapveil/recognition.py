@@ -443,16 +443,17 @@ def _take_taps(found: Recognised, tap: Sample, samples: Sequence[Sample]) -> Non
 def _take_common(found: Recognised, samples: Sequence[Sample]) -> None:
     taken = {guess.column for guess in found.columns.values()}
     free = [sample for sample in samples if sample.name not in taken and (sample.filled or sample.raw == "binary")]
-    modes = [sample for sample in free if sample.words & _MODE and sample.filled]
     cards = [sample for sample in free if sample.words & _CARD and not sample.words & (_PLACE | {"type"})]
+    card = max(cards, key=lambda sample: sample.kinds, default=None)
+    free = [sample for sample in free if sample is not card]  # a card is nothing else: it is never published
+    modes = [sample for sample in free if sample.words & _MODE and sample.filled]
     if modes:
         best = min(modes, key=lambda sample: sample.kinds)
         sure: Sureness = "sure" if best.kinds <= FEW_MODES else "likely"
         found.columns["mode"] = Guess(best.name, sure, "its name says so", missing=best.missing)
-    if cards:
-        best = max(cards, key=lambda sample: sample.kinds)
-        sure = "sure" if best.kinds > len(best.filled) / 50 else "likely"
-        found.columns["card"] = Guess(best.name, sure, "its name says so", missing=best.missing)
+    if card:
+        sure = "sure" if card.kinds > len(card.filled) / 50 else "likely"
+        found.columns["card"] = Guess(card.name, sure, "its name says so", missing=card.missing)
     _take_day(found, free, {sample.name: sample for sample in samples})
 
 

@@ -16,6 +16,7 @@ import pydantic
 from tapveil.manifest import Manifest, Stated, TableClaim
 from tapveil.plan import OPAL_SHAPES
 from tapveil.privacy.accountant import Exposure
+from tapveil.privacy.effort import too_much
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.loss import Loss, accounted_delta, certified, compose, whole_card_certified
 from tapveil.privacy.mechanisms import Mechanism, stated
@@ -32,8 +33,6 @@ from tapveil.statement import (
 from tapveil.verify.finding import Finding
 
 PLACE = "privacy.json"
-WIDEST_CHECKED = 2000
-"""Wider noise is not computed: it would take as long as a stranger likes, and no release is that wide."""
 
 
 def read(data: dict[str, Any]) -> tuple[Manifest | None, list[Finding]]:
@@ -60,16 +59,16 @@ def read(data: dict[str, Any]) -> tuple[Manifest | None, list[Finding]]:
 
 
 def mechanisms(manifest: Manifest) -> tuple[Mapping[str, Mechanism], list[Finding]]:
-    """The mechanism of each table, from its scale and threshold alone."""
+    """The mechanism of each table, from its scale and threshold alone; none where they take too long to account for."""
     made: dict[str, Mechanism] = {}
     findings = []
     for table in manifest.tables:
         try:
-            if table.scale_exact > WIDEST_CHECKED:
-                raise ValueError(f"the noise is wider than {WIDEST_CHECKED}: that is not checked")
             made[table.name] = stated(manifest.mechanism, table.scale_exact, table.threshold_exact)
         except ValueError as error:
             findings.append(Finding("mechanism-impossible", f"{PLACE}, table {table.name}", str(error)))
+    if words := too_much(made.values()):
+        return {}, [*findings, Finding("mechanism-impossible", PLACE, words)]
     return made, findings
 
 
