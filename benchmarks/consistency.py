@@ -155,7 +155,8 @@ def _parts(measured: Sequence[Measured], draws: int) -> Iterator[str]:
     yield (
         f"Port Vesper over two weeks, total (8, 7.5e-7), unit `trip`, `replace`; means of {draws} draws. “Published” "
         "is `data/`, “consistent” is `consistent/`. Distances and leans are in trips: of a number, over all published "
-        "cells; of a total, over all modes and days (published: the sum of the table; consistent: `consistent/total.csv`)."
+        "cells; of a total, over all modes and days (published: the sum of the table; consistent: "
+        "`consistent/total.csv`)."
     )
     for each in measured:
         yield f"### {each.trips:,} trips, {each.plan}"

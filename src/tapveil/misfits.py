@@ -20,6 +20,7 @@ from tapveil.plan import (
     Plan,
     Table,
 )
+from tapveil.privacy.effort import too_much
 from tapveil.privacy.loss import certified
 from tapveil.resolution import Times
 from tapveil.source import CARD, TAP, VEHICLE
@@ -331,8 +332,12 @@ def _mechanism_misfits(plan: Plan) -> Iterator[str]:
     except ValueError as error:
         yield f"[privacy] epsilon: {error}"
         return
+    place = "[privacy]" if plan.total_is_given else "[[table]]"
+    if words := too_much(mechanisms):
+        fewer = "weights" if plan.total_is_given else "epsilons and deltas"
+        yield f"{place}: {words}: use a larger epsilon, or fewer different {fewer}"
+        return
     if not certified(mechanisms, plan.loss, plan.exposure):
-        place = "[privacy]" if plan.total_is_given else "[[table]]"
         yield f"{place}: the noise is too coarse for these parameters: use a smaller epsilon or a larger delta"
 
 

@@ -517,17 +517,18 @@ def _take_taps(found: Recognised, tap: Sample, samples: Sequence[Sample]) -> Non
 def _take_common(found: Recognised, samples: Sequence[Sample]) -> None:
     taken = {guess.column for guess in found.columns.values()}
     free = [sample for sample in samples if sample.name not in taken and (sample.in_use or sample.raw == "binary")]
-    modes = [sample for sample in free if sample.words & _MODE and sample.in_use]
     cards = [sample for sample in free if sample.words & _CARD and not sample.words & (_PLACE | {"type"})]
+    most = max((sample.kinds for sample in cards), default=0)
+    card = next((sample for sample in cards if 2 * sample.kinds >= most), None)  # as many, or nearly: the first
+    free = [sample for sample in free if sample is not card]  # a card is nothing else: it is never published
+    modes = [sample for sample in free if sample.words & _MODE and sample.in_use]
     if modes:
         best = min(modes, key=lambda sample: sample.kinds)
         sure: Sureness = "sure" if best.kinds <= FEW_MODES else "likely"
         found.columns["mode"] = Guess(best.name, sure, "its name says so", missing=best.missing)
-    if cards:
-        most = max(sample.kinds for sample in cards)
-        best = next(sample for sample in cards if 2 * sample.kinds >= most)  # as many, or nearly: the first
-        sure = "sure" if best.kinds > len(best.filled) / 50 else "likely"
-        found.columns["card"] = Guess(best.name, sure, "its name says so", missing=best.missing)
+    if card:
+        sure = "sure" if card.kinds > len(card.filled) / 50 else "likely"
+        found.columns["card"] = Guess(card.name, sure, "its name says so", missing=card.missing)
     _take_day(found, free, {sample.name: sample for sample in samples})
 
 

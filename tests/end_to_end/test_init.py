@@ -14,8 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tapveil.draft import draft
 from tapveil.gtfs import read_feed
 from tapveil.plan import Plan
+from tapveil.progress import Silent
 from tests import exports
 from tests.conftest import write_csv
 from tests.end_to_end.test_release import run
@@ -268,6 +270,16 @@ def test_of_two_readings_days_that_are_close_together_are_likelier(tmp_path: Pat
     said, plan = init(tmp_path, "start time,start station,odometer", rows)
     assert "%m/%d/%Y %I:%M %p" in plan
     assert "Not read: odometer." in said
+
+
+@pytest.mark.parametrize("name", ["card_id|trip_date", "card mode", "customer day"])
+def test_a_card_is_nothing_else(tmp_path: Path, name: str) -> None:
+    """Whatever else its name says: a plan that publishes it would be refused."""
+    rows = [[f"2016-08-0{1 + n % 9}", "07:31", f"stop {n % 5}"] for n in range(300)]
+    path = tmp_path / "trips.csv"
+    path.write_text("\n".join([f"{name},tap_on_time,tap_on_location", *map(",".join, rows)]) + "\n")
+    found = draft(str(path), tmp_path / "plan.toml", progress=Silent()).found
+    assert [ours for ours, guess in found.columns.items() if guess.column == name] == ["card"]
 
 
 def test_a_card_may_be_a_hash(tmp_path: Path) -> None:

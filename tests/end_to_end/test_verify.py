@@ -854,6 +854,12 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], set[str]]] = {
         lambda f: change_manifest(f, lambda m: m["tables"][0].update(scale_exact="19999")),
         {"mechanism-impossible"},
     ),
+    "noise that takes minutes to account for": (
+        lambda f: change_manifest(
+            f, lambda m: [table.update(scale_exact=f"{1999 - n}") for n, table in enumerate(m["tables"])]
+        ),
+        {"mechanism-impossible"},
+    ),
     "many tables": (
         lambda f: change_manifest(
             f, lambda m: m.update(tables=[{**m["tables"][0], "name": f"t{n}"} for n in range(999)])

@@ -19,6 +19,7 @@ from tapveil.manifest import Guarantee, Manifest, TableClaim
 from tapveil.plan import OPAL_SHAPES, TOTAL
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.concentrated import concentrated
+from tapveil.privacy.effort import too_much
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.loss import (
     Loss,
@@ -43,8 +44,6 @@ MEAN_ERROR_ROUNDED = 0.00051
 LONGEST_TEXTS = 20_000
 """So many letters a manifest may have that only the publisher can explain."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-WIDEST_CHECKED = 2000
-"""Wider noise is not computed: it would take as long as a stranger likes, and no release is that wide."""
 
 
 def read(data: dict[str, Any]) -> tuple[Manifest | None, list[Finding]]:
@@ -84,16 +83,16 @@ def _is_possible(manifest: Manifest, table: TableClaim) -> bool:
 
 
 def mechanisms(manifest: Manifest) -> tuple[Mapping[str, Mechanism], list[Finding]]:
-    """The mechanism of each table, from its scale and threshold alone."""
+    """The mechanism of each table, from its scale and threshold alone; none where they take too long to account for."""
     made: dict[str, Mechanism] = {}
     findings = []
     for table in manifest.tables:
         try:
-            if table.scale_exact > WIDEST_CHECKED:
-                raise ValueError(f"the noise is wider than {WIDEST_CHECKED}: that is not checked")
             made[table.name] = stated(manifest.mechanism, table.scale_exact, table.threshold_exact)
         except ValueError as error:
             findings.append(Finding("mechanism-impossible", f"{PLACE}, table {table.name}", str(error)))
+    if words := too_much(made.values()):
+        return {}, [*findings, Finding("mechanism-impossible", PLACE, words)]
     return made, findings
 
 
