@@ -21,7 +21,7 @@ from tapveil import trips
 from tapveil.counting.parquet import plain
 from tapveil.csvlines import CsvReading, Encoding, open_bytes
 from tapveil.errors import TapveilError, TripDataError
-from tapveil.recognition import Sample
+from tapveil.recognition import LOOKED_AT, Sample
 
 MOST_FILES = 12
 ROWS_OF_A_PIECE = 1000
@@ -149,19 +149,24 @@ def _require_header(path: Path, shape: trips.Shape, texts: Sequence[Sequence[str
         raise TripDataError(
             f"the first line of {path.name} leaves most columns without a name: is it a title? Delete it"
         )
-    if any(_is_value(name, values) for name, values in zip(names, texts, strict=True)):
+    if _is_a_moment(names) or any(_is_value(name, values) for name, values in zip(names, texts, strict=True)):
         raise TripDataError(f"the first line of {path.name} seems to be a trip; it must name the columns")
 
 
 _DIGITS = re.compile(r"[0-9]")
 
 
+def _is_a_moment(names: Sequence[str]) -> bool:
+    """Whether one of the names is a time or a date; many at once, as each way to write them takes long to prepare."""
+    some = [Sample("", "text", names[start : start + LOOKED_AT]) for start in range(0, len(names), LOOKED_AT)]
+    return any(each.read_as(kind).share > 0 for each in some for kind in ("time", "date"))
+
+
 def _is_value(name: str, values: Sequence[str]) -> bool:
     """Whether the name of a column is one of its values, or like them, or what no column is called, such as 07:31."""
     if not name:
         return False
-    alone = Sample(name, "text", [name])
-    if re.search(r"[0-9]{5}|[0-9]:[0-9]", name) or alone.read_as("time").share > 0 or alone.read_as("date").share > 0:
+    if re.search(r"[0-9]{5}|[0-9]:[0-9]", name):
         return True
     known = {value.strip() for value in values}
     alike = {_DIGITS.sub("0", value) for value in known} if _DIGITS.search(name) else set()
