@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from zoneinfo import available_timezones
 
 from tapveil import trips
 from tapveil.check import shares_by_width
@@ -31,6 +30,7 @@ from tapveil.progress import Reporter
 from tapveil.publication import refuse_too_many
 from tapveil.recognition import NEARLY, Guess, Recognised, Sample, recognise
 from tapveil.sampling import encoding_of, header_encoding, samples, shape_of, trip_files, unseen_columns
+from tapveil.source import zone_names
 
 WIDTHS = (15, 30, 60, 120, 180, 240, 360, 720)
 """Bins that are tried, in minutes."""
@@ -133,7 +133,7 @@ def _has_instants(shape: trips.Shape, found: Recognised) -> bool:
 def _zone_of(shape: trips.Shape) -> str | None:
     """The time zone that a Parquet file names for its times, unless that is only UTC."""
     zones = re.findall(r"tz=([A-Za-z_]+/[A-Za-z_/]+)\]", shape[4])
-    return next((zone for zone in zones if zone in available_timezones() and not zone.startswith("Etc/")), None)
+    return next((zone for zone in zones if zone in zone_names() and not zone.startswith("Etc/")), None)
 
 
 def _require_enough(found: Recognised) -> None:

@@ -6,6 +6,7 @@ import re
 import zoneinfo
 from datetime import UTC, date, datetime
 from fractions import Fraction
+from functools import cache
 from typing import Annotated, Any, Literal, Self
 
 import pydantic
@@ -93,10 +94,16 @@ def _source_column(value: object) -> object:
 _OF_THE_MACHINE = {"localtime", "posixrules", "Factory"}
 
 
+@cache
+def zone_names() -> frozenset[str]:
+    """Those that this machine knows: to look for them takes longer than to read a plan."""
+    return frozenset(zoneinfo.available_timezones())
+
+
 def known_zone(value: str) -> str:
     """The name of a time zone, and not of whatever the machine is set to."""
-    if value not in zoneinfo.available_timezones() - _OF_THE_MACHINE:
-        zones = zoneinfo.available_timezones()
+    zones = zone_names()
+    if value not in zones - _OF_THE_MACHINE:
         by_city = sorted(zone for zone in zones if zone.rpartition("/")[2].casefold() == value.strip().casefold())
         hint = f": did you mean `{by_city[0]}`?" if by_city else did_you_mean(value, zones)
         raise ValueError(f"`{value}` is not a time zone{hint}")

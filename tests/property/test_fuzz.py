@@ -34,7 +34,7 @@ CASES = int(os.environ.get("TAPVEIL_FUZZ", "160"))
 SHARES = 16
 """Tests among which they are divided, so that all cores have some."""
 SECONDS = 60
-"""Nothing so small may take so long."""
+"""Nothing so small may take so long, of the processor's time; other programs may have most of the clock's."""
 
 UNSEEN = ("odd lookup", "odd areas")
 """Families that `tapveil init` cannot tell from sound ones: it does not look at these files."""
@@ -132,13 +132,16 @@ def _time_limit() -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise TooLong
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS)
+    timers = {signal.SIGPROF: (signal.ITIMER_PROF, SECONDS), signal.SIGALRM: (signal.ITIMER_REAL, 30 * SECONDS)}
+    before = {number: signal.signal(number, stop) for number in timers}
+    for timer, seconds in timers.values():
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        for number, (timer, _) in timers.items():
+            signal.setitimer(timer, 0)
+            signal.signal(number, before[number])
 
 
 @contextmanager
