@@ -11,10 +11,10 @@ from tapveil.published import Field
 from tools.models import row
 
 FILES = {
-    "data/TABLE.csv": 'Each table, as the noise left it. With `layout = "opal"`: `time`, `loc`, `time-loc`.',
+    "data/TABLE.csv": "Each table, as the noise left it; of these, `total` has one number for each part. "
+    'With `layout = "opal"`: `time`, `loc`, `time-loc`.',
     "data/TABLE.parquet": "The same.",
     "consistent/TABLE.csv": "The same cells, with numbers that add up. For trips, and not for a dictionary.",
-    "consistent/total.csv": "The estimated total of each part. Where a table has times alone.",
     "consistent/FINE.by.COARSE.csv": "What of each coarser cell is listed in the finer table, and what is not.",
     "finest/TABLE.csv": "A table at several resolutions: what shows, as finely as it shows.",
     "synthetic/TABLE.csv": "With `synthetic = true`: a row for each published trip.",

@@ -110,8 +110,8 @@ class _Contents:
         if self.places:
             parts.append(_several(self.places, "place"))
         if self.total is not None:
-            total = self.total
-            parts.append(f"about {total.count:,} trips in total (between {total.low:,} and {total.high:,})")
+            total, noun = self.total, "taps on" if plan.source.taps else "trips"
+            parts.append(f"about {total.count:,} {noun} in total (between {total.low:,} and {total.high:,})")
         return ", ".join(parts)
 
 
@@ -132,9 +132,9 @@ def _roles(plan: Plan, name: str, columns: Sequence[str]) -> Iterator[tuple[str,
 
 
 def _table_lines(plan: Plan, contents: _Contents, room: int) -> Iterator[str]:
-    """The tables, as many as a screen has room for."""
+    """The tables, as many as a screen has room for; totals are said already."""
     grid = Grid("table", "cells", f"{NOUNS[plan.privacy.unit]} in them")
-    rows = list(contents.tables.items())
+    rows = [(name, numbers) for name, numbers in contents.tables.items() if name != TOTAL or contents.total is None]
     most = max(room, LEAST_TABLES)
     shown = rows if len(rows) <= most else rows[: most - 1]
     for name, (cells, counted) in shown:
