@@ -214,7 +214,8 @@ def test_a_trip_may_be_in_two_days_of_a_card(tmp_path: Path) -> None:
 
 def test_days_of_taps_are_apart_for_a_card_s_day(tmp_path: Path) -> None:
     both = spends(tmp_path, DAY, BOTH)
-    assert account(both, "card-day").epsilon == account(both[:1], "card-day").epsilon
+    one, two = (account(some, "card-day").epsilon for some in (both[:1], both))
+    assert two == pytest.approx(one, rel=1e-3), "what is exchanged may enter the other: its trips may react, no more"
     as_trips = both[1].model_copy(update={"days_by": both[1].days_by and both[1].days_by.replace(" of taps", "")})
     assert account([both[0], as_trips], "card-day").epsilon is None, "a trip's day is not that of its taps"
 
