@@ -296,7 +296,8 @@ class Manifest(_Part):
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Manifest:
         """A manifest of any version, as one of this; ValueError (or pydantic's, which is one) if it is none."""
-        return cls.model_validate(manifest_1.upgraded(data) if data.get("manifest_version") == 1 else data)
+        first = isinstance(data, dict) and data.get("manifest_version") == 1
+        return cls.model_validate(manifest_1.upgraded(data) if first else data)
 
     @property
     def as_json(self) -> dict[str, Any]:
