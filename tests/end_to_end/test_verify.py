@@ -814,7 +814,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], set[str]]] = {
         {"too-large"},
     ),
     "many places": (
-        lambda f: ((f / "areas.geojson").write_text("[" + "1," * 20_000_000), name_places(f)),
+        lambda f: ((f / "areas.geojson").write_text("[" + "1," * 40_000_000), name_places(f)),
         {"too-large"},
     ),
     "link out": (

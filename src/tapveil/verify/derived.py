@@ -17,9 +17,10 @@ from tapveil.lattice import WIDER_COLUMNS, Ints, Wider
 from tapveil.manifest import Manifest
 from tapveil.plan import COUNT, HIGH, LOW
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.statement import LARGEST_PLACES, WIDER
+from tapveil.statement import WIDER
 from tapveil.verify import reading
 from tapveil.verify.finding import Finding
+from tapveil.verify.known_versions import LARGEST_PLACES
 from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import csv_batches, is_written_otherwise, pieces
 

@@ -20,3 +20,6 @@ PROGRAMS: Mapping[str, int] = {
 
 `python -m tools.programs` prints the line for the present one: it belongs here before a folder with it is published.
 """
+
+LARGEST_PLACES = 64 * 2**20
+"""Places and wider areas of version 1 could be so large; a release writes half of it at most."""
