@@ -66,6 +66,16 @@ def test_a_broken_file_is_read_or_refused_in_our_words(
     assert not faults, "\n".join([f"{len(faults)} faults", *faults])
 
 
+@pytest.mark.parametrize("number", [1676, 3853, 3962, 4269, 4681])
+def test_what_once_was_a_fault_is_none(
+    number: int, plans: dict[str, Plan], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A zip file with an entry before its beginning, bytes that are no text, values that their types cannot hold."""
+    each = case(number)
+    each.write(tmp_path)
+    assert not list(_faults(each, plans[each.plan], tmp_path, capfd))
+
+
 def _faults(each: Case, plan: Plan, folder: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[str]:
     plan._base = folder  # a plan takes long to make, and is the same wherever its files are
     ways: dict[str, Callable[[], str]] = {"check": lambda: _check(plan)}

@@ -46,7 +46,7 @@ class Files:
                 with (
                     self.source.open(self.path) as packed,
                     zipfile.ZipFile(packed) as archive,
-                    archive.open(member) as file,
+                    _unpacked(archive, member) as file,
                 ):
                     yield file
 
@@ -58,6 +58,14 @@ class Files:
                 f"{self.call(name)} unpacks to {member.file_size / (1 << 30):.1f} GB, more than a timetable has "
                 f"(at most {LARGEST_FILE >> 30} GB); is this the right file?"
             )
+
+
+def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
+    """A file of an archive; one that is said to lie before its beginning is damaged (for bytes, a ValueError)."""
+    try:
+        return archive.open(member)
+    except ValueError:
+        raise zipfile.BadZipFile from None
 
 
 def missing(files: Files, name: str, purpose: str) -> TripDataError:
