@@ -77,6 +77,7 @@ def version(source: Path) -> None:
 
 
 REWORDED = {
+    '"any one trip"': '"each single trip"',
     "added or left out": "present or absent",
     "exchanged for": "swapped with",
     "times as likely": "times more probable",

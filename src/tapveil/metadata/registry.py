@@ -17,7 +17,7 @@ from tapveil.metadata.facts import (
 )
 from tapveil.metadata.writing import yaml_text
 from tapveil.notation import read_exact
-from tapveil.wording import UNIT_NAMES
+from tapveil.wording.v1 import UNIT_NAMES
 
 _HEAD = "# A record for the Differential Privacy Deployments Registry of OpenDP, as far as this folder tells.\n"
 _NOT_STATED = "Not stated"

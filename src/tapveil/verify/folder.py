@@ -72,7 +72,7 @@ def verify_folder(path: str | Path, *, signers: Path | None = None, progress: Re
     except OSError as error:
         checked.findings.append(Finding("file-unreadable", ".", f"cannot be read: {error.strerror}"))
     except _STUMBLES as error:
-        # A folder that someone made so that we stumble is not a folder that keeps its word.
+        # A folder that someone made so that we stumble is not verified.
         words = f"could not be checked to its end ({type(error).__name__})"
         checked.findings.append(Finding("check-failed", ".", words))
     return checked

@@ -9,38 +9,28 @@ from types import ModuleType
 
 from tapveil.wording import v1
 from tapveil.wording.v1 import (
-    CAUTION,
-    COMPOSITION,
     COUNTED,
-    NOISE,
     NOT_ON_THE_LIST,
     NOT_PROTECTED,
     UNIT_NAMES,
-    WHOLE_CARDS,
     absent_in_words,
     at_most,
     change,
     loss_in_words,
-    promise_about,
     rounded_up,
 )
 
 __all__ = [
-    "CAUTION",
-    "COMPOSITION",
     "COUNTED",
-    "NOISE",
     "NOT_ON_THE_LIST",
     "NOT_PROTECTED",
     "UNIT_NAMES",
-    "WHOLE_CARDS",
     "WORDINGS",
     "WORDING_VERSION",
     "absent_in_words",
     "at_most",
     "change",
     "loss_in_words",
-    "promise_about",
     "rounded_up",
 ]
 
