@@ -23,16 +23,16 @@ import numpy.typing as npt
 from benchmarks.resolutions import plan_for
 from benchmarks.utility.measure import BUILD, city
 from benchmarks.utility.report import put_into
-from tapveil import statement, veil
-from tapveil.consistent import Consistent, consistent
-from tapveil.counting import engines
+from tapveil.base.progress import Silent
+from tapveil.counting import counter
 from tapveil.counting.exact import Counted, ExactTable
-from tapveil.derived import stated_edges
-from tapveil.lattice import Edge, Ints, Lattice, Node, lattice
-from tapveil.manifest import Manifest
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tapveil.privacy.intervals import MISS, interval
-from tapveil.progress import Silent
+from tapveil.published.consistent import Consistent, consistent
+from tapveil.published.derived import stated_edges
+from tapveil.published.lattice import Edge, Ints, Lattice, Node, lattice
+from tapveil.published.manifest import Manifest
+from tapveil.veil import crossing, statement
 
 DOCS = Path(__file__).parents[1] / "docs"
 LEVELS = '{}, { name = "hour", time_minutes = 60 }, { name = "part", times = ["06:00", "10:00", "15:00", "19:00"] }'
@@ -100,14 +100,14 @@ class Truth:
 def measure(trips: int, name: str, draws: int) -> Measured:
     folder = city(trips)
     plan = plan_for(folder, *PLANS[name], TOTALS)
-    counted = engines.count(plan, memory="1GB", scratch=None, progress=Silent())
+    counted = counter.count(plan, memory="1GB", scratch=None, progress=Silent())
     truth = Truth.of(counted, len(plan.release.partition))
     stated = statement.manifest(plan, date(2025, 1, 1), {}) | {"release_id": "0" * 32}
     manifest = Manifest.read(stated)
     found = Measured(trips, name, {table: Errors() for table in plan.tables}, [], [])
     for _ in range(draws):
         cells = {
-            name: veil.draw(counted.tables[name], plan, table, None, os.urandom).cells
+            name: crossing.draw(counted.tables[name], plan, table, None, os.urandom).cells
             for name, table in plan.tables.items()
         }
         whole = lattice(manifest, plan.mechanisms, cells, {})

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
+from tapveil.counting.engines.spool import Spool
 from tapveil.counting.exact import ExactTable
 from tapveil.counting.packing import Packing
-from tapveil.counting.spool import Spool
-from tapveil.plan import Plan, preset_text
-from tapveil.veil import draw
+from tapveil.plan.model import Plan, preset_text
+from tapveil.veil.crossing import draw
 
 BINS, TABLE = 97, "on_time_location"
 MODES = ("bus", "train")

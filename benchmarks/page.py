@@ -25,10 +25,10 @@ import pyarrow as pa
 from playwright.sync_api import Page, sync_playwright
 from tests.browser import launch
 
-from tapveil import statement
-from tapveil.explorer.page import page as page_text
-from tapveil.manifest import Manifest
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
+from tapveil.published.explorer.page import page as page_text
+from tapveil.published.manifest import Manifest
+from tapveil.veil import statement
 
 SIZES = (50_000, 500_000)
 TIMES = 3

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.utility.measure import BUILD, city
-from tapveil.counting import engines
-from tapveil.plan import Plan
+from tapveil.counting import counter
+from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Exposure, delta
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.mechanisms import Mechanism
@@ -33,7 +33,7 @@ def published(mechanism: Mechanism, counts: npt.NDArray[np.int64]) -> float:
 def main() -> None:
     BUILD.mkdir(parents=True, exist_ok=True)
     plan = Plan.read(city(TRIPS) / "plan.toml")
-    tables = engines.count(plan).tables
+    tables = counter.count(plan).tables
     for name, exposure in (("one release alone", ALONE), ("over time", ACROSS)):
         design = calibrate("gaussian", SHARES, Fraction(8), Fraction(3, 4_000_000), exposure)
         found = delta([mechanism.cells for mechanism in design], 8.0, ACROSS)

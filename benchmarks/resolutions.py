@@ -24,11 +24,11 @@ import numpy.typing as npt
 
 from benchmarks.utility.measure import BUILD
 from benchmarks.utility.report import put_into
-from tapveil import demo
-from tapveil.counting import engines
+from tapveil.base.progress import Silent
+from tapveil.counting import counter
 from tapveil.counting.exact import Counted, ExactTable
-from tapveil.plan import Plan
-from tapveil.progress import Silent
+from tapveil.demo import city as demo_city
+from tapveil.plan.model import Plan
 
 DOCS = Path(__file__).parents[1] / "docs"
 DAYS = (date(2025, 3, 3), date(2025, 3, 4))
@@ -63,7 +63,7 @@ def city(trips: int) -> Path:
     if not (folder / "plan.toml").exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        demo.make_city(folder, trips=trips, seed=1, file_format="parquet", days=DAYS)
+        demo_city.make_city(folder, trips=trips, seed=1, file_format="parquet", days=DAYS)
     return folder
 
 
@@ -85,7 +85,7 @@ def measure(trips: int, draws: int) -> Measured:
     folder = city(trips)
     plans = {name: plan_for(folder, *choice) for name, choice in PLANS.items()}
     finest = list(plans.values())[-1]  # has all tables of the others
-    counted = engines.count(finest, memory="1GB", scratch=None, progress=Silent())
+    counted = counter.count(finest, memory="1GB", scratch=None, progress=Silent())
     shares, fine, noise = {}, {}, {}
     for name, plan in plans.items():
         seen = [_seen(plan, counted, end) for end in ENDS for _ in range(draws)]

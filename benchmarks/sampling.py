@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.mechanisms import Dictionary, Mechanism

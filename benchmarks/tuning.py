@@ -21,14 +21,15 @@ import numpy as np
 
 from benchmarks.utility.measure import BUILD, city
 from benchmarks.utility.report import put_into
-from tapveil import demo, publication
-from tapveil.counting import engines
+from tapveil.base.progress import Silent
+from tapveil.counting import counter
 from tapveil.counting.exact import Counted
-from tapveil.plan import Plan, preset_text
+from tapveil.demo import city as demo_city
+from tapveil.internal.next_plan import tuned_plan_text
+from tapveil.plan.model import Plan, preset_text
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.progress import Silent
-from tapveil.tuning.nextplan import tuned_plan_text
 from tapveil.tuning.tune import Tuned, tune
+from tapveil.veil import release
 
 DOCS = Path(__file__).parents[1] / "docs"
 KINDS = {
@@ -86,13 +87,13 @@ def with_weights(text: str, mechanism: str) -> str:
 
 def measure(trips: int) -> City:
     """Everything on a city of so many trips."""
-    folder, (first, second) = city(trips), demo.WEEKS
+    folder, (first, second) = city(trips), demo_city.WEEKS
     with tempfile.TemporaryDirectory(dir=BUILD) as scratch:
         out = Path(scratch) / "published"
-        published = publication.release(Plan.parse(plan_text(first), base=folder), out, in_ledger=False)
+        published = release.release(Plan.parse(plan_text(first), base=folder), out, in_ledger=False)
         tuned = tune(published.path)
     text = plan_text(second)
-    counted = engines.count(Plan.parse(text, base=folder), memory="1GB", scratch=None, progress=Silent())
+    counted = counter.count(Plan.parse(text, base=folder), memory="1GB", scratch=None, progress=Silent())
     plans = {
         "the preset, `sbh`": text,
         "`gaussian`, the preset’s weights": with_weights(text, "gaussian"),

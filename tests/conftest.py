@@ -16,7 +16,7 @@ from playwright.sync_api import Error as PlaywrightError
 
 from tapveil.ledger import book
 from tapveil.ledger.entry import Budget
-from tapveil.plan import Plan, preset_text
+from tapveil.plan.model import Plan, preset_text
 from tests.browser import launch
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -21,11 +21,12 @@ from pathlib import Path
 
 import pyarrow.feather as feather
 
-from tapveil import publication, unfinished
-from tapveil.errors import EngineError, LedgerError, TripDataError
+from tapveil.base.errors import EngineError, LedgerError, TripDataError
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Spend
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
+from tapveil.veil import release as releasing
+from tapveil.veil import workspace
 from tapveil.verify.folder import verify_folder
 from tests.faults import How, Points, in_child
 
@@ -45,7 +46,7 @@ class Case:
         self.plan = Plan.read(folder / "plan.toml")
 
     def release(self, *, resume: bool = False) -> None:
-        publication.release(self.plan, self.out, resume=resume)
+        releasing.release(self.plan, self.out, resume=resume)
 
     @property
     def spends(self) -> list[str]:
@@ -54,7 +55,7 @@ class Case:
 
     def look(self) -> None:
         """After the cut: whole or nothing, paid for or not there; then finish it, with the numbers that were sealed."""
-        work = unfinished.place_for(self.out)
+        work = workspace.place_for(self.out)
         require(not self.out.exists() or self._is_whole(), "half a folder")
         require(not self.out.exists() or len(self.spends) == 1, "a folder without its spend")
         sealed = {name: feather.read_table(str(path)) for name, path in self._drawn(work)}
@@ -68,7 +69,7 @@ class Case:
         require(len(self.spends) == 1, "spent twice, or not at all")
         require(not work.exists(), "something left behind")
         for name, cells in sealed.items():
-            published = publication.Bundle(self.out).sheet(name)
+            published = releasing.Bundle(self.out).sheet(name)
             require(published.column("count").equals(cells.column("count")), "other numbers than were sealed")
 
     def _drawn(self, work: Path) -> Iterator[tuple[str, Path]]:

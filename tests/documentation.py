@@ -33,8 +33,8 @@ from unittest import mock
 
 from typer.main import get_command
 
-from tapveil.cli import app
-from tapveil.plan import PRESETS, Plan, preset_text
+from tapveil.cli.app import app
+from tapveil.plan.model import PRESETS, Plan, preset_text
 from tests.bad_input import command as tapveil
 
 ROOT = Path(__file__).parents[1]

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from tapveil.counting.digest import counts_hmac
 from tapveil.counting.exact import Counted, ExactTable
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 
 ROWS = 1500
 """Of each case; small, so that an engine takes seconds for all of them."""

@@ -16,9 +16,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from tapveil import release
-from tapveil.errors import TapveilError
-from tapveil.plan import Plan
-from tapveil.progress import Silent
+from tapveil.base.errors import TapveilError
+from tapveil.base.progress import Silent
+from tapveil.plan.model import Plan
 
 
 def slow_trips(session: SparkSession, folder: Path) -> None:

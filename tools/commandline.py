@@ -8,8 +8,9 @@ from typing import Any
 
 from typer.main import get_command
 
-from tapveil import __main__, errors
-from tapveil.cli import app
+from tapveil import __main__
+from tapveil.base import errors
+from tapveil.cli.app import app
 from tools.models import row
 
 _WORDS = {"int": "N", "int range": "N", "str": "TEXT", "path": "PATH"}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tapveil import statement
-from tapveil.bundle import CHECKSUMS, SIGNATURE
-from tapveil.lattice import WIDER_COLUMNS
-from tapveil.metadata import CROISSANT, DCAT, REGISTRY
-from tapveil.plan import NUMBERS, Plan
-from tapveil.published import Field
+from tapveil.plan.model import NUMBERS, Plan
+from tapveil.published.describe.metadata import CROISSANT, DCAT, REGISTRY
+from tapveil.published.folder import CHECKSUMS, SIGNATURE
+from tapveil.published.lattice import WIDER_COLUMNS
+from tapveil.published.table import Field
+from tapveil.veil import statement
 from tools.models import row
 
 FILES = {

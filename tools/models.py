@@ -18,19 +18,21 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from tapveil import notation, plan, source
+from tapveil.base import types
+from tapveil.plan import model as model
+from tapveil.plan import source
 
 Model = type[BaseModel]
 
 _NAMED = (
-    (notation.Name, "a name: a-z, then a-z, 0-9, `_`, `-`"),
-    (notation.Texts, "a text, or a list of texts"),
-    (notation.Text, "a text"),
-    (notation.Clock, 'a clock time such as `"04:00"`'),
-    (plan.Epsilon, "a number above 0, or a fraction in quotes"),
-    (plan.Delta, "a number from 0 to below 1, or a fraction in quotes"),
-    (plan.Weight, "a number above 0, or a fraction in quotes"),
-    (notation.Exact, "a number, or a fraction in quotes"),
+    (types.Name, "a name: a-z, then a-z, 0-9, `_`, `-`"),
+    (types.Texts, "a text, or a list of texts"),
+    (types.Text, "a text"),
+    (types.Clock, 'a clock time such as `"04:00"`'),
+    (model.Epsilon, "a number above 0, or a fraction in quotes"),
+    (model.Delta, "a number from 0 to below 1, or a fraction in quotes"),
+    (model.Weight, "a number above 0, or a fraction in quotes"),
+    (types.Exact, "a number, or a fraction in quotes"),
     (source.Delimiter, "one character"),
 )
 """What our own types are called; one that is made from another stands before it."""
@@ -176,6 +178,6 @@ def _default(hint: Any, field: FieldInfo) -> str:
         return ""
     if isinstance(value, Fraction):
         return f'`"{value * 100} %"`'
-    if hint == notation.Clock:
-        return f'`"{notation.clock_text(value)}"`'
+    if hint == types.Clock:
+        return f'`"{types.clock_text(value)}"`'
     return f"`{json.dumps(value)}`"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tapveil.explorer.page import Shell
-from tapveil.statement import VERSIONS
+from tapveil.published.explorer.page import Shell
+from tapveil.veil.statement import VERSIONS
 
 
 def line() -> str:

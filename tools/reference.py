@@ -13,8 +13,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tapveil import manifest, plan, source
 from tapveil.ledger import entry
+from tapveil.plan import model as model
+from tapveil.plan import source
+from tapveil.published import manifest
 from tools import commandline, folder
 from tools.models import Model, json_table, plan_table
 
@@ -24,7 +26,7 @@ _WRITTEN = "<!-- Written by `python -m tools.reference --write` from the code. C
 
 
 PLAN: list[tuple[str, str, Model]] = [
-    ("[release]", "What the folder is called, and how it is laid out.", plan.Release),
+    ("[release]", "What the folder is called, and how it is laid out.", model.Release),
     ("[source]", "Where the trips are. [Reading your export](../exports.md) explains it.", source.Source),
     (
         "[source.columns]",
@@ -33,30 +35,30 @@ PLAN: list[tuple[str, str, Model]] = [
         source.SourceColumn,
     ),
     ("[source.taps]", 'With `shape = "taps"`; see [taps](../exports.md#taps).', source.Taps),
-    ("[coarsen]", "The detail that is given up before counting.", plan.Coarsen),
+    ("[coarsen]", "The detail that is given up before counting.", model.Coarsen),
     (
         "[coarsen.location.MODE]",
         'What the stops of a mode, or of every other mode (`"*"`), are published as. One of `lookup`, `gtfs`, '
         "`polygons` and `h3`; see [areas](../exports.md#areas).",
-        plan.Area,
+        model.Area,
     ),
     (
         "[coarsen.wider.NAME.MODE]",
         "Larger areas, for a coarser level of a table; see [several resolutions](../resolutions.md).",
-        plan.WiderArea,
+        model.WiderArea,
     ),
-    ("[gtfs]", "A [timetable beside the trips](../exports.md#a-timetable-beside-the-trips).", plan.Gtfs),
-    ("[places]", "Where published places lie, for the map: from a public list, never from the trips.", plan.PlaceList),
-    ("[ledger]", "Where it is written down what was spent; see [the ledger](../ledger.md).", plan.LedgerPlace),
+    ("[gtfs]", "A [timetable beside the trips](../exports.md#a-timetable-beside-the-trips).", model.Gtfs),
+    ("[places]", "Where published places lie, for the map: from a public list, never from the trips.", model.PlaceList),
+    ("[ledger]", "Where it is written down what was spent; see [the ledger](../ledger.md).", model.LedgerPlace),
     (
         "[privacy]",
         "The promise. [Choose a unit](../guides/choose-a-unit.md) and "
         "[choose a mechanism](../guides/choose-a-mechanism.md) help.",
-        plan.Privacy,
+        model.Privacy,
     ),
-    ("[[table]]", "One for each table.", plan.Table),
-    ("level", "Of a table: `level = { … }`; see [levels](../plan.md#levels).", plan.Level),
-    ("levels", "Of a table: `levels = [{ … }, { … }]`, from fine to coarse.", plan.NamedLevel),
+    ("[[table]]", "One for each table.", model.Table),
+    ("level", "Of a table: `level = { … }`; see [levels](../plan.md#levels).", model.Level),
+    ("levels", "Of a table: `levels = [{ … }, { … }]`, from fine to coarse.", model.NamedLevel),
 ]
 """The sections of a plan."""
 

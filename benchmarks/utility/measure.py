@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tapveil import demo
-from tapveil.counting import engines
+from tapveil.base.progress import Silent
+from tapveil.counting import counter
 from tapveil.counting.exact import Counted, ExactTable
-from tapveil.plan import Plan
+from tapveil.demo import city as demo_city
+from tapveil.plan.model import Plan
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.progress import Silent
 
 BUILD = Path(__file__).parents[2] / "build" / "bench"
 MEMORY = "1GB"
@@ -81,7 +81,7 @@ def city(trips: int) -> Path:
     folder = BUILD / f"city-{trips}"
     if not (folder / "plan.toml").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        demo.make_city(folder, trips=trips, seed=1, file_format="parquet")
+        demo_city.make_city(folder, trips=trips, seed=1, file_format="parquet")
     return folder
 
 
@@ -173,7 +173,7 @@ def measure(trips: int, draws: int, say: Callable[[str], None]) -> City:
     for unit in UNITS:
         say(f"{trips:,} trips: counting by {unit}")
         plan = plan_for(folder, unit, "sbh", EPSILONS[0])
-        counted[unit] = engines.count(plan, memory=MEMORY, scratch=None, progress=Silent())
+        counted[unit] = counter.count(plan, memory=MEMORY, scratch=None, progress=Silent())
     plain = counted["trip"]
     results: list[Result] = []
     bounded: dict[str, float] = {}

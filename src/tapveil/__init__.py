@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tapveil._version import __version__
-    from tapveil.bundle import Bundle
-    from tapveil.check import outlook
-    from tapveil.errors import EngineError, PlanError, TapveilError, TripDataError
-    from tapveil.plan import Plan
-    from tapveil.publication import release
-    from tapveil.reader import open
+    from tapveil.base.errors import EngineError, PlanError, TapveilError, TripDataError
+    from tapveil.internal.outlook import outlook
+    from tapveil.plan.model import Plan
+    from tapveil.published.folder import Bundle
+    from tapveil.published.reader import open
+    from tapveil.veil.release import release
 
 __all__ = [
     "Bundle",
@@ -26,16 +26,16 @@ __all__ = [
 ]
 
 _HOME = {
-    "Bundle": "bundle",
-    "EngineError": "errors",
-    "Plan": "plan",
-    "PlanError": "errors",
-    "TapveilError": "errors",
-    "TripDataError": "errors",
+    "Bundle": "published.folder",
+    "EngineError": "base.errors",
+    "Plan": "plan.model",
+    "PlanError": "base.errors",
+    "TapveilError": "base.errors",
+    "TripDataError": "base.errors",
     "__version__": "_version",
-    "open": "reader",
-    "outlook": "check",
-    "release": "publication",
+    "open": "published.reader",
+    "outlook": "internal.outlook",
+    "release": "veil.release",
 }
 
 

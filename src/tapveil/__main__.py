@@ -45,8 +45,8 @@ def main() -> None:
     try:
         _loading = True
         _prepare()
-        from tapveil.cli import app
-        from tapveil.errors import TapveilError
+        from tapveil.base.errors import TapveilError
+        from tapveil.cli.app import app
 
         _loading = False
         app(prog_name="tapveil")

@@ -13,34 +13,59 @@ from pathlib import Path
 import pytest
 
 import tapveil
-from tapveil.derived import CONSISTENT, FINEST
-from tapveil.metadata import METADATA
-from tapveil.statement import EXPLORER
+from tapveil.published.derived import CONSISTENT, FINEST
+from tapveil.published.describe.metadata import METADATA
+from tapveil.veil.statement import EXPLORER
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tapveil"
 SECRET = {
     f"tapveil.{name}"
     for name in (
-        *("trips", "csvlines", "values", "coarsen", "timetable", "counting", "veil", "publication"),
-        *("check", "expectation", "remarks", "coupling", "dictionary", "inputs.public"),
-        *("audit", "draft", "recognition", "sampling"),
-        *("comparison", "report"),
+        *(
+            "trips.files",
+            "trips.csv_reader",
+            "inputs.values",
+            "inputs.areas",
+            "inputs.timetable",
+            "counting",
+            "veil.crossing",
+            "veil.release",
+        ),
+        *(
+            "internal.outlook",
+            "veil.expectation",
+            "internal.warnings",
+            "internal.coupling",
+            "inputs.cell_list",
+            "inputs.public",
+        ),
+        *("internal.audit", "internal.draft", "trips.recognise", "trips.sample"),
+        *("internal.comparison", "internal.report"),
     )
 }
 PUBLISHED = [
-    "published",
-    "layout",
-    "statement",
-    "unfinished",
-    "bundle",
-    "guard",
-    "signature",
+    "published.table",
+    "published.sheets",
+    "veil.statement",
+    "veil.workspace",
+    "published.folder",
+    "veil.leak_guard",
+    "published.signature",
     "ledger.book",
     "verify.folder",
-    *("resolution", "manifest", "lattice", "consistent", "derived", "reader", "metadata", "verify.derived"),
-    *("explorer.page", "verify.page", "closing"),
-    *("tuning.tune", "tuning.nextplan", "tuning.sizes"),
+    *(
+        "base.time_bins",
+        "published.manifest",
+        "published.lattice",
+        "published.consistent",
+        "published.derived",
+        "published.reader",
+        "published.describe.metadata",
+        "verify.derived",
+    ),
+    *("published.explorer.page", "verify.page", "cli.summary"),
+    *("tuning.tune", "internal.next_plan", "tuning.sizes"),
 ]
 PURE_STDLIB = set("abc bisect collections dataclasses decimal fractions functools heapq itertools math typing".split())
 
@@ -92,8 +117,8 @@ def test_the_published_side_cannot_reach_the_secret_side(name: str) -> None:
 
 
 def test_this_test_would_see_a_leak() -> None:
-    assert "tapveil.counting.exact" in reachable("tapveil.veil")
-    assert "tapveil.counting.exact" in reachable("tapveil.publication")
+    assert "tapveil.counting.exact" in reachable("tapveil.veil.crossing")
+    assert "tapveil.counting.exact" in reachable("tapveil.veil.release")
 
 
 def test_help_waits_for_no_engine() -> None:
@@ -140,25 +165,30 @@ def test_exact_counts_are_read_by_the_veil_and_the_holders_report_alone() -> Non
     The digest, by which a release that goes on knows its counts again, never leaves the unfinished release.
     """
     report = {
-        "tapveil.check",
-        "tapveil.expectation",
-        "tapveil.remarks",
-        "tapveil.comparison.forecast",
-        "tapveil.report.cells",
+        "tapveil.internal.outlook",
+        "tapveil.veil.expectation",
+        "tapveil.internal.warnings",
+        "tapveil.internal.comparison.forecast",
+        "tapveil.internal.report.cells",
     }
-    assert users("counts") == {"tapveil.veil", *report, "tapveil.audit.attack", "tapveil.counting.digest"}
-    assert callers("counts_hmac") == {"tapveil.publication"}
+    assert users("counts") == {
+        "tapveil.veil.crossing",
+        *report,
+        "tapveil.internal.audit.attack",
+        "tapveil.counting.digest",
+    }
+    assert callers("counts_hmac") == {"tapveil.veil.release"}
 
 
 def test_what_the_report_calls_true_is_read_by_the_report_alone() -> None:
     """There the exact counts have another name, and all of it is the holder's."""
-    assert "tapveil.report.cells" in users("true")
-    assert not {name for name in users("true") if not name.startswith("tapveil.report.")}
+    assert "tapveil.internal.report.cells" in users("true")
+    assert not {name for name in users("true") if not name.startswith("tapveil.internal.report.")}
 
 
 def test_only_the_veil_makes_a_published_table() -> None:
     """An unfinished release reads back what the veil made."""
-    assert callers("PublishedTable") == {"tapveil.veil", "tapveil.unfinished"}
+    assert callers("PublishedTable") == {"tapveil.veil.crossing", "tapveil.veil.workspace"}
 
 
 @pytest.mark.parametrize("reading", ["read_areas", "read_wider", "read_places", "read_dictionaries"])
@@ -168,9 +198,13 @@ def test_public_lists_are_read_in_one_place(reading: str) -> None:
 
 
 def test_only_the_release_draws() -> None:
-    assert {name for name in MODULES if "tapveil.veil" in GRAPH[name]} == {"tapveil.publication"}
+    assert {name for name in MODULES if "tapveil.veil.crossing" in GRAPH[name]} == {"tapveil.veil.release"}
     assert callers("sample") == {"tapveil.privacy.mechanisms"}
-    drawing = {"tapveil.publication", "tapveil.veil", "tapveil.audit.attack"}  # the audit, with prepared words
+    drawing = {
+        "tapveil.veil.release",
+        "tapveil.veil.crossing",
+        "tapveil.internal.audit.attack",
+    }  # the audit, with prepared words
     assert callers("draw") == drawing
 
 
@@ -190,12 +224,12 @@ HARMLESS = {"importlib.resources", "importlib.metadata", "importlib.import_modul
 ALLOWED = {
     "tapveil.__main__": {"import gc"},  # how often it looks for what is unused; never what there is
     "tapveil": {"import_module", "getattr", "globals"},  # the public door: to the modules of _HOME
-    "tapveil.reader": {"import_module"},  # libraries for tables: see below
-    "tapveil.check": {"vars"},
-    "tapveil.cli": {"asdict"},  # of findings
-    "tapveil.comparison.compare": {"asdict"},  # of what a plan is worth
-    "tapveil.publication": {"asdict"},  # of the ledger's entry
-    "tapveil.unfinished": {"asdict"},  # of the journal
+    "tapveil.published.reader": {"import_module"},  # libraries for tables: see below
+    "tapveil.internal.outlook": {"vars"},
+    "tapveil.cli.app": {"asdict"},  # of findings
+    "tapveil.internal.comparison.compare": {"asdict"},  # of what a plan is worth
+    "tapveil.veil.release": {"asdict"},  # of the ledger's entry
+    "tapveil.veil.workspace": {"asdict"},  # of the journal
 }
 LIBRARIES = {"pandas", "polars", "duckdb"}
 
@@ -232,11 +266,11 @@ def _imported_holes(module: str, names: list[str]) -> Iterator[str]:
 
 
 PLANTED = {
-    "a module by its name": 'import importlib\nimportlib.import_module("tapveil.publication").count(plan)',
+    "a module by its name": 'import importlib\nimportlib.import_module("tapveil.veil.release").count(plan)',
     "the same, from its home": "from importlib import import_module as load\nload(name)",
     "a loader of importlib": "from importlib.util import find_spec",
-    "as Python itself does": '__import__("tapveil.veil")',
-    "from what is loaded": 'import sys\nsys.modules["tapveil.publication"]',
+    "as Python itself does": '__import__("tapveil.veil.crossing")',
+    "from what is loaded": 'import sys\nsys.modules["tapveil.veil.release"]',
     "the same, imported": "from sys import modules as m\nm[name]",
     "the frame that called": "import sys\nsys._getframe(1)",
     "the whole package": "import tapveil\ntapveil.check",
@@ -277,10 +311,10 @@ def test_a_planted_reading_is_seen() -> None:
 @pytest.mark.parametrize(
     ("source", "reached"),
     [
-        ("from tapveil import check", "tapveil.check"),
-        ("from tapveil import release", "tapveil.publication"),
+        ("from tapveil.internal import outlook", "tapveil.internal.outlook"),
+        ("from tapveil import release", "tapveil.veil.release"),
         ("from tapveil.counting.exact import Counted", "tapveil.counting"),  # a package is run with its modules
-        ("def later():\n    from tapveil.veil import draw", "tapveil.veil"),
+        ("def later():\n    from tapveil.veil.crossing import draw", "tapveil.veil.crossing"),
     ],
 )
 def test_a_planted_import_is_seen(source: str, reached: str) -> None:
@@ -311,7 +345,7 @@ def test_the_page_on_the_house_says_what_is_held_here() -> None:
 
 def test_what_is_loaded_by_its_name_is_a_library_for_tables() -> None:
     """The reader's users choose what they want a table as."""
-    source = source_of("tapveil.reader")
+    source = source_of("tapveil.published.reader")
     assert re.findall(r"import_module\(.*", source) == ["import_module(library)"]
     loaded = [
         node.args[0].value if isinstance(node.args[0], ast.Constant) else None
@@ -338,8 +372,8 @@ def test_no_pseudo_random_number_reaches_a_release() -> None:
     users = {
         name for name, path in MODULES.items() if re.search(r"default_rng|import random|np\.random", path.read_text())
     }
-    assert users == {"tapveil.demo", "tapveil.ridership"}
-    drawn = re.findall(r"veil\.draw\([^)]*\)", MODULES["tapveil.publication"].read_text(encoding="utf-8"))
+    assert users == {"tapveil.demo.city", "tapveil.demo.ridership"}
+    drawn = re.findall(r"crossing\.draw\([^)]*\)", MODULES["tapveil.veil.release"].read_text(encoding="utf-8"))
     assert drawn
     assert all(call.endswith(", os.urandom)") for call in drawn)
 
@@ -438,11 +472,11 @@ def test_all_that_is_made_from_published_tables_is_claimed_and_computed_again() 
     for name in (f"{CONSISTENT}/", f"{FINEST}/", EXPLORER):
         assert f"`{name}`" in claim
         assert f"`{name}`" in computed
-    assert {"verify/derived.py", "verify/page.py", "explorer/contents.py"} <= set(PIN.findall(claim))
+    assert {"verify/derived.py", "verify/page.py", "published/explorer/contents.py"} <= set(PIN.findall(claim))
     assert not {name for name in METADATA if f"`{name}`" not in computed}
 
 
 def tapveil_app() -> object:
-    from tapveil.cli import app
+    from tapveil.cli.app import app
 
     return app

@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import tapveil
-from tapveil.demo import make_city
-from tapveil.plan import Plan
+from tapveil.demo.city import make_city
+from tapveil.plan.model import Plan
 from tests.conftest import WITH_TOTAL, free_plan, write_csv
 
 DAYS = [date(2025, 3, 3), date(2025, 3, 4), date(2025, 3, 8)]

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import tapveil
-from tapveil.demo import make_city
-from tapveil.plan import Plan, preset_text
-from tapveil.report.findings import findings
-from tapveil.report.page import html
+from tapveil.demo.city import make_city
+from tapveil.internal.report.findings import findings
+from tapveil.internal.report.page import html
+from tapveil.plan.model import Plan, preset_text
 from tests.browser.conftest import Opener
 from tests.conftest import free_plan, write_csv
 

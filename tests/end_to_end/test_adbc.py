@@ -15,18 +15,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tapveil import publication, trips
-from tapveil.counting import adbc, engines, steps
-from tapveil.counting.adbc import PostgreSQL
-from tapveil.counting.duckdb import open_duckdb
-from tapveil.counting.engines import count
+from tapveil.base.defaults import MEMORY
+from tapveil.base.errors import EngineError, PlanError, TapveilError, TripDataError
+from tapveil.base.progress import Silent
+from tapveil.counting import counter
+from tapveil.counting.counter import count
+from tapveil.counting.engines.duckdb.session import open_duckdb
+from tapveil.counting.engines.postgresql import session
+from tapveil.counting.engines.postgresql.session import PostgreSQL
 from tapveil.counting.exact import Counted
-from tapveil.defaults import MEMORY
-from tapveil.errors import EngineError, PlanError, TapveilError, TripDataError
+from tapveil.counting.sql import steps
 from tapveil.inputs.public import PublicInputs
-from tapveil.plan import Plan
-from tapveil.progress import Silent
-from tapveil.publication import release
+from tapveil.plan.model import Plan
+from tapveil.trips import files
+from tapveil.veil import release as releasing
+from tapveil.veil.release import release
 from tests.bad_input import Said, command
 from tests.conftest import start_ledger
 from tests.engines import CASES, Case, assert_same
@@ -60,7 +63,7 @@ def from_file(case: Case, folder: Path) -> Counted:
     pq.write_table(case.table, folder / "trips.parquet")
     plan = case.plan(folder, FILES)
     inputs = PublicInputs.of(plan)
-    with open_duckdb(trips.find(plan), MEMORY, None) as database:
+    with open_duckdb(files.find(plan), MEMORY, None) as database:
         return steps.count(plan, inputs.areas, inputs.wider, database, progress=Silent())
 
 
@@ -77,11 +80,11 @@ def test_cards_copies_and_other_taps_are_found(name: str, connected: Server, tmp
     pq.write_table(case.table, tmp_path / "trips.parquet")
     plans = [case.plan(tmp_path, source) for source in (in_table("trips"), FILES)]
     texts = ["c1", "c2", "7", "nobody", "C1", "0", "7.5", ""]
-    there, here = (engines.cards_among(texts, plan) for plan in plans)
+    there, here = (counter.cards_among(texts, plan) for plan in plans)
     assert there == here != set()
-    assert engines.copies(plans[0]) == engines.copies(plans[1])
+    assert counter.copies(plans[0]) == counter.copies(plans[1])
     if plans[0].source.taps:
-        assert engines.other_taps(plans[0]) == engines.other_taps(plans[1]) > 0
+        assert counter.other_taps(plans[0]) == counter.other_taps(plans[1]) > 0
 
 
 # --- what PostgreSQL alone has ----------------------------------------------------------------------------------------
@@ -248,14 +251,14 @@ def prepare(server: Server) -> None:
     """A few stops and hours, in a table and in others like it that cannot be read; and types to be met in tables."""
     draw = random.Random(1)
     rows = [(f"card{draw.randrange(900)}", draw.choice("789"), draw.choice("ABC")) for _ in range(4000)]
-    trips = {
+    files = {
         "card": [card for card, _, _ in rows],
         "day": ["2025-03-03"] * len(rows),
         "at": [f"0{hour}:00" for _, hour, _ in rows],
         "stop": [f"Stop {stop}" for _, _, stop in rows],
         "name": ["Ada"] * len(rows),
     }
-    server.load("small", pa.table(trips))
+    server.load("small", pa.table(files))
     server.run(
         "CREATE VIEW transit.slow AS SELECT card, day, at, stop || pg_sleep(0.05)::text AS stop FROM transit.small",
         "CREATE VIEW transit.broken AS SELECT card, day, at, stop || 1 / (length(stop) - 6) AS stop FROM transit.small",
@@ -322,7 +325,7 @@ def test_a_release_that_was_cut_short_goes_on_with_the_same_rows(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(publication.veil, "draw", interrupted)
+        patched.setattr(releasing.veil, "draw", interrupted)
         with pytest.raises(KeyboardInterrupt):
             release(plan, tmp_path / "published")
     connected.run("INSERT INTO transit.small SELECT 'one more', day, at, stop FROM transit.small LIMIT 1")
@@ -493,7 +496,7 @@ STATES = {
 @pytest.mark.parametrize("state", STATES)
 def test_every_state_has_its_words(state: str) -> None:
     kind, words = STATES[state]
-    error: TapveilError = adbc._in_our_words(state, "transit.trips")
+    error: TapveilError = session._in_our_words(state, "transit.trips")
     assert type(error) is kind
     assert words in str(error)
 

@@ -14,16 +14,17 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from tapveil import publication, veil
-from tapveil.audit import audit
-from tapveil.cli import app
-from tapveil.counting import direct, query
-from tapveil.counting.batches import Batches
-from tapveil.errors import PlanError
-from tapveil.plan import Plan
+from tapveil.base.errors import PlanError
+from tapveil.cli.app import app
+from tapveil.counting.direct import counter
+from tapveil.counting.direct.batches import Batches
+from tapveil.counting.sql import query
+from tapveil.internal.audit import audit
+from tapveil.plan.model import Plan
 from tapveil.privacy import calibration, mechanisms
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.noise import NoiseTable, rounded_laplace
+from tapveil.veil import crossing, release
 from tests.conftest import opal_text
 
 Patch = pytest.MonkeyPatch
@@ -145,24 +146,24 @@ def test_round_before_threshold(monkeypatch: Patch) -> None:
 
 
 def test_rows_in_the_order_of_first_appearance(monkeypatch: Patch) -> None:
-    real = veil.draw
+    real = crossing.draw
 
     def unsorted(*arguments: Any) -> Any:
         published = real(*arguments)
         order = np.argsort([hash(place) for place in published.cells.column("place").to_pylist()])
         return type(published)(published.table, published.fields, published.cells.take(pa.array(order)))
 
-    monkeypatch.setattr(publication.veil, "draw", unsorted)
+    monkeypatch.setattr(release.veil, "draw", unsorted)
     assert "rows are in the order of their keys" in broken(trials=2_000)
 
 
 def test_seed_reused_between_tables(monkeypatch: Patch) -> None:
-    real = veil.draw
+    real = crossing.draw
 
     def same_seed(*arguments: Any) -> Any:
         return real(*arguments[:-1], seeded(1))
 
-    monkeypatch.setattr(publication.veil, "draw", same_seed)
+    monkeypatch.setattr(release.veil, "draw", same_seed)
     assert {"random bytes taken", "two releases differ"} <= set(broken(trials=2_000))
 
 
@@ -189,7 +190,7 @@ def test_a_trip_counted_in_two_parts(monkeypatch: Patch) -> None:
                 other = ["west" if part == "east" else "east" for part in batch.column(index).to_pylist()]
                 yield from (batch, batch.set_column(index, "part", pa.array(other)))
 
-    monkeypatch.setattr(direct, "Batches", Twice)
+    monkeypatch.setattr(counter, "Batches", Twice)
     assert any("cells that no trip is in" in check for check in broken(trials=2_000))
 
 
@@ -249,7 +250,7 @@ def test_rows_without_a_card_counted_twice(monkeypatch: Patch) -> None:
 
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 def test_calibrated_noise_too_narrow_and_never_certified(mechanism: str, monkeypatch: Patch) -> None:
-    monkeypatch.setattr("tapveil.misfits.certified", lambda *_: True)
+    monkeypatch.setattr("tapveil.plan.rules.certified", lambda *_: True)
     monkeypatch.setattr(calibration._Design, "_fits", lambda *_: True)
     monkeypatch.setattr(calibration._Design, "_widths", lambda self: iter([self._basic / 9]))
     calibration.calibrate.cache_clear()

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tapveil.demo import make_city
-from tapveil.plan import Plan
+from tapveil.demo.city import make_city
+from tapveil.plan.model import Plan
 from tests.conftest import BUS, OPAL_COLUMNS, STOPS, TRAIN, opal_text, start_ledger, with_mounts, write_csv
 from tests.end_to_end.test_release import run
 

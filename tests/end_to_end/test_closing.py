@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tapveil.bundle import Bundle
-from tapveil.closing import LEAST_TABLES, LINES, WIDTH, _Contents, _table_lines, closing_lines
-from tapveil.demo import make_city
-from tapveil.plan import Plan
-from tapveil.publication import release
+from tapveil.cli.summary import LEAST_TABLES, LINES, WIDTH, _Contents, _table_lines, closing_lines
+from tapveil.demo.city import make_city
+from tapveil.plan.model import Plan
+from tapveil.published.folder import Bundle
+from tapveil.veil.release import release
 from tests.conftest import WITH_TOTAL, declare, opal_plan, start_ledger, write_csv
 
 PLAN = Path("plan.toml")

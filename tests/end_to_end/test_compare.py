@@ -17,18 +17,18 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from tapveil import demo
-from tapveil.check import INTERNAL, outlook
-from tapveil.cli import app
-from tapveil.comparison import compare as comparing
-from tapveil.comparison.compare import ALL, ONE, SEVERAL, Comparison, Point, compare
-from tapveil.comparison.forecast import ExactSizes, Law, forecast, mean_distance, together
-from tapveil.comparison.plot import svg, write_plot
-from tapveil.comparison.screen import show
+from tapveil.base.errors import PlanError, TripDataError
+from tapveil.cli.app import app
 from tapveil.counting.exact import ExactTable
 from tapveil.counting.packing import Packing
-from tapveil.errors import PlanError, TripDataError
-from tapveil.plan import Plan
+from tapveil.demo import city as demo_city
+from tapveil.internal.comparison import compare as comparing
+from tapveil.internal.comparison.compare import ALL, ONE, SEVERAL, Comparison, Point, compare
+from tapveil.internal.comparison.forecast import ExactSizes, Law, forecast, mean_distance, together
+from tapveil.internal.comparison.plot import svg, write_plot
+from tapveil.internal.comparison.screen import show
+from tapveil.internal.outlook import INTERNAL, outlook
+from tapveil.plan.model import Plan
 from tapveil.privacy.mechanisms import Dictionary, Gaussian, Laplace, Mechanism, StabilityHistogram
 from tests.conftest import BUS, TRAIN, WITH_TOTAL, opal_plan, write_csv
 from tests.end_to_end import test_taps as taps
@@ -153,7 +153,7 @@ Plans = Callable[..., Plan]
 
 @pytest.fixture(scope="module")
 def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return demo.make_city(tmp_path_factory.mktemp("city") / "demo", trips=20_000, seed=3)
+    return demo_city.make_city(tmp_path_factory.mktemp("city") / "demo", trips=20_000, seed=3)
 
 
 @pytest.fixture

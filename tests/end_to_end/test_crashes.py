@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tests.conftest import start_ledger, write_csv
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tools import folder
 
-from tapveil.bundle import SIGNATURE
+from tapveil.published.folder import SIGNATURE
 from tests.bad_input import command
 from tests.documentation import ROOT, RUN, SHOWN, Block, Reader, WrongError, alike, blocks, check_command, commands
 

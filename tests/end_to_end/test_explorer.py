@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import tapveil
-from tapveil.demo import make_city
-from tapveil.explorer import contents
-from tapveil.plan import Plan
+from tapveil.demo.city import make_city
+from tapveil.plan.model import Plan
+from tapveil.published.explorer import contents
 from tapveil.verify.folder import verify_folder
 from tests.conftest import WITH_TOTAL
 from tests.tampering import redraw, resum

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from tools import programs
 
-from tapveil.statement import MANIFEST_VERSION, VERSIONS, json_text
+from tapveil.veil.statement import MANIFEST_VERSION, VERSIONS, json_text
 from tapveil.verify import known_versions
 from tapveil.verify.folder import Checked, verify_folder
 from tests.tampering import resum, write_package
@@ -63,12 +63,12 @@ def test_the_present_page_program_is_on_the_list() -> None:
 
 
 def style(source: Path) -> None:
-    css = source / "tapveil/explorer/static/page.css"
+    css = source / "tapveil/published/explorer/static/page.css"
     css.write_text(css.read_text(encoding="utf-8") + "\n/* a comment */\n", encoding="utf-8")
 
 
 def program(source: Path) -> None:
-    script = source / "tapveil/explorer/static/words.js"
+    script = source / "tapveil/published/explorer/static/words.js"
     script.write_text(script.read_text(encoding="utf-8").replace("not published", "left out"), encoding="utf-8")
 
 
@@ -92,7 +92,7 @@ REWORDED = {
 
 def sentences(source: Path) -> None:
     """A new wording, made as `tapveil.wording` says, in which every sentence is another; and every other prose."""
-    words = source / "tapveil/wording"
+    words = source / "tapveil/published/describe/wording"
     text = (words / "v1.py").read_text(encoding="utf-8")
     for old, new in REWORDED.items():
         assert old in text
@@ -102,7 +102,7 @@ def sentences(source: Path) -> None:
     init = init.replace("wording.v1 import", "wording.v2 import").replace("{1: v1}", "{1: v1, 2: v2}")
     init = init.replace("import v1\n", "import v1, v2\n").replace("WORDING_VERSION = 1", "WORDING_VERSION = 2")
     (words / "__init__.py").write_text(init, encoding="utf-8")
-    for name in ("statement.py", "readme.py", "verify/finding.py"):
+    for name in ("veil/statement.py", "published/describe/readme.py", "base/findings.py"):
         path = source / "tapveil" / name
         path.write_text(path.read_text(encoding="utf-8").replace("true number", "real number"), encoding="utf-8")
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tapveil.draft import draft
-from tapveil.gtfs import read_feed
-from tapveil.plan import Plan
-from tapveil.progress import Silent
+from tapveil.base.progress import Silent
+from tapveil.inputs.gtfs import read_feed
+from tapveil.internal.draft import draft
+from tapveil.plan.model import Plan
 from tests import exports
 from tests.conftest import write_csv
 from tests.end_to_end.test_release import run

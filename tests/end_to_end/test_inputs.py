@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tapveil import release
-from tapveil.errors import PlanError
-from tapveil.plan import Plan
+from tapveil.base.errors import PlanError
+from tapveil.plan.model import Plan
 from tapveil.verify.folder import verify_folder
 from tests.conftest import write_csv
 from tests.fuzz import AREAS, FEED, zipped

@@ -18,17 +18,18 @@ import pyarrow.feather as feather
 import pytest
 
 import tapveil
-import tapveil.publication
-import tapveil.unfinished
-from tapveil import publication, unfinished
-from tapveil.errors import BudgetError, EngineError, LedgerError, PlanError, TripDataError
+import tapveil.veil.release
+import tapveil.veil.workspace
+from tapveil.base.errors import BudgetError, EngineError, LedgerError, PlanError, TripDataError
 from tapveil.ledger import book
 from tapveil.ledger.entry import Budget, Spend, SpentTable
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.loss import Loss, certified
 from tapveil.privacy.mechanisms import stated
-from tapveil.published import PublishedTable
+from tapveil.published.table import PublishedTable
+from tapveil.veil import release as releasing
+from tapveil.veil import workspace
 from tests.conftest import TODAY, declare, with_mounts, write_csv
 from tests.end_to_end.test_crashes import PLAN, source  # noqa: F401 (a fixture)
 from tests.end_to_end.test_release import run
@@ -221,7 +222,7 @@ def test_a_ledger_that_cannot_be_trusted_stops_the_release_before_noise(
     plan = Plan.read(source / "plan.toml")
     damage, words = FAULTS[fault]
     damage(plan.ledger_path)
-    monkeypatch.setattr(publication.veil, "draw", lambda *_: pytest.fail("noise was drawn"))
+    monkeypatch.setattr(releasing.veil, "draw", lambda *_: pytest.fail("noise was drawn"))
     with pytest.raises(LedgerError, match=words):
         tapveil.release(plan, source / "published")
     assert not (source / "published").exists()
@@ -338,7 +339,7 @@ def test_from_start_to_verify_on_the_command_line(source: Path) -> None:  # noqa
 def cut_short(source: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:  # noqa: F811
     """A release that is paid for, with its first table sealed and its second not."""
     plan = Plan.read(source / "plan.toml")
-    real, calls = publication.veil.draw, []
+    real, calls = releasing.veil.draw, []
 
     def once(*args: object) -> object:
         calls.append(1)
@@ -346,7 +347,7 @@ def cut_short(source: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:  # noqa: F
             raise KeyboardInterrupt
         return real(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(publication.veil, "draw", once)
+    monkeypatch.setattr(releasing.veil, "draw", once)
     with pytest.raises(KeyboardInterrupt):
         tapveil.release(plan, source / "published")
     monkeypatch.undo()
@@ -374,11 +375,11 @@ def test_a_release_cut_short_must_be_finished_as_it_was_begun(source: Path, monk
 
 def test_what_is_sealed_is_not_counted_again(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     plan = Plan.read(source / "plan.toml")
-    monkeypatch.setattr(publication.bundle, "write", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(releasing.bundle, "write", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         tapveil.release(plan, source / "published")
     monkeypatch.undo()
-    monkeypatch.setattr(publication.engines, "count", lambda *_, **__: pytest.fail("counted again"))
+    monkeypatch.setattr(releasing.engines, "count", lambda *_, **__: pytest.fail("counted again"))
     tapveil.release(plan, source / "published", resume=True)
 
 
@@ -390,7 +391,7 @@ def test_nothing_to_resume(source: Path) -> None:  # noqa: F811
 
 def test_only_one_process_works_on_an_unfinished_release(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     plan = cut_short(source, monkeypatch)
-    with unfinished.find(source / "published"):
+    with workspace.find(source / "published"):
         done = run("release", "plan.toml", "-o", "published", "--resume", cwd=source)
     assert done.returncode == 4
     assert "another process is at work" in done.stderr

@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import tapveil
-from tapveil.closing import LINES, closing_lines
-from tapveil.demo import make_city
-from tapveil.draft import draft
-from tapveil.plan import PRESETS, Plan, preset_text
-from tapveil.progress import Silent
-from tapveil.sampling import encoding_of, header_encoding, samples
+from tapveil.base.progress import Silent
+from tapveil.cli.summary import LINES, closing_lines
+from tapveil.demo.city import make_city
+from tapveil.internal.draft import draft
+from tapveil.plan.model import PRESETS, Plan, preset_text
+from tapveil.trips.sample import encoding_of, header_encoding, samples
 from tapveil.verify.folder import verify_folder
 from tests import exports
 from tests.conftest import opal_plan, write_csv

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import tapveil
-from tapveil.demo import make_city
-from tapveil.plan import Plan
+from tapveil.demo.city import make_city
+from tapveil.plan.model import Plan
 
 SCRIPT = '''
 """Busiest places and hours of an Opal week: python busiest.py loc.csv [time.csv ...]"""

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import tapveil
-from tapveil.errors import PlanError
-from tapveil.plan import Plan
+from tapveil.base.errors import PlanError
+from tapveil.plan.model import Plan
 from tapveil.privacy.intervals import MISS, interval, spread
-from tapveil.reader import Estimate, Frame, Opened
+from tapveil.published.reader import Estimate, Frame, Opened
 from tests.conftest import BY_CARD, OPAL_COLUMNS, WITH_TOTAL, levelled_plan, opal_plan, write_csv
 
 MONDAY, TUESDAY = "2025-03-03", "2025-03-04"

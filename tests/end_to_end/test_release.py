@@ -18,11 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import tapveil
-from tapveil.counting.engines import count
-from tapveil.demo import make_city
-from tapveil.metadata import METADATA
-from tapveil.plan import NUMBERS, Plan
-from tapveil.progress import Silent
+from tapveil.base.progress import Silent
+from tapveil.counting.counter import count
+from tapveil.demo.city import make_city
+from tapveil.plan.model import NUMBERS, Plan
+from tapveil.published.describe.metadata import METADATA
 from tests.conftest import free_plan, opal_plan, write_csv
 from tests.property.test_counting import cells
 

@@ -22,29 +22,29 @@ import pytest
 from playwright.sync_api import Browser
 from typer.testing import CliRunner
 
-from tapveil import demo
-from tapveil.check import INTERNAL, Outlook, outlook, outlook_of
-from tapveil.cli import app
-from tapveil.comparison import compare as comparing
-from tapveil.comparison.compare import ALL, remade
-from tapveil.comparison.forecast import Law
-from tapveil.comparison.screen import percent, three_digits
-from tapveil.counting.engines import count
-from tapveil.disk import write_private
-from tapveil.errors import PlanError, TripDataError
+from tapveil.base.atomic import write_private
+from tapveil.base.errors import PlanError, TripDataError
+from tapveil.base.progress import Silent
+from tapveil.cli.app import app
+from tapveil.counting.counter import count
+from tapveil.demo import city as demo_city
 from tapveil.inputs.public import PublicInputs
-from tapveil.internal import check_destination, write_internal
-from tapveil.plan import Plan, preset_text
+from tapveil.internal.comparison import compare as comparing
+from tapveil.internal.comparison.compare import ALL, remade
+from tapveil.internal.comparison.forecast import Law
+from tapveil.internal.comparison.screen import percent, three_digits
+from tapveil.internal.confidential import check_destination, write_internal
+from tapveil.internal.outlook import INTERNAL, Outlook, outlook, outlook_of
+from tapveil.internal.report.accuracy import Errors
+from tapveil.internal.report.advice import actions, curve
+from tapveil.internal.report.findings import Findings, findings
+from tapveil.internal.report.page import html
+from tapveil.internal.report.same_trips import NEVER, as_many_missed
+from tapveil.internal.report.suppression import MOST_COLUMNS, MOST_ROWS
+from tapveil.plan.model import Plan, preset_text
 from tapveil.privacy.intervals import mean_error
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.progress import Silent
-from tapveil.publication import release
-from tapveil.report.accuracy import Errors
-from tapveil.report.advice import actions, curve
-from tapveil.report.findings import Findings, findings
-from tapveil.report.page import html
-from tapveil.report.same_trips import NEVER, as_many_missed
-from tapveil.report.suppression import MOST_COLUMNS, MOST_ROWS
+from tapveil.veil.release import release
 from tests.conftest import BUS, TRAIN, free_plan, levelled_plan, opal_plan, write_csv
 from tests.end_to_end import test_taps as taps
 from tests.end_to_end.test_compare import MECHANISMS
@@ -64,7 +64,7 @@ def _two_totals() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return demo.make_city(tmp_path_factory.mktemp("city") / "demo", trips=20_000, seed=5)
+    return demo_city.make_city(tmp_path_factory.mktemp("city") / "demo", trips=20_000, seed=5)
 
 
 @pytest.fixture(scope="module")

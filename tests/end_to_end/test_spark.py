@@ -19,14 +19,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tapveil import publication, release
-from tapveil.counting import engines, spark, sparksql, sparktrips
-from tapveil.counting.engines import count
+from tapveil import release
+from tapveil.base.errors import EngineError, PlanError, TripDataError
+from tapveil.counting import counter
+from tapveil.counting.counter import count
+from tapveil.counting.engines.spark import dialect, views
+from tapveil.counting.engines.spark import session as spark_session
 from tapveil.counting.exact import Counted
-from tapveil.errors import EngineError, PlanError, TripDataError
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Spend
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
+from tapveil.veil import release as releasing
 from tests.bad_input import command
 from tests.conftest import free_plan, start_ledger
 from tests.engines import CASES, Case, assert_same
@@ -71,7 +74,7 @@ def from_file(case: Case, folder: Path) -> Counted:
 
 def test_nothing_is_used_that_spark_connect_lacks() -> None:
     """It has no RDDs, no context, and no hold of Java: `make test-full` releases through it."""
-    for module in (spark, sparktrips, sparksql):
+    for module in (spark_session, views, dialect):
         source = Path(str(module.__file__)).read_text(encoding="utf-8")
         assert not re.search(r"\brdd\b|sparkContext|SparkContext|\._j[a-z]+\b|\._sc\b", source), module.__name__
 
@@ -172,8 +175,8 @@ def test_files_of_different_types_are_each_read_as_themselves(session: Session, 
 def test_cells_are_fetched_in_pieces(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = BY_NAME["trips, at levels"]
     expected = from_file(case, tmp_path)
-    monkeypatch.setattr(spark, "CELLS_AT_ONCE", 300)
-    monkeypatch.setattr(spark, "PART", 256)
+    monkeypatch.setattr(spark_session, "CELLS_AT_ONCE", 300)
+    monkeypatch.setattr(spark_session, "PART", 256)
     found = count(case.plan(tmp_path, ON_SPARK))
     assert_same(found, expected)
     assert not found.tables["on"].counts.flags.writeable
@@ -183,10 +186,10 @@ def test_other_questions_have_the_same_answers(session: Session, tmp_path: Path)
     case = BY_NAME["taps, paired by card"]
     from_file(case, tmp_path)
     files, on_spark = (case.plan(tmp_path, each) for each in (FILES, ON_SPARK))
-    assert engines.other_taps(on_spark) == engines.other_taps(files) > 0
-    assert engines.copies(on_spark) == engines.copies(files) > 0
+    assert counter.other_taps(on_spark) == counter.other_taps(files) > 0
+    assert counter.copies(on_spark) == counter.copies(files) > 0
     texts = ["c1", " c2", "Central", "c99"]
-    assert engines.cards_among(texts, on_spark) == engines.cards_among(texts, files) == {"c1"}
+    assert counter.cards_among(texts, on_spark) == counter.cards_among(texts, files) == {"c1"}
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------
@@ -243,7 +246,7 @@ def test_without_pyspark_or_java_it_says_what_to_install(monkeypatch: pytest.Mon
         patch.setenv("PATH", str(tmp_path))
         patch.delenv("JAVA_HOME", raising=False)
         with pytest.raises(EngineError, match="Spark needs Java 17 or newer"):
-            spark._require_java()
+            spark_session._require_java()
 
 
 # --- releases ---------------------------------------------------------------------------------------------------------
@@ -350,7 +353,7 @@ def test_check_and_resume_work_on_spark(session: Session, holder: Path, monkeypa
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(publication.bundle, "write", cut_short)
+        patch.setattr(releasing.bundle, "write", cut_short)
         with pytest.raises(KeyboardInterrupt):
             release(plan, holder / "out")
     release(plan, holder / "out", resume=True)

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tapveil import release
-from tapveil.check import outlook
-from tapveil.errors import PlanError
+from tapveil.base.errors import PlanError
+from tapveil.internal.outlook import outlook
 from tapveil.ledger.account import Account
 from tapveil.ledger.entry import Budget, Spend, spend_of
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tapveil.verify.folder import verify_folder
 from tests import exports
 from tests.conftest import write_csv

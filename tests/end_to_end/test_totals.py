@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import tapveil
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.readme import readme
+from tapveil.published.describe.readme import readme
 from tapveil.verify import manifest as manifests
 from tapveil.verify.folder import verify_folder
 from tests.conftest import TODAY, WITH_TOTAL, levelled_plan, opal_text, write_csv

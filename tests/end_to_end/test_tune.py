@@ -20,15 +20,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import tapveil
-from tapveil.counting import engines
+from tapveil.base.errors import PlanError
+from tapveil.base.progress import Silent
+from tapveil.counting import counter
 from tapveil.counting.exact import Counted
-from tapveil.demo import make_city
-from tapveil.errors import PlanError
-from tapveil.plan import Plan, Table
+from tapveil.demo.city import make_city
+from tapveil.internal.next_plan import tuned_plan_text
+from tapveil.plan.model import Plan, Table
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.mechanisms import Dictionary, Mechanism
-from tapveil.progress import Silent
-from tapveil.tuning.nextplan import tuned_plan_text
 from tapveil.tuning.sizes import guess, histogram
 from tapveil.tuning.tune import Tuned, tune
 from tests.architecture.test_house import SECRET, reachable
@@ -133,7 +133,7 @@ def test_another_file_would_be_seen(city: Path, week_one: Path, tmp_path: Path) 
 
 
 def test_tuning_cannot_reach_the_secret_side() -> None:
-    for name in ("tapveil.tuning.tune", "tapveil.tuning.nextplan"):
+    for name in ("tapveil.tuning.tune", "tapveil.internal.next_plan"):
         reached = reachable(name)
         assert "tapveil.privacy.mechanisms" in reached
         assert not {other for other in reached if any(other.startswith(secret) for secret in SECRET)}
@@ -144,7 +144,7 @@ def test_tuning_cannot_reach_the_secret_side() -> None:
 
 def counted(city: Path, week: tuple[str, str]) -> Counted:
     plan = Plan.parse(text_of_week(city, week), base=city)
-    return engines.count(plan, memory="1GB", scratch=None, progress=Silent())
+    return counter.count(plan, memory="1GB", scratch=None, progress=Silent())
 
 
 def true_share(exact: Counted, name: str, mechanism: Mechanism) -> float:

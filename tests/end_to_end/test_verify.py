@@ -25,15 +25,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import tapveil
-from tapveil import signature
-from tapveil.demo import make_city
-from tapveil.errors import TripDataError
+from tapveil.base.errors import TripDataError
+from tapveil.demo.city import make_city
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Spend
-from tapveil.manifest import Manifest
-from tapveil.metadata import METADATA
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tapveil.privacy.intervals import MISS, interval
+from tapveil.published import signature
+from tapveil.published.describe.metadata import METADATA
+from tapveil.published.manifest import Manifest
 from tapveil.verify import folder as folders
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading, totals

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 import tapveil
-from tapveil import publication
-from tapveil.errors import BudgetError, LedgerError, TripDataError
+from tapveil.base.errors import BudgetError, LedgerError, TripDataError
 from tapveil.ledger import book
 from tapveil.ledger.entry import Budget, Entry, Published, Spend, SpentTable, Start
-from tapveil.manifest import Manifest
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
+from tapveil.published.manifest import Manifest
+from tapveil.veil import release as releasing
 from tapveil.verify.folder import verify_folder
 from tests.bad_input import command
 from tests.conftest import TODAY, declare, start_ledger, write_csv
@@ -150,7 +150,7 @@ def told(source: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:  # n
             (source / name).unlink()
         start_ledger(plan, "100", "1e-3")
         with monkeypatch.context() as guard:
-            guard.setattr(publication, "refuse_leaks", stop)
+            guard.setattr(releasing, "refuse_leaks", stop)
             for number in range(stopped):
                 with pytest.raises(TripDataError):
                     tapveil.release(plan, source / f"stopped-{number}", again=True)
@@ -212,7 +212,7 @@ def next_week(ledger: book.Ledger) -> Spend:
 
 def test_a_ledger_of_format_1_is_read_and_accounted_for(tmp_path: Path) -> None:
     ledger = copied_golden(tmp_path)
-    folders = [publication.folder_of(tapveil.Bundle(GOLDEN / name)) for name in ("first", "second")]
+    folders = [releasing.folder_of(tapveil.Bundle(GOLDEN / name)) for name in ("first", "second")]
     with book.open_ledger(ledger) as opened:
         assert [entry.version for entry in opened.entries] == [1] * 6
         assert not list(opened.findings(folders))
@@ -277,7 +277,7 @@ def replaced(folder: Path) -> str:
 
 def test_a_ledger_that_was_replaced_is_noticed(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     replaced(source)
-    monkeypatch.setattr(publication.engines, "count", lambda *_, **__: pytest.fail("trips were read"))
+    monkeypatch.setattr(releasing.engines, "count", lambda *_, **__: pytest.fail("trips were read"))
     (source / "elsewhere").mkdir()
     for out in ("second", "elsewhere/second"):
         said = command(source, ["release", "plan.toml", "-o", out])
@@ -331,7 +331,7 @@ def test_what_a_stranger_wrote_for_the_id_of_a_ledger_is_not_repeated(source: Pa
     manifest["ledger"]["ledger"] = "x; rm -rf ~"
     (other / "privacy.json").write_text(json.dumps(manifest), encoding="utf-8")
     (other / "SHA256SUMS").write_text("", encoding="utf-8")
-    assert publication.folder_of(tapveil.Bundle(other)).head is None
+    assert releasing.folder_of(tapveil.Bundle(other)).head is None
     assert "rm -rf" not in command(source, ["ledger", "verify", "downloaded"]).out
 
 
@@ -415,7 +415,7 @@ def test_days_that_were_released_before_take_again(source: Path, monkeypatch: py
     declare(plan, "100", "1e-4")
     tapveil.release(plan, source / "published")
     with monkeypatch.context() as counting:
-        counting.setattr(publication.engines, "count", lambda *_, **__: pytest.fail("trips were read"))
+        counting.setattr(releasing.engines, "count", lambda *_, **__: pytest.fail("trips were read"))
         with pytest.raises(BudgetError) as refused:
             tapveil.release(plan, source / "second")
     release = manifest_of(source / "published")
@@ -481,7 +481,7 @@ def test_empty_tables_are_named_before_the_spend(
 
     monkeypatch.setattr(book.Ledger, "spend", spend)
     published = tapveil.release(plan, source / "published")
-    assert heard == [f"tapveil: {publication.EMPTY_TABLES.format('sparse')}\n"]
+    assert heard == [f"tapveil: {releasing.EMPTY_TABLES.format('sparse')}\n"]
     assert published.sheet("on_time").num_rows == 1
 
 

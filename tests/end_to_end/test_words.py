@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 import tapveil
-from tapveil import closing, signature
-from tapveil.closing import closing_lines
-from tapveil.errors import TripDataError
+from tapveil.base.errors import TripDataError
+from tapveil.cli import summary
+from tapveil.cli.summary import closing_lines
 from tapveil.ledger.book import open_ledger
-from tapveil.metadata import METADATA, REGISTRY
-from tapveil.plan import Plan
-from tapveil.publication import folder_of
-from tapveil.readme import readme
+from tapveil.plan.model import Plan
+from tapveil.published import signature
+from tapveil.published.describe.metadata import METADATA, REGISTRY
+from tapveil.published.describe.readme import readme
+from tapveil.veil.release import folder_of
 from tapveil.verify.folder import verify_folder
 from tests.conftest import TODAY, free_plan, start_ledger, write_csv
 from tests.tampering import resum
@@ -96,7 +97,7 @@ def test_the_closing_words_tell_that_a_release_stopped_once_it_was_paid_for(
     plan = small_plan(tmp_path)
     start_ledger(plan)
     with monkeypatch.context() as stopping:
-        stopping.setattr("tapveil.publication.refuse_leaks", stop)
+        stopping.setattr("tapveil.veil.release.refuse_leaks", stop)
         with pytest.raises(TripDataError):
             tapveil.release(plan, tmp_path / "first")
     published = tapveil.release(plan, tmp_path / "second", again=True)
@@ -104,7 +105,7 @@ def test_the_closing_words_tell_that_a_release_stopped_once_it_was_paid_for(
     left = re.search(r"epsilon ([0-9.]+) of it is left", said)
     assert left
     assert float(left[1]) < 8 - 1.5, "two releases of epsilon 1, and there is one folder"
-    assert "not to be published" in str(closing.__doc__)
+    assert "not to be published" in str(summary.__doc__)
 
 
 def stop(*_: object, **__: object) -> None:

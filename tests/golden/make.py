@@ -21,10 +21,10 @@ from datetime import date
 from pathlib import Path
 
 from tapveil import release
-from tapveil.defaults import Format
-from tapveil.demo import make_city
-from tapveil.plan import Plan
-from tapveil.signature import read_key
+from tapveil.base.defaults import Format
+from tapveil.demo.city import make_city
+from tapveil.plan.model import Plan
+from tapveil.published.signature import read_key
 from tests.conftest import BY_CARD, levelled_plan, opal_text, start_ledger, write_csv
 
 DAYS = [date(2025, 3, 3), date(2025, 3, 4)]

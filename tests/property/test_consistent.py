@@ -15,14 +15,14 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from tapveil import statement
-from tapveil.consistent import Consistent, _project, consistent
-from tapveil.derived import derived
-from tapveil.lattice import Edge, Lattice, chains, lattice
-from tapveil.manifest import Manifest
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
+from tapveil.published.consistent import Consistent, _project, consistent
+from tapveil.published.derived import derived
+from tapveil.published.lattice import Edge, Lattice, chains, lattice
+from tapveil.published.manifest import Manifest
+from tapveil.veil import statement
 
 PLAN = """
 [release]

@@ -18,11 +18,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tapveil.counting.engines import count
+from tapveil.base.errors import PlanError
+from tapveil.base.progress import Silent
+from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
-from tapveil.errors import PlanError
-from tapveil.plan import Plan
-from tapveil.progress import Silent
+from tapveil.plan.model import Plan
 from tests import reference
 from tests.conftest import OPAL_COLUMNS, WITH_TOTAL, free_plan, opal_plan, write_csv
 

@@ -21,12 +21,12 @@ from types import FrameType
 import pytest
 from rich.console import Console
 
-from tapveil import screen
-from tapveil.check import Outlook, outlook, read_public_files
-from tapveil.draft import draft, write
-from tapveil.errors import PlanError, TapveilError
-from tapveil.plan import Plan
-from tapveil.progress import Silent
+from tapveil.base.errors import PlanError, TapveilError
+from tapveil.base.progress import Silent
+from tapveil.cli import console as screen
+from tapveil.internal.draft import draft, write
+from tapveil.internal.outlook import Outlook, outlook, read_public_files
+from tapveil.plan.model import Plan
 from tests.fuzz import FAMILIES, PLANS, Case, case, sound_case
 
 CASES = int(os.environ.get("TAPVEIL_FUZZ", "160"))

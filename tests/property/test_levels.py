@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tapveil.errors import TripDataError
+from tapveil.base.errors import TripDataError
 from tapveil.inputs.public import PublicInputs
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tests.conftest import write_csv
 from tests.property.test_counting import cells, exact
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tests.messy import Row, Tap, Telling, count_taps, count_trips
 from tests.property.test_counting import cells, exact
 

@@ -16,17 +16,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tapveil.counting import clock, direct, engines, parquet, tally
-from tapveil.counting.batches import NeedsEngineError
-from tapveil.counting.coder import Positions
-from tapveil.counting.engines import count
+from tapveil.counting import counter
+from tapveil.counting.counter import count
+from tapveil.counting.direct import clock, tally
+from tapveil.counting.direct import counter as direct
+from tapveil.counting.direct.batches import NeedsEngineError
+from tapveil.counting.direct.fast_path import Shortcut
+from tapveil.counting.direct.slow_path import Positions
+from tapveil.counting.direct.tally import Tally
 from tapveil.counting.exact import Counted
-from tapveil.counting.shortcut import Shortcut
-from tapveil.counting.tally import Tally
-from tapveil.csvlines import MALFORMED
-from tapveil.csvlines import NOT_UTF8 as NOT_UTF8_LINE
 from tapveil.inputs.public import PublicInputs
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
+from tapveil.trips import parquet_reader
+from tapveil.trips.csv_reader import MALFORMED
+from tapveil.trips.csv_reader import NOT_UTF8 as NOT_UTF8_LINE
 from tests.conftest import WITH_TOTAL, free_plan, opal_plan
 from tests.property.test_counting import cells
 
@@ -126,7 +129,7 @@ def test_typed_columns_count_the_same_by_either_route(
 ) -> None:
     write(tmp_path / "trips.parquet", day_kind, time_kind)
     plan = opal_plan(tmp_path, "trips.parquet", **WITH_TOTAL)
-    assert direct.suits(plan, engines.trips.find(plan), PublicInputs.of(plan).areas)
+    assert direct.suits(plan, counter.sources.find(plan), PublicInputs.of(plan).areas)
     expected = count(plan, locate=True)
     assert_same(count(plan), expected)
     monkeypatch.setattr(direct, "AT_ONCE", 500)
@@ -194,7 +197,7 @@ def test_what_does_not_fit_into_memory_is_counted_by_the_engine(
     monkeypatch.setattr(tally, "AT_ONCE", 64)
     monkeypatch.setattr(direct, "BYTES_OF_A_CELL", 10**8)
     with pytest.raises(NeedsEngineError):
-        direct.Pass(plan, engines.trips.find(plan), PublicInputs.of(plan).areas, {}, 10**9).count()
+        direct.Pass(plan, counter.sources.find(plan), PublicInputs.of(plan).areas, {}, 10**9).count()
     assert_same(count(plan), expected)
 
 
@@ -295,8 +298,8 @@ def test_a_value_that_its_type_does_not_allow_refuses_its_row_alone(tmp_path: Pa
     plan = free_plan(tmp_path, "trips.parquet", {ours: "x", "line": "y"}, {"all": [ours, "line"]})
     direct, by_sql = both_routes(plan)
     assert_same(direct, by_sql)
-    assert direct.refusals.by_reason[parquet.ILL_TYPED] == 1
-    assert by_sql.refusals.located[parquet.ILL_TYPED] == [("trips.parquet", 1)]
+    assert direct.refusals.by_reason[parquet_reader.ILL_TYPED] == 1
+    assert by_sql.refusals.located[parquet_reader.ILL_TYPED] == [("trips.parquet", 1)]
     assert direct.refusals.rows == 3
 
 
@@ -307,11 +310,11 @@ def test_a_card_that_is_no_text_refuses_its_row_only_where_cards_count(tmp_path:
     direct, by_sql = both_routes(plan)
     assert_same(direct, by_sql)
     assert direct.refusals.refused == 0
-    assert engines.cards_among(["b", "c"], plan, shapes=direct.cards) == {"b"}
+    assert counter.cards_among(["b", "c"], plan, shapes=direct.cards) == {"b"}
     of_cards = {"unit": "card", "trips_per_card": 1, "without_card": "refuse", "neighbours": "add-remove"}
     by_card = plan.model_copy(update={"privacy": plan.privacy.model_copy(update=of_cards)})
     counted = count(by_card)
-    assert counted.refusals.by_reason == {parquet.ILL_TYPED: 1}
+    assert counted.refusals.by_reason == {parquet_reader.ILL_TYPED: 1}
     assert sum(cells(counted.tables["all"]).values()) == 1
 
 

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from tapveil import statement, veil
 from tapveil.counting.exact import ExactTable
 from tapveil.counting.packing import Packing
-from tapveil.layout import sheets
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tapveil.privacy.intervals import MISS, interval
+from tapveil.published.sheets import sheets
+from tapveil.veil import crossing, statement
 
 RELEASES, HIGHEST = 2_000, 1_000
 BY_CHANCE = 1e-9
@@ -67,7 +67,7 @@ def held(plan: Plan, absent: int | None = None, narrower: int = 0) -> Shares:
     random_bytes = np.random.default_rng(20251116).bytes
     hits = np.zeros(HIGHEST + 1)
     for _ in range(RELEASES):
-        (sheet,) = sheets(plan, [veil.draw(exact, plan, table, listed, random_bytes)])
+        (sheet,) = sheets(plan, [crossing.draw(exact, plan, table, listed, random_bytes)])
         count = sheet.cells.column("stop").cast(pa.int64()).to_numpy()
         low, high = (sheet.cells.column(name).to_numpy() for name in ("low", "high"))
         holds = np.arange(HIGHEST + 1) <= (claim["absent_95"] if absent is None else absent)

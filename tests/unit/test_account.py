@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tapveil.errors import BudgetError
+from tapveil.base.errors import BudgetError
 from tapveil.ledger.account import Account, accounts, refuse_overdraft
 from tapveil.ledger.entry import Budget, Spend, SpentTable, Start
-from tapveil.plan import Unit
+from tapveil.plan.model import Unit
 from tapveil.privacy import accountant
 from tapveil.privacy.accountant import Exposure, Neighbours
 from tapveil.privacy.mechanisms import stated

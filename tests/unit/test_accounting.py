@@ -9,13 +9,13 @@ from math import exp, expm1, log1p
 import mpmath
 import pytest
 
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tapveil.privacy import spectrum
 from tapveil.privacy.accountant import ChangedCells, Exposure, delta, epsilon
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.noise import WORDS, NoiseTable, rounded_laplace
 from tapveil.privacy.rational import exp_below
-from tapveil.statement import cost
+from tapveil.veil.statement import cost
 from tests.conftest import opal_text
 
 DELTA = Fraction(1, 8_000_000)

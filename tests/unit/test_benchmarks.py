@@ -14,7 +14,7 @@ from benchmarks.compare.picture import svg
 from benchmarks.compare.results import Machine, Results, Run
 from benchmarks.peers.job import DELTA_TOTAL, EPSILON_TOTAL, TABLES
 
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

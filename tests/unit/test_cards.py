@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tapveil.counting import cards
-from tapveil.counting.cards import CardShapes, are_numbers, numbers_among
-from tapveil.trips import FileGroup, TripFiles
+from tapveil.counting import card_ids
+from tapveil.counting.card_ids import CardShapes, are_numbers, numbers_among
+from tapveil.trips.files import FileGroup, TripFiles
 
-USUAL = [f"30850000{number:08d}" for number in range(cards.RARE + 1)]
+USUAL = [f"30850000{number:08d}" for number in range(card_ids.RARE + 1)]
 
 
 def shapes(*seen: pa.Array) -> CardShapes:
@@ -36,7 +36,7 @@ def test_cards_unlike_the_rest_are_known_as_they_are_and_change_nothing_else() -
 
 
 def test_where_cards_are_of_all_kinds_any_text_may_be_one() -> None:
-    assert shapes(pa.array([f"{n} " for n in range(5 * cards.RARE)])).settle(["x"]) == (set(), ["x"])
+    assert shapes(pa.array([f"{n} " for n in range(5 * card_ids.RARE)])).settle(["x"]) == (set(), ["x"])
 
 
 @given(st.lists(st.none() | st.text(max_size=300), min_size=1), st.integers(0, 3), st.integers(0, 400))

@@ -13,18 +13,19 @@ from typing import Any
 
 import pytest
 
-from tapveil import screen, statement
-from tapveil.manifest import Manifest
-from tapveil.plan import Plan
+from tapveil.cli import console
+from tapveil.plan.model import Plan
 from tapveil.privacy import accountant, noise
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.concentrated import Concentrated, concentrated
 from tapveil.privacy.mechanisms import Gaussian, Laplace, Mechanism
 from tapveil.privacy.rational import power_below, sqrt_above
-from tapveil.readme import readme
+from tapveil.published.describe.readme import readme
+from tapveil.published.describe.wording import rounded_up
+from tapveil.published.manifest import Manifest
+from tapveil.veil import statement
 from tapveil.verify import manifest as manifests
-from tapveil.wording import rounded_up
 from tests.conftest import TODAY, opal_text
 from tests.golden.make import TOTAL
 
@@ -202,6 +203,6 @@ def test_rho_is_in_the_readme_and_on_the_screen(capsys: pytest.CaptureFixture[st
     said = f"rho = {rounded_up(part.rho)} (continuous noise of this width would have mu = {rounded_up(part.mu)})"
     for mechanism in ("gaussian", "laplace"):
         plan, _ = opal_manifest(mechanism)
-        screen.show_cost(screen.Console(width=1000), plan)
+        console.show_cost(console.Console(width=1000), plan)
         texts = (readme(plan, TODAY, signed=False), capsys.readouterr().out)
         assert [said in text for text in texts] == [mechanism == "gaussian"] * 2

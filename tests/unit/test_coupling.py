@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tapveil.coupling import Coupled, from_timetable, from_trips
-from tapveil.gtfs import read_feed
+from tapveil.inputs.gtfs import read_feed
 from tapveil.inputs.public import PublicInputs
+from tapveil.internal.coupling import Coupled, from_timetable, from_trips
 from tests.unit.test_timetable import plan
 
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tapveil.errors import PlanError
+from tapveil.base.errors import PlanError
 from tapveil.ledger.entry import spend_of
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tests.conftest import write_csv
 from tests.property.test_counting import cells, exact
 

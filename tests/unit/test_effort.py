@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from tapveil.errors import PlanError
-from tapveil.plan import Plan
+from tapveil.base.errors import PlanError
+from tapveil.plan.model import Plan
 from tapveil.privacy.effort import MOST_KINDS, WIDEST, WIDEST_TOGETHER, too_much
 from tapveil.privacy.mechanisms import Mechanism, stated
 

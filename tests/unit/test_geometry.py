@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tapveil.errors import PlanError, TripDataError
-from tapveil.geometry import Geometry, Place, Polygons, collection, h3_cell, h3_place, point
+from tapveil.base.errors import PlanError, TripDataError
+from tapveil.inputs.geometry import Geometry, Place, Polygons, collection, h3_cell, h3_place, point
 
 Ring = list[list[float]]
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tapveil.errors import TripDataError
-from tapveil.gtfs import Calls, Feed, Line, Stop, files, read_feed
+from tapveil.base.errors import TripDataError
+from tapveil.inputs.gtfs import Calls, Feed, Line, Stop, files, read_feed
 
 STOP_TIMES = "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n"
 THREE_STOPS = STOP_TIMES + "T,07:00:00,07:01:00,A,1\nT,07:05:00,07:06:00,B,2\nT,07:10:00,07:11:00,C,3\n"

@@ -16,15 +16,17 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tapveil import manifest_1, metadata, statement
 from tapveil._version import __version__
-from tapveil.manifest import Manifest
-from tapveil.metadata.croissant import croissant_text
-from tapveil.metadata.dcat import dcat_text
-from tapveil.metadata.registry import registry_text
-from tapveil.metadata.writing import yaml_text
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tapveil.privacy.concentrated import concentrated
+from tapveil.published import manifest_1
+from tapveil.published.describe import metadata
+from tapveil.published.describe.croissant import croissant_text
+from tapveil.published.describe.dcat import dcat_text
+from tapveil.published.describe.registry import registry_text
+from tapveil.published.describe.yaml import yaml_text
+from tapveil.published.manifest import Manifest
+from tapveil.veil import statement
 from tapveil.verify import manifest as manifests
 from tests.conftest import TODAY
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tapveil.verify import pages
-from tapveil.verify.pages import chunks, open_parquet, refuse_large_pages
+from tapveil.verify import parquet_pages
+from tapveil.verify.parquet_pages import chunks, open_parquet, refuse_large_pages
 from tapveil.verify.reading import UnreadableError
 
 TABLE = pa.table({"place": [f"stop {n % 700}" for n in range(5000)], "count": range(5000)})
@@ -38,7 +38,9 @@ def test_what_arrow_writes_is_walked_to_its_end(options: dict[str, Any]) -> None
     file = written(**options)
     look(file)
     parquet = open_parquet(file, "x.parquet")
-    unpacked = sum(size for group in chunks(parquet) for each in group for size in pages._pages(file, "x", *each))
+    unpacked = sum(
+        size for group in chunks(parquet) for each in group for size in parquet_pages._pages(file, "x", *each)
+    )
     groups = [parquet.metadata.row_group(number) for number in range(parquet.metadata.num_row_groups)]
     said = sum(group.column(column).total_uncompressed_size for group in groups for column in range(2))
     assert 0.5 * said < unpacked <= said  # the rest are headers
@@ -46,14 +48,14 @@ def test_what_arrow_writes_is_walked_to_its_end(options: dict[str, Any]) -> None
 
 @pytest.mark.parametrize(("limit", "most"), [("LARGEST_PAGE", 1000), ("LARGEST_GROUP", 9000), ("MOST_PAGES", 3)])
 def test_more_than_a_release_has_is_refused(monkeypatch: pytest.MonkeyPatch, limit: str, most: int) -> None:
-    monkeypatch.setattr(pages, limit, most)
+    monkeypatch.setattr(parquet_pages, limit, most)
     with pytest.raises(UnreadableError) as refused:
         look(written(compression="zstd"))
     assert refused.value.finding.code == "too-large"
 
 
 def test_a_long_footer_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "LARGEST_FOOTER", 100)
+    monkeypatch.setattr(parquet_pages, "LARGEST_FOOTER", 100)
     with pytest.raises(UnreadableError, match="footer"):
         open_parquet(written(), "x.parquet")
 
@@ -96,14 +98,14 @@ UNSOUND = {
 @pytest.mark.parametrize("kind", SOUND)
 def test_a_sound_page(kind: str) -> None:
     data = SOUND[kind] + b"x" * 10
-    assert list(pages._pages(io.BytesIO(data), "x.parquet", 0, len(data))) == [40]
+    assert list(parquet_pages._pages(io.BytesIO(data), "x.parquet", 0, len(data))) == [40]
 
 
 @pytest.mark.parametrize("kind", UNSOUND)
 def test_a_page_that_could_be_more_than_it_says(kind: str) -> None:
     data = UNSOUND[kind] + b"x" * 10
     with pytest.raises(UnreadableError) as refused:
-        list(pages._pages(io.BytesIO(data), "x.parquet", 0, len(data)))
+        list(parquet_pages._pages(io.BytesIO(data), "x.parquet", 0, len(data)))
     assert refused.value.finding.code == "not-parquet"
 
 

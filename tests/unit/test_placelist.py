@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from tapveil.check import outlook, read_public_files
-from tapveil.errors import TripDataError
-from tapveil.geometry import Place, collection
+from tapveil.base.errors import TripDataError
+from tapveil.inputs.geometry import Place, collection
+from tapveil.inputs.place_list import read_place_list
 from tapveil.inputs.public import PublicInputs
 from tapveil.inputs.snapshot import ON_DISK
+from tapveil.internal.outlook import outlook, read_public_files
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Spend
-from tapveil.placelist import read_place_list
-from tapveil.plan import PlaceList, Plan
-from tapveil.publication import release
+from tapveil.plan.model import PlaceList, Plan
+from tapveil.veil.release import release
 from tapveil.verify.folder import verify_folder
 from tapveil.verify.places import is_places
 from tests.conftest import opal_plan, start_ledger, write_csv
@@ -152,7 +152,7 @@ def test_what_verify_would_not_take_is_not_paid_for(
     (tmp_path / "places.csv").write_text("name,latitude,longitude\nA,1,2\n", encoding="utf-8")
     plan = with_places(tmp_path, "places.csv")
     start_ledger(plan)
-    monkeypatch.setattr("tapveil.coarsen.read_place_list", lambda base, listed, files: [place])
+    monkeypatch.setattr("tapveil.inputs.areas.read_place_list", lambda base, listed, files: [place])
     with pytest.raises(TripDataError, match="places that no folder may have"):
         read_public_files(plan)  # as `check` does
     with pytest.raises(TripDataError, match="places that no folder may have"):
@@ -209,7 +209,7 @@ def test_shapes_too_large_to_be_verified_are_refused_before_anything_is_paid_for
 ) -> None:
     (tmp_path / "places.csv").write_text("name,latitude,longitude\nA,1,2\n", encoding="utf-8")
     plan = with_places(tmp_path, "places.csv")
-    monkeypatch.setattr("tapveil.statement.LARGEST_PLACES", 100)
+    monkeypatch.setattr("tapveil.veil.statement.LARGEST_PLACES", 100)
     with pytest.raises(TripDataError, match="simplify their borders"):
         read_public_files(plan)
 

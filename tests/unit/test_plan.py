@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tapveil import Plan, PlanError
-from tapveil.notation import read_exact
-from tapveil.plan import preset_text
+from tapveil.base.types import read_exact
+from tapveil.plan.model import preset_text
 from tests.conftest import WITH_TOTAL, opal_text
 
 

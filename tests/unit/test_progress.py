@@ -20,13 +20,13 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from tapveil.counting.engines import count
-from tapveil.counting.meter import Meter
-from tapveil.pace import BYTES, EVIDENCE, SHARE, Pace, amount, in_words
-from tapveil.plan import Plan
-from tapveil.progress import Bars, Lines, Reporter, Silent, for_console
-from tapveil.publication import release
-from tapveil.trips import find
+from tapveil.base.pace import BYTES, EVIDENCE, SHARE, Pace, amount, in_words
+from tapveil.base.progress import Bars, Lines, Reporter, Silent, for_console
+from tapveil.counting.counter import count
+from tapveil.counting.engines.duckdb.meter import Meter
+from tapveil.plan.model import Plan
+from tapveil.trips.files import find
+from tapveil.veil.release import release
 from tests.conftest import opal_plan, write_csv
 
 TRIPS = [("1", "2016-08-08", "train", "08:00", "A", "08:20", "B")] * 90

@@ -16,7 +16,7 @@ import pytest
 
 from tapveil.ledger.account import Account
 from tapveil.ledger.entry import Budget, Spend, SpentTable
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Exposure, Neighbours, Unit, over_time
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.loss import certified

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tapveil.coarsen import Areas, TimeBins
+from tapveil.base.errors import TripDataError
 from tapveil.counting.packing import Packing
-from tapveil.csvlines import LONGEST_LINE, MALFORMED, NOT_UTF8, CsvReading
-from tapveil.errors import TripDataError
+from tapveil.inputs.areas import Areas, TimeBins
 from tapveil.inputs.public import PublicInputs
-from tapveil.trips import find
-from tapveil.values import read_date, read_time
+from tapveil.inputs.values import read_date, read_time
+from tapveil.trips.csv_reader import LONGEST_LINE, MALFORMED, NOT_UTF8, CsvReading
+from tapveil.trips.files import find
 from tests.conftest import BUS, OPAL_COLUMNS, TRAIN, opal_plan, write_csv
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tapveil.plan import Level, Plan
-from tapveil.resolution import MISSING, Times
+from tapveil.base.time_bins import MISSING, Times
+from tapveil.plan.model import Level, Plan
 from tests.conftest import opal_text
 
 BINS = st.sampled_from([15, 30, 60, 120, 240, 360, 720, 1440])

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tapveil.errors import PlanError
-from tapveil.signature import NAMESPACE, SignatureError, read_key, read_signature, signer
+from tapveil.base.errors import PlanError
+from tapveil.published.signature import NAMESPACE, SignatureError, read_key, read_signature, signer
 
 SSH_KEYGEN = shutil.which("ssh-keygen")
 needs_openssh = pytest.mark.skipif(SSH_KEYGEN is None, reason="ssh-keygen is not on this machine")

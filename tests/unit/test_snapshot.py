@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tapveil.errors import EngineError, TripDataError
-from tapveil.gtfs import read_feed
+from tapveil.base.errors import EngineError, TripDataError
 from tapveil.inputs import snapshot
+from tapveil.inputs.gtfs import read_feed
 from tapveil.inputs.snapshot import ON_DISK, Snapshot
 from tests.fuzz import FEED, zipped
 

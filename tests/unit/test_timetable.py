@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tapveil.errors import PlanError, TripDataError
+from tapveil.base.errors import PlanError, TripDataError
+from tapveil.demo.ridership import make_rides
 from tapveil.inputs.public import PublicInputs
-from tapveil.plan import Plan
-from tapveil.ridership import make_rides
+from tapveil.plan.model import Plan
 
 FEED = {
     "agency.txt": "agency_name,agency_url,agency_timezone\nX,http://x,Australia/Sydney\n",

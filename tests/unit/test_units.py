@@ -17,13 +17,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tapveil import check, release
-from tapveil.errors import PlanError, TripDataError
-from tapveil.plan import Plan
+from tapveil import release
+from tapveil.base.errors import PlanError, TripDataError
+from tapveil.internal import outlook as outlooks
+from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Exposure, epsilon
 from tapveil.privacy.loss import Loss, whole_card_certified, whole_card_epsilon
 from tapveil.privacy.mechanisms import Dictionary
-from tapveil.statement import cost
+from tapveil.veil.statement import cost
 from tests.conftest import write_csv
 from tests.property.test_counting import cells, exact
 
@@ -159,7 +160,7 @@ def test_counting_in_shares_changes_nothing(rows: list[Row], alone: list[tuple[s
     every = [*rows, *(("", *trip) for trip in alone)]
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         whole = count(Path(name), text, every)
-        patch.setattr("tapveil.counting.duckdb.ROWS_AT_ONCE", at_once)
+        patch.setattr("tapveil.counting.engines.duckdb.session.ROWS_AT_ONCE", at_once)
         assert count(Path(name), text, every) == whole
 
 
@@ -294,7 +295,7 @@ def test_a_card_that_passed_through_a_float_is_the_same_card_in_csv(tmp_path: Pa
 def test_the_holder_sees_what_was_left_out(tmp_path: Path) -> None:
     rows = [("1", "2025-03-03", f"{hour:02d}:00", "Ash") for hour in range(10)]
     write_csv(tmp_path / "trips.csv", rows, ("card", "day", "hour", "stop"))
-    outlook = check.outlook(Plan.parse(plan_text("card", "trips_per_card = 3"), base=tmp_path))
+    outlook = outlooks.outlook(Plan.parse(plan_text("card", "trips_per_card = 3"), base=tmp_path))
     assert outlook.left_out == 7
     assert outlook.as_json()["trips_beyond_bounds"] == 7
 
@@ -453,7 +454,7 @@ def test_a_dictionary_has_noise_on_every_listed_cell_and_on_no_other(tmp_path: P
     found = published(tmp_path, plan)
     assert abs(found["07:00", "s1"] - 300) < 50
     assert ("07:00", "elsewhere") not in found  # it is not on the list
-    assert abs(len(found) - check.outlook(plan).tables[0].expected_cells) < 6 * 4.5
+    assert abs(len(found) - outlooks.outlook(plan).tables[0].expected_cells) < 6 * 4.5
     assert 5 < len(found) < 60  # 99 empty cells, 27 % of them printed
     assert min(found.values()) == 1
     assert list(found) == sorted(found)
@@ -470,7 +471,7 @@ def test_a_cut_is_public_and_costs_nothing(tmp_path: Path) -> None:
 
 
 def test_a_long_list_is_drawn_sparsely_with_the_same_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tapveil.veil.LONG_LIST", 10)
+    monkeypatch.setattr("tapveil.veil.crossing.LONG_LIST", 10)
     found = published(tmp_path, listed_plan(tmp_path, stops=5000))
     assert abs(found["07:00", "s1"] - 300) < 50
     assert list(found) == sorted(found)
@@ -481,7 +482,7 @@ def test_a_long_list_is_drawn_sparsely_with_the_same_law(tmp_path: Path, monkeyp
 
 
 def test_the_holder_sees_what_the_list_leaves_out(tmp_path: Path) -> None:
-    (note,) = check.outlook(listed_plan(tmp_path)).notes
+    (note,) = outlooks.outlook(listed_plan(tmp_path)).notes
     assert "of 100 listed cells 99 are empty" in note
     assert "300 trips are in cells that are not listed" in note
 
@@ -499,7 +500,7 @@ def test_a_list_that_cannot_be_used_is_refused(tmp_path: Path, text: str, messag
     plan = listed_plan(tmp_path)
     (tmp_path / "cells.csv").write_text(text)
     with pytest.raises(TripDataError):
-        check.read_public_files(plan)  # as `check --plan-only` does
+        outlooks.read_public_files(plan)  # as `check --plan-only` does
     with pytest.raises(TripDataError) as caught:
         release(plan, tmp_path / "out", in_ledger=False)
     assert message in str(caught.value)

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapveil.counting.cards import CardShapes
+from tapveil.counting.card_ids import CardShapes
 from tapveil.counting.packing import Packing, Words
-from tapveil.plan import Plan
+from tapveil.plan.model import Plan
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -12,15 +12,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tapveil.coarsen import Areas, Stops, read_areas, read_places, read_stops, read_wider
-from tapveil.dictionary import Dictionaries, read_dictionaries
-from tapveil.errors import TripDataError
+from tapveil.base.errors import TripDataError
+from tapveil.inputs.areas import Areas, Stops, read_areas, read_places, read_stops, read_wider
+from tapveil.inputs.cell_list import Dictionaries, read_dictionaries
 from tapveil.inputs.snapshot import Snapshot
-from tapveil.plan import TIMETABLE, Plan
+from tapveil.plan.model import TIMETABLE, Plan
 
 if TYPE_CHECKING:
-    from tapveil.gtfs import Feed
-    from tapveil.timetable import Timetable
+    from tapveil.inputs.gtfs import Feed
+    from tapveil.inputs.timetable import Timetable
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class PublicInputs:
     @property
     def feed(self) -> Feed | None:
         """The timetable."""
-        from tapveil.gtfs import read_feed  # most plans have none
+        from tapveil.inputs.gtfs import read_feed  # most plans have none
 
         return read_feed(self.plan.base / self.plan.gtfs.path, self.snapshot) if self.plan.gtfs else None
 
@@ -76,7 +76,7 @@ class PublicInputs:
         return read_places(self.plan, self.snapshot, areas)
 
     def _timetable(self) -> Timetable:
-        from tapveil.timetable import Timetable  # most plans have none
+        from tapveil.inputs.timetable import Timetable  # most plans have none
 
         areas, feed = self.areas, self.feed
         if feed is None:

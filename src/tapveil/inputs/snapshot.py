@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol, TextIO
 
-from tapveil import disk
-from tapveil.errors import EngineError, TripDataError
+from tapveil.base import atomic
+from tapveil.base.errors import EngineError, TripDataError
 
 SMALL = 4 << 20
 """Files up to so many bytes are kept in memory."""
@@ -153,7 +153,7 @@ def _spilled(pieces: Iterable[bytes], path: Path, scratch: Path | None) -> _Spil
             return _Spilled(os.dup(file.fileno()))
     except OSError as error:
         raise EngineError(
-            f"{path.name} cannot be kept on the scratch disk ({disk.why(error)}); point --scratch to a larger one"
+            f"{path.name} cannot be kept on the scratch disk ({atomic.why(error)}); point --scratch to a larger one"
         ) from None
 
 

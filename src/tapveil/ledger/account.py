@@ -17,13 +17,13 @@ from decimal import ROUND_CEILING
 from fractions import Fraction
 from functools import cached_property
 
-from tapveil.errors import BudgetError
+from tapveil.base.errors import BudgetError
 from tapveil.ledger.entry import Budget, Entry, Spend
 from tapveil.privacy.accountant import Unit
 from tapveil.privacy.loss import Change, least_epsilon
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.rational import decimal_text
-from tapveil.wording import rounded_up
+from tapveil.published.describe.wording import rounded_up
 
 SIZE: dict[Unit, int] = {"trip": 0, "card-day": 1, "card": 2}
 """Units by how much they hold: what protects a card protects its days, and they their trips; not the other way."""

@@ -21,11 +21,11 @@ from datetime import date
 from pathlib import Path
 from urllib.parse import quote
 
-from tapveil import disk
-from tapveil.errors import LedgerError
+from tapveil.base import atomic
+from tapveil.base.errors import LedgerError
+from tapveil.base.findings import Finding
 from tapveil.ledger import account, consent
 from tapveil.ledger.entry import Accepted, Budget, Entry, Published, Spend, Start, read
-from tapveil.verify.finding import Finding
 
 APPLICATION = 0x74617076  # "tapv"
 FORMAT = 1
@@ -246,7 +246,7 @@ class Ledger:
         with self._alone():
             number, _, digest = self._rows()[-1]
             try:
-                disk.write_text_whole(_head_path(self.path), _head_text(number, digest))
+                atomic.write_text_whole(_head_path(self.path), _head_text(number, digest))
             except OSError as error:
                 raise LedgerError(f"{_head_path(self.path).name} cannot be written: {error.strerror}") from None
 
@@ -267,9 +267,9 @@ def start(path: Path, today: date) -> None:
             connection.executescript(_SCHEMA)
             connection.execute("INSERT INTO entries VALUES (1, ?, ?)", (body, digest))
             connection.close()
-        disk.sync(aside)
-        disk.write_text_whole(_head_path(path), _head_text(1, digest))
-        disk.rename(aside, path)
+        atomic.sync(aside)
+        atomic.write_text_whole(_head_path(path), _head_text(1, digest))
+        atomic.rename(aside, path)
     except OSError as error:
         raise LedgerError(f"the ledger {path} cannot be made: {error.strerror}") from None
     finally:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tapveil.errors import BudgetError
+from tapveil.base.errors import BudgetError
 from tapveil.ledger.account import in_words
 from tapveil.ledger.entry import Budget, Entry, Published, Spend
 

@@ -17,13 +17,13 @@ import pydantic
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tapveil._version import __version__
-from tapveil.errors import LedgerError
-from tapveil.notation import Exact, Name, Text, clock_text
-from tapveil.plan import Delta, Epsilon, Plan
+from tapveil.base.errors import LedgerError
+from tapveil.base.types import Exact, Name, Text, clock_text
+from tapveil.plan.model import Delta, Epsilon, Plan
+from tapveil.plan.source import Source
 from tapveil.privacy.accountant import Neighbours, Unit
 from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import Mechanism, stated
-from tapveil.source import Source
 
 ENTRY_VERSION: Literal[2] = 2
 _NOT_IN_1 = {"nonce", "reason", "by"}

@@ -22,22 +22,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tapveil.errors import PlanError
-from tapveil.manifest import Manifest, TableClaim
-from tapveil.notation import read_exact
-from tapveil.plan import COUNT, OPAL_SHAPES, TOTAL
+from tapveil.base.errors import PlanError
+from tapveil.base.findings import Finding
+from tapveil.base.progress import Reporter, Silent
+from tapveil.base.types import read_exact
+from tapveil.plan.model import COUNT, OPAL_SHAPES, TOTAL
 from tapveil.privacy.accountant import over_time
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.loss import Loss, certified
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.progress import Reporter, Silent
-from tapveil.statement import ERROR_CONFIDENCE, number
+from tapveil.published.describe.wording import UNIT_NAMES, loss_in_words
+from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.tuning import sizes
 from tapveil.tuning.sizes import Sizes
+from tapveil.veil.statement import ERROR_CONFIDENCE, number
 from tapveil.verify import manifest as manifests
-from tapveil.verify.finding import Finding
 from tapveil.verify.reading import UnreadableError, json_of, open_inside
-from tapveil.wording import UNIT_NAMES, loss_in_words
 
 CANDIDATES = ("sbh", "laplace", "gaussian")
 MOST_TRIES = 40

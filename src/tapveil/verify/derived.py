@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tapveil.derived import CONSISTENT, DerivedSheet, derived, raw_tables
-from tapveil.lattice import WIDER_COLUMNS, Ints, Wider
-from tapveil.manifest import Manifest
-from tapveil.plan import COUNT, HIGH, LOW
+from tapveil.base.findings import Finding
+from tapveil.plan.model import COUNT, HIGH, LOW
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.statement import WIDER
+from tapveil.published.derived import CONSISTENT, DerivedSheet, derived, raw_tables
+from tapveil.published.lattice import WIDER_COLUMNS, Ints, Wider
+from tapveil.published.manifest import Manifest
+from tapveil.veil.statement import WIDER
 from tapveil.verify import reading
-from tapveil.verify.finding import Finding
 from tapveil.verify.known_versions import LARGEST_PLACES
 from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import csv_batches, is_written_otherwise, pieces

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from tapveil.errors import PlanError
-from tapveil.notation import read_exact
-from tapveil.pace import BYTES
-from tapveil.plan import COUNT
+from tapveil.base.errors import PlanError
+from tapveil.base.findings import Finding, shown
+from tapveil.base.pace import BYTES
+from tapveil.base.progress import Reporter, Silent
+from tapveil.base.types import read_exact
+from tapveil.plan.model import COUNT
 from tapveil.privacy.mechanisms import StabilityHistogram
-from tapveil.progress import Reporter, Silent
-from tapveil.verify.finding import Finding, shown
 from tapveil.verify.folder import Checked
 
 LONGEST_LINE = 10_000

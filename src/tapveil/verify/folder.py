@@ -11,34 +11,28 @@ from typing import Any
 import pyarrow as pa
 
 from tapveil._version import __version__
-from tapveil.bundle import CHECKSUMS, SIGNATURE
-from tapveil.derived import CONSISTENT, FINEST, DerivedSheet
-from tapveil.errors import PlanError
-from tapveil.manifest import Manifest
-from tapveil.metadata import METADATA, texts
-from tapveil.pace import BYTES
-from tapveil.plan import OPAL_SHAPES
+from tapveil.base.errors import PlanError
+from tapveil.base.findings import Finding, shown
+from tapveil.base.pace import BYTES
+from tapveil.base.progress import Reporter, Silent
+from tapveil.plan.model import OPAL_SHAPES
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.progress import Reporter, Silent
-from tapveil.signature import SignatureError, read_signature, signer
-from tapveil.statement import EXPLORER, LOOKED, MANIFEST_VERSION, PLACES, WIDER, json_text
+from tapveil.published.derived import CONSISTENT, FINEST, DerivedSheet
+from tapveil.published.describe.metadata import METADATA, texts
+from tapveil.published.describe.wording import loss_in_words
+from tapveil.published.folder import CHECKSUMS, SIGNATURE
+from tapveil.published.identifiers import text_findings
+from tapveil.published.manifest import Manifest
+from tapveil.published.signature import SignatureError, read_signature, signer
+from tapveil.veil.statement import EXPLORER, LOOKED, MANIFEST_VERSION, PLACES, WIDER, json_text
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading
-from tapveil.verify.derived import (
-    derived_sheets,
-    published_tables,
-    rounded_otherwise,
-    sheet_findings,
-    wider_findings,
-)
-from tapveil.verify.finding import Finding, shown
-from tapveil.verify.identifiers import text_findings
+from tapveil.verify.derived import derived_sheets, published_tables, rounded_otherwise, sheet_findings, wider_findings
 from tapveil.verify.page import is_another_program, page_findings, program_findings
 from tapveil.verify.places import places_in
 from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import SheetCheck, synthetic_findings
 from tapveil.verify.totals import totals_findings
-from tapveil.wording import loss_in_words
 
 DESCRIPTIONS = ("README.md", "datapackage.json", "privacy.json", EXPLORER, *METADATA)
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pydantic
 
-from tapveil.manifest import Guarantee, Manifest, TableClaim
-from tapveil.plan import OPAL_SHAPES, TOTAL
+from tapveil.base.findings import Finding
+from tapveil.plan.model import OPAL_SHAPES, TOTAL
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.concentrated import concentrated
 from tapveil.privacy.effort import too_much
@@ -31,11 +31,19 @@ from tapveil.privacy.loss import (
     whole_card_epsilon,
 )
 from tapveil.privacy.mechanisms import Mechanism, stated
-from tapveil.statement import CURVE, ERROR_CONFIDENCE, EXAMPLE_CARDS, EXAMPLE_COUNTS, MANIFEST_VERSION, VERSIONS, number
-from tapveil.verify.finding import Finding
-from tapveil.verify.identifiers import text_findings
+from tapveil.published.describe.wording import rounded_up
+from tapveil.published.identifiers import text_findings
+from tapveil.published.manifest import Guarantee, Manifest, TableClaim
+from tapveil.veil.statement import (
+    CURVE,
+    ERROR_CONFIDENCE,
+    EXAMPLE_CARDS,
+    EXAMPLE_COUNTS,
+    MANIFEST_VERSION,
+    VERSIONS,
+    number,
+)
 from tapveil.verify.known_versions import VERSIONS_OF
-from tapveil.wording import rounded_up
 
 PLACE = "privacy.json"
 CLOSE, ROOM, TINY = Fraction(1, 10**6), Fraction(1, 20), 1e-30

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from tapveil._version import __version__
-from tapveil.derived import DerivedSheet
-from tapveil.explorer.contents import contents
-from tapveil.explorer.page import LEVEL, Shell, taken_apart, unpacked
-from tapveil.manifest import Manifest
-from tapveil.statement import EXPLORER, VERSIONS, Places
+from tapveil.base.findings import Finding
+from tapveil.published.derived import DerivedSheet
+from tapveil.published.explorer.contents import contents
+from tapveil.published.explorer.page import LEVEL, Shell, taken_apart, unpacked
+from tapveil.published.manifest import Manifest
+from tapveil.veil.statement import EXPLORER, VERSIONS, Places
 from tapveil.verify import reading
-from tapveil.verify.finding import Finding
 from tapveil.verify.known_versions import PROGRAMS
 from tapveil.verify.reading import UnreadableError
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tapveil.geometry import DIGITS
-from tapveil.statement import PLACES, Places, places_text
+from tapveil.base.findings import Finding
+from tapveil.inputs.geometry import DIGITS
+from tapveil.veil.statement import PLACES, Places, places_text
 from tapveil.verify import reading
-from tapveil.verify.finding import Finding
 from tapveil.verify.known_versions import LARGEST_PLACES
 
 _DEPTH = {"Point": 0, "MultiPoint": 1, "Polygon": 2, "MultiPolygon": 3}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tapveil.verify.finding import Finding, shown
+from tapveil.base.findings import Finding, shown
 
 MOST_FILES = 2_000
 LARGEST_FILE = 8 * 2**30

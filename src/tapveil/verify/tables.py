@@ -19,14 +19,14 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from tapveil.csvtext import csv_bytes
-from tapveil.manifest import Manifest
-from tapveil.plan import COUNT, HIGH, LOW, NUMBERS, OPAL_SHAPES
+from tapveil.base.findings import Finding
+from tapveil.plan.model import COUNT, HIGH, LOW, NUMBERS, OPAL_SHAPES
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.verify.finding import Finding
-from tapveil.verify.identifiers import ColumnLook
-from tapveil.verify.pages import Chunk, chunks, open_parquet, refuse_large_pages
+from tapveil.published.csv import csv_bytes
+from tapveil.published.identifiers import ColumnLook
+from tapveil.published.manifest import Manifest
+from tapveil.verify.parquet_pages import Chunk, chunks, open_parquet, refuse_large_pages
 from tapveil.verify.reading import UnreadableError, open_inside
 
 ROWS_AT_ONCE = 100_000

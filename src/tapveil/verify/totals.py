@@ -20,9 +20,9 @@ from math import ceil, log
 
 import numpy as np
 
-from tapveil.manifest import Manifest, TableClaim
+from tapveil.base.findings import Finding
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.verify.finding import Finding
+from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.verify.tables import Totals
 
 MISTAKEN = 1e-9

@@ -1,0 +1,1 @@
+"""What every part of tapveil stands on: errors, names, numbers, files, progress. Knows nothing of trips or plans."""

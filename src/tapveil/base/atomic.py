@@ -1,0 +1,81 @@
+"""Files that survive: written aside, synced, renamed; folders that only their owner may enter."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from tapveil.base.errors import PlanError
+
+OWNER_ONLY = 0o700
+OWNER_READS = 0o600
+
+
+def private_folder(path: Path) -> None:
+    """A new folder that only its owner may enter, durable."""
+    path.mkdir(mode=OWNER_ONLY)
+    sync(path.parent)
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """A file that is there whole or not at all: written under another name, synced, renamed."""
+    aside = aside_of(path)
+    aside.unlink(missing_ok=True)
+    write(aside)
+    sync(aside)
+    rename(aside, path)
+
+
+def aside_of(path: Path) -> Path:
+    """Under which name a file is written, before it gets its own."""
+    return path.with_name(f".{path.name}.aside")
+
+
+def write_text_whole(path: Path, text: str) -> None:
+    """A text file that is there whole or not at all."""
+    write_whole(path, lambda aside: aside.write_text(text, encoding="utf-8"))
+
+
+def write_private(path: Path, text: str) -> None:
+    """A text as a file that was not there, and that only its owner may read, from its first byte on."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_READS)
+    except FileExistsError:
+        raise PlanError(f"{path} already exists; choose another name") from None
+    except OSError as error:
+        raise PlanError(f"{path} cannot be written: {why(error)}") from None
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise PlanError(f"{path} cannot be written: {why(error)}") from None
+
+
+def rename(old: Path, new: Path) -> None:
+    """A rename that lasts: the folder that holds the names is synced, too."""
+    old.rename(new)
+    sync(new.parent)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or a folder is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_all(paths: Iterable[Path]) -> None:
+    """Wait until all of them are on the disk."""
+    for path in paths:
+        sync(path)
+
+
+def why(error: Exception) -> str:
+    """Why a write failed, in words that carry no value."""
+    if "No space left" in str(error):
+        return "the disk is full"
+    return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__

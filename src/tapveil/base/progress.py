@@ -1,0 +1,193 @@
+"""Progress on long work: bars where a person watches, a line for each step in a log, silence for a library.
+
+Bars are for the holder at the screen, and say how fast the files go by. A log may be kept, and read by others. So a
+line in it holds the name of a step and how long it took: never a number of rows, trips, cells or bytes, all of which
+follow from trips that no noise has touched. How long a step took follows from them, too, but only roughly, and the
+system that runs a job writes that down anyway. Systems that run jobs set CI, and some of them give a job a terminal:
+what is drawn there is kept, so it is a log.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn
+from rich.table import Column, Table
+
+from tapveil.base.pace import SHARE, Pace, duration, in_words
+
+Done = Callable[[], float]
+"""How much of a stage is done, of its total; below 0 where that is not known. Asked from another thread."""
+Clock = Callable[[], float]
+
+LOOKS_PER_SECOND = 5
+WIDEST = 100
+ROOM_FOR_AN_ECHO = 3
+"""The terminal writes ^C behind a bar: on a full line that would begin another, and the bar would be left standing."""
+USUAL, ROOM_FOR_FACTS = 80, 45
+"""On a screen of the usual width, what stands beside a bar has its place from the start: the bar does not jump."""
+A_WHILE = 1.0
+"""Seconds. What took less is not worth a line, unless a log is to have all steps."""
+
+
+class Reporter(Protocol):
+    """Something that can be told which stage of the work is under way."""
+
+    def stage(
+        self, name: str, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE
+    ) -> AbstractContextManager[None]:
+        """A stage lasts as long as this context.
+
+        `done` says how much of `total` there is by now, in the unit: "B" for bytes, a noun in the plural, or none for a
+        share of 1. Without a total nothing is said of the time that remains. Stages may lie within one another.
+        """
+
+
+class Silent:
+    """Says nothing."""
+
+    def stage(
+        self, name: str, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE
+    ) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+class Lines:
+    """One line for each stage, when it has ended. It asks nobody how far they are, so it has no number to let slip."""
+
+    def __init__(self, console: Console, *, shortest: float = A_WHILE, clock: Clock = time.monotonic) -> None:
+        self._console, self._shortest, self._clock = console, shortest, clock
+
+    @contextmanager
+    def stage(
+        self, name: str, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE
+    ) -> Iterator[None]:
+        start = self._clock()
+        try:
+            yield
+        except BaseException:
+            self._say(f"{name}: stopped after", self._clock() - start)
+            raise
+        self._say(f"{name}:", self._clock() - start)
+
+    def _say(self, what: str, took: float) -> None:
+        if took >= self._shortest:
+            # A log that cannot be written is no reason to stop a release, and a console would exit on a closed pipe.
+            with suppress(OSError, ValueError):
+                self._console.file.write(f"{what} {duration(took)}\n")
+                self._console.file.flush()
+
+
+class Bars:
+    """One bar for each stage under way, with its pace; when the last has ended, the screen is as it was before."""
+
+    def __init__(self, console: Console, *, clock: Clock = time.monotonic) -> None:
+        self._console, self._clock = console, clock
+        self._open: list[_Bar] = []
+
+    @contextmanager
+    def stage(
+        self, name: str, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE
+    ) -> Iterator[None]:
+        with self._display() as display:
+            bar = _Bar(display, name, done, Pace(self._clock(), total if done else None), unit)
+            self._open.append(bar)
+            try:
+                yield
+            finally:
+                self._open.remove(bar)
+                bar.remove()
+
+    @contextmanager
+    def _display(self) -> Iterator[Progress]:
+        """The display of the stage around this one, or a new one."""
+        if self._open:
+            yield self._open[-1].display
+            return
+        display, ended = _Display(self._console), threading.Event()
+        watcher = threading.Thread(target=self._watch, args=(display, ended), daemon=True)
+        try:
+            with suppress(OSError):  # a terminal that is gone is no reason to stop, either
+                display.start()
+            watcher.start()
+            yield display
+        finally:
+            try:
+                ended.set()
+                if watcher.ident:
+                    watcher.join()
+            finally:  # also after a second Ctrl-C: the cursor must come back
+                with suppress(OSError):
+                    display.stop()
+
+    def _watch(self, display: Progress, ended: threading.Event) -> None:
+        while not ended.wait(1 / LOOKS_PER_SECOND):
+            with suppress(Exception):  # whatever a bar stumbles over, the work goes on
+                for bar in list(self._open):
+                    bar.look(self._clock())
+                display.refresh()
+
+
+class _Bar:
+    """A bar on the screen."""
+
+    def __init__(self, display: Progress, name: str, done: Done | None, pace: Pace, unit: str) -> None:
+        self.display, self._done, self._pace, self._unit = display, done, pace, unit
+        self._task: TaskID = display.add_task(name, total=None, facts="")
+
+    def look(self, now: float) -> None:
+        """How far is it? Until that is known the bar only shows that something is going on."""
+        if self._done:
+            self._pace.see(now, self._done())
+        total = self._pace.total if self._pace.done else None
+        facts = in_words(self._pace, now, self._unit)
+        self.display.update(self._task, total=total, completed=self._pace.done, facts=facts)
+
+    def remove(self) -> None:
+        with suppress(KeyError):
+            self.display.remove_task(self._task)
+
+
+class _Display(Progress):
+    """Bars that take what room is left on a line, but for a little.
+
+    Only the watcher draws, and what others print goes where they print it.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._screen = console
+        facts = ROOM_FOR_FACTS if console.width >= USUAL else None
+        super().__init__(
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+            BarColumn(None),
+            TextColumn("{task.fields[facts]}", markup=False, table_column=Column(no_wrap=True, min_width=facts)),
+            console=console,
+            transient=True,
+            auto_refresh=False,
+            expand=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+
+    def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
+        table = super().make_tasks_table(tasks)
+        table.width = min(self._screen.width, WIDEST) - ROOM_FOR_AN_ECHO
+        return table
+
+
+def for_console(console: Console, *, quiet: bool = False, every_step: bool = False) -> Reporter:
+    """Bars where a person watches, lines elsewhere (of every step, or of long ones alone), nothing where it is quiet.
+
+    A stream that is said to be a terminal (FORCE_COLOR) and is none is a log, and so is a terminal that nobody watches.
+    """
+    if quiet:
+        return Silent()
+    if console.is_interactive and console.file.isatty() and not os.environ.get("CI"):
+        return Bars(console)
+    return Lines(console, shortest=0.0 if every_step else A_WHILE)

@@ -1,0 +1,215 @@
+"""The closing words of a release: what was published, what it cost, what is left, what to do next. One screen.
+
+All of it follows from the published folder, the plan and the ledger: this module cannot see an exact count. It is for
+the holder's screen and log all the same, and not to be published: what is left of a budget tells whether an earlier
+release was paid for and never appeared.
+"""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tapveil.base.text_table import Grid
+from tapveil.ledger.account import Account, accounts, most_more, other_days_fit
+from tapveil.ledger.book import open_ledger
+from tapveil.ledger.entry import Budget, Entry, Spend
+from tapveil.plan.model import COUNT, TOTAL, Plan
+from tapveil.privacy.rational import decimal_text
+from tapveil.published.describe.metadata import DCAT
+from tapveil.published.describe.wording import UNIT_NAMES, change, loss_in_words, rounded_up
+from tapveil.published.folder import Bundle, distinct
+from tapveil.published.reader import Estimate
+from tapveil.published.reader import open as open_folder
+from tapveil.veil.statement import EXPLORER, LOOKED, NOUNS
+
+WIDTH, LINES = 80, 23
+"""Of a screen; a line is left for the prompt."""
+LEAST_TABLES, MOST_MODES = 2, 6
+LONGEST_NAME = 44
+NO_PLACE = "UNKNOWN"
+LOCATION = "loc"
+"""What the Opal layout calls a place."""
+
+
+def closing_lines(plan: Plan, published: Bundle, plan_file: Path, *, in_ledger: bool = True) -> Iterator[str]:
+    """What was published, what it cost, what is left, what to do next."""
+    contents = _Contents.of(plan, published)
+    opening = [f"Published: {published.path}", *_wrapped(f"{contents.in_words(plan)}.")]
+    rest = ["", *_spent_lines(plan, published, in_ledger), "", *_next_lines(plan, published, plan_file, in_ledger)]
+    yield from opening
+    yield from _table_lines(plan, contents, LINES - len(opening) - len(rest) - 1)
+    yield from rest
+
+
+def _spent_lines(plan: Plan, published: Bundle, in_ledger: bool) -> Iterator[str]:
+    """What it cost, and what is left."""
+    yield from _wrapped(_cost_in_words(plan, published))
+    yield LOOKED[plan.privacy.looked_at_trips]
+    if in_ledger:
+        with open_ledger(plan.ledger_path) as book:
+            for words in _left_in_words(plan, book.entries, str(published.privacy["release_id"])):
+                yield from _wrapped(words)
+    else:
+        yield from _wrapped("It is in no ledger: nothing will count it when these trips are published again.")
+
+
+def _wrapped(words: str) -> list[str]:
+    """A paragraph that fits the screen; no word of it is broken, so that a path can be copied."""
+    return textwrap.wrap(words, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+# --- what was published ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Contents:
+    """What there is in a folder."""
+
+    tables: dict[str, tuple[int, int]]
+    """Of each table: how many cells, and the sum of their counts."""
+    days: Sequence[str]
+    modes: Sequence[str]
+    places: int
+    total: Estimate | None
+    """How many trips there are in all, where that is published. Cards may be in several parts: they are not added."""
+
+    @classmethod
+    def of(cls, plan: Plan, published: Bundle) -> _Contents:
+        tables: dict[str, tuple[int, int]] = {}
+        labels: dict[str, set[str]] = defaultdict(set)
+        for name in published.sheets:
+            with pq.ParquetFile(published.path / "data" / f"{name}.parquet") as file:
+                tables[name] = (file.metadata.num_rows, int(pc.sum(file.read([COUNT]).column(COUNT)).as_py() or 0))
+                columns = file.schema_arrow.names
+            for column, role in _roles(plan, name, columns):
+                labels[role].update(distinct(published.path / "data" / f"{name}.parquet", column))
+        labels["place"].discard(NO_PLACE)
+        opened = open_folder(published.path)
+        total = opened.total() if tables.get(TOTAL, (0, 0))[0] and not plan.privacy.by_card else None
+        return cls(tables, sorted(labels["day"]), sorted(labels["mode"]), len(labels["place"]), total)
+
+    def in_words(self, plan: Plan) -> str:
+        cells = sum(cells for cells, _ in self.tables.values())
+        parts = [_several(len(self.tables), "table"), _several(cells, "cell")]
+        if self.days:
+            span = f"{self.days[0]} to {self.days[-1]}" if len(self.days) > 1 else self.days[0]
+            parts.append(f"{_several(len(self.days), 'day')} ({span})")
+        if self.modes:
+            more = ", …" if len(self.modes) > MOST_MODES else ""
+            parts.append(f"{_several(len(self.modes), 'mode')} ({', '.join(self.modes[:MOST_MODES])}{more})")
+        if self.places:
+            parts.append(_several(self.places, "place"))
+        if self.total is not None:
+            total, noun = self.total, "taps on" if plan.source.taps else "trips"
+            parts.append(f"about {total.count:,} {noun} in total (between {total.low:,} and {total.high:,})")
+        return ", ".join(parts)
+
+
+def _several(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _roles(plan: Plan, name: str, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Which columns of a table hold days, modes and places; wider areas are no places of their own."""
+    table = plan.tables.get(name)
+    wider = table is not None and table.level.location is not None
+    for column in columns:
+        kind = plan.source.kind(column) if column in plan.source.columns else None
+        if column in ("date", "mode"):
+            yield column, {"date": "day", "mode": "mode"}[column]
+        elif not wider and (kind == "location" or column == LOCATION):
+            yield column, "place"
+
+
+def _table_lines(plan: Plan, contents: _Contents, room: int) -> Iterator[str]:
+    """The tables, as many as a screen has room for; totals are said already."""
+    grid = Grid("table", "cells", f"{NOUNS[plan.privacy.unit]} in them")
+    rows = [(name, numbers) for name, numbers in contents.tables.items() if name != TOTAL or contents.total is None]
+    most = max(room, LEAST_TABLES)
+    shown = rows if len(rows) <= most else rows[: most - 1]
+    for name, (cells, counted) in shown:
+        grid.add(_shortened(name), f"{cells:,}", f"{counted:,}")
+    if others := rows[len(shown) :]:
+        cells, counted = (sum(numbers[part] for _, numbers in others) for part in (0, 1))
+        grid.add(f"{len(others)} others", f"{cells:,}", f"{counted:,}")
+    yield from grid.lines()
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+# --- what it cost, and what is left ---------------------------------------------------------------------------------
+
+
+def _cost_in_words(plan: Plan, published: Bundle) -> str:
+    """What is promised, and beside it the δ that the noise really has at this ε."""
+    stated = next(each for each in published.privacy["guarantees"] if each["neighbours"] == plan.privacy.neighbours)
+    exactly = rounded_up(Fraction(stated["delta_accounted"]))
+    return f"Spent: {loss_in_words(plan.loss)}, for {UNIT_NAMES[plan.privacy.unit]}; exact accounting: {exactly}."
+
+
+def _left_in_words(plan: Plan, entries: Sequence[Entry], release: str) -> Iterator[str]:
+    """What is left of each budget of the data set, and for how much that is enough."""
+    spend = next((each for each in entries if isinstance(each, Spend) and each.id == release), None)
+    for account in accounts(entries):
+        if account.budget.data_set == plan.ledger.data_set:
+            limit = _limit_in_words(plan, account.budget)
+            left = f"epsilon {decimal_text(account.left, 5, ROUND_FLOOR)} of it is left"
+            yield f"Ledger {plan.ledger_path}: {limit}; {left}. {_room_in_words(account, spend)}"
+
+
+def _limit_in_words(plan: Plan, budget: Budget) -> str:
+    """A budget; whom it protects need not be said twice."""
+    same = (budget.unit, budget.neighbours) == (plan.privacy.unit, plan.privacy.neighbours)
+    return f"{loss_in_words(budget.loss)} in all for `{budget.data_set}`" if same else budget_in_words(budget)
+
+
+def _room_in_words(account: Account, spend: Spend | None) -> str:
+    if spend is None:
+        return ""
+    more = most_more(account, spend)
+    number = f"{more.number} or more" if more.at_least else f"{more.number or 'no'} more"
+    others = "; releases of other days fit as well" if other_days_fit(account, spend) else ""
+    return f"Room for {number} release{'' if more.number == 1 else 's'} like this{others}."
+
+
+def budget_in_words(budget: Budget) -> str:
+    """What may be spent on whom."""
+    who = change(budget.unit, budget.neighbours)
+    return f"{loss_in_words(budget.loss)} in all for `{budget.data_set}`, {who}"
+
+
+def spent_in_words(epsilon: Fraction | None) -> str:
+    """An ε that was accounted for, from above."""
+    return "no bound on epsilon" if epsilon is None else f"epsilon {decimal_text(epsilon, 5, ROUND_CEILING)}"
+
+
+# --- what to do next ------------------------------------------------------------------------------------------------
+
+
+def _next_lines(plan: Plan, published: Bundle, plan_file: Path, in_ledger: bool) -> Iterator[str]:
+    """Paths and commands are never broken: they are to be copied."""
+    folder, page = published.path, published.path / EXPLORER
+    page = page if page.exists() else folder / "README.md"
+    yield f"Next  see it      open {page} in a browser"
+    yield f"      check it    tapveil verify {_typed(folder)}"
+    yield f"      publish it  the whole folder, as it is; portals read {DCAT}, ..."
+    if in_ledger:
+        yield f"      keep        {plan.ledger_path}, and a backup on another disk"
+    yield f"      look back   tapveil check {_typed(plan_file)} (rows left out; internal)"
+
+
+def _typed(path: Path) -> str:
+    """A path as it can be typed in a shell."""
+    return shlex.quote(str(path))

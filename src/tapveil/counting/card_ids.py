@@ -1,0 +1,126 @@
+"""Which texts are cards of the trips: before anything is published, its texts are compared with them (`guard`).
+
+Numbers in Parquet are read once more, that column alone. Texts would have to be parsed once more; so the pass that
+counts keeps what they look like, which rules out nearly every place: it has another length, or other letters. Cards
+that look unlike the rest are kept as they are: one of them makes no more work, which somebody might notice. Where
+neither settles it, the cards are read again by the engine.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tapveil.base.errors import TripDataError
+from tapveil.trips.files import DAMAGED, TripFiles
+from tapveil.trips.parquet_reader import UNREADABLE, is_valid
+
+LONGEST = 255
+"""Cards of this length or more count as this long."""
+RARE = 10_000
+"""So many cards of a length are kept as they are; those of a length that more have are known by their letters."""
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,19}")
+
+Flags = npt.NDArray[np.bool_]
+
+
+def are_numbers(files: TripFiles, column: str) -> bool:
+    """Whether all files have the cards as whole numbers, in Parquet."""
+    return all(group.format == "parquet" and group.type_of(column) == "integer" for group in files.groups)
+
+
+def numbers_among(texts: Sequence[str], files: TripFiles, column: str) -> set[str]:
+    """Which of some texts are cards, where cards are whole numbers: of that column alone, and of it only the groups of
+    rows whose least and greatest number, which Parquet has beside them, leave room for one."""
+    wanted = sorted(int(text) for text in texts if _WHOLE.fullmatch(text))
+    found: set[str] = set()
+    try:
+        for path in (path for group in files.groups for path in group.paths if wanted):
+            with pq.ParquetFile(path) as file:
+                index = file.schema_arrow.names.index(column)
+                for number in range(file.num_row_groups):
+                    if _may_hold(file.metadata.row_group(number).column(index).statistics, wanted):
+                        for batch in file.iter_batches(row_groups=[number], columns=[column]):
+                            cards = pc.unique(batch.column(0)).to_pylist()
+                            found.update(str(card) for card in set(wanted).intersection(cards))
+    except DAMAGED:
+        raise TripDataError(UNREADABLE) from None
+    return found
+
+
+def _may_hold(statistics: pq.Statistics | None, wanted: Sequence[int]) -> bool:
+    if statistics is None or not statistics.has_min_max:
+        return True
+    first = bisect_left(wanted, int(statistics.min))
+    return first < len(wanted) and wanted[first] <= int(statistics.max)
+
+
+class CardShapes:
+    """What cards look like that are texts: their lengths and letters; those that look unlike the rest, as they are."""
+
+    def __init__(self) -> None:
+        self._numbers = np.zeros(LONGEST + 1, dtype=np.int64)
+        self._letters = (0xFF, 0x00)
+        self._rare: set[str] = set()
+        self._known = True
+
+    def see(self, cards: pa.Array) -> None:
+        """Look at some more cards. Texts that are not UTF-8 are for the engine, which then finds out."""
+        if not pa.types.is_string(cards.type) or not is_valid(cards):
+            self._known = False
+        if not self._known or not len(cards):
+            return
+        _, offsets, data = cards.buffers()
+        ends = np.frombuffer(offsets, dtype=np.int32)[cards.offset : cards.offset + len(cards) + 1]
+        if ends[0] == ends[-1]:
+            return
+        letters = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]]
+        lengths = np.minimum(np.diff(ends), LONGEST)
+        self._numbers += np.bincount(lengths, minlength=LONGEST + 1)
+        odd = (self._numbers <= RARE)[lengths]
+        odd[_rows_with(_strange(letters), ends)] = True
+        self._keep(cards.filter(pa.array(odd)))
+        if odd.any():
+            letters = letters[~np.repeat(odd, np.diff(ends))]
+        if len(letters):
+            self._letters = min(int(letters.min()), self._letters[0]), max(int(letters.max()), self._letters[1])
+
+    def settle(self, texts: Sequence[str]) -> tuple[set[str], list[str]]:
+        """Which of some texts are cards, and of which that cannot be told from here."""
+        if not self._known:
+            return set(), list(texts)
+        return {text for text in texts if text in self._rare}, [text for text in texts if self._looks_usual(text)]
+
+    def _looks_usual(self, text: str) -> bool:
+        letters, (low, high) = text.encode(), self._letters
+        usual = self._numbers[min(len(letters), LONGEST)] > RARE
+        return bool(usual) and all(low <= letter <= high for letter in letters)
+
+    def _keep(self, cards: pa.Array) -> None:
+        """Cards as they are, but without blanks and without the `.0` of one that passed through a float (`scan`)."""
+        self._rare.update(_compared(card.strip()) for card in cards.to_pylist() if card)
+        if len(self._rare) > 4 * RARE:
+            self._known, self._rare = False, set()
+
+
+def _compared(card: str) -> str:
+    before, point, after = card.rpartition(".")
+    return before if point and after == "0" and before.isascii() and before.isdigit() else card
+
+
+def _strange(letters: npt.NDArray[np.uint8]) -> npt.NDArray[np.intp]:
+    """Where there are letters that may not belong to a card as it is compared: blanks, a dot, any beyond ASCII."""
+    if letters.min() > ord(" ") and letters.max() < 0x7F and b"." not in letters.tobytes():
+        return np.empty(0, dtype=np.intp)
+    return np.flatnonzero((letters <= ord(" ")) | (letters >= 0x7F) | (letters == ord(".")))
+
+
+def _rows_with(positions: npt.NDArray[np.intp], ends: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
+    return np.searchsorted(ends - ends[0], positions, side="right") - 1

@@ -1,0 +1,318 @@
+"""Codes: every spelling of a value is understood once, and rows then carry small integers.
+
+A column of texts has few spellings and many rows. The engine lists the spellings, plain Python reads each
+(`trips`) and gives up detail (`coarsen`), and the engine counts codes. Codes follow the alphabet of the labels;
+they are never published.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from tapveil.counting.exact import ELSEWHERE
+from tapveil.counting.packing import WORD
+from tapveil.inputs.areas import Areas, Relabel, TimeBins
+from tapveil.inputs.values import (
+    BESIDE,
+    UNKNOWN,
+    Days,
+    is_written_with_a_date,
+    read_date,
+    read_location,
+    read_second,
+    read_time,
+)
+from tapveil.plan.model import EVERY_MODE, Plan
+from tapveil.plan.source import CARD, Kind
+from tapveil.trips.files import RawType, TripFiles
+
+Understand = Callable[[str], str | None]
+"""The label of a spelling: "" where it means missing, None where it cannot be read."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one column of the plan is coded."""
+
+    name: str
+    raw: RawType
+    kind: Kind
+    missing: str | None
+    """The label of a missing value; None where a row without one is refused."""
+    understand: Understand
+    for_mode: tuple[tuple[str, Understand], ...] = ()
+    """Modes whose spellings mean something else: stops that are looked up in another list."""
+    fixed_labels: tuple[str, ...] = ()
+    """Labels that the plan alone decides, in the order of their codes."""
+    spelled: bool = False
+    """Whether every value is understood by its spelling, also where its type would do: some texts mean missing."""
+    beside: tuple[str, ...] = ()
+    """What else it takes to understand a value: the first of these columns that the row has, after its number."""
+    zoned: bool = False
+    """Whether a time zone decides what a typed value means: that is for one library alone to say, not for an engine."""
+    covers: Callable[[str], bool] | None = None
+    """Which labels the plan covers; rows elsewhere are left out. None where it covers all."""
+
+    @property
+    def arithmetic(self) -> bool:
+        """Whether the engine computes the code from a typed value, without spellings."""
+        typed = self.kind == "time" and self.raw in ("integer", "time", "timestamp")
+        return typed and not self.spelled and not self.beside and not self.zoned
+
+    @property
+    def refuses(self) -> bool:
+        """Whether a row can be refused for its value here: only a place or a label is taken as it comes."""
+        return self.missing is None or self.kind in ("time", "card") or self.spelled or self.covers is not None
+
+    @property
+    def variants(self) -> list[Understand]:
+        """All ways to understand a spelling: the ordinary one, then those `for_mode`."""
+        return [self.understand, *(understand for _, understand in self.for_mode)]
+
+
+@dataclass(frozen=True)
+class Code:
+    """A column with all its labels: a row's code is the position of its label."""
+
+    column: Column
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CodedSpelling:
+    """What a spelling becomes: its code in each variant of the column, or a reason to refuse the row."""
+
+    codes: tuple[int, ...]
+    refusal: int = 0
+    labels: tuple[str, ...] = ()
+
+    @property
+    def meaning(self) -> str:
+        """What it was understood as, in every variant: the same for all spellings of a value, whatever else occurs."""
+        return json.dumps(self.labels, ensure_ascii=False) if self.labels else ""
+
+
+class Reasons:
+    """Reasons to refuse a row, each a bit of its own above the keys of cells, so that they can be added to a key.
+
+    A row's key is the sum of its columns' parts. A reason is minus a power of two beyond every key: the sum is then
+    negative, and its upper half says which reasons there were. The lowest bits say that the plan does not cover the
+    row: then nothing else that is wrong with it matters.
+    """
+
+    MOST_COLUMNS = 9
+    """Columns beyond these share the last one's bits, and room is left above for their sums."""
+    _ELSEWHERE: ClassVar = {"date": 0, "mode": 1}
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        refusing = [column.name for column in columns if column.refuses]
+        first = len(self._ELSEWHERE)
+        self._bits = {name: first + 2 * min(index, self.MOST_COLUMNS - 1) for index, name in enumerate(refusing)}
+        self._words = {bit: name for name, bit in reversed(self._bits.items())}
+
+    def elsewhere(self, column: Column) -> int:
+        """What a value that the plan does not cover adds to the key of its row."""
+        return -WORD << self._ELSEWHERE[column.name]
+
+    def missing(self, column: Column) -> int:
+        """What a missing value adds to the key of its row."""
+        return -WORD << self._bits[column.name]
+
+    def unreadable(self, column: Column) -> int:
+        """What a value that cannot be read adds to the key of its row."""
+        return -WORD << (self._bits[column.name] + 1)
+
+    def of(self, key: int) -> str:
+        """The first reason in a negative key, in words."""
+        found = -(key // WORD)
+        first = (found & -found).bit_length() - 1
+        if first < len(self._ELSEWHERE):
+            return ELSEWHERE
+        if first // 2 not in range(self.MOST_COLUMNS) and len(self._bits) >= self.MOST_COLUMNS:
+            return "another column is missing or cannot be read"
+        return f"{self._words[first // 2 * 2]} {'cannot be read' if first % 2 else 'is missing'}"
+
+
+def columns(plan: Plan, files: TripFiles, areas: Areas) -> list[Column]:
+    """How each column that the plan uses is coded."""
+    return [_column(plan, files, areas, name) for name in plan.used_columns]
+
+
+def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
+    column, missing = _plain_column(plan, files, areas, name), plan.source.missing(name)
+    if not missing:
+        return column
+    for_mode = tuple((mode, _unless_missing(understand, missing)) for mode, understand in column.for_mode)
+    return replace(column, understand=_unless_missing(column.understand, missing), for_mode=for_mode, spelled=True)
+
+
+def _unless_missing(understand: Understand, missing: frozenset[str]) -> Understand:
+    return lambda text: "" if text.partition(BESIDE)[0].strip() in missing else understand(text)
+
+
+def _plain_column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
+    theirs, kind = plan.source.columns[name].column, plan.source.kind(name)
+    raw: RawType = files.type_of(theirs) if theirs else "text"
+    if kind == "time":
+        beside, zoned = _day_beside(plan, raw), plan.source.timezone is not None
+        bins, read = TimeBins.of(plan), _reads_time(plan, name, bool(beside))
+        return Column(name, raw, kind, bins.labels[0], read, fixed_labels=bins.labels, beside=beside, zoned=zoned)
+    if kind == "date":
+        beside = plan.source.deciding if name == "date" and plan.source.day_follows_time else ()
+        read = _reads_date(plan, name, bool(beside)) if plan.source.calendar else str.strip
+        covers = _covered_days(plan) if name == "date" else None
+        return Column(name, raw, kind, None, read, covers=covers, beside=beside)
+    if kind == "location":
+        looked_up = tuple((mode, _reads_area(areas, mode)) for mode in areas.lookups if mode != EVERY_MODE)
+        return Column(name, raw, kind, UNKNOWN, _reads_area(areas, EVERY_MODE), looked_up)
+    modes = plan.source.modes if name == "mode" else None
+    covers = modes.__contains__ if modes else None
+    return Column(name, raw, kind, None if name == "mode" else UNKNOWN, str.strip, covers=covers)
+
+
+def _day_beside(plan: Plan, raw: RawType) -> tuple[str, ...]:
+    """A clock time needs its day where daylight saving may have skipped it; a timestamp has its own."""
+    needed = plan.source.timezone and "date" in plan.source.columns and plan.source.calendar
+    return ("date",) if needed and raw not in ("timestamp", "instant") else ()
+
+
+def _covered_days(plan: Plan) -> Callable[[str], bool] | None:
+    first, last = plan.source.first_day, plan.source.last_day
+    if first is None or last is None:
+        return None
+    earliest, latest = first.isoformat(), last.isoformat()
+    return lambda day: earliest <= day <= latest
+
+
+def card_column(plan: Plan, files: TripFiles) -> Column | None:
+    """The card, where trips are told apart by it: it is compared, never coded and never published."""
+    if not plan.privacy.by_card:
+        return None
+    raw = files.type_of(plan.file_columns[CARD])
+    without = None if plan.privacy.without_card == "refuse" else ""
+    return Column(CARD, raw, "card", without, str.strip)
+
+
+def _apart(text: str, beside: bool) -> tuple[str, str] | None:
+    """A value, and what stands beside it; None where the value holds the mark between them."""
+    value, mark, other = text.partition(BESIDE)
+    return (value, other[1:]) if bool(mark) == beside and BESIDE not in other else None
+
+
+def _reads_time(plan: Plan, name: str, beside: bool) -> Understand:
+    bins, days, written = TimeBins.of(plan), Days.of(plan.source), plan.source.columns[name].format
+    labels = bins.labels
+    day_written = plan.source.columns["date"].format if "date" in plan.source.columns else None
+
+    def understand(text: str) -> str | None:
+        parts = _apart(text, beside)
+        minute = read_time(parts[0], days.zone, written) if parts else None
+        if parts is None or minute is None:
+            return None
+        if parts[1] and not is_written_with_a_date(parts[0], written):
+            on = read_date(parts[1], days.zone, day_written)
+            if on and days.is_skipped(on, minute):
+                return None
+        return labels[bins.code(minute)]
+
+    return understand
+
+
+def reads_second(plan: Plan) -> Callable[[str], int | None]:
+    """When a tap was, from the spelling of its time and, beside it, its day."""
+    columns, days = plan.source.columns, Days.of(plan.source)
+    written, day_written = columns["tap_on_time"].format, columns["date"].format if "date" in columns else None
+    none = plan.source.missing("tap_on_time")
+
+    def second(text: str) -> int | None:
+        parts = _apart(text, beside=True)
+        known = parts and parts[0].strip() not in none
+        return read_second(*parts, days, written, day_written) if parts and known else None
+
+    return second
+
+
+def _reads_date(plan: Plan, name: str, beside: bool) -> Understand:
+    days, written = Days.of(plan.source), plan.source.columns[name].format
+    times_written = [plan.source.columns[time].format for time in plan.source.deciding]
+
+    def understand(text: str) -> str | None:
+        parts = _apart(text, beside)
+        day = read_date(parts[0], days.zone, written) if parts else None
+        if parts is None or not day or not beside:
+            return day
+        which = int(text[len(parts[0]) + len(BESIDE)])
+        minute = read_time(parts[1], days.zone, times_written[which])
+        return day if minute is None else days.day_of(day, minute)
+
+    return understand
+
+
+def _reads_area(areas: Areas, mode: str) -> Understand:
+    return lambda text: areas.area(mode, read_location(text))
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """What the codes of a column become at a coarser level of a table: one list, or one for each mode."""
+
+    labels: tuple[str, ...]
+    codes: tuple[tuple[int, ...], ...]
+
+    def sql(self, code: str, mode: str) -> str:
+        """The coarser code, from the finer one and that of the mode."""
+        lists = ", ".join(f"[{', '.join(map(str, codes))}]" for codes in self.codes)
+        return f"[{lists}][{f'{mode} + 1' if len(self.codes) > 1 else '1'}][{code} + 1]"
+
+
+def recodings(relabelled: Mapping[str, Relabel], coded: Sequence[Code]) -> dict[str, Recoding]:
+    """What the codes of a table's columns become at its level, in the alphabet of the coarser labels."""
+    labels = {code.column.name: code.labels for code in coded}
+    found = {}
+    for column, relabel in relabelled.items():
+        modes = labels["mode"] if relabel.modes else ("",)
+        coarser = [[relabel.label(mode, label) for label in labels[column]] for mode in modes]
+        every = tuple(sorted({label for each in coarser for label in each}))
+        position = {label: index for index, label in enumerate(every)}
+        found[column] = Recoding(every, tuple(tuple(position[label] for label in each) for each in coarser))
+    return found
+
+
+def assign(column: Column, spellings: Sequence[str], reasons: Reasons) -> tuple[Code, list[CodedSpelling]]:
+    """The codes of a column, and what each spelling becomes; last, what no spelling at all becomes."""
+    found = [tuple(understand(spelling) for understand in column.variants) for spelling in spellings]
+    code = Code(column, column.fixed_labels or _sorted_labels(column, found))
+    position = {label: index for index, label in enumerate(code.labels)}
+    absent = ("",) * len(column.variants)
+    return code, [_coded(column, labels, position, reasons) for labels in [*found, absent]]
+
+
+def _sorted_labels(column: Column, found: Sequence[tuple[str | None, ...]]) -> tuple[str, ...]:
+    covers = column.covers or (lambda label: True)
+    labels = {label for variants in found for label in variants if label and covers(label)}
+    if column.missing is not None:
+        labels.add(column.missing)
+    return tuple(sorted(labels))
+
+
+def understood(column: Column, labels: tuple[str | None, ...], reasons: Reasons) -> tuple[str, ...] | int:
+    """A spelling by its labels, one in each variant of the column: what it means, or a reason to refuse the row."""
+    if None in labels:
+        return reasons.unreadable(column)
+    if "" in labels and column.missing is None:
+        return reasons.missing(column)
+    if column.covers and not column.covers(str(labels[0])):
+        return reasons.elsewhere(column)
+    return tuple(label or str(column.missing) for label in labels)
+
+
+def _coded(
+    column: Column, labels: tuple[str | None, ...], position: Mapping[str, int], reasons: Reasons
+) -> CodedSpelling:
+    meant = understood(column, labels, reasons)
+    if isinstance(meant, int):
+        return CodedSpelling((0,) * len(labels), meant)
+    return CodedSpelling(tuple(position[label] for label in meant), labels=meant)

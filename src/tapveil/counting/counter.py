@@ -1,0 +1,121 @@
+"""Which engine counts: the plan says so, and nobody else needs to know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tapveil.base.defaults import MEMORY
+from tapveil.base.errors import PlanError
+from tapveil.base.pace import BYTES
+from tapveil.base.progress import Reporter, Silent
+from tapveil.counting import card_ids
+from tapveil.counting.card_ids import CardShapes
+from tapveil.counting.direct import counter
+from tapveil.counting.direct.batches import NeedsEngineError
+from tapveil.counting.exact import Counted
+from tapveil.counting.sql import steps
+from tapveil.counting.sql.database import Database
+from tapveil.inputs.public import PublicInputs
+from tapveil.plan.model import Plan
+from tapveil.trips import files as sources
+
+LEAST_MEMORY = 200 * 10**6
+
+
+def count(
+    plan: Plan,
+    *,
+    memory: str = MEMORY,
+    scratch: Path | None = None,
+    progress: Reporter | None = None,
+    locate: bool = False,
+    inputs: PublicInputs | None = None,
+) -> Counted:
+    """The exact counts of a plan, and what was refused; with `locate`, also where it stands. Secret."""
+    inputs, progress = (inputs or PublicInputs.of(plan, scratch)).seen_by(plan), progress or Silent()
+    areas, wider = inputs.areas, inputs.wider
+    enough = _bytes(memory)
+    if plan.source.engine != "duckdb" or locate or not counter.suits(plan, files := sources.find(plan), areas):
+        with _database(plan, memory, scratch) as database:
+            return steps.count(plan, areas, wider, database, progress=progress, locate=locate)
+    counting = counter.Pass(plan, files, areas, wider, enough)
+    # One stage, whoever counts in the end: how many cells there are must not show in a log.
+    with progress.stage("Counting trips", lambda: counting.bytes_read, total=counting.bytes, unit=BYTES):
+        try:
+            return counting.count()
+        except NeedsEngineError:
+            with _database(plan, memory, scratch) as database:
+                return steps.count(plan, areas, wider, database, progress=Silent())
+
+
+def other_taps(
+    plan: Plan, *, memory: str = MEMORY, scratch: Path | None = None, progress: Reporter | None = None
+) -> int:
+    """How many rows are neither taps on nor taps off. Secret."""
+    with _database(plan, memory, scratch) as database:
+        return steps.other_taps(plan, database, progress=progress or Silent())
+
+
+def copies(plan: Plan, *, memory: str = MEMORY, scratch: Path | None = None, progress: Reporter | None = None) -> int:
+    """How many rows say the same as another, card and all. Secret."""
+    with _database(plan, memory, scratch) as database:
+        return steps.copies(plan, database, progress=progress or Silent())
+
+
+def cards_among(
+    texts: Sequence[str],
+    plan: Plan,
+    *,
+    memory: str = MEMORY,
+    scratch: Path | None = None,
+    progress: Reporter | None = None,
+    shapes: CardShapes | None = None,
+) -> set[str]:
+    """Which of some texts are cards; where the plan names no column of cards, none can be told."""
+    if plan.source.card is None:
+        return set()
+    # One stage, however much there is to read: a log says no more than how long it took.
+    with (progress or Silent()).stage("Looking for card numbers"):
+        if plan.source.engine == "duckdb" and card_ids.are_numbers(files := sources.find(plan), plan.source.card):
+            return card_ids.numbers_among(texts, files, plan.source.card)
+        found, in_question = shapes.settle(texts) if shapes else (set[str](), list(texts))
+        if not in_question:
+            return found
+        with _database(plan, memory, scratch) as database:
+            return found | steps.cards_among(in_question, plan.source.card, database)
+
+
+@contextmanager
+def _database(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Database]:
+    """The engine of a plan, over its trips. None is loaded that is not used."""
+    _bytes(memory)
+    if plan.source.engine == "spark":
+        from tapveil.counting.engines.spark.session import open_spark
+
+        with open_spark(plan, scratch) as spark:
+            yield spark
+    elif plan.source.engine == "adbc":
+        from tapveil.counting.engines.postgresql.session import open_adbc
+
+        with open_adbc(plan, scratch) as adbc:
+            yield adbc
+    else:
+        from tapveil.counting.engines.duckdb.session import open_duckdb
+
+        with open_duckdb(sources.find(plan), memory, scratch) as database:
+            yield database
+
+
+def _bytes(amount: str) -> float:
+    """An amount of memory that is enough."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([MGT])(i?)B", amount, re.IGNORECASE)
+    if not match:
+        raise PlanError(f"--memory {amount} is not an amount such as 1GB or 800MB")
+    thousand = 1024 if match[3] else 1000
+    memory = float(match[1]) * float(thousand ** (" MGT".index(match[2].upper()) + 1))
+    if memory < LEAST_MEMORY:
+        raise PlanError(f"--memory {amount} is too little: counting needs at least {LEAST_MEMORY // 10**6}MB")
+    return memory

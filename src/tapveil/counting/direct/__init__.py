@@ -1,0 +1,1 @@
+"""Counting straight from files: trips, in one pass, without an engine."""

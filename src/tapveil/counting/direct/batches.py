@@ -1,0 +1,142 @@
+"""Trips in batches of columns, straight from their files, for counting in one pass.
+
+Texts come as they are stored, a list of the distinct ones and a place in it for each row: no text is touched per row.
+The next batch is read while the last one is counted.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import Counter
+from collections.abc import Collection, Generator, Iterator
+from contextlib import closing
+from itertools import islice
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tapveil.trips.csv_reader import CsvReading
+from tapveil.trips.files import DAMAGED, FileGroup, TripFiles
+from tapveil.trips.parquet_reader import ParquetReading
+
+TOGETHER = 16
+AHEAD = 2
+
+
+class NeedsEngineError(Exception):
+    """What is to be counted is too large, or too strange, to be counted without an engine."""
+
+
+class Batches:
+    """One pass over all files."""
+
+    def __init__(self, files: TripFiles, columns: Collection[str], card: str | None = None) -> None:
+        """The card has no list of distinct texts: there are nearly as many as rows."""
+        self._files, self._columns = files, sorted({*columns, *([card] if card else [])})
+        self._used = frozenset(columns)
+        self._listed = self._used - {card}
+        self.bytes = sum(path.stat().st_size for group in files.groups for path in group.paths)
+        self.rows = sum(map(_rows, files.groups))
+        """How many rows there will be at least, as far as the files say."""
+        self.bytes_read = 0.0
+        """Roughly how much of the files has gone by."""
+        self.refused: Counter[str] = Counter()
+        """Lines that are no rows, by reason."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        with closing(_ahead(self._all())) as batches:
+            yield from batches
+
+    def _all(self) -> Iterator[pa.RecordBatch]:
+        for group in self._files.groups:
+            yield from self._csv(group) if group.format == "csv" else self._parquet(group)
+
+    def _csv(self, group: FileGroup) -> Iterator[pa.RecordBatch]:
+        used, before = [group.names.index(name) for name in self._columns], self.bytes_read
+        shape = (group.paths, group.delimiter, len(group.names), used)
+        listed = [index for name, index in zip(self._columns, used, strict=True) if name in self._listed]
+        reading = CsvReading(*shape, encoding=self._files.encoding, listed=listed)
+        batches = iter(reading.reader())
+        while some := list(islice(batches, TOGETHER)):
+            self.bytes_read = before + reading.bytes_read
+            # One list of texts for several batches: what they mean is then looked up less often.
+            whole = pa.Table.from_batches(some).unify_dictionaries()
+            yield from whole.rename_columns(self._columns).to_batches()
+        self.refused += reading.refused
+
+    def _parquet(self, group: FileGroup) -> Iterator[pa.RecordBatch]:
+        _refuse_strange(group, self._used)
+        before, texts = self.bytes_read, [name for name in self._listed if group.type_of(name) == "text"]
+        unchecked = [name for name in self._columns if name not in self._used]
+        reading = ParquetReading(group.paths, self._columns, listed=texts, unchecked=unchecked)
+        for batch in reading.batches():
+            self.bytes_read = before + reading.bytes_read
+            yield batch
+        self.refused += reading.refused
+
+
+def _rows(group: FileGroup) -> int:
+    try:
+        return sum(pq.read_metadata(path).num_rows for path in group.paths) if group.format == "parquet" else 0
+    except DAMAGED:
+        return 0  # reading it will say more
+
+
+def _refuse_strange(group: FileGroup, columns: Collection[str]) -> None:
+    """Types that only an engine can write as text; and parts of a second that engines round."""
+    for path in group.paths[:1]:  # files of a group have the same types
+        schema = pq.read_schema(path)
+        for name in columns:
+            kind = schema.field(name).type
+            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+            in_ns = (pa.types.is_timestamp(kind) or pa.types.is_time64(kind)) and kind.unit == "ns"
+            if in_ns or not any(is_known(kind) for is_known in _KNOWN):
+                raise NeedsEngineError
+
+
+_KNOWN = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_integer,
+    pa.types.is_date32,
+    pa.types.is_time,
+    pa.types.is_timestamp,
+)
+
+Item = TypeVar("Item")
+
+
+def _ahead(items: Iterator[Item]) -> Generator[Item]:
+    """The same items, made by a thread of its own, a few of them before they are asked for."""
+    made: queue.Queue[tuple[Item] | BaseException | None] = queue.Queue(AHEAD)
+    stopped = threading.Event()
+
+    def put(item: tuple[Item] | BaseException | None) -> None:
+        while not stopped.is_set():
+            try:
+                return made.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+
+    def make() -> None:
+        try:
+            for item in items:
+                put((item,))
+                if stopped.is_set():
+                    return
+            put(None)
+        except BaseException as error:  # whoever counts is to know, whatever it was
+            put(error)
+
+    thread = threading.Thread(target=make, daemon=True)
+    thread.start()
+    try:
+        while (item := made.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item[0]
+    finally:
+        stopped.set()
+        thread.join()

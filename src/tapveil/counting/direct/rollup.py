@@ -1,0 +1,85 @@
+"""A table of the plan, added up from the finest cells that were counted: some of them at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tapveil.counting import coding
+from tapveil.counting.coding import Code, Recoding
+from tapveil.counting.direct.tally import summed
+from tapveil.counting.exact import ExactTable
+from tapveil.counting.packing import Packing, Words
+from tapveil.inputs.areas import Areas, relabelling
+from tapveil.plan.model import Plan, Table
+from tapveil.trips.buffers import Integers
+
+ALWAYS_DENSE, MOST_DENSE = 1 << 16, 1 << 22
+
+
+class Rollup:
+    """One table, as far as it has been added up."""
+
+    def __init__(
+        self, plan: Plan, table: Table, coded: Sequence[Code], wider: Mapping[str, Areas], columns: int, trips: int
+    ) -> None:
+        """From cells of so many columns, for so many trips."""
+        self._name, keys = table.name, plan.key_columns(table)
+        self._recodings = coding.recodings(relabelling(plan, table, wider), coded)
+        self._labels = {code.column.name: code.labels for code in coded if code.column.name in keys}
+        self._labels |= {column: recoding.labels for column, recoding in self._recodings.items()}
+        self._packing = Packing(keys, tuple(len(self._labels[column]) for column in keys))
+        self._adds_up = bool(self._recodings) or len(keys) < columns
+        room = math.prod(self._packing.sizes)
+        dense = self._adds_up and room <= min(MOST_DENSE, max(ALWAYS_DENSE, trips))
+        self._dense = np.zeros(room, dtype=np.int64) if dense else None
+        self._cells: list[tuple[Words, Integers]] = []
+
+    def add(self, cells: Mapping[str, Integers], numbers: Integers) -> None:
+        """Some cells, by the codes of their columns, and how often each came up."""
+        coding = {column: self._coarser(column, cells) for column in self._packing.columns}
+        words = self._packing.pack(coding, len(numbers))
+        if self._dense is None:
+            self._cells.append((words, numbers))
+        else:
+            np.add.at(self._dense, words[0], numbers)
+
+    def table(self) -> ExactTable:
+        """The table, from all that was added."""
+        if self._dense is not None:
+            occurring = np.flatnonzero(self._dense)
+            return ExactTable(self._name, self._packing, self._labels, (occurring,), self._dense[occurring])
+        words = tuple(_joined([each[word] for each, _ in self._cells]) for word in range(self._packing.words))
+        numbers = _joined([numbers for _, numbers in self._cells])
+        words, numbers = _summed(words, numbers) if self._adds_up else (words, numbers)
+        return ExactTable(self._name, self._packing, self._labels, words, numbers)
+
+    def _coarser(self, column: str, cells: Mapping[str, Integers]) -> Integers:
+        """The codes of a column at the level of the table."""
+        fine, recoding = cells[column], self._recodings.get(column)
+        if recoding is None:
+            return fine
+        mode = cells["mode"] if len(recoding.codes) > 1 else np.zeros(len(fine), dtype=np.int64)
+        coarse: Integers = _lists(recoding)[mode, fine]
+        return coarse
+
+
+def _lists(recoding: Recoding) -> Integers:
+    return np.array(recoding.codes, dtype=np.int64)
+
+
+def _joined(parts: Sequence[Integers]) -> Integers:
+    return np.concatenate([np.empty(0, dtype=np.int64), *parts])
+
+
+def _summed(words: Words, numbers: Integers) -> tuple[Words, Integers]:
+    """Each cell once, with the sum of its numbers."""
+    if len(words) == 1:
+        keys, numbers = summed(words[0], numbers)
+        return (keys,), numbers
+    cells, inverse = np.unique(np.stack(words, axis=1), axis=0, return_inverse=True)
+    every = np.zeros(len(cells), dtype=np.int64)
+    np.add.at(every, inverse.reshape(-1), numbers)
+    return tuple(cells[:, word].copy() for word in range(len(words))), every

@@ -1,0 +1,119 @@
+"""What spellings mean, learnt as they are met: for counting in one pass, when nobody has listed them before.
+
+A label gets the next code when a row first has it. At the end the codes are put into the order of the alphabet, as
+`codes.assign` gives them: in what order the trips came must not show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tapveil.counting.coding import Code, Column, Reasons, understood
+from tapveil.trips.buffers import Integers
+
+REFUSED = -2
+"""Instead of the code of a spelling whose row is refused."""
+NEW = -1
+"""Instead of the code of a label that no row has had yet. A stop may mean one area for buses and another for trains:
+most such pairs never come up, and must not take room."""
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What each of some spellings becomes; the last entry is for none at all."""
+
+    numbers: Integers
+    """Which spellings they are, as the vocabulary numbers them."""
+    codes: Integers
+    """All codes in the first variant of the column, then all in the second, …; or NEW, or REFUSED."""
+    refusals: Integers
+    modes: Integers
+    """In the column of modes: which variant of other columns a mode asks for."""
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+ABSENT = 0
+"""The number of no spelling at all."""
+
+
+class Vocabulary:
+    """The spellings of one column, as far as they have been met, each with a number."""
+
+    def __init__(self, column: Column, reasons: Reasons, looked_up: Sequence[str] = ()) -> None:
+        self.column = column
+        self._reasons = reasons
+        self._variant_of = {mode: number for number, mode in enumerate(looked_up, start=1)}
+        self._given = {label: code for code, label in enumerate(column.fixed_labels)}
+        if column.missing is not None:  # it has a label, whether or not a row has none
+            self._given.setdefault(column.missing, len(self._given))
+        self._numbers: dict[str, int] = {}
+        self._meant: list[tuple[str, ...] | int] = []
+        self._codes = np.full((len(column.variants), 1), NEW, dtype=np.int64)
+        self._refusals, self._modes = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        self._last: Entries | None = None
+        self.learnt = 0
+        """How often rows had something for the first time."""
+        self._add(understood(column, ("",) * len(column.variants), reasons), 0)
+
+    @property
+    def size(self) -> int:
+        """How many codes there are by now; never none."""
+        return max(1, len(self._given))
+
+    def numbers(self, spellings: Sequence[str]) -> Integers:
+        """The numbers of these, and last that of none at all; new ones are understood."""
+        try:
+            found = [*map(self._numbers.__getitem__, spellings)]
+        except KeyError:
+            self._understand(spellings)
+            found = [*map(self._numbers.__getitem__, spellings)]
+        return np.array([*found, ABSENT], dtype=np.int64)
+
+    def _understand(self, spellings: Sequence[str]) -> None:
+        for text in spellings:
+            if text not in self._numbers:
+                labels = tuple(understand(text) for understand in self.column.variants)
+                self._numbers[text] = len(self._meant)
+                self._add(understood(self.column, labels, self._reasons), self._variant_of.get(text.strip(), 0))
+
+    def entries(self, numbers: Integers) -> Entries:
+        """What the spellings of these numbers become, by now."""
+        if self._last is None or self._last.numbers is not numbers:
+            modes = self._modes[numbers] if self._variant_of else np.empty(0, dtype=np.int64)
+            self._last = Entries(numbers, self._codes[:, numbers].reshape(-1), self._refusals[numbers], modes)
+        return self._last
+
+    def give_codes(self, entries: Entries, places: Integers) -> None:
+        """Codes for the labels at these places, which rows have for the first time."""
+        self._last = None  # another place of these entries may have one of the labels
+        self.learnt += 1
+        for place in places.tolist():
+            variant, entry = divmod(place, len(entries))
+            meant = self._meant[number := int(entries.numbers[entry])]
+            if not isinstance(meant, int):
+                code = self._given.setdefault(meant[variant], len(self._given))
+                self._codes[variant, number] = entries.codes[place] = code
+
+    def sorted(self) -> tuple[Code, Integers]:
+        """All labels in the order of their final codes, and the final code of each that was given."""
+        labels = self.column.fixed_labels or tuple(sorted(self._given))
+        final = {label: code for code, label in enumerate(labels)}
+        return Code(self.column, labels), np.array([final[label] for label in self._given], dtype=np.int64)
+
+    def _add(self, meant: tuple[str, ...] | int, variant: int) -> None:
+        """One more spelling."""
+        number = len(self._meant)
+        self._meant.append(meant)
+        if number == len(self._refusals):
+            self._codes = np.concatenate([self._codes, np.full_like(self._codes, NEW)], axis=1)
+            self._refusals, self._modes = (np.concatenate([a, np.zeros_like(a)]) for a in (self._refusals, self._modes))
+        self._modes[number] = variant
+        if isinstance(meant, int):
+            self._codes[:, number], self._refusals[number] = REFUSED, meant
+        else:
+            self._codes[:, number] = [self._given.get(label, NEW) for label in meant]

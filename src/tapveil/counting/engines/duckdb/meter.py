@@ -1,0 +1,59 @@
+"""How much of the trip files has gone by, in bytes: for the bar on the holder's screen.
+
+Of CSV the reader knows exactly. Of Parquet the engine only says which share of a query is done; that share of the bytes
+of the files is as good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
+
+from tapveil.base.defaults import Format
+from tapveil.base.pace import BYTES
+from tapveil.base.progress import Reporter
+from tapveil.trips.csv_reader import CsvReading
+from tapveil.trips.files import TripFiles
+from tapveil.trips.parquet_reader import ParquetReading
+
+Reading = CsvReading | ParquetReading
+
+
+class Meter:
+    """What has been read in the passes of one stage."""
+
+    def __init__(self, files: TripFiles, share_done: Callable[[], float]) -> None:
+        self._share_done = share_done
+        self._csv, self._parquet = _size(files, "csv"), _size(files, "parquet")
+        self._whole_passes = 0
+        self._reading: Sequence[Reading] | None = None
+
+    def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
+        """A stage in which all files are read so many times."""
+        self._whole_passes = 0
+        return progress.stage(name, self.done, total=passes * (self._csv + self._parquet), unit=BYTES)
+
+    def begin(self, readings: Sequence[Reading]) -> None:
+        """A pass begins, with these readers of the files that the engine does not read by itself."""
+        self._reading = readings
+
+    def end(self) -> None:
+        """The pass is over."""
+        self._whole_passes, self._reading = self._whole_passes + 1, None
+
+    def done(self) -> float:
+        """Bytes that have gone by, in this stage."""
+        reading, before = self._reading, self._whole_passes * (self._csv + self._parquet)
+        if reading is None:
+            return before
+        by_engine = self._parquet and not any(isinstance(each, ParquetReading) for each in reading)
+        typed = max(0.0, self._share_done()) * self._parquet if by_engine else 0.0
+        return before + sum(each.bytes_read for each in reading) + typed
+
+
+def _size(files: TripFiles, format: Format) -> int:
+    size = 0
+    for path in (path for group in files.groups if group.format == format for path in group.paths):
+        with suppress(OSError):  # whoever reads it next says what is wrong with it
+            size += path.stat().st_size
+    return size

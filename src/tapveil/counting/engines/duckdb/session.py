@@ -1,0 +1,214 @@
+"""Counting on DuckDB, embedded: bounded memory, spilling to a scratch folder that only the owner can enter."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+import pyarrow as pa
+
+from tapveil.base.errors import EngineError, TripDataError
+from tapveil.base.progress import Reporter
+from tapveil.counting.engines.duckdb.meter import Meter, Reading
+from tapveil.counting.sql import scan
+from tapveil.counting.sql.database import Places, stacked
+from tapveil.trips.buffers import Integers
+from tapveil.trips.csv_reader import CsvReading
+from tapveil.trips.files import FileGroup, TripFiles
+from tapveil.trips.parquet_reader import UNREADABLE, ParquetReading
+
+ROWS_AT_ONCE = 1_000_000
+"""So many rows of cards are ranked and told apart at a time."""
+BATCH = 1 << 20
+_ROW_NUMBERS = frozenset({"file_index", "file_row_number"})
+"""What DuckDB calls the number of a row; a column of a file may be called so as well."""
+
+Found = TypeVar("Found")
+
+
+@contextmanager
+def open_duckdb(files: TripFiles, memory: str, scratch: Path | None) -> Iterator[DuckDB]:
+    """A private database in memory, over these files."""
+    with _connection(memory, scratch) as connection:
+        yield DuckDB(files, connection)
+
+
+class DuckDB:
+    """The embedded engine; see `Database`."""
+
+    locates = True
+
+    def __init__(self, files: TripFiles, connection: duckdb.DuckDBPyConnection) -> None:
+        self.files = files
+        self._connection = connection
+        self._meter = Meter(files, self._share_done)
+        self._tables: set[str] = set()
+        self._reads_all = all(group.format == "csv" for group in files.groups)
+        """Whether it is given the rows of all files, and reads none of them by itself."""
+
+    @property
+    def rows_at_once(self) -> int | None:
+        return ROWS_AT_ONCE
+
+    def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
+        return self._meter.stage(progress, name, passes)
+
+    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[str]:
+        _, readings = self._pass(columns, lambda: self.create(into, sql))
+        return sum((reading.refused for reading in readings), start=Counter[str]())
+
+    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Places]:
+        found, readings = self._pass(columns, lambda: self.fetch(sql), numbered=numbered)
+        places: dict[str, list[tuple[str, int]]] = {}
+        for reading in readings:
+            for reason, lines in reading.located.items():
+                places.setdefault(reason, []).extend((path.name, line) for path, line in lines)
+        return found, places
+
+    def create(self, name: str, sql: str) -> None:
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {scan.quoted(name)} AS {sql}")
+        self._tables.add(name)
+
+    def append(self, name: str, sql: str) -> None:
+        self._connection.execute(f"INSERT INTO {scan.quoted(name)} {sql}")
+
+    def upload(self, name: str, table: pa.Table) -> None:
+        self._connection.register("uploaded", table)
+        self.create(name, "SELECT * FROM uploaded")
+        self._connection.unregister("uploaded")
+
+    def fetch(self, sql: str) -> pa.Table:
+        return self._connection.sql(sql).to_arrow_table()
+
+    def cells(self, sql: str, words: int) -> tuple[Integers, ...]:
+        return stacked(iter(self._connection.sql(sql).to_arrow_reader(BATCH)), words + 1)
+
+    def clear(self) -> None:
+        for name in self._tables:
+            self._connection.execute(f"DROP TABLE {scan.quoted(name)}")
+        self._tables.clear()
+
+    def _pass(
+        self, columns: Collection[str], run: Callable[[], Found], *, numbered: bool = False
+    ) -> tuple[Found, list[Reading]]:
+        """One pass over all files; what goes wrong in it is a file's fault, if it is not the engine's.
+
+        Where the engine stops at a value of a Parquet file, the file is read for it, and only the row is refused.
+        """
+        readings: list[Reading] = []
+        try:
+            with _unreadable_files(readings):
+                for number, group in enumerate(self.files.groups):
+                    wanted = [each for each in group.names if each in columns]
+                    readings += self._register(number, group, wanted, numbered=numbered)
+                self._meter.begin(readings)
+                found = run()
+        except TripDataError:
+            if self._reads_all or any(reading.failure for reading in readings):
+                raise
+            self._reads_all = True
+            return self._pass(columns, run, numbered=numbered)
+        self._meter.end()
+        return found, readings
+
+    def _register(self, number: int, group: FileGroup, wanted: list[str], *, numbered: bool) -> Iterator[Reading]:
+        """The files of a group, under the name by which the SQL knows them; and how they are read, if not by DuckDB."""
+        view = scan.view_of(number)
+        if group.format == "csv":
+            shape = (group.paths, group.delimiter, len(group.names), [group.names.index(each) for each in wanted])
+            csv = CsvReading(*shape, encoding=self.files.encoding, numbered=numbered)
+            self._connection.register(view, csv.reader())
+            yield csv
+        elif self._reads_all or (numbered and not _ROW_NUMBERS.isdisjoint(map(str.casefold, group.names))):
+            parquet = ParquetReading(group.paths, wanted)
+            rows = parquet.reader([scan.field_of(group, each) for each in wanted], numbered=numbered)
+            self._connection.register(f"{view}_read", rows)
+            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS FROM {view}_read")
+            yield parquet
+        else:
+            sql = scan.parquet_sql(group, wanted, numbered=numbered)
+            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {sql}")
+
+    def _share_done(self) -> float:
+        """How much of its query the engine has done, from 0 to 1; below 0 where it does not say."""
+        return float(self._connection.query_progress()) / 100
+
+
+@contextmanager
+def _unreadable_files(readings: Sequence[Reading]) -> Iterator[None]:
+    """DuckDB says that a query failed; the reader knows which file it was, and why."""
+    try:
+        yield
+    except duckdb.Error as error:
+        for failure in (reading.failure for reading in readings if reading.failure):
+            raise failure from None
+        if isinstance(error, _ENGINE_FAULTS) or "No space left" in str(error):
+            raise
+        raise TripDataError(UNREADABLE) from None
+
+
+@contextmanager
+def _connection(memory: str, scratch: Path | None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A private database in memory; what spills goes to a folder that only the owner can enter, and is then gone."""
+    with _scratch_folder(scratch) as spill, _translated_errors():
+        connection = duckdb.connect(
+            config={
+                "memory_limit": memory,
+                "temp_directory": spill,
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+                "preserve_insertion_order": False,
+                # A CSV file has no known size: left to guess, DuckDB may build its hash table from the trips.
+                "disabled_optimizers": "join_order,build_side_probe_side",
+            }
+        )
+        try:
+            connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+            connection.execute("SET TimeZone = 'UTC'")  # what a label says must not depend on the machine
+            yield connection
+        finally:
+            connection.close()
+
+
+@contextmanager
+def _scratch_folder(parent: Path | None) -> Iterator[str]:
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="tapveil-", dir=parent, ignore_cleanup_errors=True)
+    except OSError as error:
+        raise EngineError(
+            f"no scratch folder can be made ({error.strerror}); point --scratch to a writable disk"
+        ) from None
+    with folder as name:
+        yield name
+
+
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    """DuckDB's messages quote rows: say what happened in our own words, and drop theirs."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        raise EngineError(
+            "not enough memory (or scratch space) to count; raise --memory, or give --scratch a larger disk"
+        ) from None
+    except duckdb.Error as error:
+        if "No space left" in str(error):
+            raise EngineError("the scratch disk is full; point --scratch to a larger one") from None
+        raise EngineError(f"DuckDB could not count the trips ({type(error).__name__})") from None
+    except RuntimeError as error:
+        if "interrupted" in str(error):
+            raise KeyboardInterrupt from None
+        raise
+
+
+_ENGINE_FAULTS = (
+    duckdb.OutOfMemoryException,
+    duckdb.InterruptException,
+    duckdb.InternalException,
+    duckdb.FatalException,
+)

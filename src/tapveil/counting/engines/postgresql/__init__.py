@@ -1,0 +1,1 @@
+"""PostgreSQL, over ADBC: counting where the trips of a city are."""

@@ -1,0 +1,1 @@
+"""Spark: counting where the trips of a country are."""

@@ -1,0 +1,297 @@
+"""Counting on Spark: in the user's own session, by SQL and DataFrames alone, so that Spark Connect works as well.
+
+Every table is computed when it is made, once, and kept on the disks of the executors, twice: a task that fails is run
+again over the same trips, and an executor that is lost was not the only one to have it. Only counts and spellings come
+here. Nothing random happens on the cluster.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from tapveil.base.errors import EngineError, TripDataError
+from tapveil.counting.engines.spool import Spool
+from tapveil.counting.sql.database import Remote
+from tapveil.plan.model import Plan
+from tapveil.trips.buffers import Integers
+from tapveil.trips.files import TripFiles
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CELLS_AT_ONCE = 2_000_000
+"""So many cells are fetched at a time, or the cells of one part where those are more."""
+PART = 1 << 12
+"""Cells whose first words are equal but for so many are of one part."""
+BROADCAST = 64 << 20
+"""Tables of ours up to so many bytes are sent to every executor."""
+
+
+@contextmanager
+def open_spark(plan: Plan, scratch: Path | None) -> Iterator[Spark]:
+    """The session of the user, or one of our own, over the trips of a plan."""
+    _require_pyspark()
+    from tapveil.counting.engines.spark.views import find_trips
+
+    with _translated_errors(plan), _session() as session, _settings(session):
+        prefix = f"tapveil_{secrets.token_hex(8)}_"
+        spark = Spark(session, prefix, find_trips(session, plan, f"{prefix}trips_"), scratch)
+        try:
+            yield spark
+        finally:
+            spark.close()
+
+
+class Spark(Remote):
+    """A session of Spark; see `Database`."""
+
+    def __init__(self, session: SparkSession, prefix: str, files: TripFiles, scratch: Path | None) -> None:
+        self.files = files
+        self._session = session
+        self._prefix = prefix
+        self._scratch = scratch
+        self._tables: dict[str, str] = {}
+        self._views = count()
+
+    def create(self, name: str, sql: str) -> None:
+        from pyspark import StorageLevel
+
+        # Computed now, and cut off from the trips: what they become later does not matter, and plans stay short.
+        # The second copy is for an executor that is lost.
+        self._keep(name, self._query(sql).localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY_2))
+
+    def append(self, name: str, sql: str) -> None:
+        self.create(name, f'SELECT * FROM "{name}" UNION ALL {sql}')
+
+    def upload(self, name: str, table: pa.Table) -> None:
+        frame = self._session.createDataFrame(table)
+        self._keep(name, frame.hint("broadcast") if table.nbytes <= BROADCAST else frame)
+
+    def fetch(self, sql: str) -> pa.Table:
+        return self._query(sql).toArrow()
+
+    def cells(self, sql: str, words: int) -> tuple[Integers, ...]:
+        self.create("cells", sql)
+        parts = self.fetch(f"SELECT word_0 // {PART} AS part, count(*) AS n FROM cells GROUP BY word_0 // {PART}")
+        selected = ", ".join([*(f"word_{index}" for index in range(words)), "n"])
+        with Spool(words + 1, self._scratch) as spool:
+            for first, last in _pieces(dict(zip(*(parts.column(index).to_pylist() for index in (0, 1)), strict=True))):
+                within = f"word_0 >= {first * PART} AND word_0 < {(last + 1) * PART}"
+                piece = self.fetch(f"SELECT {selected} FROM cells WHERE {within}")
+                spool.append([column.to_numpy().astype(np.int64, copy=False) for column in piece.columns])
+            self._forget("cells")
+            return spool.arrays()
+
+    def clear(self) -> None:
+        for name in list(self._tables):
+            self._forget(name)
+
+    def close(self) -> None:
+        """Leave nothing behind in the session; it may be gone itself."""
+        with suppress(Exception):
+            self.clear()
+        for group in self.files.groups:
+            with suppress(Exception):
+                self._session.catalog.dropTempView(group.relation)
+
+    def _query(self, sql: str) -> DataFrame:
+        from tapveil.counting.engines.spark.dialect import spark_sql
+
+        return self._session.sql(spark_sql(sql, self._tables))
+
+    def _keep(self, name: str, frame: DataFrame) -> None:
+        """Under a name of its own: those of a plan may hold what no view of Spark's may be called."""
+        view = f"{self._prefix}{next(self._views)}"
+        frame.createOrReplaceTempView(view)
+        if name in self._tables:
+            self._forget(name)
+        self._tables[name] = view
+
+    def _forget(self, name: str) -> None:
+        self._session.catalog.dropTempView(self._tables.pop(name))
+
+
+def _pieces(cells: dict[int, int]) -> Iterator[tuple[int, int]]:
+    """The parts in their order, as many together as may be fetched at once: the first and the last of each piece.
+
+    >>> list(_pieces({7: 1_500_000, 2: 400_000, 3: 100_000, 9: 3_000_000}))
+    [(2, 7), (9, 9)]
+    """
+    piece: list[int] = []
+    room = CELLS_AT_ONCE
+    for part, number in sorted(cells.items()):
+        if piece and number > room:
+            yield piece[0], piece[-1]
+            piece, room = [], CELLS_AT_ONCE
+        piece.append(part)
+        room -= number
+    if piece:
+        yield piece[0], piece[-1]
+
+
+# --- the session ------------------------------------------------------------------------------------------------------
+
+_SETTINGS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.enforceReservedKeywords": "false",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.parquet.binaryAsString": "false",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+}
+"""What changes the meaning of our SQL, or lets trips be passed over, for as long as we count."""
+
+
+@contextmanager
+def _settings(session: SparkSession) -> Iterator[None]:
+    """The session as we need it, and afterwards as it was."""
+    different = [name for name, value in _SETTINGS.items() if _setting(session, name) != value]
+    before = {name: session.conf.get(name, None) for name in different}
+    try:
+        for name in different:
+            session.conf.set(name, _SETTINGS[name])
+        yield
+    finally:
+        with suppress(Exception):  # the session may be gone
+            for name, old in before.items():
+                session.conf.unset(name) if old is None else session.conf.set(name, old)
+
+
+def _setting(session: SparkSession, name: str) -> str | None:
+    from pyspark.errors import PySparkException
+
+    try:
+        found: str | None = session.conf.get(name)
+    except PySparkException:  # this Spark does not know it
+        return None
+    return found
+
+
+@contextmanager
+def _session() -> Iterator[SparkSession]:
+    """The user's session; or a new one, as the settings of the machine have it, for as long as it takes."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    try:
+        found = SparkSession.active()
+    except PySparkException:
+        made = _new_session()
+    else:
+        yield found
+        return
+    try:
+        yield made
+    finally:
+        with suppress(Exception):
+            made.stop()
+
+
+def _new_session() -> SparkSession:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.utils import is_remote
+
+    builder = SparkSession.builder.appName("tapveil")
+    if not is_remote():
+        _require_java()
+        builder = builder.config("spark.ui.showConsoleProgress", "false")
+        if (
+            "PYSPARK_GATEWAY_PORT" not in os.environ
+        ):  # not by spark-submit: its logs, which quote rows, are read by none
+            builder = builder.config("spark.log.level", "OFF")
+    return builder.getOrCreate()
+
+
+def _require_pyspark() -> None:
+    try:
+        import pyspark.sql  # noqa: F401
+        import sqlglot  # noqa: F401
+    except ImportError:
+        raise EngineError("counting on Spark needs two more packages: pip install 'tapveil[spark]'") from None
+
+
+def _require_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if not (shutil.which("java", path=str(Path(home, "bin"))) if home else shutil.which("java")):
+        raise EngineError(_NO_JAVA)
+
+
+_NO_JAVA = (
+    "Spark needs Java 17 or newer, and does not find it: install it (openjdk-17-jre-headless on Debian and Ubuntu, "
+    "openjdk@17 in Homebrew, openjdk in conda) and let JAVA_HOME name its folder; or count on a cluster that you reach "
+    "by Spark Connect (SPARK_REMOTE)"
+)
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _translated_errors(plan: Plan) -> Iterator[None]:
+    """Spark's messages quote rows: say what happened in our own words, and drop theirs."""
+    try:
+        yield
+    except _errors() as error:
+        failure: Exception = _in_our_words(error, plan)
+    else:
+        return
+    raise failure from None
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    from pyspark.errors import PySparkException
+
+    try:
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    except ImportError:  # Spark Connect does without
+        return PySparkException, ConnectionError
+    return PySparkException, Py4JError, ConnectionError
+
+
+def _in_our_words(error: Exception, plan: Plan) -> Exception:
+    from tapveil.counting.engines.spark.dialect import unsure_column
+
+    text = str(error)
+    if column := unsure_column(text):
+        return TripDataError(
+            f"the column `{column}` has values that Spark writes in another way than other engines (numbers with many "
+            "decimals, years of more than four digits): make it texts, or a DECIMAL"
+        )
+    name = _condition(error)
+    if name == "JAVA_GATEWAY_EXITED":
+        return EngineError(_NO_JAVA)
+    if name == "TABLE_OR_VIEW_NOT_FOUND":
+        return TripDataError(f"Spark has no table or view `{plan.source.table}` ([source] table)")
+    if name in ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"):
+        return TripDataError("Spark finds no Parquet files at [source] path; can every machine of the cluster read it?")
+    if "FAILED_READ_FILE" in text or "CANNOT_READ_FILE_FOOTER" in text:
+        return TripDataError("a trip file could not be read to its end; is one damaged, or being written?")
+    if "OutOfMemory" in text or "maxResultSize" in text:
+        return EngineError("Spark ran out of memory: give the driver (spark.driver.memory) or the executors more")
+    if "No space left" in text:
+        return EngineError("a disk of the cluster is full (spark.local.dir)")
+    return EngineError(f"Spark could not count the trips ({name or type(error).__name__}); its own log says more")
+
+
+def _condition(error: Exception) -> str:
+    """The name of an error in Spark's own list, which says nothing of any row."""
+    from pyspark.errors import PySparkException
+
+    found = error.getCondition() if isinstance(error, PySparkException) else None
+    return found if found and re.fullmatch("[A-Z0-9_.]+", found) else ""

@@ -1,0 +1,273 @@
+"""The trips as Spark has them: a table, or Parquet files, as views whose types mean what they mean in DuckDB.
+
+Parquet files beside the plan are looked at by us, so that each is read as itself: files of one shape are one view, and
+Spark is told the types. It would refuse some (nanoseconds), and guess others from the names of folders.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tapveil.base.errors import PlanError, TripDataError
+from tapveil.counting.engines.spark.dialect import quoted, refused
+from tapveil.plan.model import Plan
+from tapveil.trips import files as sources
+from tapveil.trips.files import FileGroup, RawType, TripFiles
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def find_trips(session: SparkSession, plan: Plan, prefix: str) -> TripFiles:
+    """The trips of a plan, each group of them as a temporary view with this prefix."""
+    source = plan.source
+    if source.table:
+        return _of_frame(plan, session.table(source.table), source.table, prefix)
+    if sources.is_elsewhere(plan):
+        _refuse_csv(Path(path).name for path in source.path if re.search(r"\.(csv|txt|tsv)(\.gz)?$", path.lower()))
+        frame = session.read.options(**_READING).parquet(*source.path)
+        return _of_frame(plan, frame, source.path[0], prefix)
+    files = sources.find(plan)
+    _refuse_csv(path.name for group in files.groups if group.format == "csv" for path in group.paths)
+    groups = [_of_files(session, plan, group, f"{prefix}{number}") for number, group in enumerate(files.groups)]
+    return replace(files, groups=tuple(groups))
+
+
+_READING = {
+    "mergeSchema": "false",
+    "ignoreCorruptFiles": "false",
+    "ignoreMissingFiles": "false",
+    "datetimeRebaseMode": "CORRECTED",
+    "int96RebaseMode": "CORRECTED",
+}
+
+
+def _refuse_csv(names: Iterator[str]) -> None:
+    for name in names:
+        raise PlanError(
+            f'{name} is CSV, and engine = "spark" reads Parquet: what a broken line means is for one reader to say. '
+            "Write the trips as Parquet, with Spark; or leave out `engine`, and the built-in one reads them"
+        )
+
+
+def _of_frame(plan: Plan, frame: DataFrame, called: str, prefix: str) -> TripFiles:
+    """One view, of the columns that the plan names."""
+    held = {field.name: field.dataType.simpleString() for field in frame.schema}
+    view, known = f"{prefix}0", [name for name in _named(plan) if name in held]
+    values = {name: _value(name, quoted(name), held[name], _Uses.of(plan, name)) for name in known}
+    _select(frame, {name: value.sql for name, value in values.items()}, view)
+    raw: dict[str, RawType] = {name: values[name].raw if name in values else "text" for name in held}
+    return sources.table(plan, called, raw, view)
+
+
+def _of_files(session: SparkSession, plan: Plan, group: FileGroup, view: str) -> FileGroup:
+    """The files of a group as one view, with the types that they say themselves."""
+    stored = {name: each for name, each in _stored(group.paths[0]).items() if name in _named(plan)}
+    for name, each in stored.items():
+        if not each.read_as:
+            raise _unknown(name, each.called)
+    values = {
+        name: _value(name, each.sql.format(quoted(name)), each.held, _Uses.of(plan, name))
+        for name, each in stored.items()
+    }
+    schema = ", ".join(f"{quoted(name)} {each.read_as}" for name, each in stored.items())
+    reader = session.read.schema(schema).options(**_READING, recursiveFileLookup="true")
+    frame = reader.parquet(*map(_local, group.paths))
+    _select(frame, {name: value.sql for name, value in values.items()}, view)
+    types = tuple(value.raw for value in values.values())
+    return replace(group, names=tuple(values), types=types, relation=view)
+
+
+def _named(plan: Plan) -> list[str]:
+    return sorted(set(plan.named_columns.values()))
+
+
+def _select(frame: DataFrame, columns: Mapping[str, str], view: str) -> None:
+    frame.selectExpr(*(f"{sql} AS {quoted(name)}" for name, sql in columns.items())).createOrReplaceTempView(view)
+
+
+def _local(path: Path) -> str:
+    """A file as Spark takes it, which expands patterns, and passes over some names without a word."""
+    if path.name.startswith(("_", ".")) or ":" in path.name:
+        raise TripDataError(f"Spark does not read {path.name}: rename it, without `_` or `.` in front and without `:`")
+    pattern = re.sub(r"([*?\[\]{}\\,])", r"\\\1", str(path.resolve()))
+    return f"file://{pattern}"
+
+
+# --- what a column becomes in the view --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Uses:
+    """What the plan makes of a column."""
+
+    text: bool
+    """Whether its very text matters: it is published, compared, or read in a format of the plan's."""
+
+    @classmethod
+    def of(cls, plan: Plan, theirs: str) -> _Uses:
+        ours = [name for name, column in plan.source.columns.items() if column.column == theirs]
+        return cls(any(_text_matters(plan, name) for name in ours))
+
+
+def _text_matters(plan: Plan, name: str) -> bool:
+    column, kind = plan.source.columns[name], plan.source.kind(name)
+    understood = kind == "time" or (kind == "date" and plan.source.calendar)
+    return not understood or bool(column.missing or column.format)
+
+
+@dataclass(frozen=True)
+class _Value:
+    """What stands in the view for a column, and what it is."""
+
+    raw: RawType
+    sql: str
+
+
+def _value(name: str, sql: str, held: str, uses: _Uses) -> _Value:
+    """A column of a type of Spark's, so that its text is that which DuckDB writes, or the query fails."""
+    kind = held.partition("(")[0].partition(" ")[0]
+    if kind in ("string", "char", "varchar"):
+        return _Value("text", f"collate({sql}, 'UTF8_BINARY')" if "collate" in held else sql)
+    if kind in ("tinyint", "smallint", "int", "bigint"):
+        return _Value("integer", sql)
+    if kind == "decimal":
+        return _Value("text", _decimal_text(sql))
+    if kind in ("boolean", "void"):
+        return _Value("text", f"CAST({sql} AS STRING)")
+    if kind == "time":
+        return _Value("text", f"CAST({sql} AS STRING)" if uses.text else f"substring(CAST({sql} AS STRING), 1, 8)")
+    if kind == "clock":
+        return _Value("text", _clock_text(sql, int(held[6:-1]), uses.text))
+    if kind == "unsigned":  # whatever is larger is no minute either
+        return _Value("text", f"CAST({sql} AS STRING)") if uses.text else _Value("integer", _as_minute(sql))
+    raw = _RAW.get(kind)
+    if raw is None:
+        raise _unknown(name, held)
+    return _Value(raw, _guarded(name, sql, raw) if uses.text and raw in _FIRST_AND_LAST else sql)
+
+
+_RAW: dict[str, RawType] = {
+    "float": "number",
+    "double": "number",
+    "date": "date",
+    "timestamp_ntz": "timestamp",
+    "timestamp": "instant",
+    "binary": "binary",
+}
+_FIRST_AND_LAST = {
+    "date": ("DATE '0001-01-01'", "DATE '9999-12-31'"),
+    "timestamp": ("TIMESTAMP_NTZ '0001-01-01'", "TIMESTAMP_NTZ '9999-12-31 23:59:59.999999'"),
+    "instant": ("TIMESTAMP '0001-01-01 00:00:00Z'", "TIMESTAMP '9999-12-31 23:59:59.999999Z'"),
+}
+
+
+def _guarded(name: str, sql: str, raw: str) -> str:
+    """Years that have not four digits are written in different ways."""
+    first, last = _FIRST_AND_LAST[raw]
+    return f"CASE WHEN {sql} IS NULL OR {sql} BETWEEN {first} AND {last} THEN {sql} ELSE {refused(name)} END"
+
+
+def _decimal_text(sql: str) -> str:
+    """Whole numbers without their zeros, as floats have them."""
+    text = f"CAST({sql} AS STRING)"
+    whole = f"regexp_replace({text}, '^(-?[0-9]+)[.]0+$', '$1')"
+    return f"CASE WHEN try_cast({sql} AS BIGINT) IS NULL THEN {text} ELSE {whole} END"
+
+
+def _as_minute(sql: str) -> str:
+    return f"CAST(least({sql}, 1000000BD) AS BIGINT)"
+
+
+def _clock_text(sql: str, per_second: int, exact: bool) -> str:
+    """A time of day, stored as a number of parts of a second."""
+    second = f"({sql} DIV {per_second})"
+    parts = [f"{second} DIV 3600", f"{second} DIV 60 % 60", f"{second} % 60"]
+    text = ", ':', ".join(f"lpad(CAST({part} AS STRING), 2, '0')" for part in parts)
+    if not exact:
+        return f"concat({text})"
+    fraction = f"rtrim('0', lpad(CAST({sql} % {per_second} AS STRING), {len(str(per_second)) - 1}, '0'))"
+    return f"concat({text}, CASE WHEN {sql} % {per_second} = 0 THEN '' ELSE concat('.', {fraction}) END)"
+
+
+def _unknown(name: str, held: str) -> TripDataError:
+    return TripDataError(f"the column `{name}` holds {held}, which cannot be counted: make it texts, numbers or times")
+
+
+# --- what a Parquet file has ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """How Spark is to read a column of a file; what it then holds, and the expression for that."""
+
+    read_as: str
+    held: str = ""
+    sql: str = "{}"
+    called: str = ""
+
+
+def _stored(path: Path) -> dict[str, _Stored]:
+    """The columns of a file, by what the file says of them."""
+    with pq.ParquetFile(path) as file:
+        schema, inside = file.schema_arrow, file.schema
+        columns = {inside.column(index).path: inside.column(index) for index in range(len(inside))}
+    return {field.name: _of_arrow(field.type, columns.get(field.name)) for field in schema}
+
+
+def _of_arrow(arrow: pa.DataType, column: Any) -> _Stored:
+    if pa.types.is_dictionary(arrow):
+        return _of_arrow(arrow.value_type, column)
+    if pa.types.is_time(arrow):
+        parts = 1_000 if column.physical_type == "INT32" else 10**9 if _unit(column) == "nanoseconds" else 10**6
+        return _Stored("int" if parts == 1_000 else "bigint", f"clock({parts})")
+    if pa.types.is_timestamp(arrow):
+        return _of_timestamp(bool(arrow.tz), column)
+    if pa.types.is_decimal(arrow):
+        known = arrow.precision <= 38
+        name = f"decimal({arrow.precision},{arrow.scale})"
+        return _Stored(name if known else "", name, called=str(arrow))
+    name = next((name for name, is_so in _ARROW.items() if is_so(arrow)), "")
+    held = {"decimal(20,0)": "unsigned"}.get(name, name)
+    return _Stored(name, "string" if pa.types.is_null(arrow) else held, _CASTS.get(str(arrow), "{}"), str(arrow))
+
+
+def _of_timestamp(instant: bool, column: Any) -> _Stored:
+    held = "timestamp" if instant else "timestamp_ntz"
+    if column.physical_type == "INT96":  # of old: a clock's time, which Spark takes for one in the session's zone, UTC
+        return _Stored("timestamp", held, "CAST({} AS " + held + ")")
+    if _unit(column) == "nanoseconds":
+        micros = "timestamp_micros({0} DIV 1000 - CASE WHEN {0} % 1000 < 0 THEN 1 ELSE 0 END)"
+        return _Stored("bigint", held, f"CAST({micros} AS {held})")
+    return _Stored(held, held)
+
+
+def _unit(column: Any) -> str:
+    return str(json.loads(column.logical_type.to_json()).get("timeUnit", ""))
+
+
+_ARROW = {
+    "tinyint": pa.types.is_int8,
+    "smallint": lambda arrow: pa.types.is_int16(arrow) or pa.types.is_uint8(arrow),
+    "int": lambda arrow: pa.types.is_int32(arrow) or pa.types.is_uint16(arrow) or pa.types.is_null(arrow),
+    "bigint": lambda arrow: pa.types.is_int64(arrow) or pa.types.is_uint32(arrow) or pa.types.is_duration(arrow),
+    "decimal(20,0)": pa.types.is_uint64,
+    "float": pa.types.is_float32,
+    "double": pa.types.is_float64,
+    "boolean": pa.types.is_boolean,
+    "date": pa.types.is_date,
+    "string": lambda arrow: pa.types.is_string(arrow) or pa.types.is_large_string(arrow),
+    "binary": lambda arrow: (
+        any(is_so(arrow) for is_so in (pa.types.is_binary, pa.types.is_large_binary))
+        or pa.types.is_fixed_size_binary(arrow)
+    ),
+}
+_CASTS = {"null": "CAST({} AS STRING)"}

@@ -1,0 +1,77 @@
+"""Counts that an engine hands out piece by piece, on disk instead of in memory.
+
+The files have no name: only this process can reach them, and the system frees them with the last array that shows
+them, also if the process is killed.
+"""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Self
+
+import numpy as np
+
+from tapveil.base.errors import EngineError
+from tapveil.trips.buffers import Integers
+
+
+class Spool:
+    """Columns of integers that grow together.
+
+    >>> with Spool(2) as spool:
+    ...     spool.append([np.array([1, 2]), np.array([10, 20])])
+    ...     spool.append([np.array([3]), np.array([30])])
+    ...     words, counts = spool.arrays()
+    >>> counts.tolist()
+    [10, 20, 30]
+    """
+
+    def __init__(self, columns: int, folder: Path | None = None) -> None:
+        self._open = ExitStack()
+        with _translated_errors():
+            files = (tempfile.TemporaryFile(prefix="tapveil-", dir=folder) for _ in range(columns))  # noqa: SIM115 (below)
+            self._files: list[IO[bytes]] = [self._open.enter_context(file) for file in files]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """No more is written; the arrays that were given out stay."""
+        self._open.close()
+
+    def append(self, piece: Sequence[Integers]) -> None:
+        """One array for each column, all of one length."""
+        if len({len(column) for column in piece}) > 1:
+            raise AssertionError("the columns of a piece differ in length")
+        with _translated_errors():
+            for file, column in zip(self._files, piece, strict=True):
+                file.write(column.astype(np.int64, copy=False).tobytes())
+
+    def arrays(self) -> tuple[Integers, ...]:
+        """The whole columns, to be read only; each page of them is read from disk when it is looked at."""
+        with _translated_errors():
+            return tuple(_mapped(file) for file in self._files)
+
+
+def _mapped(file: IO[bytes]) -> Integers:
+    file.flush()
+    if not file.tell():  # nothing cannot be mapped
+        return np.empty(0, dtype=np.int64)
+    return np.memmap(file, dtype=np.int64, mode="r")
+
+
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    """A disk that is full is not the fault of the trips."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise EngineError("the scratch disk is full; point --scratch to a larger one") from None
+        raise EngineError(
+            f"counts cannot be kept on disk ({error.strerror}); point --scratch to a writable disk"
+        ) from None

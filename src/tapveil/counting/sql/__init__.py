@@ -1,0 +1,1 @@
+"""Counting by SQL: the steps, and the queries that every engine runs."""

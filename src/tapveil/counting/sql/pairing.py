@@ -1,0 +1,115 @@
+"""Trips made up of taps: the SQL that finds which taps of a card belong together.
+
+A tap on and the tap off that directly follows it, on the same card and mode (or vehicle) and soon enough, are one trip;
+any other tap is a trip whose other end is not known. So every tap is in exactly one trip, and which one follows from
+the taps of its card alone: what is protected is the card, or its day, in which case taps of two days are never paired.
+
+    taps     every tap on and off: its card, its moment, its codes, its refusals     (one pass over the files)
+    rows     the trips, with keys, as `query.rows_sql` has them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tapveil.counting.coding import Code, Column, Reasons
+from tapveil.counting.sql.query import (
+    CellSet,
+    card_refusal_sql,
+    code_sql,
+    joins_sql,
+    refusals_of_row_sql,
+    values_of_row_sql,
+)
+from tapveil.counting.sql.scan import CARD_TEXT, IS_ON, MOMENT, TOGETHER, quoted
+from tapveil.plan.model import Plan
+
+MOMENTS = "moments"
+"""The table of moments: `spelling`, and `second`, or none where it cannot be read."""
+
+
+def moments_sql() -> str:
+    """Every distinct spelling of a moment."""
+    return f"SELECT DISTINCT {MOMENT} AS spelling FROM trips WHERE {MOMENT} IS NOT NULL"
+
+
+def taps_sql(columns: Sequence[Column], card: Column, reasons: Reasons) -> str:
+    """Every tap that is on or off, with the code of each column."""
+    codes = ", ".join(f"{code_sql(column)} AS {_code(column.name)}" for column in columns)
+    refusal = f"0{refusals_of_row_sql(columns)}{card_refusal_sql(card, reasons)}"
+    # A tap on and a tap off of the same time and place are two taps: equal lots must mean equal cells.
+    lot = f"md5(concat({values_of_row_sql(columns)}, ':', CASE WHEN trips.{IS_ON} THEN '1' ELSE '0' END))"
+    return (
+        f"SELECT trips.{CARD_TEXT} AS card, trips.{IS_ON} AS is_on, trips.{TOGETHER} AS together, second, "
+        f"{lot} AS lot, {refusal} AS refusal, {codes} FROM trips {joins_sql(columns)} "
+        f"LEFT JOIN {MOMENTS} ON trips.{MOMENT} = {MOMENTS}.spelling"
+    )
+
+
+def sound_taps_sql() -> str:
+    """How many taps were not refused."""
+    return "SELECT count(*) FROM taps WHERE coalesce(refusal, 0) >= 0"
+
+
+def rows_of_taps_sql(plan: Plan, coded: Sequence[Code], sets: Sequence[CellSet]) -> str:
+    """The trips that the taps make up: card, day, lot and keys; and every refused tap, by its reasons."""
+    missing = {code.column.name: _missing_code(code) for code in coded}
+    day = _code("date") if "date" in missing else "0"
+    words = [word for cell_set in sets for word in cell_set.words]
+    refused = ", ".join(f"refusal AS {word}" for word in words)
+    return (
+        f"WITH seen AS (SELECT *, {_paired_sql(plan, missing)} FROM taps WHERE coalesce(refusal, 0) >= 0 "
+        f"WINDOW following AS (PARTITION BY {_sequence(plan, missing)} ORDER BY second, is_on, lot)) "
+        f"SELECT card, {day} AS day, md5_number(concat(lot, ':', CASE WHEN begins THEN off_lot END)) AS lot, "
+        f"{_keys(missing, sets)} FROM seen WHERE NOT ends "
+        f"UNION ALL SELECT card, 0, NULL, {refused} FROM taps WHERE refusal < 0"
+    )
+
+
+def _code(name: str) -> str:
+    return quoted(f"code {name}")
+
+
+def _next(name: str) -> str:
+    return quoted(f"next {name}")
+
+
+def _missing_code(code: Code) -> int:
+    """The code of a value that is not there. Only a column that has a label for it can be of the other end."""
+    if code.column.missing is not None:
+        return code.labels.index(code.column.missing)
+    if code.column.name.startswith(("tap_on_", "tap_off_")):
+        raise AssertionError(f"{code.column.name} has no label for an end that is not known")
+    return 0
+
+
+def _sequence(plan: Plan, columns: Mapping[str, int]) -> str:
+    """The taps among which a tap off may follow a tap on."""
+    by_day = [_code("date")] if plan.privacy.unit == "card-day" and "date" in columns else []
+    return ", ".join(["card", "together", *by_day])
+
+
+def _paired_sql(plan: Plan, columns: Mapping[str, int]) -> str:
+    """Whether a tap begins a trip with the next one, or ends one with the last; and the next one's codes."""
+    within = 60 * plan.source.taps.within_minutes if plan.source.taps else 0
+    known = "card IS NOT NULL"
+    begins = f"is_on AND NOT lead(is_on) OVER following AND lead(second) OVER following - second <= {within}"
+    ends = f"NOT is_on AND lag(is_on) OVER following AND second - lag(second) OVER following <= {within}"
+    codes = [f"lead({_code(name)}) OVER following AS {_next(name)}" for name in columns if name.startswith("tap_off_")]
+    flags = [f"coalesce({known} AND {begins}, false) AS begins", f"coalesce({known} AND {ends}, false) AS ends"]
+    return ", ".join([*flags, "lead(lot) OVER following AS off_lot", *codes])
+
+
+def _keys(columns: Mapping[str, int], sets: Sequence[CellSet]) -> str:
+    """The keys of a trip: each end from its own tap, or the code of a missing value; the rest from its first tap."""
+    codes = {name: _code(name) for name in columns}
+    for name, missing in columns.items():
+        if name.startswith("tap_off_"):
+            codes[name] = f"CASE WHEN begins THEN {_next(name)} WHEN is_on THEN {missing} ELSE {_code(name)} END"
+        elif name.startswith("tap_on_"):
+            codes[name] = f"CASE WHEN is_on THEN {_code(name)} ELSE {missing} END"
+    return ", ".join(
+        f"{packed} AS {word}"
+        for cell_set in sets
+        for word, packed in zip(cell_set.words, cell_set.packing.pack_sql(codes), strict=True)
+    )

@@ -1,0 +1,288 @@
+"""The SQL that counts, written once.
+
+    trips      the used columns of all files, raw
+    spellings  every distinct spelling in the text columns           (one pass over the files)
+    code_…     spelling → code, one table per text column
+    counted    the packed key of each cell, and its count, for every maximal set of columns
+                                                                     (one pass over the files)
+
+Where the unit of protection is a card or a card's day, its trips are bounded before they are counted:
+
+    rows       every row with its card, its day, its keys, and a lot drawn from its own values
+                                                                     (instead of `counted`; one pass over the files)
+    kept       the rows with the least lots of each card and day, and of each card
+               each table then counts, for every cell, the units in it: a unit counts once
+
+A key is a plain sum: of codes times strides, and of reasons to refuse the row, which make it negative. So the one pass
+also counts refusals, and no row needs a decision. Smaller tables are summed from `counted`, not from the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tapveil.counting.coding import Column, Reasons, Recoding
+from tapveil.counting.packing import Packing
+from tapveil.counting.sql.scan import CARD_TEXT, LINE, UNSURE_CARD, literal, quoted, refusal_column
+from tapveil.plan.model import Plan
+
+# --- coding -------------------------------------------------------------------------------------------------------
+
+
+def spellings_sql(columns: Sequence[Column]) -> str:
+    """Every distinct spelling of every text column, in one pass: a row has one spelling, in its own column."""
+    texts = [quoted(column.name) for column in columns if not column.arithmetic]
+    sets = ", ".join(f"({name})" for name in texts)
+    return f"SELECT {', '.join(texts)} FROM trips GROUP BY GROUPING SETS ({sets})"
+
+
+def spellings_of_sql(column: Column) -> str:
+    """The spellings of one column: as they are, for the engine, and as texts, for us."""
+    name = quoted(column.name)
+    return f"SELECT {name} AS spelling, CAST({name} AS VARCHAR) AS text FROM spellings WHERE {name} IS NOT NULL"
+
+
+def code_table(column: Column) -> str:
+    """The table of a column's spellings: `spelling`, `code`, and `refusal`, a reason to refuse the row or 0.
+
+    Where modes have a lookup of their own: `more_1`, … is how much the code changes for the first of them, …, and in
+    the table of `mode`, `is_1`, … is 1 for that mode.
+    """
+    return f"code_{column.name}"
+
+
+def code_sql(column: Column) -> str:
+    if column.arithmetic:
+        return f"trips.{quoted(column.name)}"
+    table = quoted(code_table(column))
+    more = (f" + {quoted('code_mode')}.is_{n} * {table}.more_{n}" for n in range(1, len(column.for_mode) + 1))
+    return f"({table}.code{''.join(more)})"
+
+
+def _refusal_sql(column: Column) -> str:
+    return f"trips.{refusal_column(column)}" if column.arithmetic else f"{quoted(code_table(column))}.refusal"
+
+
+def _join_sql(column: Column) -> str:
+    """Every spelling has its row, and so has none: a row of trips that finds nothing was not there before."""
+    table = quoted(code_table(column))
+    return f"LEFT JOIN {table} ON trips.{quoted(column.name)} IS NOT DISTINCT FROM {table}.spelling"
+
+
+# --- counting -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CellSet:
+    """A set of columns whose cells are counted from the rows."""
+
+    index: int
+    packing: Packing
+
+    @property
+    def words(self) -> list[str]:
+        """The columns of `counted` that hold this set's keys."""
+        return [quoted(f"key_{self.index}_{word}") for word in range(self.packing.words)]
+
+    @property
+    def is_cell(self) -> str:
+        """The rows of `counted` that are cells of this set: neither another set's, nor refused."""
+        return f"{self.words[0]} >= 0"
+
+
+@dataclass(frozen=True)
+class TableCells:
+    """The cells of a table: their layout, the set of columns that they are summed from, and what its codes become."""
+
+    packing: Packing
+    source: CellSet
+    recodings: Mapping[str, Recoding]
+
+    @property
+    def words(self) -> list[str]:
+        return [f"word_{index}" for index in range(self.packing.words)]
+
+    @property
+    def is_whole_set(self) -> bool:
+        """Whether they are just the cells of the set."""
+        return self.packing.columns == self.source.packing.columns and not self.recodings
+
+    @property
+    def selected(self) -> str:
+        """The words of a cell, from those of its set."""
+        codes = self.source.packing.unpack_sql(self.source.words)
+        mode = codes.get("mode", "0")
+        coarser = {column: recoding.sql(codes[column], mode) for column, recoding in self.recodings.items()}
+        packed = self.packing.pack_sql(codes | coarser)
+        return ", ".join(f"{expression} AS {word}" for expression, word in zip(packed, self.words, strict=True))
+
+
+def maximal_sets(key_columns: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The sets of columns that no other set contains.
+
+    >>> maximal_sets([("m", "t"), ("m", "l"), ("m", "t", "l")])
+    [('m', 't', 'l')]
+    """
+    wanted = list(dict.fromkeys(key_columns))
+    return [one for one in wanted if not any(set(one) < set(other) for other in wanted)]
+
+
+def _keys_sql(columns: Sequence[Column], sets: Sequence[CellSet], more_refusals: str = "") -> str:
+    """The key of a row in every set: its codes in their places, plus its reasons to be refused."""
+    codes = {column.name: code_sql(column) for column in columns}
+    refusals = refusals_of_row_sql(columns) + more_refusals
+    return ", ".join(
+        f"{packed}{refusals if number == 0 else ''} AS {word}"
+        for cell_set in sets
+        for number, (word, packed) in enumerate(zip(cell_set.words, cell_set.packing.pack_sql(codes), strict=True))
+    )
+
+
+def refusals_of_row_sql(columns: Sequence[Column]) -> str:
+    """What a row's values add to its key to refuse it."""
+    return "".join(f" + {_refusal_sql(column)}" for column in columns if column.refuses)
+
+
+def joins_sql(columns: Sequence[Column]) -> str:
+    """The codes of all spellings, beside the row."""
+    return " ".join(_join_sql(column) for column in columns if not column.arithmetic)
+
+
+def refused_rows_sql(columns: Sequence[Column], card: Column | None, reasons: Reasons, few: int) -> str:
+    """Where the first rows of each refusal stand.
+
+    No file has a number below 0. Asked for that as well, the engine reads the files also where no column can refuse a
+    row: the reader then locates the lines that are no rows.
+    """
+    refusal = f"0{refusals_of_row_sql(columns)}{card_refusal_sql(card, reasons) if card else ''}"
+    return (
+        f"SELECT refusal, place FROM (SELECT {refusal} AS refusal, {LINE} AS place FROM trips {joins_sql(columns)}) "
+        f"WHERE refusal < 0 OR place[2] < 0 QUALIFY row_number() OVER (PARTITION BY refusal ORDER BY place) <= {few}"
+    )
+
+
+def counted_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:
+    """The count of every cell of every maximal set, and of every reason to refuse."""
+    keys = _keys_sql(columns, sets)
+    words = ", ".join(word for cell_set in sets for word in cell_set.words)
+    groups = ", ".join(f"({', '.join(cell_set.words)})" for cell_set in sets)
+    rows = f"SELECT {keys} FROM trips {joins_sql(columns)}"
+    return f"SELECT {words}, count(*) AS n FROM ({rows}) GROUP BY GROUPING SETS ({groups})"
+
+
+def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, reasons: Reasons) -> str:
+    """Every row: its card, its day, its keys, and its lot."""
+    keys = _keys_sql(columns, sets, card_refusal_sql(card, reasons))
+    day = next((code_sql(column) for column in columns if column.name == "date"), "0")
+    return (
+        f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {lot_sql(columns)} AS lot, {keys} "
+        f"FROM trips {joins_sql(columns)}"
+    )
+
+
+def lot_sql(columns: Sequence[Column]) -> str:
+    """The lot of a row, which decides whether it is kept where its card has too many.
+
+    It is drawn from the card and from what the row's own values mean, so that which of a card's trips are kept
+    follows from that card's rows alone. Codes would not do: they move when any other row brings a new label. Nor would
+    spellings: a column of a file has another type, and other spellings, once a single row of it is missing.
+    """
+    return f"md5_number(concat({values_of_row_sql(columns)}))"
+
+
+def values_of_row_sql(columns: Sequence[Column]) -> str:
+    """The card of a row and what its values mean, as texts."""
+    # Each with its length before it: values run together would let two different rows have the same lot.
+    texts = [f"coalesce(trips.{CARD_TEXT}, '')", *(_meaning_sql(column) for column in columns)]
+    return ", ".join(f"length({text}), ':', {text}" for text in texts)
+
+
+def _meaning_sql(column: Column) -> str:
+    """What a row's value was understood as. Codes of labels that the plan alone decides do not move."""
+    if column.fixed_labels:
+        return f"CAST(coalesce({code_sql(column)}, -1) AS VARCHAR)"
+    return f"coalesce({quoted(code_table(column))}.meaning, '')"
+
+
+def card_refusal_sql(card: Column, reasons: Reasons) -> str:
+    """Refusals for the card: there is none, or it was a number that a float cannot hold."""
+    missing = (
+        f"CASE WHEN trips.{CARD_TEXT} IS NULL THEN {reasons.missing(card)} ELSE 0 END" if card.missing is None else "0"
+    )
+    unsure = f"CASE WHEN trips.{CARD_TEXT} = {literal(UNSURE_CARD)} THEN {reasons.unreadable(card)} ELSE 0 END"
+    return f" + {missing} + {unsure}"
+
+
+def kept_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
+    """The rows that are counted: of each card, and of each of its days, no more than the plan says.
+
+    A row without a card is a unit by itself. `share` says which cards are looked at, all rows of a card or none.
+    """
+    words = ", ".join(word for cell_set in sets for word in cell_set.words)
+    rows = f"FROM rows WHERE {sets[0].is_cell} AND {share}"
+    kept = f"SELECT card, day, lot, {words} {rows} AND card IS NOT NULL"
+    for most, unit in ((plan.privacy.trips_per_day, "card, day"), (plan.privacy.trips_per_card, "card")):
+        if most is not None:
+            ranked = f"SELECT *, row_number() OVER (PARTITION BY {unit} ORDER BY lot) AS place FROM ({kept})"
+            kept = f"SELECT card, day, lot, {words} FROM ({ranked}) WHERE place <= {most}"
+    alone = f"SELECT card, day, lot, {words} {rows} AND card IS NULL"
+    return f"SELECT card, day, {words} FROM ({kept} UNION ALL {alone})"
+
+
+def units_sql(plan: Plan, cells: TableCells) -> str:
+    """The cells of a table, and in each the number of units that have a trip there: each unit once."""
+    unit = "card, day" if plan.privacy.unit == "card-day" else "card"
+    key = ", ".join(cells.words)
+    return (
+        f"WITH placed AS (SELECT card, day, {cells.selected} FROM kept), "
+        f"once AS (SELECT DISTINCT {unit}, {key} FROM placed WHERE card IS NOT NULL), "
+        f"every AS (SELECT {key} FROM once UNION ALL SELECT {key} FROM placed WHERE card IS NULL) "
+        f"SELECT {key}, count(*) AS n FROM every GROUP BY {key}"
+    )
+
+
+def units_table(name: str) -> str:
+    """The cells of a table of the plan, as they are counted share by share."""
+    return f"units_{name}"
+
+
+def all_units_sql(name: str, cells: TableCells) -> str:
+    """The cells of all shares together."""
+    words = ", ".join(cells.words)
+    return f"SELECT {words}, CAST(sum(n) AS BIGINT) AS n FROM {quoted(units_table(name))} GROUP BY {words}"
+
+
+def row_refusals_sql(first: CellSet) -> str:
+    """Rows refused, by key, where rows are kept one by one."""
+    word = first.words[0]
+    return f"SELECT {word} AS refusal, count(*) AS n FROM rows WHERE {word} < 0 GROUP BY {word}"
+
+
+def row_strays_sql(sets: Sequence[CellSet]) -> str:
+    """As `strays_sql`, where rows are kept one by one: every set has its key in every row."""
+    return f"SELECT count(*) FROM rows WHERE {' OR '.join(f'{w} IS NULL' for each in sets for w in each.words)}"
+
+
+def refusals_sql(first: CellSet) -> str:
+    """Rows refused, by key; see `Reasons`."""
+    return f"SELECT {first.words[0]} AS refusal, n FROM counted WHERE {first.words[0]} < 0"
+
+
+def strays_sql(sets: Sequence[CellSet]) -> str:
+    """Rows that had a spelling which the first pass did not see: no key at all, or one with a part missing."""
+    nowhere = " AND ".join(f"{word} IS NULL" for cell_set in sets for word in cell_set.words)
+    partly = (f" OR ({cell_set.words[0]} IS NULL) <> ({word} IS NULL)" for cell_set in sets for word in cell_set.words)
+    return f"SELECT count(*) FROM counted WHERE ({nowhere}){''.join(partly)}"
+
+
+def table_sql(name: str, cells: TableCells) -> str:
+    """The cells of a table, summed from a maximal set that has all its columns."""
+    words, source = ", ".join(cells.words), cells.source
+    if cells.is_whole_set:
+        selected = ", ".join(f"{theirs} AS {ours}" for theirs, ours in zip(source.words, cells.words, strict=True))
+        return f"SELECT {selected}, n FROM counted WHERE {source.is_cell}"
+    return (
+        f"SELECT {words}, CAST(sum(n) AS BIGINT) AS n "
+        f"FROM (SELECT {cells.selected}, n FROM counted WHERE {source.is_cell}) GROUP BY {words}"
+    )

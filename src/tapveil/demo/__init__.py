@@ -1,0 +1,1 @@
+"""Generated trips: a city that does not exist, and riders on a real timetable."""

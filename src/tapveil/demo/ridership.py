@@ -1,0 +1,161 @@
+"""Made-up rides on a real timetable: a city laid on the stops of a GTFS feed, released with the feed as its dictionary.
+
+Same feed, same seed, same rides. Nobody took them, so their seed and their exact counts may be known.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from tapveil.base.errors import PlanError, TripDataError
+from tapveil.base.progress import Reporter, Silent
+from tapveil.demo.city import TRIPS_PER_CARD, new_folder
+from tapveil.inputs.gtfs import Calls, Feed, read_feed
+from tapveil.inputs.timetable import plain_mode
+
+DAYS = 7
+BUDGET = ("16", "0")
+"""What may ever be published of the rides: this release twice over, without any δ."""
+NO_TAP_OFF = 0.05
+
+
+def make_rides(folder: Path, gtfs: Path, *, trips: int, seed: int = 1, progress: Reporter | None = None) -> Path:
+    """Write rides, the feed and a plan into a new folder; the plan's path is returned."""
+    if trips < 1:
+        raise PlanError("--trips must be at least 1")
+    feed = read_feed(gtfs)
+    if not feed.has_lines:
+        raise TripDataError(f"{gtfs.name} has no timetable, only stops: a city needs its routes, trips and stop times")
+    week = _week(feed)
+    new_folder(folder)
+    (folder / "trips").mkdir()
+    made = 0
+    with (progress or Silent()).stage("Riding on the timetable", lambda: made, total=trips, unit="trips"):
+        copy = folder / ("gtfs.zip" if gtfs.is_file() else "gtfs")
+        shutil.copyfile(gtfs, copy) if gtfs.is_file() else shutil.copytree(gtfs, copy)
+        for day, rides in _rides(feed, week, trips, seed):
+            pa_csv.write_csv(rides, folder / "trips" / f"{day}.csv")
+            made += len(rides)
+    plan = folder / "plan.toml"
+    plan.write_text(_plan_text(week, copy.name), encoding="utf-8")
+    return plan
+
+
+def _week(feed: Feed) -> list[date]:
+    """A week of the calendar from its first Monday on."""
+    first = feed.first_day + timedelta(days=-feed.first_day.weekday() % 7)
+    first = first if first + timedelta(days=DAYS - 1) <= feed.last_day else feed.first_day
+    return [first + timedelta(days=number) for number in range(DAYS)]
+
+
+def _rides(feed: Feed, week: list[date], trips: int, seed: int) -> Iterator[tuple[date, pa.Table]]:
+    calls, services = feed.calls(), feed.service_days(week[0], week[-1])
+    running = {
+        day: np.isin(calls.service, [n for n, name in enumerate(calls.services) if day in services.get(name, ())])
+        for day in week
+    }
+    total = sum(int(active.sum()) for active in running.values())
+    if not total:
+        raise TripDataError("the timetable has no service in its first week")
+    sizes = (int(active.sum()) for active in running.values())
+    until = [trips * passed // total for passed in accumulate(sizes, initial=0)]
+    for number, (day, active) in enumerate(running.items()):
+        size = until[number + 1] - until[number]  # in proportion, and exactly so many in all
+        if size:
+            random = np.random.default_rng([seed, number])
+            yield day, _day(random, calls, active, day, size, max(1, trips // TRIPS_PER_CARD))
+
+
+def _day(
+    random: np.random.Generator, calls: Calls, active: npt.NDArray[np.bool_], day: date, size: int, cards: int
+) -> pa.Table:
+    """Rides of one service day: someone boards at a call, a little late, and alights at a later one."""
+    boarding, alighting = np.flatnonzero(active & calls.boards), np.flatnonzero(active & calls.alights)
+    popular = 1 / (1 + calls.stop[boarding] % 37)  # a few stops are busy, most are quiet
+    on = random.choice(boarding, size, p=popular / popular.sum())
+    ready = calls.second[on] + 60 * random.integers(5, 40, size)
+    by_time = alighting[np.argsort(calls.second[alighting], kind="stable")]
+    later = np.searchsorted(calls.second[by_time], ready) + random.integers(0, 30, size)
+    off = by_time[np.minimum(later, len(by_time) - 1)]
+    delay = np.clip(random.normal(90, 150, (2, size)), -180, 1200).astype(np.int64)
+    done = (random.random(size) > NO_TAP_OFF) & (calls.second[off] > calls.second[on])
+    stops, midnight = pa.array(calls.stop_ids), np.datetime64(datetime.combine(day, time()), "s")
+    moments = [
+        midnight + (calls.second[end] + late).astype("timedelta64[s]")
+        for end, late in ((on, delay[0]), (off, delay[1]))
+    ]
+    return pa.table(
+        {
+            "card": pa.array(random.integers(0, cards, size) + 10**9),
+            "mode": pa.array([plain_mode(int(kind)) for kind in calls.route_type[on]]),
+            "tap_on": pa.array(moments[0]).cast(pa.string()),
+            "on_stop": stops.take(pa.array(calls.stop[on])),
+            "tap_off": pa.array(moments[1], mask=~done).cast(pa.string()),
+            "off_stop": stops.take(pa.array(calls.stop[off], mask=~done)),
+        }
+    )
+
+
+def _plan_text(week: list[date], feed: str) -> str:
+    return f"""\
+# Made-up rides on a real timetable. The timetable lists every cell that can be, so no threshold and no delta is needed.
+
+[release]
+name = "rides"
+title = "Rides by mode and day"
+
+[source]
+path = "trips/*.csv"
+first_day = {week[0]}
+last_day = {week[-1]}
+day_starts = "04:00"                  # a ride at 01:15 is still one of the day before
+
+[source.columns]
+card = "card"
+mode = "mode"
+date = "tap_on"
+tap_on_time = "tap_on"
+tap_on_location = "on_stop"
+tap_off_time = "tap_off"
+tap_off_location = "off_stop"
+
+[coarsen]
+time_minutes = 60
+after_midnight = "continued"          # ... and is written 25:15
+
+[gtfs]
+path = "{feed}"
+
+[privacy]
+unit = "trip"
+neighbours = "replace"
+looked_at_trips = false               # the plan was there before the trips
+mechanism = "dictionary"              # every cell of the timetable, whether anyone was there or not
+epsilon = 8
+cut = 8                               # numbers below this are left out: they would mostly be noise
+
+[[table]]
+name = "on_time"
+columns = ["tap_on_time"]
+cells = "gtfs"
+
+[[table]]
+name = "on_location"
+columns = ["tap_on_location"]
+cells = "gtfs"
+
+[[table]]
+name = "on_time_location"
+columns = ["tap_on_time", "tap_on_location"]
+cells = "gtfs"
+weight = 2
+"""

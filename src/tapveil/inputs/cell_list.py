@@ -1,0 +1,123 @@
+"""The dictionary: the public list of all cells that a table can have, occupied or not.
+
+It comes from what everyone may know (stops, a timetable, a calendar), never from the trips: a list made from the trips
+would tell which cells occur. One CSV file per table, a column for each key, a row for each cell, in the words in which
+cells are published.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from tapveil.base.errors import TripDataError, did_you_mean
+from tapveil.inputs.areas import Areas, Relabel, TimeBins, relabelling
+from tapveil.inputs.snapshot import PublicFiles, open_text
+from tapveil.inputs.values import READABLE, UNKNOWN, read_date, read_time
+from tapveil.plan.model import TIMETABLE, Plan, Table
+
+if TYPE_CHECKING:
+    from tapveil.inputs.timetable import Timetable
+
+LONG_LIST = 1_000_000
+"""From so many cells on, only those empty cells are visited that are published: the same law, less work."""
+
+Spelling = Callable[[str], str | None]
+Dictionaries = Mapping[str, pa.Table | None]
+"""The list of each table, by the name of the table."""
+
+
+def read_dictionaries(
+    plan: Plan, files: PublicFiles, wider: Mapping[str, Areas], timetable_of: Callable[[], Timetable]
+) -> Dictionaries:
+    """The list of each table, read and checked; None where the plan has none for it.
+
+    A column of text for each key of the table; a row for each cell, sorted, none twice.
+    """
+    listed = {table.name: table.cells for table in plan.table if table.cells}
+    timetable = timetable_of() if TIMETABLE in listed.values() else None
+    found: dict[str, pa.Table | None] = dict.fromkeys(plan.tables)
+    for name, cells in listed.items():
+        table = plan.tables[name]
+        fine = timetable.cells(table) if timetable and cells == TIMETABLE else _read(plan, table, cells, files)
+        read = _coarsened(fine, relabelling(plan, table, wider))
+        if not len(read):
+            covered = f"from {timetable.first_day} to {timetable.last_day}" if timetable else "on other days"
+            raise TripDataError(
+                f"[[table]] {name}: the timetable has no cells on the days that the plan covers; it runs {covered}"
+            )
+        found[name] = read
+    return found
+
+
+def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:
+    """The cells of a coarser level that those of a list lie in."""
+    if not relabelled:
+        return cells
+    modes = cells.column("mode").to_pylist() if "mode" in cells.column_names else [""] * len(cells)
+    for column, relabel in relabelled.items():
+        fine = cells.column(column).to_pylist()
+        labels = [relabel.label(mode, label) for mode, label in zip(modes, fine, strict=True)]
+        lost = [label for label, wider in zip(fine, labels, strict=True) if wider == UNKNOWN != label]
+        if lost:
+            raise TripDataError(
+                f"a list of cells has the {column} `{lost[0]}`, for which there is no wider area: list cells as the "
+                "finest level has them, and give each place its area"
+            )
+        cells = cells.set_column(cells.column_names.index(column), column, pa.array(labels, pa.string()))
+    distinct = cells.group_by(cells.column_names).aggregate([])
+    return distinct.sort_by([(column, "ascending") for column in cells.column_names])
+
+
+def _read(plan: Plan, table: Table, name: str, files: PublicFiles) -> pa.Table:
+    keys = plan.key_columns(table)
+    try:
+        with open_text(files, plan.base / name) as file:
+            cells = sorted(set(_cells(plan, keys, Path(name).name, csv.DictReader(file, skipinitialspace=True))))
+    except FileNotFoundError:
+        raise TripDataError(
+            f"there is no list of cells {name} ([[table]] {table.name}; it starts from the plan)"
+        ) from None
+    except OSError as error:
+        raise TripDataError(f"the list of cells {name} cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise TripDataError(f"the list of cells {name} is not a CSV file in UTF-8") from None
+    if not cells:
+        raise TripDataError(f"the list of cells {name} has a header but no cells")
+    return pa.table(
+        {key: pa.array(values, pa.string()) for key, values in zip(keys, zip(*cells, strict=True), strict=True)}
+    )
+
+
+def _cells(plan: Plan, keys: tuple[str, ...], name: str, rows: csv.DictReader[str]) -> Iterator[tuple[str, ...]]:
+    rows.fieldnames = [column.strip() for column in rows.fieldnames or ()]
+    for key in keys:
+        if rows.fieldnames.count(key) != 1:
+            others = [name for name in rows.fieldnames if name not in keys]
+            hint = did_you_mean(key, others) if key not in rows.fieldnames else ""
+            raise TripDataError(f"the list of cells {name} needs one column `{key}`{hint}")
+    spellings = [_spelling(plan, key) for key in keys]
+    for row in rows:
+        cell = tuple(spell((row[key] or "").strip()) for key, spell in zip(keys, spellings, strict=True))
+        if None in cell:
+            key = keys[cell.index(None)]
+            kind = plan.source.kind(key)
+            raise TripDataError(
+                f"{name}, line {rows.line_num}: `{key}` cannot be read as a {kind}. What can be read: {READABLE[kind]}"
+            )
+        yield tuple(str(value) for value in cell)
+
+
+def _spelling(plan: Plan, key: str) -> Spelling:
+    """How a value of the list is spelt in what is published."""
+    kind = plan.source.kind(key)
+    if kind == "time":
+        bins = TimeBins.of(plan)
+        return lambda text: None if (minute := read_time(text)) is None else bins.labels[bins.code(minute)]
+    if kind == "date" and plan.source.calendar:
+        return lambda text: read_date(text) or None
+    return lambda text: text or UNKNOWN

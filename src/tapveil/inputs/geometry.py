@@ -1,0 +1,391 @@
+"""Which area a point lies in, and the shape of an area for a map.
+
+Areas are public: they are drawn by an office of statistics, or by H3, and never from the trips. Longitude and latitude
+are degrees of WGS 84 throughout, and straight lines between two corners are straight on a flat map. shapely and h3 are
+imported where they are needed, since most plans need neither.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tapveil.base.errors import PlanError, TripDataError, did_you_mean
+from tapveil.inputs.snapshot import ON_DISK, PublicFiles, open_text
+
+Geometry = dict[str, Any]
+"""A geometry of GeoJSON, longitude before latitude."""
+
+Corner = tuple[float, float]
+"""Longitude, latitude."""
+
+FINEST_RESOLUTION = 15
+DIGITS = 6
+"""Of a degree in a map: a tenth of a metre."""
+
+_AREAL = ("Polygon", "MultiPolygon", "GeometryCollection")
+_WGS84 = ("CRS84", "CRS84H", "4326", "WGS84")
+_SAVE_AS_WGS84 = "save it in WGS 84 (EPSG:4326)"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A named place to draw."""
+
+    name: str
+    geometry: Geometry
+    mode: str = "*"
+    """The mode whose places are so called; `*` for every mode that has no other."""
+    title: str = ""
+    """What people call it, where its name is only an id."""
+
+
+@dataclass(frozen=True, eq=False)
+class Polygons:
+    """Areas with borders: a border belongs to every area that it bounds.
+
+    A point that several areas cover lies in the first of them in the alphabet, so that the order of the file, which
+    means nothing, decides nothing.
+    """
+
+    names: tuple[str, ...]
+    """The area of each shape, in the order of the alphabet; an area can have several shapes."""
+    shapes: tuple[Any, ...]
+
+    @classmethod
+    def read(cls, path: Path, name: str, files: PublicFiles = ON_DISK) -> Polygons:
+        """The areas of a GeoJSON file; `name` is the property that names an area."""
+        _shapely()  # a missing package is said before a fault of the file
+        features = read_features(path, files)
+        parts = [part for number in range(len(features)) for part in _read_area(path, features, number, name)]
+        parts.sort(key=lambda part: (part[0], part[1].wkb))
+        return cls(tuple(area for area, _ in parts), tuple(shape for _, shape in parts))
+
+    def area(self, latitude: float | None, longitude: float | None) -> str | None:
+        """The area of a point; None where it lies in no area, or nowhere."""
+        return self.areas([(latitude, longitude)])[0]
+
+    def areas(self, points: Sequence[tuple[float | None, float | None]]) -> list[str | None]:
+        """The area of each point, given as (latitude, longitude)."""
+        shapely = _shapely()
+        shapes, tree = self._index
+        latitude, longitude = np.array(points, dtype=float).reshape(-1, 2).T
+        known = np.flatnonzero(np.isfinite(latitude) & np.isfinite(longitude))
+        near, shape = tree.query(shapely.points(longitude[known], latitude[known]))
+        asked = known[near]
+        covers = shapely.intersects_xy(shapes[shape], longitude[asked], latitude[asked])
+        first = np.full(len(points), len(self.names))
+        np.minimum.at(first, asked[covers], shape[covers])
+        names = (*self.names, None)
+        return [names[index] for index in first]
+
+    @property
+    def places(self) -> list[Place]:
+        """Every area, sorted by name; shapes of one name are joined."""
+        parts = groupby(zip(self.names, self.shapes, strict=True), key=lambda part: part[0])
+        return [Place(name, _joined(shape for _, shape in group)) for name, group in parts]
+
+    @cached_property
+    def _index(self) -> tuple[Any, Any]:
+        """The shapes, prepared so that the corners of a long border are not walked for every point, and their tree."""
+        shapely = _shapely()
+        shapes = np.array(self.shapes, dtype=object)
+        shapely.prepare(shapes)
+        return shapes, shapely.STRtree(shapes)
+
+
+def h3_cell(latitude: float | None, longitude: float | None, resolution: int) -> str | None:
+    """The H3 cell of a point; None where it lies nowhere: H3 would wrap metres around the earth and name some cell."""
+    if not 0 <= resolution <= FINEST_RESOLUTION:
+        raise PlanError(
+            f"there is no H3 resolution {resolution}; they go from 0 (coarse) to {FINEST_RESOLUTION} (fine)"
+        )
+    h3 = _h3()
+    return str(h3.latlng_to_cell(latitude, longitude, resolution)) if on_earth(latitude, longitude) else None
+
+
+def h3_place(cell: str) -> Place:
+    """The outline of an H3 cell, in two polygons where longitude 180 cuts it."""
+    h3 = _h3()
+    if not h3.is_valid_cell(cell):
+        raise TripDataError(f"`{cell}` is not an H3 cell")
+    ring = _unrolled([(longitude, latitude) for latitude, longitude in h3.cell_to_boundary(cell)])
+    polygons = [[[[*corner] for corner in (*piece, piece[0])]] for piece in _cut_at_180(ring)]
+    if len(polygons) == 1:
+        return Place(cell, {"type": "Polygon", "coordinates": polygons[0]})
+    return Place(cell, {"type": "MultiPolygon", "coordinates": polygons})
+
+
+def point(name: str, latitude: float, longitude: float) -> Place:
+    """A place that is a point.
+
+    >>> point("Central", -33.883, 151.206).geometry
+    {'type': 'Point', 'coordinates': [151.206, -33.883]}
+    """
+    if not on_earth(latitude, longitude):
+        raise TripDataError(
+            f"`{name}` cannot be drawn: latitude {latitude}, longitude {longitude} is nowhere on the earth"
+        )
+    return Place(name, {"type": "Point", "coordinates": [longitude, latitude]})
+
+
+def points(name: str, places: Iterable[tuple[float, float]]) -> Place:
+    """A place that is several points, or one: the stops of a station, or of a zone.
+
+    >>> points("Central", [(-33.883, 151.206), (-33.883, 151.206), (-33.9, 151.2)]).geometry
+    {'type': 'MultiPoint', 'coordinates': [[151.2, -33.9], [151.206, -33.883]]}
+    """
+    distinct = [point(name, *place) for place in sorted(set(places))]
+    if len(distinct) == 1:
+        return distinct[0]
+    return Place(name, {"type": "MultiPoint", "coordinates": [each.geometry["coordinates"] for each in distinct]})
+
+
+def collection(places: Iterable[Place]) -> dict[str, Any]:
+    """The places as a GeoJSON FeatureCollection: the same bytes for the same places."""
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"name": place.name, "mode": place.mode} | ({"title": place.title} if place.title else {}),
+            "geometry": {**place.geometry, "coordinates": _rounded(place.geometry["coordinates"])},
+        }
+        for place in sorted(places, key=lambda place: (place.name, place.mode))
+    ]
+    return {"type": "FeatureCollection", "features": features}
+
+
+def _shapely() -> Any:
+    try:
+        import shapely
+    except ImportError:
+        raise PlanError("areas by polygons need shapely: pip install 'tapveil[geo]'") from None
+    return shapely
+
+
+def _h3() -> Any:
+    try:
+        import h3
+    except ImportError:
+        raise PlanError("areas by H3 cells need h3: pip install 'tapveil[geo]'") from None
+    return h3
+
+
+def on_earth(latitude: float | None, longitude: float | None) -> bool:
+    """Whether there is such a place."""
+    return latitude is not None and longitude is not None and abs(latitude) <= 90 and abs(longitude) <= 180
+
+
+def _not_degrees(longitude: float, latitude: float) -> str:
+    if on_earth(longitude, latitude):
+        return f"({longitude}, {latitude}) puts the latitude first; GeoJSON puts the longitude first"
+    return (
+        f"({longitude}, {latitude}) is not a longitude from -180 to 180 and a latitude from -90 to 90. "
+        f"If it is in metres of a projection, {_SAVE_AS_WGS84}"
+    )
+
+
+def read_features(path: Path, files: PublicFiles) -> list[Any]:
+    """The features of a GeoJSON file in WGS 84."""
+    match _read_json(path, files):
+        case {"type": "FeatureCollection", "features": [_, *_] as features, **others}:
+            system = _coordinate_system(others.get("crs"))
+            if re.split("[:/#]", system)[-1].replace(" ", "").upper() not in _WGS84:
+                raise TripDataError(f"the areas {path.name} are in the coordinates of {system}; {_SAVE_AS_WGS84}")
+            return list(features)
+        case {"type": "FeatureCollection", "features": []}:
+            raise TripDataError(f"the areas {path.name} have no features")
+    raise TripDataError(f"the areas {path.name} are not a FeatureCollection; save them as GeoJSON")
+
+
+def _read_json(path: Path, files: PublicFiles) -> Any:
+    try:
+        with open_text(files, path) as file:
+            return json.load(file)
+    except FileNotFoundError:
+        raise TripDataError(f"there is no file of areas {path}") from None
+    except IsADirectoryError:
+        raise TripDataError(f"{path} is a folder; name the file of areas in it") from None
+    except PermissionError:
+        raise TripDataError(f"no permission to read the areas {path}") from None
+    except OSError as error:
+        raise TripDataError(f"the areas {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise TripDataError(f"the areas {path.name} are not UTF-8 text; save them as GeoJSON in UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise TripDataError(f"{path.name}, line {error.lineno}: not JSON; save the areas as GeoJSON") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists without end
+        raise TripDataError(f"the areas {path.name} cannot be read as JSON; save them as GeoJSON") from None
+
+
+def _coordinate_system(crs: Any) -> str:
+    """GeoJSON is WGS 84 unless it says otherwise, in the way of 2008, which programs still write."""
+    match crs:
+        case None:
+            return "WGS 84"
+        case {"properties": {"name": str(name)}}:
+            return name
+        case {"type": "EPSG", "properties": {"code": int(code)}}:
+            return f"EPSG:{code}"
+    return "an unknown system"
+
+
+def _read_area(path: Path, features: list[Any], number: int, name: str) -> Iterator[tuple[str, Any]]:
+    """The name and each shape of a feature."""
+    try:
+        area = _read_name(_properties(features[number]), name, _properties(features[0]))
+        shapes = [shape for rings in _polygons(features[number].get("geometry")) for shape in _sound_shapes(rings)]
+        if not shapes:
+            raise ValueError("its geometry covers no ground")
+    except ValueError as error:
+        raise TripDataError(f"{path.name}, feature {number + 1}: {error}") from None
+    for shape in shapes:
+        yield area, shape
+
+
+def _properties(feature: Any) -> Mapping[str, Any]:
+    match feature:
+        case {"type": "Feature", "properties": dict(properties)}:
+            return properties
+        case {"type": "Feature"}:
+            return {}
+    raise ValueError("this is not a Feature of GeoJSON")
+
+
+def _read_name(properties: Mapping[str, Any], name: str, first: Mapping[str, Any]) -> str:
+    if name not in properties:
+        others = [other for other in first if other != name]
+        listed = f" (there are: {', '.join(f'`{other}`' for other in others[:10])})" if others else ""
+        raise ValueError(f"it has no property `{name}`{did_you_mean(name, others) or listed}")
+    text = _spelt(properties[name])
+    if text is None:
+        raise ValueError(f"`{name}` is neither a text nor a number; name a property that is")
+    if not text:
+        raise ValueError(f"`{name}` is blank; name the area, or leave it out")
+    return text
+
+
+def _spelt(value: Any) -> str | None:
+    """The name that a value spells, as it would stand in a lookup: 2000 for 2000.0."""
+    match value:
+        case None:
+            return ""
+        case str(text) if not re.search("[\ud800-\udfff]", text):  # halves of a character cannot be written
+            return text.strip()
+        case int(number) if not isinstance(number, bool):
+            return str(number)
+        case float(number) if math.isfinite(number):
+            return str(int(number) if number.is_integer() else number)
+    return None
+
+
+def _polygons(geometry: Any) -> Iterator[Any]:
+    """The rings of each polygon in a geometry, as they stand in the file."""
+    waiting = [geometry]
+    while waiting:
+        match waiting.pop():
+            case None:
+                raise ValueError("it has no geometry; draw the area, or leave it out")
+            case {"type": "Polygon", "coordinates": list(rings)}:
+                yield rings
+            case {"type": "MultiPolygon", "coordinates": list(polygons)}:
+                yield from polygons
+            case {"type": "GeometryCollection", "geometries": list(geometries)}:
+                waiting += geometries
+            case {"type": str(kind)} if kind not in _AREAL:
+                raise ValueError(f"its geometry is a {kind}; an area is a Polygon or a MultiPolygon")
+            case _:
+                raise ValueError("its geometry cannot be read as GeoJSON")
+
+
+def _sound_shapes(rings: Any) -> list[Any]:
+    """A polygon as shapes that do not cross themselves; what has no inside is left out.
+
+    `structure` takes a hole for a hole even where it leaves the outer ring; `linework` would make it ground there.
+    """
+    if not isinstance(rings, list):
+        raise ValueError("its geometry cannot be read as GeoJSON")
+    if not rings:
+        return []
+    shapely = _shapely()
+    outer, *holes = [_ring(ring) for ring in rings]
+    shape = shapely.Polygon(outer, holes)
+    if not shape.is_valid:
+        shape = shapely.make_valid(shape, method="structure", keep_collapsed=False)
+    return [part for part in shapely.get_parts(shapely.get_parts(shape)) if part.geom_type == "Polygon" and part.area]
+
+
+def _ring(ring: Any) -> npt.NDArray[np.float64]:
+    if not isinstance(ring, list) or len(ring) < 3:
+        raise ValueError("a ring of its geometry has fewer than three corners")
+    return np.array([_corner(position) for position in ring], dtype=float)
+
+
+def _corner(position: Any) -> Corner:
+    match position:
+        case [int() | float() as longitude, int() | float() as latitude, *_]:
+            if not on_earth(latitude, longitude):
+                raise ValueError(_not_degrees(longitude, latitude))
+            return longitude, latitude
+    raise ValueError("a corner of its geometry is not a list of two numbers")
+
+
+def _joined(shapes: Iterable[Any]) -> Geometry:
+    """The shapes as one geometry, in the order that `normalize` gives, outer rings counter-clockwise (RFC 7946)."""
+    shapely = _shapely()
+    joined = shapely.orient_polygons(shapely.normalize(shapely.union_all(list(shapes))))
+    geometry: Geometry = json.loads(shapely.to_geojson(joined))
+    return geometry
+
+
+def _rounded(coordinates: Any) -> Any:
+    if isinstance(coordinates, list | tuple):
+        return [_rounded(each) for each in coordinates]
+    return round(float(coordinates), DIGITS) + 0.0  # no -0.0
+
+
+def _unrolled(ring: list[Corner]) -> list[Corner]:
+    """The ring with longitudes that run on past 180; around a pole, with the edge of the map as its far side."""
+    unrolled = [ring[0]]
+    for longitude, latitude in (*ring[1:], ring[0]):
+        turns = round((unrolled[-1][0] - longitude) / 360)
+        unrolled.append((longitude + 360 * turns, latitude))
+    start, end = unrolled[0], unrolled[-1]
+    if start == end:
+        return unrolled[:-1]
+    pole = math.copysign(90, start[1])
+    return [*unrolled, (end[0], pole), (start[0], pole)]
+
+
+def _cut_at_180(ring: list[Corner]) -> list[list[Corner]]:
+    """The parts of an unrolled ring, each within -180 to 180 (RFC 7946, section 3.1.9)."""
+    if min(longitude for longitude, _ in ring) < -180:
+        ring = _moved(ring, 360)
+    if max(longitude for longitude, _ in ring) <= 180:
+        return [ring]
+    return [_half(ring, 1), _moved(_half(ring, -1), -360)]
+
+
+def _moved(ring: list[Corner], degrees: float) -> list[Corner]:
+    return [(longitude + degrees, latitude) for longitude, latitude in ring]
+
+
+def _half(ring: list[Corner], side: int) -> list[Corner]:
+    """The part of a ring west (1) or east (-1) of longitude 180 (Sutherland and Hodgman 1974)."""
+    half: list[Corner] = []
+    for before, after in pairwise((ring[-1], *ring)):
+        if (before[0] - 180) * (after[0] - 180) < 0:
+            share = (180 - before[0]) / (after[0] - before[0])
+            half.append((180.0, before[1] + share * (after[1] - before[1])))
+        if side * (after[0] - 180) <= 0:
+            half.append(after)
+    return half

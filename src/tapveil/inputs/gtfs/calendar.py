@@ -1,0 +1,102 @@
+"""The calendar of a feed: on which days its services run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from tapveil.base.errors import TripDataError
+from tapveil.inputs.gtfs.files import Files, missing
+from tapveil.inputs.gtfs.table import Flags, Ints, Table, ordinal, read_if_there
+
+WEEK = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
+
+
+@dataclass(frozen=True, eq=False)
+class Calendar:
+    """On which days services run. Days are counted as `date.toordinal` does."""
+
+    called: str
+    services: tuple[str, ...]
+    weekly: Ints
+    """The services of calendar.txt; `weekdays`, `start` and `end` have a row for each."""
+    weekdays: Flags
+    start: Ints
+    end: Ints
+    excepted: Ints
+    """The services of calendar_dates.txt, as often as they are there; so for `day` and `added`."""
+    day: Ints
+    added: Flags
+
+    @property
+    def first(self) -> date:
+        return date.fromordinal(int(np.concatenate([self.start, self._added_days()]).min()))
+
+    @property
+    def last(self) -> date:
+        return date.fromordinal(int(np.concatenate([self.end, self._added_days()]).max()))
+
+    def _added_days(self) -> Ints:
+        days: Ints = self.day[self.added]
+        if not len(days) and not len(self.start):
+            raise TripDataError(f"{self.called} has a calendar without a day on which anything runs")
+        return days
+
+    def days(self, first: date, last: date) -> dict[str, tuple[date, ...]]:
+        span = np.arange(max(first, self.first).toordinal(), min(last, self.last).toordinal() + 1)
+        runs = np.zeros((len(self.services), len(span)), dtype=np.bool_)
+        in_force = (self.start[:, None] <= span) & (span <= self.end[:, None])
+        runs[self.weekly] = in_force & self.weekdays[:, (span - 1) % 7]  # day 1 was a Monday
+        added, removed = self._excepted(span, self.added), self._excepted(span, ~self.added)
+        self._refuse_both(span, added & removed)
+        runs = runs & ~removed | added
+        calendar = [date.fromordinal(day) for day in span.tolist()]
+        return {
+            service: tuple(calendar[day] for day in np.flatnonzero(row))
+            for service, row in zip(self.services, runs, strict=True)
+        }
+
+    def _excepted(self, span: Ints, which: Flags) -> Flags:
+        marks = np.zeros((len(self.services), len(span)), dtype=np.bool_)
+        inside = which & np.isin(self.day, span)
+        marks[self.excepted[inside], np.searchsorted(span, self.day[inside])] = True
+        return marks
+
+    def _refuse_both(self, span: Ints, both: Flags) -> None:
+        for service, day in np.argwhere(both)[:1]:
+            raise TripDataError(
+                f"{self.called}: calendar_dates.txt adds and removes the service `{self.services[service]}` "
+                f"on {date.fromordinal(int(span[day]))}; keep one"
+            )
+
+
+def read_calendar(files: Files) -> Calendar:
+    if "calendar.txt" not in files.members and "calendar_dates.txt" not in files.members:
+        raise missing(files, "calendar.txt or calendar_dates.txt", "to know on which days a service runs")
+    week = read_if_there(files, "calendar.txt", ("service_id", *WEEK, "start_date", "end_date"))
+    other = read_if_there(files, "calendar_dates.txt", ("service_id", "date", "exception_type"))
+    services = week.index("service_id")
+    other.require("service_id")
+    for service in other.columns["service_id"].distinct:
+        services.setdefault(service, len(services))
+    weekdays = [week.numbers(day, {"0": 0, "1": 1}.get, "is neither 0 nor 1") == 1 for day in WEEK]
+    added = other.numbers("exception_type", {"1": 1, "2": 0}.get, "is neither 1 (added) nor 2 (removed)") == 1
+    calendar = Calendar(
+        called=files.called,
+        services=tuple(services),
+        weekly=week.numbers("service_id", services.get),
+        weekdays=np.stack(weekdays, axis=1),
+        start=_dates(week, "start_date"),
+        end=_dates(week, "end_date"),
+        excepted=other.numbers("service_id", services.get),
+        day=_dates(other, "date"),
+        added=added,
+    )
+    week.refuse(calendar.end < calendar.start, "end_date is before start_date")
+    return calendar
+
+
+def _dates(table: Table, column: str) -> Ints:
+    return table.numbers(column, ordinal, "cannot be read as a date such as 20161231")

@@ -1,0 +1,150 @@
+"""A feed: its stops at once, the rest when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from tapveil.base.errors import TripDataError
+from tapveil.inputs.gtfs.calendar import Calendar, read_calendar
+from tapveil.inputs.gtfs.calls import Calls, Line, Timetable, calls_of, lines_of, read_repeats, read_timetable
+from tapveil.inputs.gtfs.files import Files, find_files
+from tapveil.inputs.gtfs.table import BLANK, Table, read, read_if_there
+from tapveil.inputs.snapshot import ON_DISK, PublicFiles
+
+DEEPEST = 20
+"""Platforms lie in stations; no station lies so deep in others."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A place of stops.txt: a stop, a platform, a station, an entrance."""
+
+    id: str
+    code: str
+    name: str
+    latitude: float | None
+    longitude: float | None
+    station: str
+    """The topmost station that it belongs to; itself, where it belongs to none."""
+    zone: str
+
+    @property
+    def place(self) -> tuple[float, float] | None:
+        """Latitude and longitude, where the feed has both."""
+        return None if self.latitude is None or self.longitude is None else (self.latitude, self.longitude)
+
+
+@dataclass(frozen=True)
+class Feed:
+    """A feed whose stops are read; the rest is read when it is asked for, and kept."""
+
+    stops: Mapping[str, Stop]
+    timezone: str | None
+    _files: Files = field(repr=False)
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether there is more than a list of stops."""
+        return {"routes.txt", "trips.txt", "stop_times.txt"} <= set(self._files.members)
+
+    def lines(self) -> list[Line]:
+        """Every route, in the order of routes.txt."""
+        return lines_of(self._timetable, tuple(self.stops))
+
+    def calls(self) -> Calls:
+        """Every call that the timetable has, whatever the day."""
+        return calls_of(self._timetable, read_repeats(self._files, self._timetable), tuple(self.stops))
+
+    def service_days(self, first: date, last: date) -> Mapping[str, tuple[date, ...]]:
+        """The days from first to last on which each service of the calendar runs; none for some, perhaps."""
+        return self._calendar.days(first, last)
+
+    @property
+    def first_day(self) -> date:
+        """The first day that the calendar covers."""
+        return self._calendar.first
+
+    @property
+    def last_day(self) -> date:
+        """The last day that the calendar covers."""
+        return self._calendar.last
+
+    @cached_property
+    def _timetable(self) -> Timetable:
+        return read_timetable(self._files, tuple(self.stops))
+
+    @cached_property
+    def _calendar(self) -> Calendar:
+        return read_calendar(self._files)
+
+
+def read_feed(path: Path, source: PublicFiles = ON_DISK) -> Feed:
+    """The feed of a zip file or a folder, or the stops alone of a CSV file with the columns of stops.txt."""
+    files = find_files(path, source)
+    return Feed(_read_stops(files), _read_timezone(files), files)
+
+
+def _read_stops(files: Files) -> dict[str, Stop]:
+    extra = ("stop_code", "stop_name", "stop_lat", "stop_lon", "zone_id", "parent_station")
+    table = read(files, "stops.txt", ("stop_id",), extra)
+    known = {"": BLANK, **table.index("stop_id")}
+    if len(known) == 1:
+        raise TripDataError(f"{table.called} has a header but no stops")
+    table.numbers("parent_station", known.get, "is not a stop_id of this file")
+    parents = {stop: parent for stop, parent in table.rows("stop_id", "parent_station")}
+    stops = {}
+    for row, (stop, code, name, latitude, longitude, zone, _) in enumerate(table.rows("stop_id", *extra)):
+        here = (_degrees(table, row, "stop_lat", latitude, 90), _degrees(table, row, "stop_lon", longitude, 180))
+        stops[stop] = Stop(stop, code, name, *here, _station(table, row, stop, parents), zone)
+    return stops
+
+
+def _degrees(table: Table, row: int, column: str, text: str, most: int) -> float | None:
+    if not text:
+        return None
+    try:
+        degrees = float(text)
+    except ValueError:
+        degrees = float("nan")
+    if not abs(degrees) <= most:
+        raise table.error(
+            row, f"{column} `{text}` is not a number of degrees from -{most} to {most} (WGS 84, not metres)"
+        )
+    return degrees
+
+
+def _station(table: Table, row: int, stop: str, parents: Mapping[str, str]) -> str:
+    chain = [stop]
+    while parent := parents[chain[-1]]:
+        if len(chain) > DEEPEST:
+            raise table.error(row, f"parent_station leads over more than {DEEPEST} others")
+        if parent in chain:
+            circle = ", ".join(f"`{each}`" for each in (*chain, parent))
+            raise table.error(row, f"parent_station leads in a circle: {circle}. Leave it empty for the station itself")
+        chain.append(parent)
+    return chain[-1]
+
+
+def _read_timezone(files: Files) -> str | None:
+    table = read_if_there(files, "agency.txt", ("agency_timezone",))
+    table.numbers("agency_timezone", lambda text: 0 if not text or _is_zone(text) else None, "is not a time zone")
+    zones = sorted({zone for (zone,) in table.rows("agency_timezone") if zone})
+    if len(zones) > 1:
+        raise TripDataError(
+            f"{table.called} has several time zones ({', '.join(zones)}), so a time of the feed could mean two things; "
+            "make a feed for each"
+        )
+    return zones[0] if zones else None
+
+
+def _is_zone(text: str) -> bool:
+    try:
+        ZoneInfo(text)
+    except (KeyError, ValueError, OSError):
+        return False
+    return True

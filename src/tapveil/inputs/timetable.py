@@ -1,0 +1,252 @@
+"""The cells of a timetable: every mode, day, time bin and stop at which someone could have tapped.
+
+A list of all possible cells that is made from public knowledge alone, so that no threshold is needed. A call may be
+boarded or left a little before or after its scheduled time; how much, the plan says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tapveil.base.errors import TripDataError
+from tapveil.base.types import MINUTES_PER_DAY
+from tapveil.inputs.areas import Areas, TimeBins, stop_name
+from tapveil.inputs.gtfs import Calls, Feed
+from tapveil.inputs.gtfs.table import LATEST
+from tapveil.inputs.values import UNKNOWN, Days
+from tapveil.plan.model import EARLIEST_YEAR, LATEST_YEAR, End, Plan, Table
+
+MODES = {
+    **{0: "tram", 1: "metro", 2: "train", 3: "bus", 4: "ferry", 5: "cable tram", 6: "gondola", 7: "funicular"},
+    **{11: "trolleybus", 12: "monorail"},
+}
+"""What a route_type is called, unless the plan says otherwise."""
+EXTENDED = {1: 2, 2: 3, 3: 2, 4: 1, 5: 1, 6: 1, 7: 3, 8: 11, 9: 0, 10: 4, 12: 4, 13: 6, 14: 7}
+"""Hundreds of the extended route types, as the plain ones."""
+
+MOST_DAYS = 800
+"""A calendar that goes on for longer is open at its end, not a timetable for all that time."""
+
+Ints = npt.NDArray[np.int64]
+
+
+def mode_of(plan: Plan, route_type: int) -> str:
+    """What the trips call the mode of a route."""
+    fixed = plan.source.columns["mode"].value if "mode" in plan.source.columns else None
+    if fixed:
+        return fixed
+    named = plan.gtfs.modes.get(str(route_type)) if plan.gtfs else None
+    return named or plain_mode(route_type)
+
+
+def plain_mode(route_type: int) -> str:
+    """What a route type is called.
+
+    >>> plain_mode(3), plain_mode(702), plain_mode(1501)
+    ('bus', 'bus', 'type 1501')
+    """
+    plain = EXTENDED.get(route_type // 100, -1) if route_type >= 100 else route_type
+    return MODES.get(plain, f"type {route_type}")
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Distinct cells of one day's service, as parallel codes; `later` is how many days after it they are."""
+
+    later: Ints
+    mode: Ints
+    time: Ints
+    place: Ints
+
+    def distinct(self) -> _Cells:
+        return _Cells(*_distinct([self.later, self.mode, self.time, self.place]))
+
+
+@dataclass(frozen=True)
+class Timetable:
+    """The timetable of a plan, and the areas of its stops."""
+
+    plan: Plan
+    areas: Areas
+    feed: Feed
+
+    @property
+    def first_day(self) -> date:
+        """The first day of its calendar."""
+        return self.feed.first_day
+
+    @property
+    def last_day(self) -> date:
+        """The last day of its calendar."""
+        return self.feed.last_day
+
+    @cached_property
+    def _calls(self) -> Calls:
+        return self.feed.calls()
+
+    @cached_property
+    def _zone(self) -> ZoneInfo | None:
+        name = self.plan.source.timezone or self.feed.timezone
+        return ZoneInfo(name) if name else None
+
+    @cached_property
+    def _modes(self) -> tuple[str, ...]:
+        return tuple(sorted({mode_of(self.plan, int(each)) for each in np.unique(self._calls.route_type)}))
+
+    @cached_property
+    def _places(self) -> tuple[str, ...]:
+        named = {label for mode in self._modes for stop in self._calls.stop_ids for label in self._labels(mode, stop)}
+        return tuple(sorted(named | {UNKNOWN}))
+
+    def _labels(self, mode: str, stop_id: str) -> set[str]:
+        """What a stop may be published as: by itself, or by the station that it belongs to."""
+        stop = self.feed.stops[stop_id]
+        both = (stop, self.feed.stops[stop.station])
+        return {self.areas.area(mode, stop_name(self.plan, each)) for each in both}
+
+    def cells(self, table: Table) -> pa.Table:
+        """All cells of a table: a column of text for each key, a row for each cell, sorted, none twice."""
+        keys, end = self.plan.key_columns(table), self.plan.ends(table)
+        names = {"mode": self._modes, "time": TimeBins.of(self.plan).labels, "place": self._places}
+        found: dict[str, list[Ints]] = {"date": [], "mode": [], "time": [], "place": []}
+        for day, cells in self._by_day("off" if end == "off" else "on"):
+            found["date"].append(day.toordinal() + cells.later)
+            for name, part in (("mode", cells.mode), ("time", cells.time), ("place", cells.place)):
+                found[name].append(part)
+        codes = {name: np.concatenate(parts) if parts else np.zeros(0, np.int64) for name, parts in found.items()}
+        wanted = [_ROLES[key] for key in keys]
+        covered = self._covered(codes)
+        distinct = _distinct([codes[role][covered] for role in wanted])
+        return pa.table(
+            {key: _texts(role, part, names) for key, role, part in zip(keys, wanted, distinct, strict=True)}
+        )
+
+    def _covered(self, codes: Mapping[str, Ints]) -> npt.NDArray[np.bool_]:
+        """Which cells are of days and modes that the plan counts."""
+        source = self.plan.source
+        covered = np.ones(len(codes["date"]), dtype=bool)
+        if source.first_day and source.last_day:
+            covered &= (codes["date"] >= source.first_day.toordinal()) & (codes["date"] <= source.last_day.toordinal())
+        if source.modes:
+            covered &= np.isin(codes["mode"], [self._modes.index(mode) for mode in source.modes if mode in self._modes])
+        return covered
+
+    def _by_day(self, end: End) -> Iterator[tuple[date, _Cells]]:
+        """The cells of each day's service; days on which the same services run at the same clock times share them."""
+        source, feed = self.plan.source, self.feed
+        first = source.first_day - timedelta(days=LATEST // 24) if source.first_day else feed.first_day
+        last = source.last_day + timedelta(days=1) if source.last_day else feed.last_day
+        if (last - first).days > MOST_DAYS or not EARLIEST_YEAR <= first.year <= last.year <= LATEST_YEAR:
+            raise TripDataError(
+                f"the calendar of {self.plan.gtfs and self.plan.gtfs.path} goes from {first} to {last}: say under "
+                "[source] first_day and last_day which days are meant"
+            )
+        running: dict[date, set[str]] = {}
+        for service, days in feed.service_days(first, last).items():
+            for day in days:
+                running.setdefault(day, set()).add(service)
+        known: dict[tuple[frozenset[str], bytes], _Cells] = {}
+        for day, services in sorted(running.items()):
+            clock = self._clock(day)
+            alike = (frozenset(services), clock.tobytes())
+            if alike not in known:
+                known[alike] = self._cells(services, end, clock)
+            yield day, known[alike]
+
+    @cached_property
+    def _span(self) -> tuple[int, int]:
+        """The minutes of a service day, from the first to the last at which someone may tap."""
+        gtfs = self.plan.gtfs
+        early, late = (gtfs.minutes_before, gtfs.minutes_after) if gtfs else (0, 0)
+        minutes = self._calls.second // 60
+        return int(minutes.min(initial=0)) - early, int(minutes.max(initial=0)) + late
+
+    def _clock(self, day: date) -> Ints:
+        """For each minute of a service day, counted from 12 hours before noon: its day after this one, and its bin."""
+        days, bins = Days.of(self.plan.source), TimeBins.of(self.plan)
+        noon = datetime.combine(day, time(12), tzinfo=self._zone or UTC).astimezone(UTC)
+        found = []
+        for minute in range(self._span[0], self._span[1] + 1):
+            moment = (noon + timedelta(minutes=minute - MINUTES_PER_DAY // 2)).astimezone(self._zone or UTC)
+            shown = 60 * moment.hour + moment.minute
+            of = day if days.service else date.fromisoformat(days.day_of(moment.date().isoformat(), shown) or "")
+            found.append((of.toordinal() - day.toordinal(), bins.code(shown)))
+        return np.array(found, dtype=np.int64).T
+
+    def _cells(self, services: set[str], end: End, clock: Ints) -> _Cells:
+        calls, first = self._calls, self._span[0]
+        numbers = [index for index, service in enumerate(calls.services) if service in services]
+        usable = calls.boards if end == "on" else calls.alights
+        chosen = np.flatnonzero(np.isin(calls.service, numbers) & usable)
+        gtfs, bin_minutes = self.plan.gtfs, self.plan.coarsen.time_minutes
+        early, late = (gtfs.minutes_before, gtfs.minutes_after) if gtfs else (0, 0)
+        called = _distinct([part[chosen] for part in (calls.route_type, calls.stop, calls.second // 60)])
+        around = np.unique([*range(-early, late, bin_minutes), late])
+        route_type, stop = (np.repeat(part, len(around)) for part in called[:2])
+        minute = (called[2][:, None] + around[None, :]).ravel()
+        later, bin_ = clock[:, minute - first]
+        return self._named(later, route_type, bin_, stop).distinct()
+
+    def _named(self, later: Ints, route_type: Ints, bin_: Ints, stop: Ints) -> _Cells:
+        """With modes and places as they are published; and, wherever there is a call, a tap without place or time."""
+        types, which = np.unique(route_type * len(self._calls.stop_ids) + stop, return_inverse=True)
+        position = {label: index for index, label in enumerate(self._places)}
+        parts = []
+        named = [self._published(*divmod(int(each), len(self._calls.stop_ids))) for each in types]
+        for choice in range(2):
+            mode = np.array([mode for mode, _ in named], dtype=np.int64)[which]
+            place = np.array([position[labels[choice % len(labels)]] for _, labels in named], dtype=np.int64)[which]
+            parts.append(_Cells(later, mode, bin_, place))
+        modes, nowhere = parts[0].mode, np.full(len(later), position[UNKNOWN])
+        parts.append(_Cells(later, modes, bin_, nowhere))
+        parts.append(_Cells(later, modes, np.zeros(len(later), np.int64), nowhere))
+        return _Cells(*(np.concatenate(codes) for codes in zip(*map(_columns, parts), strict=True)))
+
+    def _published(self, route_type: int, stop: int) -> tuple[int, list[str]]:
+        mode = mode_of(self.plan, route_type)
+        return self._modes.index(mode), sorted(self._labels(mode, self._calls.stop_ids[stop]))
+
+
+def _distinct(columns: Sequence[npt.NDArray[np.integer[Any]]]) -> list[Ints]:
+    """Every combination of codes once, in order: packed into one number each, which is quick to sort."""
+    least = [int(column.min(initial=0)) for column in columns]
+    sizes = [int(column.max(initial=0)) - low + 1 for column, low in zip(columns, least, strict=True)]
+    packed = np.zeros(len(columns[0]), dtype=np.int64)
+    for column, low, size in zip(columns, least, sizes, strict=True):
+        packed = packed * size + (column.astype(np.int64) - low)
+    packed = np.unique(packed)
+    found: list[Ints] = []
+    for low, size in zip(reversed(least), reversed(sizes), strict=True):
+        found.append(packed % size + low)
+        packed = packed // size
+    return found[::-1]
+
+
+def _columns(cells: _Cells) -> Sequence[Ints]:
+    return cells.later, cells.mode, cells.time, cells.place
+
+
+_ROLES = {
+    "mode": "mode",
+    "date": "date",
+    "tap_on_time": "time",
+    "tap_off_time": "time",
+    "tap_on_location": "place",
+    "tap_off_location": "place",
+}
+
+
+def _texts(role: str, codes: Ints, names: Mapping[str, Sequence[str]]) -> pa.Array:
+    if role == "date":
+        days, which = np.unique(codes, return_inverse=True)
+        return pa.array([date.fromordinal(int(day)).isoformat() for day in days], pa.string()).take(pa.array(which))
+    return pa.array(names[role], pa.string()).take(pa.array(codes))

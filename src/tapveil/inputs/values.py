@@ -1,0 +1,199 @@
+"""What a text in the trips means: a time, a day, a stop. One value at a time, and what stands beside it in its row.
+
+What one trip means never depends on another trip. A clock time is read on its own day where that matters: daylight
+saving skips an hour once a year, and a service day may start at 04:00.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from tapveil.base.types import MINUTES_PER_DAY
+from tapveil.plan.source import Source
+
+MISSING_TIME = -1
+LATEST_MINUTE = 2 * MINUTES_PER_DAY
+UNKNOWN = "UNKNOWN"
+BESIDE = "\x1f"
+"""Between a value and the one beside it in its row, where both are needed to understand it."""
+
+READABLE: dict[str, str] = {
+    "time": "17:05, 17:05:30, a timestamp such as 2016-12-31 17:05:30, or minutes after midnight such as 1025; "
+    "empty or -1 for none; an offset such as +10:00 needs [source] timezone; an hour that daylight saving skips is no "
+    "time; another way to write it is named by `format`, another word for none by `missing`",
+    "date": "a day of the calendar as 2016-12-31, 20161231, or a timestamp such as 2016-12-31 17:05:30; another way to "
+    'write it is named by `format = "%d/%m/%Y"`; an offset such as +10:00 needs [source] timezone; any other text '
+    'needs [source] dates = "labels"',
+}
+"""What can be read, by kind: for the message when too much cannot."""
+
+_MINUTES = re.compile(r"(0|[1-9][0-9]{0,3})(?:\.0+)?")  # 0731 is more likely a clock than 731 minutes: refused
+_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?")
+_DATE = re.compile(r"([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2})(?:\.0+)?")
+_APART = re.compile(r"\s+([+-][0-9]{2}:?[0-9]{2}|Z)$")
+"""An offset that stands apart from its time: 12:30 +1000."""
+_TIMESTAMP = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[ T][0-9]{1,2}:?[0-9]{2}.*")
+
+
+def read_time(text: str, zone: ZoneInfo | None = None, written: str | None = None) -> int | None:
+    """Minutes after midnight, `MISSING_TIME` where there is none, None where it cannot be read.
+
+    >>> read_time("07:31"), read_time("7:05:59"), read_time("24:20"), read_time("451"), read_time("1465")
+    (451, 425, 1460, 451, 1465)
+    >>> read_time("2016-08-08 07:31:00"), read_time(""), read_time("-1"), read_time("0731")
+    (451, -1, -1, None)
+    >>> read_time("8/8/2016 5:31 PM", written="%d/%m/%Y %I:%M %p")
+    1051
+    """
+    text = text.strip()
+    if text in ("", "-1", "-1.0"):
+        return MISSING_TIME
+    if written is None:
+        if match := _MINUTES.fullmatch(text):
+            return _within_two_days(int(match[1]))
+        if match := _CLOCK.fullmatch(text):
+            hours, minutes, seconds = int(match[1]), int(match[2]), int(match[3] or 0)
+            return _within_two_days(60 * hours + minutes) if minutes < 60 and seconds < 60 else None
+    moment = _read_moment(text, zone, written)
+    return 60 * moment.hour + moment.minute if moment and not is_skipped(moment, zone) else None
+
+
+def _within_two_days(minutes: int) -> int | None:
+    return minutes if minutes < LATEST_MINUTE else None
+
+
+def _read_moment(text: str, zone: ZoneInfo | None, written: str | None) -> datetime | None:
+    """A timestamp in local time; one with an offset needs the plan's time zone."""
+    try:
+        if written is not None:
+            moment = datetime.strptime(text, written)
+        elif _TIMESTAMP.fullmatch(text):
+            moment = datetime.fromisoformat(_APART.sub(r"\1", text))
+        else:
+            return None
+        if moment.tzinfo is None:
+            return moment
+        return moment.astimezone(zone).replace(tzinfo=None) if zone else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def is_skipped(moment: datetime, zone: ZoneInfo | None) -> bool:
+    """Whether no clock at the place ever showed this: daylight saving went past it.
+
+    >>> sydney = ZoneInfo("Australia/Sydney")
+    >>> [is_skipped(datetime(2016, 10, 2, hour, 30), sydney) for hour in (1, 2, 3)]
+    [False, True, False]
+    """
+    if zone is None or moment.year <= 1 or moment.year >= 9999:
+        return False
+    there_and_back = moment.replace(tzinfo=zone).astimezone(UTC).astimezone(zone)
+    return there_and_back.replace(tzinfo=None) != moment
+
+
+def read_date(text: str, zone: ZoneInfo | None = None, written: str | None = None) -> str | None:
+    """A calendar date as ISO text, "" where there is none, None where it cannot be read.
+
+    >>> read_date("20160808"), read_date("2016-08-08"), read_date("2016-08-08 07:31:00"), read_date("08/08/2016")
+    ('2016-08-08', '2016-08-08', '2016-08-08', None)
+    >>> read_date("31/08/2016", written="%d/%m/%Y")
+    '2016-08-31'
+    """
+    text = text.strip()
+    if not text:
+        return ""
+    if written is None and (match := _DATE.fullmatch(text)):
+        try:
+            return date.fromisoformat(match[1]).isoformat()
+        except ValueError:
+            return None
+    moment = _read_moment(text, zone, written)
+    return moment.date().isoformat() if moment else None
+
+
+def read_location(text: str) -> str:
+    """A stop as it is named, without blanks around it; "" where there is none.
+
+    >>> read_location(" Žižkov, No. 3 "), read_location("-1")
+    ('Žižkov, No. 3', '')
+    """
+    text = text.strip()
+    return "" if text in ("-1", "-1.0") else text
+
+
+@dataclass(frozen=True)
+class Days:
+    """How the trips tell days: their time zone, when a day starts, and what their dates are.
+
+    >>> days = Days(None, 240, service=False)
+    >>> days.day_of("2016-08-09", 75), days.day_of("2016-08-09", 240), days.day_of("2016-08-08", 1515)
+    ('2016-08-08', '2016-08-09', '2016-08-08')
+    """
+
+    zone: ZoneInfo | None
+    starts: int
+    """Minutes after midnight."""
+    service: bool
+    """Whether dates are those of service days already; else they are the calendar's."""
+
+    @classmethod
+    def of(cls, source: Source) -> Days:
+        zone = ZoneInfo(source.timezone) if source.timezone else None
+        return cls(zone, source.day_starts, source.dates == "service")
+
+    def day_of(self, day: str, minute: int) -> str | None:
+        """The day that a tap belongs to: before a service day starts, it is still the day before."""
+        if self.service or minute == MISSING_TIME:
+            return day
+        return _moved(day, (minute - self.starts) // MINUTES_PER_DAY)
+
+    def is_skipped(self, day: str, minute: int) -> bool:
+        """Whether a clock time on a day never was, because daylight saving went past it."""
+        if self.zone is None or minute == MISSING_TIME:
+            return False
+        moment = self.moment(day, minute)
+        return moment is not None and is_skipped(moment, self.zone)
+
+    def moment(self, day: str, minute: int) -> datetime | None:
+        """What the clock and the calendar at the place showed; None where that is no day."""
+        if self.service and minute < self.starts:  # the night after
+            minute += MINUTES_PER_DAY
+        try:
+            return datetime.combine(date.fromisoformat(day), time()) + timedelta(minutes=minute)
+        except (ValueError, OverflowError):
+            return None
+
+
+def _moved(day: str, by: int) -> str | None:
+    try:
+        return (date.fromisoformat(day) + timedelta(days=by)).isoformat() if by else day
+    except OverflowError:
+        return None
+
+
+def read_second(text: str, day: str, days: Days, written: str | None, day_written: str | None) -> int | None:
+    """When a tap was, in seconds, to put the taps of a card in order; None where that is not known.
+
+    >>> days = Days(None, 240, service=True)
+    >>> read_second("23:59:30", "20160808", days, None, None) - read_second("00:01", "2016-08-08", days, None, None)
+    -90
+    """
+    minute = read_time(text, days.zone, written)
+    if minute is None or minute == MISSING_TIME:
+        return None
+    if is_written_with_a_date(text, written):
+        moment = _read_moment(text.strip(), days.zone, written)
+    else:
+        moment = days.moment(read_date(day, days.zone, day_written) or "", minute)
+        clock = _CLOCK.fullmatch(text.strip())
+        if moment and clock and written is None:
+            moment += timedelta(seconds=int(clock[3] or 0))
+    return int(moment.replace(tzinfo=UTC).timestamp()) if moment else None
+
+
+def is_written_with_a_date(text: str, written: str | None) -> bool:
+    """Whether a time brings its own day: then no other is needed to know whether it was skipped."""
+    return "%d" in written if written is not None else bool(_TIMESTAMP.fullmatch(text.strip()))

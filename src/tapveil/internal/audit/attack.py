@@ -1,0 +1,434 @@
+"""The audit: attacks the program as built, and says what the attack proves.
+
+It makes up trips, releases them through the same function as everyone (`publication.release`), reads the published
+folder as anyone could, and holds it against the promise and against the exact law. Cells are independent, so one run
+with thousands of equal cells is thousands of trials. Singletons must appear often enough to be counted, so the run has
+a δ of its own, large; unit, neighbours, mechanism and ε are those of the plan, and noise and thresholds are made from
+them by the plan's rules. What one unit changes before any noise is compared exactly. Only counting, noise and writing
+are attacked: the trips come as plain Parquet, with nothing to misread.
+
+No trips of the plan are read. Every bound holds but for a chance of `MISTAKEN` over the whole audit.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from math import log
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from tapveil.base.defaults import AUDIT_TRIALS, MEMORY
+from tapveil.base.progress import Reporter, Silent
+from tapveil.counting import counter
+from tapveil.counting.exact import ExactTable
+from tapveil.inputs.cell_list import LONG_LIST
+from tapveil.internal.audit.city import PARTS, City, Counts, Row, busy_units
+from tapveil.internal.audit.law import FLOATS, NOTHING, Law
+from tapveil.plan.model import Plan, Table
+from tapveil.privacy.binomial import Trials, least_delta, least_epsilon
+from tapveil.privacy.mechanisms import Mechanism
+from tapveil.veil import release
+from tapveil.veil.statement import cost
+
+MISTAKEN = 1e-7
+"""The chance, at most, that a sound program fails the audit."""
+CHECKS = 20_000
+"""More comparisons than any audit makes: each gets an equal part of `MISTAKEN`."""
+ALPHA = MISTAKEN / CHECKS
+MOST_ROWS = 3_000_000
+SINGLETON = Fraction(1, 100)
+"""About how often a cell of one shall appear in the audit's own release."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was tried, what came of it, and what is allowed."""
+
+    check: str
+    table: str
+    observed: str
+    allowed: str
+    broken: bool
+
+
+def audit(plan: Plan, *, trials: int = AUDIT_TRIALS, progress: Reporter | None = None) -> list[Finding]:
+    """Attack a plan's mechanisms and units; nothing of the plan's trips is read."""
+    with tempfile.TemporaryDirectory(prefix="tapveil-audit-") as folder:
+        return list(_Attack(plan, Path(folder), trials, progress or Silent()).findings())
+
+
+# --- what is attacked -----------------------------------------------------------------------------------------------
+
+
+def _budgets(plan: Plan) -> list[Fraction]:
+    """The least and the greatest ε of a table."""
+    if plan.privacy.epsilon is not None:
+        weights = [table.weight or Fraction(1) for table in plan.table]
+        shares = [plan.privacy.epsilon * weight / sum(weights) for weight in weights]
+    else:
+        shares = [table.epsilon or Fraction(1) for table in plan.table]
+    return [min(shares), max(shares)]
+
+
+def _test_delta(plan: Plan) -> Fraction:
+    """A δ at which singletons appear often enough to be counted."""
+    slack = 4 if plan.privacy.mechanism == "sbh" else 1
+    return min(slack * SINGLETON * plan.exposure.cells, Fraction(4, 10))
+
+
+def _audit_plan(plan: Plan, folder: Path) -> Plan:
+    """A small plan with the same unit, neighbours and mechanism, over the audit's own trips."""
+    privacy = plan.privacy
+    optional = {
+        "trips_per_day": privacy.trips_per_day,
+        "trips_per_card": privacy.trips_per_card,
+        "cut": privacy.cut,
+    }
+    lines = [
+        '[release]\nname = "audit"\ntitle = "Audit"\npartition = ["part", "date"]',
+        '[source]\npath = "trips.parquet"\nmax_refused = 0',
+        "[source.columns]",
+        *(f'{name} = "{name}"' for name in ("part", "date", "place", "twin", "card")),
+        f'[privacy]\nunit = "{privacy.unit}"\nneighbours = "{privacy.neighbours}"\nmechanism = "{privacy.mechanism}"',
+        *(f"{key} = {value}" for key, value in optional.items() if value is not None),
+        *([f'without_card = "{privacy.without_card}"'] if privacy.without_card else []),
+    ]
+    pure = privacy.mechanism == "dictionary"
+    for name, columns, epsilon in zip(TABLES, ('["place"]', '["place", "twin"]'), _budgets(plan), strict=True):
+        lines.append(f'[[table]]\nname = "{name}"\ncolumns = {columns}\nepsilon = "{epsilon}"')
+        lines.append('cells = "cells.csv"' if pure else f'delta = "{_test_delta(plan)}"')
+    return Plan.parse("\n".join(lines), where="audit", base=folder)
+
+
+TABLES = ("wide", "narrow")
+"""The widest and the narrowest noise of the plan."""
+EVERY_TABLE = ", ".join(TABLES)
+
+# --- the attack -----------------------------------------------------------------------------------------------------
+
+
+class _Attack:
+    def __init__(self, plan: Plan, folder: Path, trials: int, progress: Reporter) -> None:
+        self._plan, self._folder, self._progress = plan, folder, progress
+        self._audited = _audit_plan(plan, folder)
+        self._laws = {table.name: self._law(table) for table in self._audited.table}
+        busy = max(law.smallest for law in self._laws.values()) + 2
+        self._counts = {"busy": busy, "less": busy - 1, "one": 1, "none": 0}
+        for name, law in self._laws.items():
+            if law.smallest not in self._counts.values():
+                self._counts[f"edge of {name}"] = law.smallest
+        self._trials = max(200, min(trials, MOST_ROWS // sum(self._counts.values())))
+
+    def _law(self, table: Table) -> Law:
+        name, exposure = self._audited.privacy.mechanism, self._audited.exposure
+        if name == "sbh":
+            scale = exposure.changed / float(table.epsilon or 1)
+            return Law(name, scale, 1 + scale * log(2 * exposure.cells / float(table.delta or 1)))
+        stated = next(each for each in cost(self._audited)["tables"] if each["name"] == table.name)
+        return Law(name, stated["scale"], stated["threshold"])
+
+    def findings(self) -> Iterator[Finding]:
+        yield from self._sensitivity()
+        for table in self._audited.table:
+            yield from self._promise(table)
+            yield _replay(table.name, self._audited.mechanisms[table.name])
+        city = City(self._counts, self._trials, heavy=False)
+        with self._progress.stage("Releasing made-up trips"), _Watch() as watch:
+            first = self._released(city, "first")
+        for name, law in self._laws.items():
+            yield from self._losses(name, law, first[name])
+            yield from _conformance(name, law, self._counts, first[name])
+        yield from self._independence(first)
+        yield self._randomness(watch.given)
+        yield self._order("first")
+        yield from self._nothing_invented(city, "first")
+        with self._progress.stage("Releasing them again"):
+            again = self._released(city, "again")
+        yield _different(first, again)
+        if self._audited.privacy.by_card:
+            yield from self._bounds()
+
+    def _sensitivity(self) -> Iterator[Finding]:
+        """One unit more, in exact counts: how many cells of a table change, and by how much.
+
+        Other units have more trips than are counted, over many days, and the new one brings places of its own.
+        """
+        busy, unit = busy_units(self._audited.exposure.cells), self._audited.privacy.unit
+        trips = 5 * self._audited.exposure.cells if unit != "trip" else 1
+        day = (np.arange(trips) % 9 if unit == "card" else np.zeros(trips, np.int64)).tolist()
+        new: list[Row] = [(f"day {day[k]}", f"{'a' if k % 2 else 'z'} {k}", "new") for k in range(trips)]
+        additions = {f"one {unit} more": (new, self._audited.exposure.cells)}
+        if self._audited.privacy.without_card == "own-unit":
+            alone: list[Row] = [("day 0", "a 0", None)]
+            additions["one row without a card more"] = (alone, 1)
+        before = self._exact(busy)
+        for what, (rows, most) in additions.items():
+            after = self._exact([*busy, *rows])
+            for name in TABLES:
+                changes = [abs(after[name][cell] - before[name][cell]) for cell in {*before[name], *after[name]}]
+                number, by = sum(change > 0 for change in changes), max(changes)
+                observed = f"{number} cells by {by}"
+                yield Finding(f"{what} changes", name, observed, f"{most} cells by 1", number > most or by > 1)
+
+    def _exact(self, rows: Sequence[Row]) -> dict[str, Counter[tuple[str, ...]]]:
+        """The exact counts of made-up rows, by cell: what goes into the noise."""
+        days, places, cards = zip(*rows, strict=True)
+        dates = [f"2025-03-{3 + int(day.split()[1]):02d}" for day in days]
+        fixed = {"part": [PARTS[0]] * len(rows), "twin": ["x"] * len(rows)}
+        table = pa.table({**fixed, "date": dates, "place": places, "card": pa.array(cards, pa.string())})
+        pq.write_table(table, self._folder / "trips.parquet")
+        counted = counter.count(self._audited, memory=MEMORY, scratch=None, progress=Silent())
+        return {name: _cells(exact) for name, exact in counted.tables.items()}
+
+    def _promise(self, table: Table) -> Iterator[Finding]:
+        """What is stated keeps the promise, by brute force over every outcome of the changed cells."""
+        law, exposure, busy = self._laws[table.name], self._audited.exposure, self._counts["busy"]
+        promised, cell = float(table.epsilon or 0), float(table.epsilon or 0) / exposure.changed
+        if exposure.cells > 1 and law.mechanism in ("laplace", "gaussian"):
+            apart = law.all_shifted(exposure.changed, promised)
+            alone = 1 - law.outcomes(1)[NOTHING]
+            for what, value in (("all trips less", apart), ("all trips alone", 1 - (1 - alone) ** exposure.cells)):
+                check = f"as stated, {what}: delta at epsilon = {promised:.3g}"
+                allowed = float(table.delta or 0)
+                yield Finding(check, table.name, f"{value:.3g}", f"at most {allowed:.3g}", value > allowed + FLOATS)
+            return
+        whole = exposure.cells == 1 and exposure.neighbours == "replace"
+        for what, count, other in (("one trip less", busy, busy - 1), ("a trip of its own", 1, 0)):
+            epsilon = promised if whole else cell
+            apart = law.moved(count, other, epsilon) if whole else law.apart(count, other, epsilon)
+            allowed = float(table.delta or 0)
+            yield Finding(
+                f"as stated, {what}: delta at epsilon = {epsilon:.3g}",
+                table.name,
+                f"{apart:.3g}",
+                f"at most {allowed + FLOATS:.3g}",
+                apart > allowed + FLOATS,
+            )
+
+    def _independence(self, seen: Mapping[str, Mapping[str, Counts]]) -> Iterator[Finding]:
+        high = self._counts["busy"]
+        chance = {
+            name: sum(p for value, p in law.outcomes(high).items() if value >= high) for name, law in self._laws.items()
+        }
+        for name in TABLES:
+            busy = seen[name]["busy"]
+            half = len(busy) // 2
+            together = (busy[: 2 * half : 2] >= high) & (busy[1 : 2 * half : 2] >= high)
+            yield _as_often("two cells are high together", name, together, chance[name] ** 2)
+        one, other = (seen[name]["busy"] for name in TABLES)
+        both = chance[TABLES[0]] * chance[TABLES[1]]
+        yield _as_often("both tables are high in a cell", EVERY_TABLE, (one >= high) & (other >= high), both)
+
+    def _randomness(self, given: int) -> Finding:
+        """Every cell that is visited takes a word of its own from the operating system."""
+        every = self._audited.privacy.mechanism == "dictionary"
+        groups = sum(1 for count in self._counts.values() if count or every)
+        visited = len(TABLES) * groups * self._trials
+        needed = 8 * visited if visited < LONG_LIST else 0
+        return Finding("random bytes taken", EVERY_TABLE, f"{given:,}", f"at least {needed:,}", given < needed)
+
+    def _bounds(self) -> Iterator[Finding]:
+        """One card that rides everywhere, and cards that ride twice in a cell, must not show."""
+        if self._trials < 50 * self._audited.exposure.cells:
+            yield Finding("contributions are bounded", EVERY_TABLE, "not tried", "more trials needed", False)
+            return
+        with self._progress.stage("Releasing busy cards"):
+            seen = self._released(City(self._counts, self._trials, heavy=True), "bounded")
+        busy = {"busy": self._counts["busy"]}
+        for name, law in self._laws.items():
+            yield from _conformance(name, law, busy, seen[name], "contributions are bounded")
+
+    def _released(self, city: City, name: str) -> dict[str, dict[str, Counts]]:
+        """What is published for each place, by table and group, −1 where nothing is."""
+        pq.write_table(city.trips(), self._folder / "trips.parquet")
+        if self._audited.privacy.mechanism == "dictionary":
+            pa_csv.write_csv(city.cells(), self._folder / "cells.csv")
+        release.release(self._audited, self._folder / name, in_ledger=False, progress=self._progress)
+        return {table: _by_group(city, self._read(name, table)) for table in TABLES}
+
+    def _read(self, name: str, table: str) -> pa.Table:
+        keys = {column: pa.string() for column in ("part", "date", "place", "twin")}
+        options = pa_csv.ConvertOptions(column_types={**keys, "count": pa.string()})
+        return pa_csv.read_csv(self._folder / name / "data" / f"{table}.csv", convert_options=options)
+
+    def _losses(self, name: str, law: Law, seen: Mapping[str, Counts]) -> Iterator[Finding]:
+        """Events that tell neighbours apart: no δ that they prove may exceed the true one of those neighbours."""
+        busy, less, high = seen["busy"], seen["less"], self._counts["busy"]
+        half = len(busy) // 2
+        # A trip moves from one cell to another: here the first is the busier one, there the second.
+        own = (busy[:half] >= high, less[:half] >= high, less[-half:] >= high, busy[-half:] >= high)
+        elsewhere = _trials(own[0] & ~own[1]), _trials(own[2] & ~own[3])
+        one, none = _trials(seen["one"] >= 0), _trials(seen["none"] >= 0)
+        for part in (0.5, 1.0):
+            epsilon = part / law.scale
+            for what, here, there, at, allowed in (
+                (
+                    "one trip less",
+                    _trials(busy >= high),
+                    _trials(less >= high),
+                    epsilon,
+                    law.apart(high, high - 1, epsilon),
+                ),
+                (
+                    "one trip more",
+                    _trials(less < high),
+                    _trials(busy < high),
+                    epsilon,
+                    law.apart(high - 1, high, epsilon),
+                ),
+                ("a trip of its own", one, none, epsilon, law.apart(1, 0, epsilon)),
+                ("one trip elsewhere", *elsewhere, 2 * epsilon, law.moved(high, high - 1, 2 * epsilon)),
+            ):
+                proven = least_delta(here, there, at, ALPHA)
+                yield Finding(
+                    f"{what}: delta at epsilon = {at:.3g}",
+                    name,
+                    f"at least {max(0.0, proven):.3g}",
+                    f"at most {allowed + FLOATS:.3g}",
+                    proven > allowed + FLOATS,
+                )
+        if law.mechanism != "gaussian":
+            proven, allowed = least_epsilon(*elsewhere, 0.0, ALPHA), 2 / law.scale
+            observed = f"at least {max(0.0, proven):.3f}"
+            yield Finding("one trip elsewhere: epsilon", name, observed, f"at most {allowed:.3f}", proven > allowed)
+
+    def _order(self, name: str) -> Finding:
+        """The order of the rows is that of their keys, whatever the order of the trips."""
+        unsorted = [table for table in TABLES if not _sorted(self._read(name, table))]
+        return Finding(
+            "rows are in the order of their keys", EVERY_TABLE, "no" if unsorted else "yes", "yes", bool(unsorted)
+        )
+
+    def _nothing_invented(self, city: City, name: str) -> Iterator[Finding]:
+        """Every published cell is one that the trips (or the public list) have, in its own part, and a whole number."""
+        every = self._audited.privacy.mechanism == "dictionary"
+        known = {
+            (PARTS[index % 2], str(index))
+            for index, (group, _) in enumerate(city.places)
+            if every or self._counts[group]
+        }
+        for table in TABLES:
+            rows = self._read(name, table)
+            keys = list(zip(rows.column("part").to_pylist(), rows.column("place").to_pylist(), strict=True))
+            strange = len(set(keys) - known) + len(keys) - len(set(keys))
+            yield Finding("cells that no trip is in, or twice", table, str(strange), "0", strange > 0)
+            odd = sum(not text.lstrip("-").isdigit() for text in rows.column("count").to_pylist())
+            yield Finding("numbers that are not whole", table, str(odd), "0", odd > 0)
+
+
+def _by_group(city: City, rows: pa.Table) -> dict[str, Counts]:
+    place = np.array(rows.column("place").to_pylist(), dtype=np.int64)
+    values = np.array([int(float(text)) for text in rows.column("count").to_pylist()], dtype=np.int64)
+    part = np.array([PARTS.index(text) if text in PARTS else -1 for text in rows.column("part").to_pylist()])
+    own = (part == place % 2) & (place < len(city.places))
+    numbers = np.full(len(city.places), -1, dtype=np.int64)
+    numbers[place[own]] = values[own]
+    groups = len(city.trips_at)
+    return {group: numbers[index::groups] for index, group in enumerate(city.trips_at)}
+
+
+def _sorted(rows: pa.Table) -> bool:
+    keys = zip(*(rows.column(name).to_pylist() for name in rows.column_names[:-1]), strict=True)
+    return all(one < next_one for one, next_one in pairwise(keys))
+
+
+def _trials(happened: npt.NDArray[np.bool_]) -> Trials:
+    return Trials(int(happened.sum()), len(happened))
+
+
+def _as_often(check: str, table: str, happened: npt.NDArray[np.bool_], p: float) -> Finding:
+    """Whether something happens as often as it should, neither more nor less."""
+    trials = _trials(happened)
+    return Finding(check, table, f"{trials.share:.4g}", f"{p:.4g}", trials.unlikely(p) < ALPHA)
+
+
+def _conformance(
+    name: str, law: Law, counts: Mapping[str, int], seen: Mapping[str, Counts], check: str = "the law"
+) -> Iterator[Finding]:
+    """Each number appears as often as its law says: any at all, then the one that is furthest from it."""
+    for group, count in counts.items():
+        outcomes = law.outcomes(count)
+        what = "cells of none" if count == 0 else f"cells of {count}"
+        yield _as_often(f"{check}: {what} appear", name, seen[group] >= 0, 1 - outcomes[NOTHING])
+        common = {value: p for value, p in outcomes.items() if p * len(seen[group]) > 5}
+        unlikely = {value: _trials(seen[group] == value).unlikely(p) for value, p in common.items()}
+        worst = min(unlikely, key=lambda value: unlikely[value])
+        shown = "no number" if worst == NOTHING else f"number {worst}"
+        yield _as_often(f"{check}: {what}, {shown}", name, seen[group] == worst, outcomes[worst])
+
+
+def _different(first: Mapping[str, Mapping[str, Counts]], again: Mapping[str, Mapping[str, Counts]]) -> Finding:
+    """A second release of the same trips has other noise."""
+    same = [table for table in TABLES if np.array_equal(first[table]["busy"], again[table]["busy"])]
+    return Finding("two releases differ", EVERY_TABLE, "no" if same else "yes", "yes", bool(same))
+
+
+def _replay(name: str, mechanism: Mechanism) -> Finding:
+    """The words at both sides of every edge of the noise table become just the numbers that the integers say.
+
+    Noise that passed through a float would miss some of them: its tails have gaps, which tell counts apart.
+    """
+    table = mechanism.noise
+    edges = list(accumulate(table.weights))
+    words = [word for edge in edges for word in (edge - 1, edge) if 0 <= word < table.total]
+    steps = (table.first + bisect_right(edges, word) for word in words)
+    expected = [1 + step // table.steps_per_count for step in steps]
+    numbers, _ = mechanism.draw(np.ones(len(words), dtype=np.int64), _Prepared(words))
+    missed = sum(number != value for number, value in zip(numbers.tolist(), expected, strict=True))
+    return Finding(
+        f"{2 * len(table.weights)} edges of the noise table", name, f"{missed} missed", "0 missed", missed > 0
+    )
+
+
+class _Prepared:
+    """A random source that gives prepared words, and then words that end every wait."""
+
+    def __init__(self, words: Sequence[int]) -> None:
+        self._bytes = np.array(words, dtype=np.uint64).tobytes()
+
+    def __call__(self, size: int) -> bytes:
+        given, self._bytes = self._bytes[:size], self._bytes[size:]
+        return given.ljust(size, b"\xff")
+
+
+def _cells(exact: ExactTable) -> Counter[tuple[str, ...]]:
+    codes = exact.label_codes(np.arange(len(exact.counts)))
+    labels = ([exact.labels[name][code] for code in column] for name, column in codes.items())
+    return Counter(dict(zip(zip(*labels, strict=True), exact.counts.tolist(), strict=True)))
+
+
+class _Watch:
+    """Watches how many random bytes the operating system is asked for; one at a time."""
+
+    _alone = threading.Lock()
+
+    def __init__(self) -> None:
+        self.given = 0
+
+    def __enter__(self) -> _Watch:
+        self._alone.acquire()
+        self._urandom = os.urandom
+
+        def urandom(size: int) -> bytes:
+            self.given += size
+            return self._urandom(size)
+
+        os.urandom = urandom
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.urandom = self._urandom
+        self._alone.release()

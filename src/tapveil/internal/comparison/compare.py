@@ -1,0 +1,365 @@
+"""Choosing ε with open eyes: what other budgets, mechanisms and units would leave of the same trips.
+
+For the holder, before anything is spent. Trips are counted once for each unit, for counting depends on neither the
+mechanism nor ε; the rest is computed from the laws of the noise, and nothing is drawn. Internal: not private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pydantic
+
+from tapveil.base.defaults import MEMORY
+from tapveil.base.progress import Reporter, Silent
+from tapveil.counting.counter import count
+from tapveil.counting.exact import Counted
+from tapveil.inputs.cell_list import Dictionaries
+from tapveil.inputs.public import PublicInputs
+from tapveil.internal.comparison.forecast import ExactSizes, TableForecast, Worth, forecast, together
+from tapveil.internal.outlook import INTERNAL
+from tapveil.plan.model import Plan, Privacy, Table
+from tapveil.privacy.accountant import Neighbours, Unit
+from tapveil.veil.release import refuse_too_many
+from tapveil.veil.statement import number
+
+EPSILONS = (Fraction(1, 2), *map(Fraction, (1, 2, 4, 8, 16)))
+"""The totals that are compared, besides the plan's own."""
+MECHANISMS = ("sbh", "laplace", "gaussian")
+LISTED = "dictionary"
+TRIPS_PER_DAY, TRIPS_PER_CARD = 4, 28
+"""The bounds of a card, where the plan has none."""
+WIDEST_COMPARED = 250
+"""The widest noise of `sbh` that is looked at: to make it takes time in proportion, and it leaves next to nothing."""
+
+ONE, SEVERAL, ALL = "one column", "several columns", "all tables"
+"""Tables are told apart by how many columns of their own they have: the finer ones suffer first."""
+
+
+@dataclass(frozen=True, repr=False)
+class Point:
+    """One unit, mechanism and total ε, and what would come of it. Internal: not private."""
+
+    unit: Unit
+    mechanism: str
+    epsilon: Fraction
+    worth: Mapping[str, Worth]
+    """Of the tables of one column, of those of several, and of all; nothing where it cannot be made."""
+    impossible: str | None = None
+    """Why it cannot be made, if it cannot."""
+    own: bool = False
+    """Whether this is the plan itself."""
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Every unit, mechanism and total ε, side by side. Internal: not private."""
+
+    title: str
+    neighbours: Neighbours
+    delta: Fraction
+    bounds: Mapping[Unit, tuple[int | None, int | None]]
+    """For each unit: the most trips on a day, and in all, that are counted."""
+    kept: Mapping[Unit, float]
+    """For each unit, what is counted within its bounds, as a share of the trips; before any noise."""
+    points: tuple[Point, ...]
+
+    @property
+    def own(self) -> Point:
+        """The plan itself."""
+        return next(point for point in self.points if point.own)
+
+    @property
+    def own_differs(self) -> bool:
+        """Whether the plan gives its tables budgets of their own, and one total shared by them gives other noise."""
+        own = self.own
+        like = (own.unit, own.mechanism, own.epsilon)
+        return any((each.unit, each.mechanism, each.epsilon) == like and not each.own for each in self.points)
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        return tuple(dict.fromkeys(point.unit for point in self.points))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Which tables are told apart: where all are of one sort, that is all of them."""
+        sorts = tuple(group for group in (ONE, SEVERAL) if group in self.own.worth)
+        return sorts if len(sorts) > 1 else (ALL,)
+
+    def of(self, unit: Unit) -> tuple[Point, ...]:
+        return tuple(point for point in self.points if point.unit == unit)
+
+    def never(self, unit: Unit) -> set[str]:
+        """The mechanisms that cannot be made for a unit at any total."""
+        points = self.of(unit)
+        return {each.mechanism for each in points} - {each.mechanism for each in points if not each.impossible}
+
+    def refusals(self, unit: Unit) -> dict[tuple[str, tuple[Fraction, ...]], list[str]]:
+        """What cannot be made for a unit: why and at which totals, and which mechanisms."""
+        totals: dict[tuple[str, str], tuple[Fraction, ...]] = {}
+        for point in self.of(unit):
+            if point.impossible:
+                key = (point.impossible, point.mechanism)
+                totals[key] = (*totals.get(key, ()), point.epsilon)
+        found: dict[tuple[str, tuple[Fraction, ...]], list[str]] = {}
+        for (reason, mechanism), epsilons in totals.items():
+            found.setdefault((reason, epsilons), []).append(mechanism)
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "notice": INTERNAL,
+            "neighbours": self.neighbours,
+            "delta": number(self.delta),
+            "units": [
+                {
+                    "unit": unit,
+                    "trips_per_day": self.bounds[unit][0],
+                    "trips_per_card": self.bounds[unit][1],
+                    "counted_share": self.kept.get(unit),
+                }
+                for unit in self.units
+            ],
+            "points": [
+                {
+                    "unit": point.unit,
+                    "mechanism": point.mechanism,
+                    "epsilon": number(point.epsilon),
+                    "is_the_plan": point.own,
+                    "not_possible": point.impossible,
+                    "tables": {group: asdict(worth) for group, worth in point.worth.items()},
+                }
+                for point in self.points
+            ],
+        }
+
+
+def compare(
+    plan: Plan,
+    *,
+    memory: str = MEMORY,
+    scratch: Path | None = None,
+    progress: Reporter | None = None,
+    truth: Truth | None = None,
+    inputs: PublicInputs | None = None,
+) -> Comparison:
+    """Look at the trips: count them for each unit, draw nothing, publish nothing.
+
+    Where what the plan itself counts is given as `truth`, nothing is counted, and its unit alone is compared.
+    """
+    inputs, progress = inputs or PublicInputs.of(plan, scratch), progress or Silent()
+    _ = inputs.dictionaries  # what is wrong with a list is said before the trips are read
+    units = [plan.privacy.unit] if truth else list(_units(plan))
+    points: list[Point] = []
+    trips: dict[Unit, int] = {}
+    for unit in units:
+        candidates = _candidates(plan, unit, progress)
+        possible = next((each.plan for each in candidates if each.plan), None)
+        counted = truth or (Truth.of(possible, inputs, memory, scratch, progress) if possible else None)
+        points += _points(candidates, counted, unit, progress)
+        if counted:
+            trips[unit] = counted.trips
+    return Comparison(
+        plan.release.title,
+        plan.privacy.neighbours,
+        plan.loss.delta,
+        {unit: _bounds(_bounded(plan, unit)) for unit in units},
+        {unit: each / trips["trip"] for unit, each in trips.items() if trips.get("trip")},
+        tuple(points),
+    )
+
+
+def _points(candidates: Sequence[_Candidate], truth: Truth | None, unit: Unit, progress: Reporter) -> list[Point]:
+    points: list[Point] = []
+    with progress.stage(f"Comparing, by {unit}", lambda: len(points), total=len(candidates), unit="plans"):
+        points.extend(each.point(truth) for each in candidates)
+    return points
+
+
+# --- what is compared -----------------------------------------------------------------------------------------------
+
+
+def _units(plan: Plan) -> Iterator[Unit]:
+    """The units that the trips could be protected by: of paired taps no single trip can be, and cards need a card."""
+    if "both" not in plan.sides:
+        yield "trip"
+    if plan.source.card:
+        yield "card-day"
+        yield "card"
+
+
+def _bounded(plan: Plan, unit: Unit) -> Privacy:
+    """The promise for another unit: the plan's own bounds where it has them."""
+    privacy = plan.privacy
+    if unit == privacy.unit:
+        return privacy
+    per_day = (privacy.trips_per_day or TRIPS_PER_DAY) if unit == "card-day" or _has_days(plan) else None
+    per_card = privacy.trips_per_card or TRIPS_PER_CARD
+    bounds = {"trip": (None, None), "card-day": (per_day, None), "card": (per_day, per_card)}[unit]
+    without = (privacy.without_card or "own-unit") if unit != "trip" else None
+    named = dict(zip(("trips_per_day", "trips_per_card"), bounds, strict=True))
+    return privacy.model_copy(update={"unit": unit, "without_card": without, **named})
+
+
+def _bounds(privacy: Privacy) -> tuple[int | None, int | None]:
+    return privacy.trips_per_day, privacy.trips_per_card
+
+
+def _has_days(plan: Plan) -> bool:
+    source = plan.source
+    if "date" not in source.columns or source.columns["date"].column is None:
+        return False
+    return source.kind("date") == "date" and source.calendar
+
+
+def weights_of(plan: Plan) -> list[Fraction]:
+    """How the plan shares its total: by weights, or by the ε of each table."""
+    shares = [(table.weight if plan.total_is_given else table.epsilon) or Fraction(1) for table in plan.table]
+    return [share / min(shares) for share in shares]
+
+
+def variant(plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> Plan:
+    """The plan as it would be with another unit, mechanism and total; ValueError, in words, if it cannot be."""
+    listed, bounded, weights = mechanism == LISTED, _bounded(plan, unit), weights_of(plan)
+    if not listed and not plan.loss.delta:
+        raise ValueError("it needs a delta, and the plan has none")
+    least = min(weight for table, weight in zip(plan.table, weights, strict=True) if table in plan.detailed)
+    width = sum(weights) / least * bounded.trips_per_unit * (2 if bounded.neighbours == "replace" else 1) / epsilon
+    if mechanism == "sbh" and width > WIDEST_COMPARED:
+        raise ValueError(f"noise wider than scale {WIDEST_COMPARED} takes too long to be compared")
+    delta, cut = (None, plan.privacy.cut) if listed else (plan.loss.delta, None)
+    budget = {"mechanism": mechanism, "epsilon": epsilon, "delta": delta, "cut": cut}
+    shared = [_sharing(table, weight, listed) for table, weight in zip(plan.table, weights, strict=True)]
+    return remade(plan, privacy=bounded.model_copy(update=budget), table=tuple(shared))
+
+
+def remade(plan: Plan, **changed: object) -> Plan:
+    """The plan with some of its parts changed; ValueError, in words, if it cannot be."""
+    # Made anew rather than copied: a copy would skip what makes sure of it, and keep the noise of the original.
+    parts = {name: part for name, part in plan if name in Plan.model_fields}
+    try:
+        made = Plan.model_validate({**parts, **changed})
+    except pydantic.ValidationError as error:
+        raise ValueError(_first_misfit(error)) from None
+    made._base = plan.base
+    return made
+
+
+def _sharing(table: Table, weight: Fraction, listed: bool) -> Table:
+    """A table with a share of one total."""
+    cells = table.cells if listed else None
+    return table.model_copy(update={"epsilon": None, "delta": None, "weight": weight, "cells": cells})
+
+
+def _first_misfit(error: pydantic.ValidationError) -> str:
+    """What is wrong, without the place: it is in a plan that nobody wrote."""
+    first = error.errors()[0]["msg"].removeprefix("Value error, ").splitlines()[0]
+    place, _, words = first.partition(": ")
+    return words if place.startswith("[") else first
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A plan that would be possible, or the reason why it is not."""
+
+    unit: Unit
+    mechanism: str
+    epsilon: Fraction
+    plan: Plan | None = None
+    impossible: str | None = None
+    own: bool = False
+
+    @classmethod
+    def of(cls, plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> _Candidate:
+        try:
+            return cls(unit, mechanism, epsilon, variant(plan, unit, mechanism, epsilon))
+        except ValueError as error:
+            return cls(unit, mechanism, epsilon, impossible=str(error))
+
+    def point(self, truth: Truth | None) -> Point:
+        worth = truth.worth(self.plan) if truth and self.plan else {}
+        return Point(self.unit, self.mechanism, self.epsilon, worth, self.impossible, self.own)
+
+
+def _candidates(plan: Plan, unit: Unit, progress: Reporter) -> list[_Candidate]:
+    """All that is compared for a unit, in the order in which it is shown."""
+    found: list[_Candidate] = []
+    mechanisms = (*MECHANISMS, *((LISTED,) if all(table.cells for table in plan.table) else ()))
+    epsilons = sorted({*EPSILONS, plan.loss.epsilon})
+    whole = len(mechanisms) * len(epsilons)
+    with progress.stage(f"Finding the noise, by {unit}", lambda: len(found), total=whole, unit="plans"):
+        for mechanism in mechanisms:
+            for epsilon in epsilons:
+                made = _Candidate.of(plan, unit, mechanism, epsilon)
+                found += _with_own(plan, made) if _is_like(plan, made) else [made]
+    return found
+
+
+def _is_like(plan: Plan, made: _Candidate) -> bool:
+    own = (plan.privacy.unit, plan.privacy.mechanism, plan.loss.epsilon)
+    return (made.unit, made.mechanism, made.epsilon) == own
+
+
+def _with_own(plan: Plan, made: _Candidate) -> list[_Candidate]:
+    """The plan itself, in the place of one that is the same; else both, where one total would give other noise."""
+    own = _Candidate(made.unit, made.mechanism, made.epsilon, plan, own=True)
+    same = made.plan is None or made.plan.mechanisms == plan.mechanisms
+    return [own] if same else [made, own]
+
+
+# --- what comes of it -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Truth:
+    """The exact tables of a unit, as far as forecasts need them. Secret."""
+
+    occurring: Mapping[str, ExactSizes]
+    listed: Mapping[str, ExactSizes]
+    """The same, where only the cells of public lists are published."""
+
+    @classmethod
+    def of(cls, plan: Plan, inputs: PublicInputs, memory: str, scratch: Path | None, progress: Reporter) -> Truth:
+        counted = count(plan, memory=memory, scratch=scratch, progress=progress, inputs=inputs)
+        refuse_too_many(counted.refusals, plan)
+        return cls.of_counted(plan, counted, inputs.dictionaries)
+
+    @classmethod
+    def of_counted(cls, plan: Plan, counted: Counted, dictionaries: Dictionaries) -> Truth:
+        """From exact tables that are there already."""
+        partition, tables = plan.release.partition, counted.tables
+        return cls(
+            {name: ExactSizes.of(table, partition) for name, table in tables.items()},
+            {
+                name: ExactSizes.of(tables[name], partition, cells)
+                for name, cells in dictionaries.items()
+                if cells is not None
+            },
+        )
+
+    @property
+    def trips(self) -> int:
+        """What all tables together count."""
+        return sum(int(sizes.totals.sum()) for sizes in self.occurring.values())
+
+    def forecasts(self, plan: Plan) -> dict[str, TableForecast]:
+        """What each table of a plan of this unit would be worth."""
+        sizes = self.listed if plan.privacy.mechanism == LISTED else self.occurring
+        return {name: forecast(sizes[name], mechanism) for name, mechanism in plan.mechanisms.items()}
+
+    def worth(self, plan: Plan) -> dict[str, Worth]:
+        """What a plan of this unit would publish."""
+        found = self.forecasts(plan)
+        return {group: together([found[name] for name in names]) for group, names in _groups(plan).items() if names}
+
+
+def _groups(plan: Plan) -> dict[str, Sequence[str]]:
+    return {
+        ONE: [table.name for table in plan.table if len(table.columns) == 1],
+        SEVERAL: [table.name for table in plan.table if len(table.columns) > 1],
+        ALL: [table.name for table in plan.detailed],
+    }

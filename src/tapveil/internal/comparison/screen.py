@@ -1,0 +1,129 @@
+"""A comparison on a screen: one grid for each unit, the plan's own row marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+
+from tapveil.base.text_table import Grid
+from tapveil.internal.comparison.compare import ALL, Comparison, Point
+from tapveil.internal.comparison.forecast import Worth
+from tapveil.internal.outlook import INTERNAL
+from tapveil.privacy.accountant import Unit
+from tapveil.privacy.rational import decimal_text
+from tapveil.published.describe.wording import change
+
+MARK = "*"
+NOTHING = "-"
+
+
+def show(console: Console, comparison: Comparison) -> None:
+    """The whole comparison, from the exact counts: internal."""
+    console.print(f"{INTERNAL}: computed from the trips themselves, do not publish", style="bold")
+    delta = f"delta = {float(comparison.delta):.3g}" if comparison.delta else "no delta"
+    console.print(f"What would be left at other totals of epsilon, with {delta} throughout. {MARK} is your plan.")
+    for unit in comparison.units:
+        console.print(f"\n{in_words(comparison, unit)}", style="bold")
+        _grid(comparison, unit).show(console)
+        for words in refusals(comparison, unit):
+            console.print(f"Not possible: {words}.")
+    console.print()
+    for words in _how_to_read(comparison):
+        console.print(words)
+
+
+def _grid(comparison: Comparison, unit: Unit) -> Grid:
+    groups = comparison.groups
+    of_each = [heading for group in groups for heading in (f"{_name(group)}trips", "number off", "total off")]
+    overall = ["trips"] if len(groups) > 1 else []
+    grid = Grid("  mechanism", "epsilon", "cells", *overall, *of_each)
+    never = comparison.never(unit)
+    for point in (point for point in comparison.of(unit) if point.mechanism not in never):
+        name = f"{MARK if point.own else ' '} {point.mechanism}"
+        grid.add(name, decimal_text(point.epsilon, 4), *_numbers(point, groups))
+    return grid
+
+
+def _name(group: str) -> str:
+    return "" if group == ALL else f"{group}: "
+
+
+def _numbers(point: Point, groups: Sequence[str]) -> Iterator[str]:
+    if point.impossible:
+        yield "not possible"
+        return
+    yield f"{point.worth[ALL].cells:,.0f}"
+    if len(groups) > 1:
+        yield percent(point.worth[ALL].trip_share)
+    for group in groups:
+        yield from _worth(point.worth[group])
+
+
+def _worth(worth: Worth) -> Iterator[str]:
+    yield percent(worth.trip_share)
+    yield NOTHING if worth.number_error is None else three_digits(worth.number_error)
+    yield NOTHING if worth.total_error is None else percent(worth.total_error)
+
+
+def in_words(comparison: Comparison, unit: Unit) -> str:
+    """A unit, its bounds, and what they cost before any noise."""
+    per_day, per_card = comparison.bounds[unit]
+    most = [
+        *([f"{per_day} trips on a day"] if per_day else []),
+        *([f"{per_card} trips in all"] if per_card else []),
+    ]
+    words = f"Unit {unit}: {change(unit, comparison.neighbours)}"
+    words += f"; of a card at most {', '.join(most)}" if most else ""
+    left_out = 1 - comparison.kept.get(unit, 1)
+    return words + (f" ({percent(left_out)} is left out before any noise)" if left_out > 0 else "")
+
+
+def refusals(comparison: Comparison, unit: Unit) -> Iterator[str]:
+    """What is not possible, and why."""
+    never = comparison.never(unit)
+    for (reason, epsilons), mechanisms in comparison.refusals(unit).items():
+        at = ", ".join(decimal_text(epsilon, 4) for epsilon in epsilons)
+        yield f"{', '.join(mechanisms)} at {'any epsilon' if never >= {*mechanisms} else f'epsilon {at}'}: {reason}"
+
+
+def _how_to_read(comparison: Comparison) -> Iterator[str]:
+    sorts = "" if comparison.groups == (ALL,) else "; tables are told apart by how many columns of their own they have"
+    yield f"cells: published, in all tables. trips: those in published cells, as a share of what is counted{sorts}."
+    yield (
+        "number off: how far a published one is from the truth, on average. total off: the same for the published "
+        "cells of one table and part, added up, whatever is missing."
+    )
+    yield "All of it is computed from the laws of the noise; nothing was drawn."
+    yield from cautions(comparison)
+
+
+def cautions(comparison: Comparison) -> Iterator[str]:
+    """What a choice should not be made without."""
+    if comparison.own_differs:
+        yield (
+            "Your plan gives each table a budget of its own. All others have one total, shared in the same proportions "
+            "and accounted for as a whole, which at the same promise takes less noise."
+        )
+    if len(comparison.units) > 1:
+        yield "One epsilon is not one promise: it is stronger for a card than for a trip."
+    yield "What is chosen by looking here is a choice that no epsilon counts."
+
+
+def percent(share: float) -> str:
+    """Three digits at most, and never a rounded 0 or 100."""
+    points = 100 * share
+    if 0 < points < 0.1:
+        return "< 0.1 %"
+    if 99.9 < points < 100:
+        return "> 99.9 %"
+    return f"{points:,.0f} %" if points >= 999.5 else f"{points:.1f} %"
+
+
+def three_digits(x: float) -> str:
+    """As many digits as matter.
+
+    >>> three_digits(0.456), three_digits(12.34), three_digits(1234.5)
+    ('0.46', '12.3', '1,234')
+    """
+    return f"{x:.2f}" if x < 10 else f"{x:.1f}" if x < 100 else f"{x:,.0f}"

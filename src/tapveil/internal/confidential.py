@@ -1,0 +1,39 @@
+"""Where what is internal goes: a new file that only its owner may read, never in a published folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from tapveil.base.atomic import write_private
+from tapveil.base.errors import PlanError
+
+Ending = Literal[".html", ".svg"]
+
+NAMES: dict[Ending, tuple[str, str]] = {".html": ("report", "an HTML"), ".svg": ("picture", "an SVG")}
+"""What is internal and becomes a file, and of which sort that is."""
+PUBLISHED = "privacy.json"
+"""What a published folder has."""
+
+
+def check_destination(path: Path, ending: Ending) -> None:
+    """Refuse, before any trip is counted, a place where an internal file could not or must not be."""
+    what, sort = NAMES[ending]
+    if path.suffix != ending:
+        raise PlanError(f"{path}: the {what} is {sort} file: give it a name that ends in {ending}")
+    if path.exists() or path.is_symlink():
+        raise PlanError(f"{path} already exists; choose another name")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise PlanError(f"{path} is in a folder that is not there")
+    for above in (folder, *folder.parents, *path.absolute().parents):
+        if (above / PUBLISHED).exists():
+            raise PlanError(
+                f"{path} would lie in the published folder {above.name}: the {what} is internal, write it elsewhere"
+            )
+
+
+def write_internal(path: Path, text: str, ending: Ending) -> None:
+    """A text as a new internal file; the place is looked at again, for counting takes its time."""
+    check_destination(path, ending)
+    write_private(path, text)

@@ -1,0 +1,116 @@
+"""Coupled places: those between which there is only one way to go, such as the two ends of an isolated ferry.
+
+Whoever taps on at the one taps off at the other, so tables of tap-ons and of tap-offs tell of the same trips twice, and
+someone who knows the line can join them (Culnane, Rubinstein and Teague, 2017, on the published Opal data). That costs
+no more than the promise says, which adds up all tables, but it undoes what separate tables seem to hide.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tapveil.inputs.areas import Areas, stop_name
+from tapveil.inputs.gtfs import Feed
+from tapveil.inputs.timetable import mode_of
+from tapveil.inputs.values import UNKNOWN
+from tapveil.plan.model import Plan
+
+MOST_PLACES = 10
+"""An isolated line with more places than this hides well enough where someone went."""
+FEW_PLACES = 3
+RARE, FEW_LEAVE = 0.01, 0.05
+"""A rarer pair of places is taken for a mistake in the data, not for a way; so are so few trips that leave."""
+SHOWN = 4
+
+
+@dataclass(frozen=True)
+class Coupled:
+    """Some places of a mode that lead only to each other, and the lines that serve them."""
+
+    mode: str
+    places: tuple[str, ...]
+    lines: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What was found, and what to do."""
+        more = f" and {len(self.places) - SHOWN} more" if len(self.places) > SHOWN else ""
+        named = ", ".join(self.places[:SHOWN]) + more
+        served = f", served by {', '.join(self.lines[:SHOWN])} alone" if self.lines else ""
+        tell = "tells where it ended" if len(self.places) == 2 else "leaves few places where it ended"
+        whose = f"of mode {self.mode}, " if self.mode else ""
+        return (
+            f"coupled places: {whose}{named} lead only to each other{served}, so where a trip began {tell}, and "
+            f"tap-ons can be joined with tap-offs: give them one name under [coarsen.location], or make areas larger"
+        )
+
+
+def from_timetable(plan: Plan, areas: Areas, feed: Feed) -> list[Coupled]:
+    """Isolated lines: none of their places, as they are published, is served by a line of another name."""
+    ways: dict[str, dict[str, set[str]]] = {}
+    for line in feed.lines():
+        mode = mode_of(plan, line.route_type)
+        if plan.source.modes and mode not in plan.source.modes:
+            continue
+        places = {areas.area(mode, stop_name(plan, feed.stops[stop])) for stop in line.stops} - {UNKNOWN}
+        ways.setdefault(mode, {}).setdefault(line.name, set()).update(places)
+    return [
+        Coupled(mode, places, lines)
+        for mode, lines_of in sorted(ways.items())
+        for places, lines in _islands(lines_of)
+        if _is_coupled(places) and (len(lines) == 1 or len(places) == 2)
+    ]
+
+
+def from_trips(pairs: Mapping[tuple[str, str, str], int]) -> list[Coupled]:
+    """Places whose trips stay among them, from the number of trips of each mode from each place to each. Internal."""
+    known = {key: trips for key, trips in pairs.items() if UNKNOWN not in key[1:] and key[1] != key[2]}
+    at = Counter[tuple[str, str]]()
+    for (mode, *ends), trips in known.items():
+        for place in ends:
+            at[mode, place] += trips
+    ways: dict[str, dict[str, set[str]]] = {}
+    for (mode, start, end), trips in known.items():
+        if trips > RARE * max(at[mode, start], at[mode, end]):
+            ways.setdefault(mode, {})[f"{start}\0{end}"] = {start, end}
+    return [
+        Coupled(mode, places)
+        for mode, pairs_of in sorted(ways.items())
+        for places, _ in _islands(pairs_of)
+        if len(places) <= FEW_PLACES and _stay(known, mode, set(places))
+    ]
+
+
+def _stay(pairs: Mapping[tuple[str, str, str], int], mode: str, places: set[str]) -> bool:
+    """Whether nearly all trips of some places are among them."""
+    of = {key: trips for key, trips in pairs.items() if key[0] == mode and not places.isdisjoint(key[1:])}
+    return sum(trips for key, trips in of.items() if places.issuperset(key[1:])) >= (1 - FEW_LEAVE) * sum(of.values())
+
+
+def _is_coupled(places: tuple[str, ...]) -> bool:
+    return 2 <= len(places) <= MOST_PLACES
+
+
+def _islands(ways: Mapping[str, Iterable[str]]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Places that are connected by ways, and the ways that connect them."""
+    island: dict[str, str] = {}
+
+    def root(place: str) -> str:
+        while island.setdefault(place, place) != place:
+            island[place] = place = island[island[place]]
+        return place
+
+    for places in ways.values():
+        first, *others = sorted(places) or [""]
+        for other in others:
+            island[root(other)] = root(first)
+    members: dict[str, tuple[set[str], set[str]]] = {}
+    for way, places in ways.items():
+        for place in places:
+            of, by = members.setdefault(root(place), (set(), set()))
+            of.add(place)
+            by.add(way)
+    for of, by in sorted(members.values(), key=lambda both: sorted(both[0])):
+        yield tuple(sorted(of)), tuple(sorted(by))

@@ -1,0 +1,279 @@
+"""Remarks: what a holder would want to look into before publishing. Internal: computed from exact counts.
+
+Each is a sentence that says what was found and what to do, and begins in lower case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from tapveil.base.errors import did_you_mean
+from tapveil.base.progress import Reporter
+from tapveil.counting import counter
+from tapveil.counting.counter import count
+from tapveil.counting.exact import Counted, ExactTable
+from tapveil.inputs.public import PublicInputs
+from tapveil.inputs.values import UNKNOWN
+from tapveil.internal.coupling import from_timetable, from_trips
+from tapveil.plan.model import EVERY_MODE, Plan, Table
+from tapveil.veil.statement import NOUNS
+
+MANY_UNKNOWN = 0.20
+MANY_LEFT_OUT = 0.20
+MOST_COUPLED = 10
+MANY_TRIPS = 10_000
+
+
+def remarks(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
+    """What the counts show, the likeliest mistakes first."""
+    plan = inputs.plan
+    yield from _unmatched_modes(plan, counted)
+    yield from _unknown_places(plan, counted)
+    yield from _not_on_the_map(inputs, counted)
+    yield from _unlisted(plan, counted, inputs.dictionaries)
+    yield from _many_left_out(plan, counted)
+    yield from _no_such_taps(plan, counted)
+
+
+def _unmatched_modes(plan: Plan, counted: Counted) -> Iterator[str]:
+    """Lookups for modes that no trip has: most likely a misspelling, and stops published as they are."""
+    found = {label for table in counted.tables.values() for label in table.labels.get("mode", ())}
+    for mode in plan.coarsen.location:
+        if mode != EVERY_MODE and found and mode not in found:
+            yield f"no trip has mode `{mode}`, so [coarsen.location.{mode}] does nothing{did_you_mean(mode, found)}"
+
+
+def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
+    """Places that are UNKNOWN for many trips: no tap there, or a lookup that does not know them."""
+    for column in plan.used_columns:
+        table = next((table for table in counted.tables.values() if column in table.packing.columns), None)
+        if table is None or plan.source.kind(column) != "location" or not len(table.counts):
+            continue
+        unknown = table.packing.unpack(table.words)[column] == table.labels[column].index(UNKNOWN)
+        share = float(table.counts[unknown].sum() / table.counts.sum())
+        if share > MANY_UNKNOWN:
+            reason = "no tap, or stops that the lookup does not know"
+            yield f"{column} is {UNKNOWN} for {percent(share)} of {NOUNS[plan.privacy.unit]}: {reason}"
+
+
+def _not_on_the_map(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
+    """Published places that the list of places does not have."""
+    plan = inputs.plan
+    if plan.places is None:
+        return
+    drawn = _drawn(inputs)
+    lists = f"in neither {plan.places.path} nor the timetable" if plan.gtfs else f"not in {plan.places.path}"
+    for column in (column for column in plan.used_columns if plan.source.kind(column) == "location"):
+        if exact := _least_table(plan, counted, column):
+            trips = _trips_by_place(exact, column)
+            lacking = [place for place in trips if not _is_drawn(drawn, *place)]
+            lost = sum(trips[place] for place in lacking)
+            if lacking:
+                share = f"{percent(lost / int(exact.counts.sum()))} of {NOUNS[plan.privacy.unit]}"
+                what = f"{len(lacking):,} of {len(trips):,} places, with {share}, are {lists}"
+                yield f"{column}: {what}: they will not be on the map{_MISNAMED if len(lacking) == len(trips) else ''}"
+
+
+_MISNAMED = " (are they named as they are published: the postcode, not the stop?)"
+
+
+def _drawn(inputs: PublicInputs) -> dict[str, set[str]]:
+    """The names of the places to draw, by mode."""
+    found: dict[str, set[str]] = {}
+    for feature in (inputs.places or {}).get("features", ()):
+        found.setdefault(feature["properties"]["mode"], set()).add(feature["properties"]["name"])
+    return found
+
+
+def _is_drawn(drawn: Mapping[str, set[str]], mode: str, name: str) -> bool:
+    """As the page does it: a mode that has places of its own has no others."""
+    return name in drawn.get(mode, drawn.get(EVERY_MODE, ()))
+
+
+def _least_table(plan: Plan, counted: Counted, column: str) -> ExactTable | None:
+    """The table with the fewest cells that has the places of a column as the plan publishes them, not wider ones."""
+    fits = [table.name for table in plan.table if column in table.columns and table.level.location is None]
+    return min((counted.tables[name] for name in fits), key=lambda exact: len(exact.counts), default=None)
+
+
+def _trips_by_place(exact: ExactTable, column: str) -> dict[tuple[str, str], int]:
+    """The trips of each mode and place; without those that have none."""
+    codes, places = exact.packing.unpack(exact.words), exact.labels[column]
+    modes = exact.labels.get("mode", (EVERY_MODE,))
+    keys = codes.get("mode", np.zeros(len(exact.counts), dtype=np.int64)) * len(places) + codes[column]
+    found, inverse = np.unique(keys, return_inverse=True)
+    trips = np.bincount(inverse, exact.counts, minlength=len(found)).astype(np.int64).tolist()
+    named = [(modes[key // len(places)], places[key % len(places)]) for key in found.tolist()]
+    return {place: number for place, number in zip(named, trips, strict=True) if place[1] != UNKNOWN}
+
+
+def share_left_out(plan: Plan, left_out: int, accepted: int) -> float:
+    """The share of trips that the bounds of a card leave out.
+
+    Where taps are paired, rows are taps, and how many trips they make is not told: it is at least this share then.
+    """
+    ends = plan.sides
+    most = accepted // 2 + (accepted if len(ends) > 1 else 0) if "both" in ends else accepted
+    return left_out / most if most else 0.0
+
+
+def _many_left_out(plan: Plan, counted: Counted) -> Iterator[str]:
+    """Bounds that drop much of the data: a wrong column of cards, or bounds below what people do."""
+    accepted = counted.refusals.rows - counted.refusals.refused
+    share = share_left_out(plan, counted.left_out, accepted)
+    if share > MANY_LEFT_OUT:
+        at_least = "at least " if "both" in plan.sides else ""
+        yield (
+            f"{at_least}{percent(share)} of trips are left out because their card has more than the plan counts: "
+            "is `card` the right column, and are trips_per_day and trips_per_card what people do"
+        )
+
+
+def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | None]) -> Iterator[str]:
+    """With a dictionary: what it leaves out, and how much of what is printed would be noise alone."""
+    for name, dictionary in dictionaries.items():
+        if dictionary is None:
+            continue
+        exact, mechanism = counted.tables[name], plan.mechanisms[name]
+        places, cells = exact.places_in(dictionary)
+        outside = int(exact.counts.sum() - exact.counts[cells].sum())
+        empty = len(dictionary) - len(places)
+        noise = empty * float(mechanism.publish_probability(0))
+        yield (
+            f"{name}: of {len(dictionary):,} listed cells {empty:,} are empty, and about {noise:,.0f} of those would "
+            f"be printed with a number that is noise alone; {outside:,} {NOUNS[plan.privacy.unit]} are in cells that "
+            "are not listed, and are left out"
+        )
+
+
+def _no_such_taps(plan: Plan, counted: Counted) -> Iterator[str]:
+    """An end without any tap: most likely a word that the plan does not know."""
+    for end, tables in plan.sides.items():
+        if end != "both" and not any(len(counted.tables[table.name].counts) for table in tables):
+            empty = ", ".join(table.name for table in tables)
+            yield f"no row is a tap {end} by the words under [source.taps], so nothing is counted in {empty}"
+
+
+def percent(share: float) -> str:
+    """A share for a person: never a rounded 0."""
+    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else "less than 1 %"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What takes another look at the trips, or at the timetable beside them."""
+
+    inputs: PublicInputs
+    memory: str
+    scratch: Path | None
+    progress: Reporter
+
+    @property
+    def plan(self) -> Plan:
+        return self.inputs.plan
+
+    def remarks(self) -> Iterator[str]:
+        """All that it finds, the likeliest mistakes first."""
+        yield from self.other_rows()
+        yield from self.copies()
+        yield from self.unknown_stops()
+        yield from self.coupled()
+
+    def other_rows(self) -> Iterator[str]:
+        """Taps that are neither on nor off: left out, and perhaps a word that the plan does not know."""
+        if self.plan.source.taps:
+            others = counter.other_taps(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
+            if others:
+                yield f"{others:,} rows are neither taps on nor taps off by [source.taps], and are left out"
+
+    def copies(self) -> Iterator[str]:
+        """Rows that are the same, card and all: one person cannot do the same twice at once."""
+        timed = any(self.plan.source.kind(ours) == "time" for ours in self.plan.named_columns)
+        if self.plan.source.card is None or not timed:
+            return  # without a card or a time, rows may be alike that are not the same
+        found = counter.copies(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
+        if found:
+            yield (
+                f"{found:,} rows are like another row in every column that is read, card and all; refused rows, and "
+                "those of other days, are among them (was something exported twice?). A trip that is there twice "
+                "counts twice, and is protected half as well"
+            )
+
+    def unknown_stops(self) -> Iterator[str]:
+        """Stops of the trips that the lists beside them do not have."""
+        if self.plan.gtfs is None and not self.plan.coarsen.location:
+            return
+        known = self.inputs.stops.by_name
+        for column in self.plan.used_columns:
+            if self.plan.source.kind(column) == "location":
+                with self.progress.stage("Looking up stops"):
+                    unknown = list(self._unknown_stops_of(column, known))
+                yield from unknown
+
+    def _unknown_stops_of(self, column: str, known: Mapping[str, object]) -> Iterator[str]:
+        as_named = self.plan.coarsen.model_copy(update={"location": {}})
+        exact = self._counted((column,), {"coarsen": as_named})
+        codes, stops = exact.packing.unpack(exact.words), exact.labels[column]
+        modes = exact.labels.get("mode", (EVERY_MODE,))
+        mode_codes = codes.get("mode", np.zeros(len(exact.counts), dtype=np.int64))
+        cells = [(modes[mode], stops[stop]) for mode, stop in zip(mode_codes, codes[column], strict=True)]
+        unlisted = [stop != UNKNOWN and not self._is_listed(mode, stop, known) for mode, stop in cells]
+        outside = np.array(unlisted, dtype=bool)
+        if outside.any():
+            share = float(exact.counts[outside].sum() / exact.counts.sum())
+            named = {stop for (_, stop), out in zip(cells, unlisted, strict=True) if out}
+            yield (
+                f"{column}: {len(named):,} stops, with {percent(share)} of {NOUNS[self.plan.privacy.unit]}, are not in "
+                f"the lists beside the trips, and are UNKNOWN or have no place (is it the right list or feed, and "
+                "the right column of it?)"
+            )
+
+    def _is_listed(self, mode: str, stop: str, known: Mapping[str, object]) -> bool:
+        if self.plan.coarsen.location.get(mode, self.plan.coarsen.location.get(EVERY_MODE)):
+            return self.inputs.areas.area(mode, stop) != UNKNOWN
+        return self.plan.gtfs is None or stop in known
+
+    def coupled(self) -> Iterator[str]:
+        """Places between which there is only one way to go: by the timetable, or else by the trips."""
+        both = {"tap_on_location", "tap_off_location"} <= set(self.plan.used_columns)
+        if not both:
+            return
+        feed = self.inputs.feed
+        if feed and feed.has_lines:
+            found = from_timetable(self.plan, self.inputs.areas, feed)
+        elif self.plan.source.taps and (self.plan.source.card is None or not self.plan.source.deciding):
+            yield "coupled places cannot be looked for: that takes a timetable, or cards and times to pair taps by"
+            return
+        else:
+            with self.progress.stage("Looking for coupled places"):
+                found = from_trips(self._pairs())
+        yield from (each.sentence for each in found[:MOST_COUPLED])
+        if len(found) > MOST_COUPLED:
+            yield f"{len(found) - MOST_COUPLED} more sets of coupled places are not shown"
+
+    def _pairs(self) -> dict[tuple[str, str, str], int]:
+        """How many trips of each mode go from each place to each; of taps, how many cards."""
+        privacy = self.plan.privacy
+        if self.plan.source.taps:
+            bounds = {"unit": "card", "trips_per_card": MANY_TRIPS, "trips_per_day": None, "without_card": "own-unit"}
+            privacy = privacy.model_copy(update=bounds)
+        exact = self._counted(("tap_on_location", "tap_off_location"), {"privacy": privacy})
+        codes = exact.packing.unpack(exact.words)
+        columns = [[exact.labels[name][code] for code in codes[name]] for name in exact.packing.columns]
+        keys = ((key if len(key) == 3 else ("", *key)) for key in zip(*columns, strict=True))
+        return {(key[0], key[1], key[2]): int(trips) for key, trips in zip(keys, exact.counts, strict=True)}
+
+    def _counted(self, columns: tuple[str, ...], changes: Mapping[str, object]) -> ExactTable:
+        """One table of the trips, by mode where there is one, and nothing else."""
+        release = self.plan.release.model_copy(
+            update={"partition": ("mode",) if "mode" in self.plan.source.columns else ()}
+        )
+        table = Table(name="look", columns=columns)
+        changed = self.plan.model_copy(update={"table": (table,), "release": release, **changes})
+        counted = count(changed, memory=self.memory, scratch=self.scratch, progress=self.progress, inputs=self.inputs)
+        return counted.tables["look"]

@@ -1,0 +1,1 @@
+"""The published side: noisy tables and the manifest, and all that is made from them."""

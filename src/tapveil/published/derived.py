@@ -1,0 +1,212 @@
+"""What a folder offers beside its noisy tables, all of it computed from them: the consistent version, and the finest.
+
+Nothing here can see an exact count. `bundle` writes these sheets, and `verify` computes them again from the folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tapveil.plan.model import COUNT, HIGH, LOW, OPAL_SHAPES, columns_in_words
+from tapveil.plan.source import Kind
+from tapveil.privacy.intervals import MISS, interval
+from tapveil.privacy.mechanisms import Mechanism
+from tapveil.published.consistent import Consistent, around, consistent
+from tapveil.published.lattice import Edge, Floats, Ints, Lattice, Node, Wider, chains, lattice, why_not
+from tapveil.published.manifest import Manifest
+
+CONSISTENT, FINEST = "consistent", "finest"
+UNTIL = "_until"
+ROW = "row"
+CELL, REST, AROUND = "cell", "rest", "around"
+TABLE = "table"
+
+
+@dataclass(frozen=True)
+class DerivedSheet:
+    """A CSV file that follows from the published tables."""
+
+    folder: str
+    name: str
+    title: str
+    keys: tuple[str, ...]
+    numbers: tuple[str, ...]
+    cells: pa.Table
+    """Keys as texts, then whole numbers."""
+
+    @property
+    def path(self) -> str:
+        return f"{self.folder}/{self.name}.csv"
+
+
+def raw_tables(manifest: Manifest, sheets: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """The published tables by their names, keys as texts, from the files as they are laid out."""
+    if manifest.layout == "tables":
+        return {name: _plain(sheets[name], (*manifest.partition, *keys)) for name, keys in _own_columns(manifest)}
+    found = {}
+    for table in manifest.tables:
+        sheet, tap = OPAL_SHAPES[table.columns]
+        of_end = sheets[sheet].filter(pc.equal(sheets[sheet].column("tap").cast(pa.string()), tap)).drop_columns("tap")
+        found[table.name] = _plain(of_end.rename_columns([*manifest.partition, *table.columns, COUNT]), None)
+    return found
+
+
+def _own_columns(manifest: Manifest) -> Iterator[tuple[str, tuple[str, ...]]]:
+    yield from ((table.name, table.columns) for table in manifest.tables)
+
+
+def _plain(cells: pa.Table, keys: Sequence[str] | None) -> pa.Table:
+    keys = [name for name in cells.column_names if name != COUNT] if keys is None else list(keys)
+    texts = {key: cells.column(key).cast(pa.string()) for key in keys}
+    return pa.table({**texts, COUNT: cells.column(COUNT).cast(pa.int64())}).combine_chunks()
+
+
+def derived(
+    manifest: Manifest,
+    made: Mapping[str, Mechanism],
+    tables: Mapping[str, pa.Table],
+    wider: Wider,
+    given: Mapping[str, Ints] | None = None,
+) -> list[DerivedSheet]:
+    """All sheets that follow from the published tables; or from numbers that are given for the consistent version."""
+    whole = lattice(manifest, made, tables, wider)
+    adds_up = consistent(whole) if why_not(manifest) is None else None
+    if adds_up and given:
+        adds_up = replace(adds_up, numbers={**adds_up.numbers, **given})
+    found = list(_consistent_sheets(adds_up, made)) if adds_up else []
+    return [*found, *_finest_sheets(manifest, whole, adds_up, made)]
+
+
+# --- the consistent version -----------------------------------------------------------------------------------------
+
+
+def _consistent_sheets(adds_up: Consistent, made: Mapping[str, Mechanism]) -> Iterator[DerivedSheet]:
+    whole, guessed = adds_up.lattice, adds_up.guessed
+    for node in whole.nodes:
+        counts = adds_up.numbers[node.name]
+        if not guessed or node is not whole.total:
+            numbers = _with_interval(node, counts, made[node.name])
+            yield _sheet(CONSISTENT, node, columns_in_words(node.columns), numbers)
+        elif guessed.bounded:
+            yield _sheet(CONSISTENT, node, "all trips", {COUNT: counts, LOW: guessed.low, HIGH: guessed.high})
+        for edge in stated_edges(whole, node):
+            if not guessed or guessed.bounded or edge.coarse is not whole.total:
+                yield _rest_sheet(edge, adds_up)
+
+
+def stated_edges(whole: Lattice, node: Node) -> list[Edge]:
+    """The next coarser tables; the total only where there is no other."""
+    above = whole.above(node)
+    return [edge for edge in above if edge.coarse is not whole.total] or above
+
+
+def _with_interval(node: Node, counts: Ints, mechanism: Mechanism) -> dict[str, Ints]:
+    """The interval of the published number, and wider where the consistent one lies outside."""
+    rule = interval(mechanism, MISS)
+    return {
+        COUNT: counts,
+        LOW: np.minimum(rule.low(node.numbers), counts),
+        HIGH: np.maximum(rule.high(node.numbers), counts),
+    }
+
+
+def _rest_sheet(edge: Edge, adds_up: Consistent) -> DerivedSheet:
+    rest, (low, high) = adds_up.rest(edge), adds_up.rest_between(edge)
+    total = adds_up.numbers[edge.coarse.name]
+    numbers = {"total": total, "listed": total - rest, "other": rest, "other_low": low, "other_high": high}
+    name = f"{edge.fine.name}.by.{edge.coarse.name}"
+    title = f"cells that {edge.fine.name} does not list, for each of {edge.coarse.name}"
+    return DerivedSheet(CONSISTENT, name, title, edge.coarse.keys, tuple(numbers), _table(edge.coarse, numbers))
+
+
+def _sheet(folder: str, node: Node, title: str, numbers: Mapping[str, Ints]) -> DerivedSheet:
+    return DerivedSheet(folder, node.name, title, node.keys, tuple(numbers), _table(node, numbers))
+
+
+def _table(node: Node, numbers: Mapping[str, Ints]) -> pa.Table:
+    return pa.table({**{key: node.cells.column(key) for key in node.keys}, **numbers})
+
+
+# --- the finest that survived ---------------------------------------------------------------------------------------
+
+
+def _finest_sheets(
+    manifest: Manifest, whole: Lattice, adds_up: Consistent | None, made: Mapping[str, Mechanism]
+) -> Iterator[DerivedSheet]:
+    """For each table at several levels: every trip that shows, as finely as it does, and once."""
+    for chain in chains(whole):
+        yield _finest(manifest, whole, chain, adds_up, made)
+
+
+def _finest(
+    manifest: Manifest,
+    whole: Lattice,
+    chain: Sequence[Node],
+    adds_up: Consistent | None,
+    made: Mapping[str, Mechanism],
+) -> DerivedSheet:
+    pieces = []
+    for number, node in enumerate(chain):
+        counts = adds_up.numbers[node.name] if adds_up else node.numbers
+        numbers = _with_interval(node, counts, made[node.name])
+        split = np.zeros(len(node), dtype=bool)
+        for finer in chain[:number]:
+            edge = whole.between(finer, node)
+            split |= edge.listed > 0
+        pieces.append(_piece(manifest, node, numbers, ~split, CELL))
+        if adds_up is None:
+            pieces.append(_piece(manifest, node, numbers, split, AROUND))
+        elif number:
+            rest, variance = _left_over(whole, chain[: number + 1], adds_up)
+            low, high = around(rest, variance)
+            pieces.append(_piece(manifest, node, {COUNT: rest, LOW: low, HIGH: high}, split & (rest > 0), REST))
+    every = pa.concat_tables(piece.select(pieces[0].column_names) for piece in pieces)  # levels may turn the columns
+    keys = tuple(name for name in every.column_names if name not in (COUNT, LOW, HIGH))
+    first = chain[0]
+    ordered = every.sort_by([(key, "ascending") for key in keys])
+    title = f"{' × '.join(first.columns)}, as finely as it is published"
+    return DerivedSheet(FINEST, first.name, title, keys, (COUNT, LOW, HIGH), ordered)
+
+
+def kind(manifest: Manifest, key: str) -> Kind:
+    """What sort of values a key of a derived sheet has."""
+    if key.removesuffix(UNTIL) != key:
+        return "time"
+    found = manifest.columns.get(key, "label")
+    return "label" if found == "date" and manifest.layout == "opal" else found
+
+
+def _left_over(whole: Lattice, chain: Sequence[Node], adds_up: Consistent) -> tuple[Ints, Floats]:
+    """What the finer cells leave of each cell of the coarsest; a finer cell counts where it is the next that shows."""
+    *finer, coarse = chain
+    left, variance = adds_up.numbers[coarse.name].copy(), np.full(len(coarse), coarse.variance)
+    for number, fine in enumerate(finer):
+        edge = whole.between(fine, coarse)
+        next_ones = edge.parents >= 0
+        for between in finer[number + 1 :]:
+            next_ones &= whole.between(fine, between).parents < 0
+        left -= edge.add_up(adds_up.numbers[fine.name] * next_ones).astype(np.int64)
+        left[edge.complete] = 0
+        variance += edge.add_up(next_ones) * fine.variance
+    return np.maximum(left, 0), variance
+
+
+def _piece(
+    manifest: Manifest, node: Node, numbers: Mapping[str, Ints], rows: npt.NDArray[np.bool_], row: str
+) -> pa.Table:
+    """Some cells of a table, with the ends of their times, and what sort of rows they are."""
+    columns: dict[str, pa.Array] = {}
+    for key in node.keys:
+        columns[key] = node.cells.column(key)
+        if key in node.columns and manifest.columns[key] == "time" and node.claim:
+            ends = {"-1": "-1", **manifest.times(node.claim).ends}
+            columns[f"{key}{UNTIL}"] = pa.array([ends[label] for label in columns[key].to_pylist()], pa.string())
+    columns[TABLE] = pa.array([node.name] * len(node), pa.string())
+    columns[ROW] = pa.array([row] * len(node), pa.string())
+    return pa.table({**columns, **numbers}).filter(pa.array(rows))

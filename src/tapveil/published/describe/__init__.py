@@ -1,0 +1,1 @@
+"""What a folder says about itself, for people and for portals."""

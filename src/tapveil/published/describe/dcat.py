@@ -1,0 +1,121 @@
+"""`dcat.jsonld`: DCAT, for catalogues of open data."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from tapveil.published.describe.facts import (
+    Document,
+    coarsening,
+    files,
+    given,
+    keywords,
+    licence_address,
+    licence_of,
+    period_of,
+    promise,
+    publisher_of,
+    sha256,
+    software,
+)
+from tapveil.published.describe.yaml import json_text
+
+_EUROPE = "http://publications.europa.eu/resource/authority/"
+"""Where DCAT-AP has its lists of themes, rights and formats."""
+_FILE_TYPES = {"csv": f"{_EUROPE}file-type/CSV", "parquet": f"{_EUROPE}file-type/PARQUET"}
+
+_DCAT_CONTEXT = {
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "dct": "http://purl.org/dc/terms/",
+    "dpv": "https://w3id.org/dpv#",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "prov": "http://www.w3.org/ns/prov#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "spdx": "http://spdx.org/rdf/terms#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+
+
+def dcat_text(manifest: Document, package: Document) -> str:
+    """`dcat.jsonld`: a data set of DCAT 3 with what DCAT-AP asks for; addresses are relative to the folder."""
+    publisher, licence = publisher_of(package), _licence_document(package)
+    dataset = {
+        "@context": _DCAT_CONTEXT,
+        "@id": "./",
+        "@type": "dcat:Dataset",
+        "dct:identifier": manifest["release_id"],
+        "dct:title": manifest["title"],
+        "dct:description": package["description"],
+        "dct:issued": _typed("xsd:date", manifest["created"]),
+        "dct:publisher": {"@type": "foaf:Agent", "foaf:name": publisher} if publisher else None,
+        "dct:license": licence,
+        "dct:accessRights": _concept("dct:RightsStatement", f"{_EUROPE}access-right/PUBLIC"),
+        "dct:temporal": _temporal(manifest),
+        "dcat:keyword": keywords(manifest),
+        "dcat:theme": _concept("skos:Concept", f"{_EUROPE}data-theme/TRAN"),
+        "foaf:page": [_concept("foaf:Document", name) for name in ("README.md", "privacy.json")],
+        "dct:provenance": _provenance(manifest),
+        "dpv:hasTechnicalOrganisationalMeasure": {"@id": "dpv:DifferentialPrivacy"},
+        "prov:wasGeneratedBy": {
+            "@type": "prov:Activity",
+            "prov:wasAssociatedWith": {"@type": "prov:SoftwareAgent", "foaf:name": software(manifest)},
+        },
+        "dcat:distribution": [
+            _distribution(resource, file, licence) for resource in package["resources"] for file in files(resource)
+        ],
+    }
+    return json_text(given(dataset))
+
+
+def _licence_document(package: Document) -> dict[str, Any] | None:
+    name = licence_of(package)
+    if name is None:
+        return None
+    return given({"@id": licence_address(name), "@type": "dct:LicenseDocument", "rdfs:label": name})
+
+
+def _temporal(manifest: Document) -> dict[str, Any] | None:
+    period = period_of(manifest)
+    if period is None:
+        return None
+    first, last = (_typed("xsd:date", day) for day in period)
+    return {"@type": "dct:PeriodOfTime", "dcat:startDate": first, "dcat:endDate": last}
+
+
+def _provenance(manifest: Document) -> dict[str, Any]:
+    words = " ".join([promise(manifest), *coarsening(manifest)])
+    return {"@type": "dct:ProvenanceStatement", "rdfs:label": words}
+
+
+def _distribution(resource: Document, file: Document, licence: dict[str, Any] | None) -> dict[str, Any]:
+    """One file. DCAT-AP asks for an address of access, which is that of the file where nothing lies between."""
+    address = {"@id": quote(file["path"])}
+    checksum = {
+        "@type": "spdx:Checksum",
+        "spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256"},
+        "spdx:checksumValue": _typed("xsd:hexBinary", sha256(file)),
+    }
+    media_type = f"https://www.iana.org/assignments/media-types/{file['mediatype']}"
+    return given(
+        {
+            "@type": "dcat:Distribution",
+            "dct:title": f"{resource['title']} ({file['format'].upper()})",
+            "dcat:accessURL": address,
+            "dcat:downloadURL": address,
+            "dcat:mediaType": _concept("dct:MediaType", media_type),
+            "dct:format": _concept("dct:MediaTypeOrExtent", _FILE_TYPES[file["format"]]),
+            "dcat:byteSize": _typed("xsd:nonNegativeInteger", str(file["bytes"])),
+            "spdx:checksum": checksum,
+            "dct:license": licence,
+        }
+    )
+
+
+def _typed(kind: str, value: str) -> dict[str, str]:
+    return {"@type": kind, "@value": value}
+
+
+def _concept(kind: str, address: str) -> dict[str, str]:
+    return {"@id": address, "@type": kind}

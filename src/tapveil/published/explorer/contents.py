@@ -1,0 +1,255 @@
+"""What the page holds: words from the manifest, the published tables as codes, the shapes of places.
+
+Every part follows from files of the folder, so `verify` makes the page again and compares.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tapveil.plan.model import COUNT, HIGH, LOW, TOTAL
+from tapveil.published.derived import CONSISTENT, DerivedSheet
+from tapveil.published.describe.wording import v1 as words  # the page of version 1 speaks so
+from tapveil.published.explorer.columns import LARGEST, Integers, packed, width_of
+from tapveil.published.lattice import Labels
+from tapveil.published.manifest import Manifest, TableClaim
+from tapveil.veil.statement import Places
+
+MOST_CELLS = 3_000_000
+"""What a browser on a modest machine still opens at ease; the page leaves out larger tables, and says so."""
+PLACES = "*place"
+"""The list of places: a place is the same where people get on and where they get off. No column is so called."""
+
+
+@dataclass
+class Contents:
+    """The words and the columns of a page."""
+
+    about: dict[str, Any]
+    columns: list[bytes] = field(default_factory=list)
+
+    @property
+    def data(self) -> bytes:
+        """All of it: the length of the words, the words as JSON, the columns in the order that the words name."""
+        words = json.dumps(self.about, ensure_ascii=False, separators=(",", ":")).encode()
+        return b"".join([len(words).to_bytes(4, "little"), words, *self.columns])
+
+
+def contents(
+    manifest: Manifest,
+    package: Mapping[str, Any],
+    tables: Mapping[str, pa.Table],
+    beside: Sequence[DerivedSheet],
+    places: Places | None,
+) -> Contents:
+    """The page's contents, from what the folder publishes: `tables` by their names, keys as texts."""
+    stated, manifest = manifest, _drawn_as(manifest)
+    shown = _that_fit(manifest, tables)
+    labels = _labels(manifest, {name: tables[name] for name in shown})
+    page = Contents(
+        {
+            "title": manifest.title,
+            "publisher": next((each["title"] for each in package.get("contributors", [])), ""),
+            "licence": next((each["name"] for each in package.get("licenses", [])), ""),
+            "region": manifest.region or "",
+            "created": manifest.created.isoformat(),
+            "release": manifest.release,
+            "counted": words.COUNTED[manifest.unit],
+            "promise": _promise(manifest),
+            "partition": list(manifest.partition),
+            "kinds": dict(manifest.columns),
+            "from_a_list": manifest.mechanism == "dictionary",
+            "cells": sum(map(len, tables.values())),
+            "labels": labels,
+            "left_out": [table.name for table in manifest.tables if table.name not in shown],
+            "files": _files(manifest, package),
+            "shapes": places["features"] if places else [],
+        }
+    )
+    page.about["tables"] = [
+        _table(manifest, table, tables[table.name], labels, page) for table in manifest.tables if table.name in shown
+    ]
+    total = _totals(stated, tables, beside)
+    fits = total is not None and _largest(total) <= LARGEST
+    page.about["total"] = _total(manifest, total, labels, page) if fits else None
+    return page
+
+
+def _drawn_as(manifest: Manifest) -> Manifest:
+    """With the tables that are drawn: all but the total. Where that is all there is, its last key is its column."""
+    if tables := tuple(table for table in manifest.tables if table.columns):
+        return manifest.model_copy(update={"tables": tables})
+    *partition, last = manifest.partition
+    alone = manifest.tables[0].model_copy(update={"columns": (last,)})
+    return manifest.model_copy(update={"tables": (alone,), "partition": tuple(partition)})
+
+
+def _totals(manifest: Manifest, tables: Mapping[str, pa.Table], beside: Sequence[DerivedSheet]) -> pa.Table | None:
+    """All trips of each part, with intervals: as they were published; in version 1, as they were guessed."""
+    if manifest.versions.derived == 1:
+        return next((each.cells for each in beside if (each.folder, each.name) == (CONSISTENT, TOTAL)), None)
+    claim = next((table for table in manifest.tables if not table.columns), None)
+    if claim is None or len(manifest.tables) == 1:
+        return None
+    cells = tables[claim.name]
+    counts = cells.column(COUNT).to_numpy()
+    low = np.maximum(_least(manifest), counts - claim.error_95)
+    return cells.append_column(LOW, pa.array(low)).append_column(HIGH, pa.array(counts + claim.error_95))
+
+
+def _least(manifest: Manifest) -> int:
+    """The least true count of a published cell."""
+    return 0 if manifest.mechanism == "dictionary" else 1
+
+
+def _that_fit(manifest: Manifest, tables: Mapping[str, pa.Table]) -> set[str]:
+    """The tables that the page has room for: the smallest first, so that it always has something to show."""
+    room, fit = MOST_CELLS, set()
+    for name in sorted((table.name for table in manifest.tables), key=lambda name: (len(tables[name]), name)):
+        room -= len(tables[name])
+        if room >= 0 and _largest(tables[name]) <= LARGEST:
+            fit.add(name)
+    return fit
+
+
+def _largest(cells: pa.Table) -> int:
+    return max((pc.max(cells.column(name)).as_py() or 0) for name in (COUNT, HIGH) if name in cells.column_names)
+
+
+def _promise(manifest: Manifest) -> list[str]:
+    """The promise in three sentences: what was done, what it bounds, what it does not."""
+    losses = {each.neighbours: each.exact.loss for each in manifest.guarantees}
+    promised = words.promise_about(manifest.unit, manifest.neighbours, losses)
+    return [_what_was_done(manifest), promised, words.NOT_PROTECTED[manifest.unit]]
+
+
+def _what_was_done(manifest: Manifest) -> str:
+    """In one sentence, with all that makes a number another than the one that was counted."""
+    bounds = manifest.bounds
+    at_most = [
+        f"{most} trips {per}"
+        for most, per in ((bounds.trips_per_day, "a day"), (bounds.trips_per_card, "in all"))
+        if most
+    ]
+    cut = f", of each card at most {' and '.join(at_most)}" if at_most else ""
+    listed = " in cells of a list that was fixed beforehand" if manifest.mechanism == "dictionary" else ""
+    return (
+        f"Every number is a true count of {words.COUNTED[manifest.unit]}{cut}{listed}, plus random noise; small ones "
+        "are left out: they are hatched here, never shown as zero."
+    )
+
+
+def _files(manifest: Manifest, package: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What a person may want to open next."""
+    found = [
+        {"path": resource["path"], "title": resource["title"]}
+        for resource in package["resources"]
+        if not resource["path"].startswith("synthetic/")
+    ]
+    others = {
+        "README.md": "How to read the numbers",
+        "privacy.json": "The promise, for programs and reviewers",
+        "datapackage.json": "What every column means",
+        "SHA256SUMS": "Checksums of all files",
+    }
+    return [*({"path": path, "title": title} for path, title in others.items()), *found]
+
+
+# --- tables as codes ------------------------------------------------------------------------------------------------
+
+
+def _list_of(manifest: Manifest, column: str, table: TableClaim | None = None) -> str:
+    """Which list of labels a column is coded by; wider areas are no places, though they may have the same names."""
+    if manifest.columns[column] != "location":
+        return column
+    wider = table.level.location if table and table.level and column in table.columns else None
+    return f"{PLACES} {wider}" if wider else PLACES
+
+
+def _labels(manifest: Manifest, tables: Mapping[str, pa.Table]) -> dict[str, list[str]]:
+    """Every list of labels: only what is published, in the order of the alphabet. Times have their own, per table."""
+    found: dict[str, set[str]] = {}
+    for table in manifest.tables:
+        for column in [*manifest.partition, *table.columns] if table.name in tables else []:
+            if manifest.columns[column] != "time":
+                texts = found.setdefault(_list_of(manifest, column, table), set())
+                texts.update(pc.unique(tables[table.name].column(column)).to_pylist())
+    return {name: sorted(texts) for name, texts in sorted(found.items())}
+
+
+def _table(
+    manifest: Manifest, table: TableClaim, cells: pa.Table, labels: Mapping[str, Sequence[str]], page: Contents
+) -> dict[str, Any]:
+    """One table: its description for the page; its columns are added to the contents."""
+    times = manifest.times(table)
+    keys = [*manifest.partition, *table.columns]
+    lists = {key: _list_of(manifest, key, table) for key in keys if manifest.columns[key] != "time"}
+    codes = [_codes(cells.column(key), labels[lists[key]] if key in lists else times.labels) for key in keys]
+    codes, [counts] = _in_order(codes, [cells.column(COUNT).to_numpy()])
+    level = table.level
+    return {
+        "name": table.name,
+        "columns": list(table.columns),
+        "lists": lists,
+        "wider": (level and level.location) or "",
+        "times": list(times.labels[1:]) if any(manifest.columns[key] == "time" for key in keys) else [],
+        "until": list(times.ends.values()) if any(manifest.columns[key] == "time" for key in keys) else [],
+        "rows": len(cells),
+        "widths": _add(page, [*codes, counts], keys=len(codes)),
+        "half": table.error_95,
+        "least": _least(manifest),
+        "absent": table.absent_95,
+        "smallest": table.smallest_published,
+        "mean_error": table.mean_error,
+        "noise": words.NOISE[table.noise],
+    }
+
+
+def _total(
+    manifest: Manifest, cells: pa.Table, labels: Mapping[str, Sequence[str]], page: Contents
+) -> dict[str, Any] | None:
+    """All trips of each part; parts that no table has are not asked for."""
+    lists = [labels.get(_list_of(manifest, key), []) for key in manifest.partition]
+    for key, each in zip(manifest.partition, lists, strict=True):
+        cells = cells.filter(pc.is_in(cells.column(key), pa.array(each, pa.string())))
+    codes = [_codes(cells.column(key), each) for key, each in zip(manifest.partition, lists, strict=True)]
+    codes, numbers = _in_order(codes, [cells.column(name).to_numpy() for name in (COUNT, LOW, HIGH)])
+    return {"rows": len(cells), "widths": _add(page, [*codes, *numbers], keys=len(codes))}
+
+
+def _codes(column: pa.ChunkedArray, labels: Sequence[str]) -> Integers:
+    places, ours = {label: place for place, label in enumerate(labels)}, Labels.of(column)
+    return np.array([places[text] for text in ours.texts], dtype=np.int64)[ours.codes]
+
+
+def _in_order(codes: list[Integers], numbers: list[Integers]) -> tuple[list[Integers], list[Integers]]:
+    """Both by the codes; mostly they are already."""
+    if _are_in_order(codes):
+        return codes, numbers
+    order = np.lexsort(codes[::-1])
+    return [code[order] for code in codes], [number[order] for number in numbers]
+
+
+def _are_in_order(codes: Sequence[Integers]) -> bool:
+    same = np.ones(max(len(codes[0]) - 1, 0), dtype=bool) if codes else np.zeros(0, dtype=bool)
+    for code in codes:  # as long as the codes before are the same, the next must not fall
+        step = np.diff(code)
+        if (same & (step < 0)).any():
+            return False
+        same &= step == 0
+    return True
+
+
+def _add(page: Contents, columns: Sequence[Integers], *, keys: int) -> list[int]:
+    """Columns into the contents, the first `keys` of them as differences; how wide each is."""
+    widths = [width_of(column) for column in columns]
+    for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
+        page.columns.append(packed(column, width, differences=index < keys))
+    return widths

@@ -1,0 +1,78 @@
+"""Columns that tell people apart: found by their names, and by what their values look like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tapveil.base.findings import Finding
+
+_NAMES = re.compile(
+    r"(?:^|_)(?:card|token|pan|hash|uuid|guid|passenger|customer|rider|person|user|account|member|employee|staff|"
+    r"birth\w*|dob|age|gender|sex|email|phone|mobile|passport|ssn|surname|first_?name|last_?name|full_?name|device)"
+    r"(?:_(?:id|no|nr|num|number|name|hash|year|date|key|code))?$|^name$",
+    re.IGNORECASE,
+)
+_HASH = re.compile(r"(?=.*[0-9])(?=.*[a-fA-F])[0-9a-fA-F]{16,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_CARD = re.compile(r"[0-9]{4}(?:[ -]?[0-9]{4}){2}(?:[ -]?[0-9]{1,7})|[0-9]{12,19}")
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_YEAR = re.compile(r"(19[0-9]{2}|20[0-9]{2})(?:\.0)?")
+FEW_YEARS = 8
+SOME, MOST = 0.1, 0.5
+MOST_KEPT = 20_000
+"""So many different values of a column are looked at: enough to know what it is."""
+
+_LOOKS = {
+    "identifier-hash": (_HASH, "hashes or tokens: they tell people apart just as the numbers that they stand for"),
+    "identifier-card": (_CARD, "numbers as long as those of cards"),
+    "identifier-email": (_EMAIL, "e-mail addresses"),
+}
+
+
+class ColumnLook:
+    """What the values of one column look like."""
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        self._values: set[str] = set()
+
+    def add(self, values: pa.ChunkedArray) -> None:
+        """Look at some more values."""
+        if len(self._values) < MOST_KEPT:
+            self._values.update(pc.unique(values).to_pylist()[:MOST_KEPT])
+
+    def findings(self, file: str, share: float = SOME) -> Iterator[Finding]:
+        """Why the column should not be there, if more than a share of its values say so; never a value of it."""
+        place = f"{file}, column {self.column}"
+        if _NAMES.search(self.column):
+            yield Finding("identifier-name", place, "its name is that of a column that tells people apart")
+        if not self._values:
+            return
+        for code, (pattern, words) in _LOOKS.items():
+            alike = sum(bool(pattern.fullmatch(value)) for value in self._values)
+            if alike > share * len(self._values):
+                yield Finding(code, place, f"its values look like {words}")
+        latest = datetime.now(UTC).year
+        years = {int(found[1]) for value in self._values if (found := _YEAR.fullmatch(value))}
+        if len(years) >= FEW_YEARS and 10 * len(years) >= 9 * len(self._values) and max(years) <= latest:
+            yield Finding("identifier-birth-year", place, "its values look like years of birth")
+
+
+def text_findings(place: str, texts: Iterable[str], known: Collection[str] = ()) -> Iterator[Finding]:
+    """Whether texts that somebody wrote hold what tells people apart, but for digests that are known; never which."""
+    every = "\n".join(texts)
+    for code, (pattern, words) in _WITHIN.items():
+        if any(found not in known for found in pattern.findall(every)):
+            yield Finding(code, place, f"holds what looks like {words}")
+
+
+_HASH_WITHIN = re.compile(r"(?<![0-9A-Za-z])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{16,}(?![0-9A-Za-z])")
+_CARD_WITHIN = re.compile(r"(?<![0-9A-Za-z./-])[0-9]{12,19}(?![0-9A-Za-z/])")
+_WITHIN = {
+    "identifier-hash": (_HASH_WITHIN, "hashes or tokens"),
+    "identifier-card": (_CARD_WITHIN, "numbers of cards"),
+}

@@ -1,0 +1,69 @@
+"""Manifests of version 1, which version 0.1.0 wrote, as manifests of today: what they say in sentences becomes codes.
+
+Frozen. Each sentence must be the one that version 1 has for the codes beside it: there is no room for another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tapveil.published.describe.wording import v1
+
+_NOISE = {sentence: code for code, sentence in v1.NOISE.items()}
+_VERSIONS = {"derived": 1, "page": 1, "metadata": 1, "wording": 1}
+
+
+def upgraded(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The same in the words of version 2; ValueError where it is not a manifest of version 1."""
+    try:
+        return _upgraded(dict(data))
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError("it is not a manifest of version 1") from None
+
+
+def _upgraded(data: dict[str, Any]) -> dict[str, Any]:
+    unit = data["unit"]
+    if data.keys() & {"versions", "looked_at_trips", "gaussian"} or data.pop("derived_version") != 1:
+        raise ValueError("it has keys that version 1 does not have")
+    _refuse_other(data.pop("counted"), v1.COUNTED[unit])
+    _refuse_other(data.pop("composition"), v1.COMPOSITION)
+    guarantees = [dict(each) for each in data["guarantees"]]
+    for each in guarantees:
+        _refuse_other(each.pop("meaning"), v1.change(unit, each["neighbours"]))
+    return {
+        **data,
+        "versions": _VERSIONS,
+        "ledger": _without_number(data["ledger"]),
+        "looked_at_trips": None,
+        "gaussian": None,
+        "guarantees": guarantees,
+        "tables": [{**table, "noise": _NOISE[table["noise"]]} for table in data["tables"]],
+        "whole_cards": _cards(data.get("whole_cards")),
+    }
+
+
+def _without_number(entry: Mapping[str, Any] | None) -> Any:
+    """Version 1 says which entry of the ledger it is: that tells of releases that were stopped."""
+    if entry is None:
+        return None
+    rest = dict(entry)
+    number = rest.pop("number")
+    if type(number) is not int or number < 1:
+        raise ValueError("the number of the ledger's entry is none")
+    return rest
+
+
+def _cards(whole: Mapping[str, Any] | None) -> Any:
+    if whole is None:
+        return None
+    _refuse_other({name: whole[name] for name in whole if name != "cards"}, _ABOUT_CARDS)
+    return whole["cards"]
+
+
+_ABOUT_CARDS = {"meaning": v1.WHOLE_CARDS, "caution": v1.CAUTION}
+
+
+def _refuse_other(found: object, expected: object) -> None:
+    if found != expected:
+        raise ValueError("a sentence is not the one that version 1 has")

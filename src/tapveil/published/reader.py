@@ -1,0 +1,454 @@
+"""Reading a published folder: `tapveil.open(folder)`. For the analyst, who has the folder and nothing else.
+
+Every number comes with its interval, and a cell that is not there with what that means. Nothing here can see more
+than the folder holds; nothing is believed that `verify` would not find.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pydantic
+
+from tapveil.base.errors import PlanError, did_you_mean
+from tapveil.base.time_bins import MISSING
+from tapveil.plan.model import COUNT, HIGH, LOW, NUMBERS, TOTAL, Level, columns_in_words
+from tapveil.privacy.intervals import MISS, Interval, given_published, interval, spread, variance
+from tapveil.privacy.mechanisms import Mechanism, stated
+from tapveil.published.derived import CONSISTENT, FINEST, raw_tables
+from tapveil.published.describe.wording import loss_in_words
+from tapveil.published.lattice import why_not
+from tapveil.published.manifest import Manifest, TableClaim
+from tapveil.published.sheets import with_interval
+from tapveil.veil.statement import NOUNS
+
+Version = Literal["published", "consistent", "finest"]
+Ints = npt.NDArray[np.int64]
+ROWS_SHOWN = 20
+LEANING = 3
+"""How steeply the number of cells falls with their size, at most: as its third power. By so much small numbers lean."""
+PUBLISHED = "published"
+"""The column of a profile that tells a number from a cell that was not published."""
+
+
+def open(path: str | Path) -> Opened:
+    """A published folder, to be read.
+
+    >>> release = open("published")                                          # doctest: +SKIP
+    >>> release.table("on_time").where(mode="train", date="2025-03-03")      # doctest: +SKIP
+    """
+    folder = Path(path)
+    try:
+        data = json.loads((folder / "privacy.json").read_text(encoding="utf-8"))
+        return Opened(folder, Manifest.read(data))
+    except FileNotFoundError:
+        raise PlanError(f"{folder} is not a published folder: it has no privacy.json") from None
+    except NotADirectoryError:
+        raise PlanError(f"{folder} is a file: name the folder that holds privacy.json") from None
+    except OSError as error:
+        raise PlanError(f"{folder} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError, pydantic.ValidationError):
+        words = "its privacy.json is damaged, or of another version"
+        raise PlanError(f"{folder} is not a published folder that this tapveil can read: {words}") from None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its interval; without a number where a cell was not published."""
+
+    count: int | None
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        if self.count is None:
+            return f"not published: between {self.low:,} and {self.high:,}"
+        return f"{self.count:,} (between {self.low:,} and {self.high:,})"
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A published folder: its tables, its totals, and what is promised."""
+
+    path: Path
+    manifest: Manifest
+
+    def __repr__(self) -> str:
+        tables = "\n".join(f"  {each.name}: {_columns_in_words(each)}" for each in self.manifest.tables)
+        parts = ", ".join(self.manifest.partition) or "nothing"
+        return (
+            f"{self.manifest.title}\ncounts of {NOUNS[self.manifest.unit]}, "
+            f"{loss_in_words(self.manifest.exact.loss)}; tables, each split by {parts}:\n{tables}"
+        )
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables."""
+        return [table.name for table in self.manifest.tables]
+
+    @cached_property
+    def _raw(self) -> dict[str, pa.Table]:
+        try:
+            sheets = {name: pq.read_table(self.path / "data" / f"{name}.parquet") for name in self.manifest.sheets}
+            return raw_tables(self.manifest, sheets)
+        except (OSError, pa.ArrowException, KeyError):
+            raise PlanError(f"{self.path} is damaged: `tapveil verify` says where") from None
+
+    def mechanism(self, name: str) -> Mechanism:
+        """What a table went through."""
+        claim = self._claim(name)
+        try:
+            return stated(self.manifest.mechanism, claim.scale_exact, claim.threshold_exact)
+        except ValueError as error:
+            raise PlanError(f"{self.path}: table {name}: {error}") from None
+
+    def _claim(self, name: str) -> TableClaim:
+        for claim in self.manifest.tables:
+            if claim.name == name:
+                return claim
+        hint = did_you_mean(name, self.tables) or f" (tables: {', '.join(self.tables)})"
+        raise PlanError(f"there is no table `{name}` in {self.path}{hint}")
+
+    @cached_property
+    def _parts(self) -> dict[str, frozenset[str]]:
+        """Which days and modes, or other parts, are published at all."""
+        return {
+            column: frozenset(label for table in self._raw.values() for label in pc.unique(table[column]).to_pylist())
+            for column in self.manifest.partition
+        }
+
+    def _known(self, claim: TableClaim) -> dict[str, frozenset[str]]:
+        """Which parts there are, and which times."""
+        timed = [column for column in claim.columns if self.manifest.columns[column] == "time"]
+        return self._parts | dict.fromkeys(timed, frozenset(self.manifest.times(claim).labels))
+
+    def table(self, name: str, version: Version = "published") -> Frame:
+        """One table: as it was published, in the consistent version, or at the finest level that survived."""
+        if version == "published":
+            mechanism = self.mechanism(name)
+            keys = (*self.manifest.partition, *self._claim(name).columns)
+            return Frame(with_interval(self._raw[name], mechanism), keys, mechanism, self._known(self._claim(name)))
+        if version == "consistent":
+            return self._derived(CONSISTENT, name)
+        if version == "finest":
+            return self._derived(FINEST, name)
+        raise PlanError(f"there is no version `{version}`: published, consistent or finest")
+
+    @property
+    def has_totals(self) -> bool:
+        """Whether the totals of parts are published; in folders of version 1 they were guessed, where they could be."""
+        return TOTAL in self.tables or (self.path / CONSISTENT / f"{TOTAL}.csv").is_file()
+
+    @property
+    def totals(self) -> Frame:
+        """The trips of each part, in all: as they were published."""
+        if TOTAL in self.tables:
+            return self.table(TOTAL)
+        if not self.has_totals:
+            raise PlanError(f"{self.path} has no totals: its plan has no table `{TOTAL}`, with columns = []")
+        return self._derived(CONSISTENT, TOTAL)
+
+    def rest(self, fine: str, coarse: str) -> Frame:
+        """For each cell of a coarser table: how much lies in cells that the finer one does not list."""
+        self._claim(fine)
+        if coarse != TOTAL or not self.has_totals:
+            self._claim(coarse)
+        return self._derived(CONSISTENT, f"{fine}.by.{coarse}")
+
+    def _derived(self, folder: str, name: str) -> Frame:
+        path = self.path / folder / f"{name}.csv"
+        if folder == CONSISTENT and (why := why_not(self.manifest)):
+            raise PlanError(f"{self.path} has no consistent version: {why}")
+        if not path.is_file():
+            if ".by." not in name:
+                self._claim(name)
+            raise PlanError(f"{self.path} has no {folder} version of `{name}`")
+        numbers = (*NUMBERS, "total", "listed", "other", "other_low", "other_high")
+        with path.open("rb") as file:
+            names = file.readline().decode("utf-8").rstrip("\r\n").split(",")
+        types = {each: pa.int64() if each in numbers else pa.string() for each in names}
+        cells = pa_csv.read_csv(
+            path,
+            parse_options=pa_csv.ParseOptions(newlines_in_values=True),  # a name may have one
+            convert_options=pa_csv.ConvertOptions(column_types=types, null_values=[]),
+        )
+        return Frame(cells, tuple(each for each in names if each not in numbers), known=self._parts)
+
+    def total(self, **where: str) -> Estimate:
+        """The trips of some parts, in all: `total(mode="train")`. Cards count once in each part."""
+        totals = self.totals
+        if totals.mechanism is not None and set(where) == set(totals.keys):
+            return totals.cell(**where)
+        parts = totals.where(**where)
+        if not len(parts):
+            raise PlanError("nothing is published of that: how many trips it has, the folder does not say")
+        row = parts.sum().cells.to_pylist()[0]
+        return Estimate(row[COUNT], row[LOW], row[HIGH])
+
+    def profile(self, column: str, **where: str) -> Frame:
+        """How the trips are spread over the values of a column: `profile("tap_on_time", mode="train", date="…")`.
+
+        Of times, all bins are there: where nothing was published, without a number, and with what that means.
+        """
+        wanted = {column, *(key for key in where if key not in self.manifest.partition)}
+        fits = [claim for claim in self.manifest.tables if set(claim.columns) == wanted]
+        if not fits:
+            tables = "; ".join(f"{each.name}: {', '.join(each.columns)}" for each in self.manifest.tables)
+            raise PlanError(f"no table has just the columns {', '.join(sorted(wanted))} ({tables})")
+        left = set(self.manifest.partition) - set(where)
+        if left:
+            raise PlanError(f"say which {' and '.join(sorted(left))}: a profile is that of one part")
+        claim = fits[0]
+        frame = self.table(claim.name).where(**where)
+        if self.manifest.columns[column] != "time":
+            return frame
+        return frame.filled(column, [label for label in self.manifest.times(claim).labels if label != MISSING])
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A table of numbers: key columns, then `count`, `low` and `high`."""
+
+    cells: pa.Table
+    keys: tuple[str, ...]
+    mechanism: Mechanism | None = None
+    """What the numbers went through, where each cell is as it was published."""
+    known: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """All values that a column can have, where that is known: parts and times."""
+    adds_up: bool = True
+    """Whether its rows are cells apart: differences, and profiles with cells that are not there, cannot be added up."""
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __repr__(self) -> str:
+        shown = self.cells.slice(0, ROWS_SHOWN)
+        texts = [[name, *map(_text, shown.column(name).to_pylist())] for name in self.columns]
+        widths = [max(map(len, column)) for column in texts]
+        lines = (zip(row, widths, strict=True) for row in zip(*texts, strict=True))
+        more = [f"… and {len(self) - len(shown):,} more rows"] if len(self) > len(shown) else []
+        return "\n".join(["  ".join(cell.ljust(width) for cell, width in line).rstrip() for line in lines] + more)
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.cells.column_names)
+
+    # --- as other libraries have it -----------------------------------------------------------------------------------
+
+    def to_arrow(self) -> pa.Table:
+        """As an Arrow table; days are dates."""
+        cells = self.cells
+        for index, name in enumerate(cells.column_names):
+            if name == "date" and _are_days(cells.column(name)):
+                cells = cells.set_column(index, name, cells.column(name).cast(pa.date32()))
+        return cells
+
+    def to_pandas(self) -> Any:
+        """As a pandas DataFrame."""
+        _needs("pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """As a Polars DataFrame."""
+        return _needs("polars").from_arrow(self.to_arrow())
+
+    def to_duckdb(self) -> Any:
+        """As a DuckDB relation."""
+        return _needs("duckdb").from_arrow(self.to_arrow())
+
+    # --- questions ----------------------------------------------------------------------------------------------------
+
+    def where(self, **values: str | date) -> Frame:
+        """The rows that have these values, without their columns: `where(mode="train", date="2025-03-03")`."""
+        cells = self.cells
+        for key, value in values.items():
+            self._require_value(key, str(value))
+            cells = cells.filter(pc.equal(cells.column(key), str(value)))
+        keys = tuple(key for key in self.keys if key not in values)
+        return replace(self, cells=cells.drop_columns(list(values)), keys=keys)
+
+    def _require(self, key: str) -> None:
+        if key not in self.keys:
+            hint = did_you_mean(key, self.keys) or f" (columns: {', '.join(self.keys)})"
+            raise PlanError(f"there is no column `{key}`{hint}")
+
+    def _require_value(self, key: str, value: str) -> None:
+        """A misspelt day or mode must not look like one with nothing published."""
+        self._require(key)
+        if key in self.known and value not in self.known[key]:
+            hint = did_you_mean(value, self.known[key]) or f" ({', '.join(sorted(self.known[key])[:8])}, …)"
+            raise PlanError(f"there is no {key} `{value}`{hint}")
+
+    def cell(self, **values: str | date) -> Estimate:
+        """One cell, whether it was published or not."""
+        missing = set(self.keys) - set(values)
+        if missing:
+            raise PlanError(f"say which {' and '.join(sorted(missing))}: a cell has a value of each")
+        if COUNT not in self.columns:
+            raise PlanError("this table has several sorts of numbers: take its rows with where()")
+        found = self.where(**values).cells.to_pylist()
+        if found:
+            return Estimate(found[0][COUNT], found[0][LOW], found[0][HIGH])
+        return Estimate(None, 0, self._absent)
+
+    def given_published(self) -> Frame:
+        """The same numbers with intervals for whoever picks them because they are printed.
+
+        `low` and `high` of a folder hold for cells, before it is known whether they are printed. These hold for the
+        printed ones by themselves: near the smallest number they go down to 1.
+        """
+        if self.mechanism is None:
+            raise PlanError("only numbers as they were published have such intervals")
+        limits = [given_published(self.mechanism, count, MISS) for count in self._numbers(COUNT).tolist()]
+        cells = self.cells
+        for name, values in zip((LOW, HIGH), zip(*limits, strict=True) if limits else ((), ()), strict=True):
+            cells = cells.set_column(cells.column_names.index(name), name, pa.array(values, pa.int64()))
+        return replace(self, cells=cells)
+
+    @property
+    def _absent(self) -> int:
+        """What a cell that is not there has, at most."""
+        if self.mechanism is None:
+            raise PlanError("what a cell that is not listed has, only the published version says")
+        return interval(self.mechanism, MISS).absent
+
+    def sum(self, by: str | Sequence[str] = ()) -> Frame:
+        """The listed cells added up, and in how many of them that is. Cells that are not listed are not in it.
+
+        Of published cells, the interval is that of their noise, added up, and below it as much as numbers near the
+        smallest may lean. Other numbers hang together, and may all be wrong in the same direction: there the intervals
+        themselves are added up.
+        """
+        by = [by] if isinstance(by, str) else list(by)
+        for key in by:
+            self._require(key)
+        if COUNT not in self.columns:
+            raise PlanError("this table has several sorts of numbers: add them up as they are meant")
+        if not self.adds_up:
+            raise PlanError("differences and profiles are not added up: add up the table first, with where() and sum()")
+        below, above = self._margins()
+        counted = self.cells.select([*by, COUNT]).append_column("#below", pa.array(below))
+        counted = counted.append_column("#above", pa.array(above))
+        wanted = [(COUNT, "sum"), (COUNT, "count"), ("#below", "sum"), ("#above", "sum")]
+        if by:
+            grouped = counted.group_by(list(by)).aggregate(wanted).sort_by([(key, "ascending") for key in by])
+        else:
+            grouped = pa.table({f"{name}_{what}": [_aggregate(counted, name, what)] for name, what in wanted})
+        counts, cells = (grouped.column(f"{COUNT}_{what}").to_numpy().astype(np.int64) for what in ("sum", "count"))
+        under, over = (np.ceil(grouped.column(f"#{side}_sum").to_numpy()) for side in ("below", "above"))
+        low, high = counts - under.astype(np.int64), counts + over.astype(np.int64)
+        if self.mechanism is not None:
+            noise = _spreads(self.mechanism, cells)
+            low, high = low - noise, high + noise
+        numbers = {COUNT: counts, LOW: np.maximum(low, 0), HIGH: high, "cells": cells}
+        return Frame(pa.table({**{key: grouped.column(key) for key in by}, **numbers}), tuple(by))
+
+    def _margins(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """What each cell adds to the interval of a sum, below and above, beside its noise."""
+        counts = self._numbers(COUNT)
+        if self.mechanism is None:
+            return (counts - self._numbers(LOW)).astype(float), (self._numbers(HIGH) - counts).astype(float)
+        half_width = interval(self.mechanism, MISS).half_width
+        lean = np.minimum(LEANING * variance(self.mechanism) / np.maximum(counts, 1), half_width)
+        near = counts < self.mechanism.smallest_published + half_width
+        return np.where(near, float(half_width), lean), np.zeros(len(counts))
+
+    def _numbers(self, name: str) -> Ints:
+        numbers: Ints = self.cells.column(name).to_numpy()
+        return numbers
+
+    def minus(self, other: Frame) -> Frame:
+        """The difference to another table with the same keys, cell by cell: `today.minus(yesterday)`.
+
+        Where a cell was published in one of them alone, there is no number, only an interval.
+        """
+        if self.keys != other.keys:
+            raise PlanError(f"the tables have different columns: {', '.join(self.keys)}; {', '.join(other.keys)}")
+        if self.mechanism is None or other.mechanism is None or not (self.adds_up and other.adds_up):
+            raise PlanError("differences are of published tables: each of their cells has noise of its own")
+        if any(self.known.get(key) != other.known.get(key) for key in self.keys):
+            raise PlanError("the tables have different bins of time: their cells are not the same")
+        noise = {self.mechanism: 1}
+        noise[other.mechanism] = noise.get(other.mechanism, 0) + 1
+        # Half of the misses for cells that are both there; of the other half, half for each cell by itself.
+        half = spread(noise, MISS / 2)
+        rules = [interval(mechanism, MISS / 4) for mechanism in (self.mechanism, other.mechanism)]
+        ours, theirs = self._by_key(), other._by_key()
+        rows = [_difference(ours.get(key), theirs.get(key), half, rules) for key in sorted({*ours, *theirs})]
+        names = sorted({*ours, *theirs})
+        keys = {name: pa.array([key[index] for key in names], pa.string()) for index, name in enumerate(self.keys)}
+        numbers = {name: pa.array([row[index] for row in rows], pa.int64()) for index, name in enumerate(NUMBERS)}
+        return Frame(pa.table({**keys, **numbers}), self.keys, adds_up=False)
+
+    def _by_key(self) -> dict[tuple[str, ...], int]:
+        keys = zip(*(self.cells.column(key).to_pylist() for key in self.keys), strict=True)
+        return dict(zip(keys if self.keys else [()] * len(self), self.cells.column(COUNT).to_pylist(), strict=True))
+
+    def filled(self, key: str, values: Sequence[str]) -> Frame:
+        """All of these values of a key, in this order; those that were not published without a number."""
+        if self.keys != (key,):
+            raise PlanError(
+                f"only a table with the one column `{key}` can be filled: say which of the others with where()"
+            )
+        found = {row[key]: row for row in self.cells.to_pylist()}
+        none: Mapping[str, int | None] = {COUNT: None, LOW: 0, HIGH: self._absent}
+        rows = [{key: value, **{name: found.get(value, none)[name] for name in NUMBERS}} for value in values]
+        columns = {name: pa.array([row[name] for row in rows], pa.int64()) for name in NUMBERS}
+        listed = pa.array([value in found for value in values], pa.bool_())
+        filled = pa.table({key: pa.array(values, pa.string()), **columns, PUBLISHED: listed})
+        return Frame(filled, (key,), self.mechanism, adds_up=False)
+
+
+def _columns_in_words(claim: TableClaim) -> str:
+    level = f" ({Level.model_construct(**dict(claim.level)).in_words})" if claim.level else ""
+    return columns_in_words(claim.columns) + level
+
+
+def _spreads(mechanism: Mechanism, cells: Ints) -> Ints:
+    """How far the noise of so many cells goes, added up."""
+    found = {number: spread({mechanism: number}, MISS) if number else 0 for number in set(cells.tolist())}
+    return np.array([found[number] for number in cells.tolist()], dtype=np.int64)
+
+
+def _text(value: object) -> str:
+    """A value for a screen; what strangers wrote must not steer it."""
+    text = "" if value is None else str(value)
+    return text if text.isprintable() else ascii(text)
+
+
+def _aggregate(cells: pa.Table, name: str, what: str) -> Any:
+    return {"sum": pc.sum, "count": pc.count}[what](cells.column(name)).as_py() or 0
+
+
+def _difference(
+    ours: int | None, theirs: int | None, half: int, rules: Sequence[Interval]
+) -> tuple[int | None, int, int]:
+    """The difference, and its interval; no number where one of them was not published."""
+    if ours is not None and theirs is not None:
+        return ours - theirs, ours - theirs - half, ours - theirs + half
+    (low, high), (their_low, their_high) = (rule.of(count) for rule, count in zip(rules, (ours, theirs), strict=True))
+    return None, low - their_high, high - their_low
+
+
+def _are_days(values: pa.ChunkedArray) -> bool:
+    return bool(pc.all(pc.match_substring_regex(values, r"^\d{4}-\d\d-\d\d$")).as_py())
+
+
+def _needs(library: str) -> Any:
+    try:
+        return import_module(library)
+    except ImportError:
+        raise PlanError(f"{library} is not installed: `pip install {library}`, or use to_arrow()") from None

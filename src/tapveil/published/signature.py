@@ -1,0 +1,273 @@
+"""Signatures with an SSH key: who stands behind a folder. The format is OpenSSH's, so anyone can check one without us:
+
+    ssh-keygen -Y verify -f allowed_signers -I NAME -n tapveil -s SHA256SUMS.sig < SHA256SUMS
+
+Only Ed25519 keys: short, the same everywhere, no parameters to get wrong (OpenSSH's PROTOCOL.sshsig has the format).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_ssh_private_key
+
+from tapveil.base.errors import PlanError
+
+NAMESPACE = "tapveil"
+"""What the signature is for: one made for e-mail or for a commit is not one of a release."""
+_MAGIC = b"SSHSIG"
+_KIND = b"ssh-ed25519"
+_HASHES = {b"sha256": hashlib.sha256, b"sha512": hashlib.sha512}
+_BEGIN, _END = "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
+_LINE = 70
+LARGEST_SIGNATURE = 10_000
+
+
+class SignatureError(ValueError):
+    """Not a valid signature; the message is a sentence."""
+
+
+@dataclass(frozen=True, repr=False)
+class SigningKey:
+    """A private key that is ready to sign."""
+
+    private: Ed25519PrivateKey
+
+    def sign(self, message: bytes) -> str:
+        """An armored signature of a message."""
+        public = self.private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+        namespace, algorithm = NAMESPACE.encode(), b"sha512"
+        signature = self.private.sign(_to_be_signed(namespace, algorithm, message))
+        blob = _MAGIC + (1).to_bytes(4, "big")
+        blob += b"".join(
+            _string(part)
+            for part in (
+                _string(_KIND) + _string(public),
+                namespace,
+                b"",
+                algorithm,
+                _string(_KIND) + _string(signature),
+            )
+        )
+        text = base64.b64encode(blob).decode()
+        lines = (text[start : start + _LINE] for start in range(0, len(text), _LINE))
+        return "\n".join([_BEGIN, *lines, _END]) + "\n"
+
+
+def read_key(path: Path, ask_passphrase: Callable[[], str] | None = None) -> SigningKey:
+    """An Ed25519 key in OpenSSH's format, such as `ssh-keygen -t ed25519` makes."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise PlanError(f"the key {path} cannot be read: {error.strerror}") from None
+    key: object
+    try:
+        key = load_ssh_private_key(data, None)
+    except TypeError:  # it is locked
+        if ask_passphrase is None:
+            raise PlanError(f"the key {path} has a passphrase, and there is no one to ask for it") from None
+        key = _unlocked(path, data, ask_passphrase())
+    except (ValueError, UnsupportedAlgorithm):
+        raise PlanError(f"{path} is not a private key of OpenSSH; `ssh-keygen -t ed25519` makes one") from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise PlanError(f"{path} is not an Ed25519 key; `ssh-keygen -t ed25519` makes one")
+    return SigningKey(key)
+
+
+def _unlocked(path: Path, data: bytes, passphrase: str) -> object:
+    try:
+        return load_ssh_private_key(data, passphrase.encode())
+    except (ValueError, UnsupportedAlgorithm):
+        raise PlanError(f"the key {path} cannot be unlocked: wrong passphrase?") from None
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A signature that fits its message: made by the holder of this key, whoever that is."""
+
+    public: bytes
+
+    @property
+    def fingerprint(self) -> str:
+        """As OpenSSH shows a key."""
+        digest = hashlib.sha256(_string(_KIND) + _string(self.public)).digest()
+        return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
+
+
+def read_signature(armored: str, message: bytes) -> Signature:
+    """The signature of a message; SignatureError unless it is one, for this purpose and of this message."""
+    parts = _Parts(_unarmored(armored))
+    if parts.take(len(_MAGIC)) != _MAGIC or parts.number() != 1:
+        raise SignatureError("it is not an SSH signature of version 1")
+    key, namespace, _, algorithm, signature = (parts.string() for _ in range(5))
+    parts.end()
+    if namespace != NAMESPACE.encode():
+        raise SignatureError(f"it was made for another purpose than `{NAMESPACE}`")
+    if algorithm not in _HASHES:
+        raise SignatureError("it uses a hash that is not known")
+    public = _ed25519(key, 32)
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(
+            _ed25519(signature, 64), _to_be_signed(namespace, algorithm, message)
+        )
+    except (InvalidSignature, ValueError):
+        raise SignatureError("it does not fit the checksums: they, or it, were changed") from None
+    return Signature(public)
+
+
+def signer(signature: Signature, allowed_signers: Path, at: datetime | None = None) -> str:
+    """The name under which a file of allowed signers knows a key; SignatureError if it does not."""
+    try:
+        lines = allowed_signers.read_bytes().decode("utf-8").split("\n")
+    except (OSError, UnicodeDecodeError):
+        raise PlanError(f"the file of allowed signers {allowed_signers} cannot be read") from None
+    found = [line for line in map(_allowed, lines) if line]
+    if not found:
+        raise PlanError(f"{allowed_signers} has no line `NAME ssh-ed25519 KEY`: it is not a file of allowed signers")
+    for line in found:
+        if line.public == signature.public and _options_allow(line.options, at or datetime.now(UTC)):
+            return line.names
+    raise SignatureError(f"its key {signature.fingerprint} is not among the allowed signers")
+
+
+@dataclass(frozen=True)
+class _Allowed:
+    """One line of allowed signers: NAME[,NAME] [option[="…"],…] ssh-ed25519 KEY [comment]"""
+
+    names: str
+    options: str
+    public: bytes
+
+
+_ALLOWED = re.compile(
+    r"""
+    [ \t]* ( [^\s"\#!,*?]+ (?:,[^\s"!,*?]+)* )            # names
+    [ \t]+ (?: ( \S (?: [^\s"] | "[^"]*" )* ) [ \t]+ )?    # options
+    ssh-ed25519 [ \t]+ ( [A-Za-z0-9+/=]+ )                 # the key
+    (?: [ \t] .* )?                                       # a comment
+    """,
+    re.VERBOSE,
+)
+_OPTION = re.compile(r'([a-z-]+)(?:="([^"]*)")?(?:,(?=.)|$)')
+
+
+def _allowed(line: str) -> _Allowed | None:
+    """A line, if it is one that is understood whole; names are names here, not patterns."""
+    found = _ALLOWED.fullmatch(line)
+    if not found:
+        return None
+    try:
+        return _Allowed(found[1], found[2] or "", _ed25519(base64.b64decode(found[3], validate=True), 32))
+    except (binascii.Error, SignatureError):
+        return None
+
+
+def _options_allow(options: str, at: datetime) -> bool:
+    """Whether a key may be used for this purpose at this time. An option that is not known is not one that allows."""
+    given: dict[str, str] = {}
+    position = 0
+    while position < len(options):
+        option = _OPTION.match(options, position)
+        if not option or option[2] is None or option[1] in given:
+            return False
+        given[option[1]] = option[2]
+        position = option.end()
+    if not set(given) <= {"namespaces", "valid-after", "valid-before"}:
+        return False
+    return (
+        _matches(NAMESPACE, given.get("namespaces", "*"))
+        and ("valid-after" not in given or _moment(given["valid-after"]) <= at)
+        and ("valid-before" not in given or at < _moment(given["valid-before"]))
+    )
+
+
+def _matches(text: str, patterns: str) -> bool:
+    """A list of patterns as OpenSSH has them: * and ?, and ! for what must not match.
+
+    >>> _matches("tapveil", "file,tap*"), _matches("tapveil", "*,!tapveil"), _matches("tapveil", "[t]apveil")
+    (True, False, False)
+    """
+    found = False
+    for pattern in patterns.split(","):
+        wanted = re.escape(pattern.removeprefix("!")).replace(r"\*", ".*").replace(r"\?", ".")
+        if re.fullmatch(wanted, text):
+            if pattern.startswith("!"):
+                return False
+            found = True
+    return found
+
+
+def _moment(text: str) -> datetime:
+    """YYYYMMDD[HHMM[SS]][Z]; without the Z it is the local time, as OpenSSH has it."""
+    digits = text.removesuffix("Z")
+    formats = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
+    try:
+        moment = datetime.strptime(digits, formats[len(digits)])
+    except (KeyError, ValueError):
+        raise PlanError("a time in the file of allowed signers cannot be read") from None
+    return moment.replace(tzinfo=UTC) if text.endswith("Z") else moment.astimezone()
+
+
+# --- the format -----------------------------------------------------------------------------------------------------
+
+
+def _to_be_signed(namespace: bytes, algorithm: bytes, message: bytes) -> bytes:
+    digest = _HASHES[algorithm](message).digest()
+    return _MAGIC + b"".join(_string(part) for part in (namespace, b"", algorithm, digest))
+
+
+def _string(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data
+
+
+def _unarmored(text: str) -> bytes:
+    lines = text.split("\n")
+    if len(text) > LARGEST_SIGNATURE or len(lines) < 4 or (lines[0], lines[-2], lines[-1]) != (_BEGIN, _END, ""):
+        raise SignatureError("it is not an SSH signature")
+    try:
+        return base64.b64decode("".join(lines[1:-2]), validate=True)
+    except binascii.Error:
+        raise SignatureError("it is not an SSH signature") from None
+
+
+class _Parts:
+    """Bytes, taken from the front."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def take(self, size: int) -> bytes:
+        part = self._data[self._at : self._at + size]
+        if len(part) != size:
+            raise SignatureError("it is cut off")
+        self._at += size
+        return part
+
+    def number(self) -> int:
+        return int.from_bytes(self.take(4), "big")
+
+    def string(self) -> bytes:
+        return self.take(self.number())
+
+    def end(self) -> None:
+        if self._at != len(self._data):
+            raise SignatureError("it has something after its end")
+
+
+def _ed25519(blob: bytes, size: int) -> bytes:
+    """The bytes of an Ed25519 key or signature, out of their wrapping."""
+    parts = _Parts(blob)
+    kind, data = parts.string(), parts.string()
+    parts.end()
+    if kind != _KIND or len(data) != size:
+        raise SignatureError("it is not of an Ed25519 key")
+    return data

@@ -1,0 +1,1 @@
+"""The trips as an agency has them: files, their columns, and how their bytes are read."""

@@ -1,0 +1,410 @@
+"""Trips in CSV files: one trip per line, as columns of texts.
+
+What a line means never depends on another line. So lines are told apart here, as bytes, before Arrow parses them: a
+line with a quote that is not closed, a stray carriage return, or bytes that are not UTF-8 is set aside by itself, and
+cannot swallow or split its neighbours. What is left must come out of the parser line for line, or the reading stops.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import zlib
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from tapveil.base.errors import TapveilError, TripDataError
+
+MALFORMED = "line does not have the fields of the header"
+NOT_UTF8 = "line is not UTF-8"
+BLOCK = 4 << 20
+AT_A_TIME = min(4, os.cpu_count() or 1)
+FEW = 5
+"""So many refused lines are located, of each reason."""
+LONGEST_LINE = 1 << 20
+BYTE_ORDER_MARK = "\ufeff".encode()
+"""Put once more before what begins with one: the parser takes one off, and it must not be that of a trip."""
+
+Positions = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
+
+
+Encoding = Literal["utf-8", "windows-1252"]
+
+
+def is_gzip(path: Path) -> bool:
+    """Whether a CSV file is to be read as gzip: by its name."""
+    return path.suffix.lower() == ".gz"
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """The bytes of a CSV file, unpacked."""
+    return cast(IO[bytes], gzip.open(path)) if is_gzip(path) else path.open("rb")
+
+
+def _position(file: IO[bytes]) -> int:
+    """How far a file has been read; of a packed one, how far it has been unpacked."""
+    packed = file.fileobj if isinstance(file, gzip.GzipFile) else None
+    return packed.tell() if packed else file.tell()
+
+
+class _Blocks:
+    """The lines of files without their headers, in blocks of whole lines; a block is good until it is given back."""
+
+    def __init__(self, encoding: Encoding) -> None:
+        self._encoding = encoding
+        self._spare: list[bytearray] = []
+
+    def of(self, file: IO[bytes]) -> Iterator[bytearray]:
+        """The blocks of one file."""
+        header_seen = False
+        while data := self._read(file):
+            _complete_line(data, file)
+            data = self._as_utf8(data)
+            if not header_seen:
+                header_seen = True
+                del data[: data.index(b"\n") + 1]
+            if data:
+                yield data
+
+    def give_back(self, data: bytearray) -> None:
+        """Nobody needs this block any more: new memory for each would cost more than to fill it."""
+        if len(data) >= BLOCK:
+            with suppress(BufferError):  # somebody has it yet: it cannot grow
+                data += b"\n"
+                del data[BLOCK:]
+                self._spare.append(data)
+
+    def _read(self, file: IO[bytes]) -> bytearray:
+        data = self._spare.pop() if self._spare else bytearray(BLOCK)
+        size = cast(io.BufferedIOBase, file).readinto(data)
+        if size == BLOCK:
+            return data
+        self._spare.append(data)
+        return data[:size]
+
+    def _as_utf8(self, data: bytearray) -> bytearray:
+        """Windows-1252 has a byte for a letter, and a few that are none: those stay as they are, which is not UTF-8."""
+        if self._encoding == "utf-8" or data.isascii():
+            return data
+        return bytearray(data.decode("cp1252", "surrogateescape").encode("utf-8", "surrogateescape"))
+
+
+def _complete_line(data: bytearray, file: IO[bytes]) -> None:
+    """Add the rest of the last line; at the end of the file, a line end."""
+    if not data.endswith(b"\n"):
+        data += file.readline(16 * LONGEST_LINE)
+    if not data.endswith(b"\n"):
+        if file.read(1):
+            raise pa.ArrowInvalid("a line is endless")
+        if data.endswith(b"\r"):
+            del data[-1:]
+    if not data.endswith(b"\n"):
+        data += b"\n"
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of a block, told apart: those that can be parsed each by itself, and those that are set aside."""
+
+    data: bytearray
+    ends: Positions
+    empty: Flags
+    malformed: Flags
+    broken: Flags
+
+    @classmethod
+    def of(cls, data: bytearray, delimiter: int) -> _Lines:
+        array = np.frombuffer(data, dtype=np.uint8)
+        ends = np.flatnonzero(array == ord("\n"))
+        malformed = _malformed_lines(array, ends, delimiter)
+        return cls(data, ends, _empty_lines(array, ends), malformed, _not_utf8_lines(data, ends) & ~malformed)
+
+    @property
+    def sound(self) -> Flags:
+        """Those that are parsed."""
+        flags: Flags = ~(self.malformed | self.broken | self.empty)
+        return flags
+
+    def text(self, first: int | None, delimiter: int) -> bytes:
+        """The sound lines; each after its number in the file, if that of the first line is given."""
+        lines, mark = _split(self.data, self.ends), bytes([delimiter])
+        if first is None:
+            return b"".join(lines[n] for n in np.flatnonzero(self.sound))
+        return b"".join(b"%d%c%s" % (first + n, mark, lines[n]) for n in np.flatnonzero(self.sound))
+
+
+def _is_plain(data: bytearray, delimiter: int) -> bool:
+    """Whether a block can be handed to the parser as it is, if that then finds as many rows as there are lines.
+
+    A quote that is not closed would swallow a line end, and a carriage return inside a line would add one: so the
+    latter must not occur, the former not in the last line, and no line may be endless.
+    """
+    if (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")) or not _is_utf8(data):
+        return False
+    if any(data.find(b"\n", start, start + LONGEST_LINE // 2) < 0 for start in range(0, len(data), LONGEST_LINE // 2)):
+        return False
+    last = bytes(data[data.rfind(b"\n", 0, -1) + 1 : -1])
+    return b'"' not in last or not _ends_in_quotes(last, delimiter)
+
+
+def _starts(ends: Positions) -> Positions:
+    return np.concatenate([[0], ends[:-1] + 1])
+
+
+def _split(data: bytearray, ends: Positions) -> list[bytes]:
+    return [bytes(data[start : end + 1]) for start, end in zip(_starts(ends), ends, strict=True)]
+
+
+def _empty_lines(array: npt.NDArray[np.uint8], ends: Positions) -> Flags:
+    """Lines with nothing on them, or nothing but the carriage return of their end."""
+    lengths = ends - _starts(ends)
+    flags: Flags = (lengths == 0) | ((lengths == 1) & (array[ends - 1] == ord("\r")))
+    return flags
+
+
+def _malformed_lines(array: npt.NDArray[np.uint8], ends: Positions, delimiter: int) -> Flags:
+    """Lines with a quote that is not closed, a carriage return inside, or no end in sight."""
+    starts = _starts(ends)
+    flags: Flags = ends - starts > LONGEST_LINE
+    returns = np.flatnonzero(array == ord("\r"))
+    stray = returns[array[returns + 1] != ord("\n")]  # every line ends in a line feed, so there is a next byte
+    flags[np.searchsorted(ends, stray)] = True
+    usual = _usual_line(delimiter)
+    for line in np.flatnonzero(_unusual_quotes(array, ends, delimiter) & ~flags):
+        text = array[starts[line] : ends[line]].tobytes()
+        flags[line] = not usual.fullmatch(text) and _ends_in_quotes(text, delimiter)
+    return flags
+
+
+def _unusual_quotes(array: npt.NDArray[np.uint8], ends: Positions, delimiter: int) -> Flags:
+    """Lines whose quotes are not simply pairs around whole fields: those are certainly closed, these need a look."""
+    flags = np.zeros(len(ends), dtype=np.bool_)
+    quotes = np.flatnonzero(array == ord('"'))
+    if not len(quotes):
+        return flags
+    seen = np.searchsorted(quotes, ends)
+    in_line = np.diff(seen, prepend=0)
+    ordinal = np.arange(len(quotes)) - np.repeat(seen - in_line, in_line)
+    opens = (array[quotes - 1] == delimiter) | (quotes == np.repeat(_starts(ends), in_line))
+    after = array[quotes + 1]
+    closes = (after == delimiter) | (after == ord("\n")) | (after == ord("\r"))
+    odd_one_out = np.flatnonzero(np.where(ordinal % 2 == 0, ~opens, ~closes))
+    flags[np.searchsorted(seen, odd_one_out, side="right")] = True
+    flags[in_line % 2 == 1] = True
+    return flags
+
+
+@lru_cache
+def _usual_line(delimiter: int) -> re.Pattern[bytes]:
+    """A line of fields, each without quotes or in quotes with doubled ones inside: all closed."""
+    mark = re.escape(bytes([delimiter]))
+    field = rb'(?:"(?:[^"]|"")*"|[^"' + mark + rb"]*)"
+    return re.compile(field + rb"(?:" + mark + field + rb")*\r?")
+
+
+def _ends_in_quotes(line: bytes, delimiter: int) -> bool:
+    """Whether a quote is still open at the end of a line, by the rules of the parser.
+
+    A quote opens at the start of a field only, two of them inside are one, and what follows a closing quote belongs to
+    the field.
+
+    >>> [_ends_in_quotes(line, ord(",")) for line in (b'a,"b', b'x"y,"z', b'5" pipe,2', b'"a ""b"" c",d', b'"a"b"c,d')]
+    [True, True, False, False, False]
+    """
+    at_start, quoted, position = True, False, 0
+    while position < len(line):
+        byte = line[position]
+        if quoted and byte == ord('"'):
+            quoted = line[position + 1 : position + 2] == b'"'
+            position += quoted
+        elif not quoted:
+            quoted = at_start and byte == ord('"')
+            at_start = byte == delimiter
+        position += 1
+    return quoted
+
+
+def _not_utf8_lines(data: bytearray, ends: Positions) -> Flags:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return np.array([not _is_utf8(line) for line in _split(data, ends)])
+    return np.zeros(len(ends), dtype=np.bool_)
+
+
+def _is_utf8(data: bytes | bytearray) -> bool:
+    """As Arrow sees it, which looks at many bytes at a time."""
+    if data.isascii():
+        return True
+    ends = pa.py_buffer(np.array([0, len(data)], dtype=np.int32))
+    try:
+        pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(data)]).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _line_ends(data: bytearray) -> int:
+    """Some bytes at a time, so that the memory for one piece serves the next."""
+    array = np.frombuffer(data, dtype=np.uint8)
+    pieces = (array[start : start + (1 << 16)] for start in range(0, len(array), 1 << 16))
+    return sum(int(np.count_nonzero(piece == ord("\n"))) for piece in pieces)
+
+
+@dataclass
+class CsvReading:
+    """One pass over some CSV files of the same columns."""
+
+    paths: Sequence[Path]
+    delimiter: str
+    width: int
+    """How many columns the files have."""
+    used: Sequence[int]
+    """Which of them are read; batches name them `field_…`."""
+    encoding: Encoding = "utf-8"
+    listed: Sequence[int] = ()
+    """Which of them come as a list of distinct texts, and a place in it for each row."""
+    numbered: bool = False
+    """Whether batches also say where a row stands: `field_file`, the number of its path, and `field_line`."""
+    located: dict[str, list[tuple[Path, int]]] = field(default_factory=dict)
+    """Where the first refused lines stand."""
+    refused: Counter[str] = field(default_factory=Counter)
+    bytes_read: int = 0
+    """How much of the files has gone by, packed as it is on the disk."""
+    failure: BaseException | None = None
+    """What went wrong, for the caller: an engine between us would bury it."""
+
+    def __post_init__(self) -> None:
+        self._blocks = _Blocks(self.encoding)
+
+    def reader(self) -> pa.RecordBatchReader:
+        """All trips of all files, once."""
+        fields = [(f"field_{index}", self._type(index)) for index in self.used]
+        place = [("field_line", pa.int64()), ("field_file", pa.int64())] if self.numbered else []
+        schema = pa.schema([*fields, *place])
+        return pa.RecordBatchReader.from_batches(schema, self._batches())
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        for number, path in enumerate(self.paths):
+            try:
+                before = self.bytes_read
+                with open_bytes(path) as file:
+                    for batch in self._file_batches(path, file):
+                        self.bytes_read = before + _position(file)
+                        where = pa.array(np.full(batch.num_rows, number, dtype=np.int64))
+                        yield batch.append_column("field_file", where) if self.numbered else batch
+            except (TapveilError, KeyboardInterrupt) as error:
+                self.failure = error
+                raise
+            except (pa.ArrowInvalid, EOFError, OSError, zlib.error) as error:
+                self.failure = TripDataError(_words(path, error))
+                raise self.failure from None
+
+    def _type(self, index: int) -> pa.DataType:
+        return pa.dictionary(pa.int32(), pa.string()) if index in self.listed else pa.string()
+
+    def _file_batches(self, path: Path, file: IO[bytes]) -> Iterator[pa.RecordBatch]:
+        line, located = 2, dict[str, list[int]]()
+        with closing(_parsed_ahead(self._blocks.of(file), self._plain)) as blocks:
+            for data, plain in blocks:
+                batch = plain or self._sound(path, _Lines.of(data, ord(self.delimiter)), line, located)
+                line += plain.num_rows if plain else _line_ends(data)
+                self._blocks.give_back(data)
+                if batch.num_rows:
+                    yield batch
+        for reason, numbers in located.items():
+            known = self.located.setdefault(reason, [])
+            known += [(path, number) for number in sorted(numbers)[: FEW - len(known)]]
+
+    def _plain(self, data: bytearray) -> pa.RecordBatch | None:
+        """The rows of a block in which nothing is wrong; None where something may be."""
+        if self.numbered or not _is_plain(data, ord(self.delimiter)):
+            return None
+        try:
+            batch = self._parse(data, lambda row: "error")
+        except pa.ArrowInvalid:
+            return None
+        return batch if batch.num_rows == _line_ends(data) else None
+
+    def _sound(self, path: Path, lines: _Lines, first: int, located: dict[str, list[int]]) -> pa.RecordBatch:
+        """The rows of the lines that can be parsed each by itself; the others are counted, and the first located."""
+        malformed, mark = list[int](), self.delimiter
+        for reason, flags in ((MALFORMED, lines.malformed), (NOT_UTF8, lines.broken)):
+            self.refused += Counter({reason: int(flags.sum())})
+            located.setdefault(reason, []).extend((first + np.flatnonzero(flags)[:FEW]).tolist())
+
+        def set_aside(row: Any) -> str:
+            malformed.append(int(row.text.partition(mark)[0]) if self.numbered else 0)
+            return "skip"
+
+        text = lines.text(first if self.numbered else None, ord(mark))
+        batch = self._parse(text, set_aside)
+        if batch.num_rows + len(malformed) != int(lines.sound.sum()):
+            raise TripDataError(
+                f"{path.name}: a text in quotes runs over several lines (is a quote opened and not closed?); "
+                "every trip must be on one line"
+            )
+        self.refused += Counter({MALFORMED: len(malformed)})
+        if self.numbered:
+            located.setdefault(MALFORMED, []).extend(malformed[:FEW])
+        return batch
+
+    def _parse(self, text: bytes | bytearray, set_aside: Any) -> pa.RecordBatch:
+        """One batch of lines, which are UTF-8."""
+        names = [f"field_{index}" for index in range(self.width)]
+        types = {names[index]: self._type(index) for index in self.used}
+        if self.numbered:
+            names, types = ["field_line", *names], {**types, "field_line": pa.int64()}
+        none = pa.RecordBatch.from_pylist([], schema=pa.schema(list(types.items())))
+        if not text:  # Arrow would call that an error
+            return none
+        if text.startswith(BYTE_ORDER_MARK):
+            text = BYTE_ORDER_MARK + text
+        table = pa_csv.read_csv(
+            pa.BufferReader(text),
+            read_options=pa_csv.ReadOptions(column_names=names, block_size=len(text) + 1, use_threads=False),
+            parse_options=pa_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=set_aside),
+            convert_options=pa_csv.ConvertOptions(include_columns=list(types), column_types=types, check_utf8=False),
+        )
+        return table.combine_chunks().to_batches()[0] if len(table) else none
+
+
+def _parsed_ahead(
+    blocks: Iterable[bytearray], parse: Callable[[bytearray], pa.RecordBatch | None]
+) -> Generator[tuple[bytearray, pa.RecordBatch | None]]:
+    """Each block, and what becomes of it; several are parsed at a time, in threads."""
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        begun: deque[tuple[bytearray, Future[pa.RecordBatch | None]]] = deque()
+        for data in blocks:
+            begun.append((data, pool.submit(parse, data)))
+            if len(begun) > AT_A_TIME:
+                data, parsed = begun.popleft()
+                yield data, parsed.result()
+        while begun:
+            data, parsed = begun.popleft()
+            yield data, parsed.result()
+
+
+def _words(path: Path, error: Exception) -> str:
+    """What went wrong, in our words: the parser's own quote the line."""
+    if isinstance(error, PermissionError):
+        return f"no permission to read {path.name}"
+    if is_gzip(path) and isinstance(error, EOFError | gzip.BadGzipFile | zlib.error):
+        return f"{path.name} is a damaged gzip file (was its transfer cut off?)"
+    if isinstance(error, OSError) and not isinstance(error, pa.ArrowException):
+        return f"{path.name} cannot be read to its end: {error.strerror}"
+    return f"{path.name} is not a CSV file that can be read: is a quote opened and not closed?"

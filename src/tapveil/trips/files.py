@@ -1,0 +1,295 @@
+"""Where trips come from: the files, and what columns they have. None of their rows is read here.
+
+Only the columns that the plan names are ever read, so identifiers and the rest never enter.
+"""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import hashlib
+import re
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tapveil.base.csv_header import DELIMITERS, column_names, found_delimiter
+from tapveil.base.defaults import Format
+from tapveil.base.errors import PlanError, TripDataError, did_you_mean
+from tapveil.plan.model import Plan
+from tapveil.plan.source import ENDS
+from tapveil.trips.csv_reader import LONGEST_LINE, Encoding, is_gzip, open_bytes
+
+RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant", "binary"]
+"""What a file says a column holds; an instant is a timestamp with a time zone, anything unlisted is read as text."""
+
+DAMAGED = (pa.ArrowException, OSError, UnicodeDecodeError)
+"""What Arrow raises where a Parquet file is damaged; the names of its columns may be no texts any more."""
+
+Shape = tuple[Format | Literal["table"], tuple[str, ...], tuple[RawType, ...], str, str]
+"""Format, names and types of the columns, what separates them, and the types as the file itself calls them."""
+
+
+@dataclass(frozen=True)
+class FileGroup:
+    """Files of one format and one set of columns, or a table of an engine: they are read together."""
+
+    format: Format | Literal["table"]
+    names: tuple[str, ...]
+    types: tuple[RawType, ...]
+    delimiter: str
+    paths: tuple[Path, ...]
+    relation: str = ""
+    """Where another engine than the built-in one finds these rows, as SQL has it after FROM."""
+
+    def type_of(self, column: str) -> RawType:
+        return self.types[self.names.index(column)]
+
+
+@dataclass(frozen=True)
+class TripFiles:
+    """All the files of a plan, looked at but not read."""
+
+    groups: tuple[FileGroup, ...]
+    encoding: Encoding = "utf-8"
+
+    def type_of(self, column: str) -> RawType:
+        """The type of a column; text where files differ, since every type can be written as text."""
+        types = {group.type_of(column) for group in self.groups}
+        return types.pop() if len(types) == 1 else "text"
+
+
+def find(plan: Plan) -> TripFiles:
+    """The trip files of a plan, each with the columns it must have."""
+    groups = inspect_files(plan)
+    files = TripFiles(groups, plan.source.encoding)
+    _refuse_wrong_types(plan, files)
+    return files
+
+
+def table(plan: Plan, name: str, columns: Mapping[str, RawType], relation: str) -> TripFiles:
+    """A table of an engine, instead of files: by what the engine says of its columns."""
+    _require(plan, ("table", tuple(columns), tuple(columns.values()), "", ""), name)
+    group = FileGroup("table", tuple(columns), tuple(columns.values()), "", (), relation)
+    files = TripFiles((group,))
+    _refuse_wrong_types(plan, files)
+    return files
+
+
+def inspect_files(plan: Plan) -> tuple[FileGroup, ...]:
+    """The files of a plan, grouped by what they are."""
+    shapes: dict[Shape, list[Path]] = defaultdict(list)
+    for path in _paths(plan):
+        shape = inspect(path, plan.source, plan.named_columns.values())
+        _require(plan, shape, path.name)
+        shapes[shape].append(path)
+    return tuple(FileGroup(*shape[:4], tuple(paths)) for shape, paths in shapes.items())
+
+
+def fingerprint(plan: Plan) -> str:
+    """Which files these are, by names, sizes and times: it changes when they do. Internal."""
+    if plan.source.table or is_elsewhere(plan):  # what an engine holds has no time of change that we could ask for
+        return hashlib.sha256(repr((plan.source.engine, plan.source.table or plan.source.path)).encode()).hexdigest()
+    status = [(path.name, path.stat()) for path in _paths(plan)]
+    known = [(name, each.st_size, each.st_mtime_ns) for name, each in status]
+    return hashlib.sha256(repr(known).encode()).hexdigest()
+
+
+def is_elsewhere(plan: Plan) -> bool:
+    """Whether the files are where only a cluster can read them: `s3a://…`, `hdfs://…`."""
+    return plan.source.engine == "spark" and any(re.match(r"[A-Za-z][\w+.-]+:/", path) for path in plan.source.path)
+
+
+def _paths(plan: Plan) -> list[Path]:
+    found: set[Path] = set()
+    for pattern in plan.source.path:
+        full = plan.base / pattern
+        if full.is_dir():
+            raise TripDataError(f'{pattern} is a folder; to read every file in it, write path = "{pattern}/*"')
+        matches = [full] if full.exists() else [Path(name) for name in glob.glob(str(full), recursive=True)]  # noqa: PTH207 (an absolute pattern)
+        if not matches:
+            raise TripDataError(f"no file matches {pattern} ([source] path; it starts from {plan.base.resolve()})")
+        found.update(path for path in matches if not _is_passed_over(path, pattern))
+    if not found:
+        raise TripDataError("[source] path matches folders only, no file")
+    return _each_once(sorted(found))
+
+
+def _is_passed_over(path: Path, pattern: str) -> bool:
+    """Whether it is a folder beside the files; one that is called like a file may be what some program made of one."""
+    if path.is_dir() and path.suffix.lower() in (".csv", ".parquet", ".gz"):
+        raise TripDataError(
+            f'{path.name} is a folder, though {pattern} ([source] path) matches it: to read the files in it, write "*" '
+            "after its name; else give it another name"
+        )
+    return path.is_dir()
+
+
+def _each_once(paths: list[Path]) -> list[Path]:
+    """A file reached by two names would count its trips twice, and cost twice what is promised."""
+    seen: dict[tuple[int, int], Path] = {}
+    for path in paths:
+        try:
+            status = path.stat()
+        except OSError as error:
+            raise TripDataError(
+                f"{path.name} cannot be read: {error.strerror} (is it a link to what is gone?)"
+            ) from None
+        twin = seen.setdefault((status.st_dev, status.st_ino), path)
+        if twin is not path:
+            raise TripDataError(f"{twin.name} and {path.name} are the same file: name it once in [source] path")
+    return paths
+
+
+def _require(plan: Plan, shape: Shape, called: str) -> None:
+    """Every column the plan names, once. A header may turn out to be a trip, so it is never quoted."""
+    names, needed = shape[1], plan.named_columns
+    missing = {ours: theirs for ours, theirs in needed.items() if theirs not in names}
+    if missing:
+        raise TripDataError(_missing_columns(plan, missing, shape, called))
+    folded = Counter(name.casefold() for name in names)  # engines do not tell `mode` from `MODE`
+    for theirs in needed.values():
+        if folded[theirs.casefold()] > 1:
+            alike = folded[theirs.casefold()]
+            raise TripDataError(f"{called} has {alike} columns named `{theirs}` (in any case); rename all but one")
+    if shape[0] != "csv" and max(folded.values()) > 1:
+        raise TripDataError(f"{called} has columns whose names differ in case only; rename all but one of them")
+
+
+def _missing_columns(plan: Plan, missing: dict[str, str], shape: Shape, called: str) -> str:
+    names, delimiter = shape[1], shape[3]
+    in_plan = {end: ours for ours, both in ENDS.items() for end in both} if plan.source.taps else {}
+    listed = ", ".join(
+        dict.fromkeys(f"`{theirs}` ([source.columns] {in_plan.get(ours, ours)})" for ours, theirs in missing.items())
+    )
+    message = f"{called} has no column {listed}"
+    other = next((mark for mark in DELIMITERS if mark != delimiter and len(names) == 1 and mark in names[0]), None)
+    if shape[0] == "csv" and other:
+        return (
+            f"{message}; its columns seem to be separated by another character: set delimiter = {other!r} in [source]"
+        )
+    # If none of the columns is there, the first line may be a trip: then nothing of it is suggested.
+    is_header = shape[0] != "csv" or bool(set(plan.file_columns.values()) & set(names))
+    # Nor is one that begins with a wanted name: a header that lost its line end runs on into a trip.
+    wanted = tuple(missing.values())
+    safe = [name for name in names if is_header and _looks_like_a_name(name) and not name.startswith(wanted)]
+    hint = next(filter(None, (did_you_mean(theirs, safe) for theirs in missing.values())), "")
+    return message + (hint or ("; is the first line of the file a header, in UTF-8?" if shape[0] == "csv" else ""))
+
+
+def _refuse_wrong_types(plan: Plan, files: TripFiles) -> None:
+    """Columns whose type alone shows that they cannot be what the plan says."""
+    for ours, theirs in plan.file_columns.items():
+        kind, raw = plan.source.kind(ours), files.type_of(theirs)
+        if kind == "time" and raw == "date":
+            raise TripDataError(f"the column `{theirs}` holds dates; [source.columns] {ours} needs times")
+        instants = any(group.type_of(theirs) == "instant" for group in files.groups)
+        if kind in ("time", "date") and instants and plan.source.timezone is None:
+            raise PlanError(f'`{theirs}` holds times with a time zone: add timezone = "…" under [source]')
+
+
+def _looks_like_a_name(text: str) -> bool:
+    return not any(character.isdigit() or character == "\ufffd" for character in text)
+
+
+# --- looking at one file ------------------------------------------------------------------------------------------
+
+
+class Written(Protocol):
+    """How CSV files are written."""
+
+    @property
+    def encoding(self) -> Encoding: ...
+
+    @property
+    def delimiter(self) -> str | None: ...
+
+
+def inspect(path: Path, source: Written, wanted: Collection[str]) -> Shape:
+    """What a file is: its format, and the names and types of its columns; no row of it."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+        if not start:
+            raise TripDataError(f"{path.name} is empty (was its export or its transfer cut off?)")
+        if path.suffix.lower() in {".parquet", ".pq"} or start == b"PAR1":
+            schema = _parquet_schema(path)
+            return "parquet", tuple(schema.names), tuple(_raw_type(each.type) for each in schema), "", str(schema.types)
+        line = _first_line(path, start)
+        text = line.decode("cp1252" if source.encoding == "windows-1252" else "utf-8-sig", errors="replace")
+        delimiter = source.delimiter or found_delimiter(text, wanted)
+        names = column_names(text, delimiter)
+        if not names:
+            raise TripDataError(f"the first line of {path.name} has no names; it must name the columns")
+        return "csv", names, tuple("text" for _ in names), delimiter, ""
+    except PermissionError:
+        raise TripDataError(f"no permission to read {path.name}") from None
+
+
+def _parquet_schema(path: Path) -> pa.Schema:
+    try:
+        return pq.read_schema(path)
+    except DAMAGED as error:
+        if isinstance(error, PermissionError):
+            raise
+        raise TripDataError(f"{path.name} is not a whole Parquet file (was its transfer cut off?)") from None
+
+
+def _raw_type(arrow: pa.DataType) -> RawType:
+    if pa.types.is_dictionary(arrow):
+        return _raw_type(arrow.value_type)
+    if pa.types.is_integer(arrow):
+        return "integer"
+    if pa.types.is_floating(arrow) or pa.types.is_decimal(arrow):
+        return "number"
+    if pa.types.is_date(arrow):
+        return "date"
+    if pa.types.is_time(arrow):
+        return "time"
+    if any(is_binary(arrow) for is_binary in _BINARY):
+        return "binary"
+    if pa.types.is_timestamp(arrow):
+        return "instant" if arrow.tz else "timestamp"
+    return "text"
+
+
+_BINARY = (
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_fixed_size_binary,
+    pa.types.is_binary_view,
+)
+
+
+def _first_line(path: Path, start: bytes) -> bytes:
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise TripDataError(f"{path.name} is UTF-16; save it as UTF-8 (in Excel: `CSV UTF-8`)")
+    if start == b"PK\x03\x04":
+        raise TripDataError(f"{path.name} is a zip archive (an Excel workbook?); export the trips as CSV")
+    if is_gzip(path) and start[:2] != b"\x1f\x8b":
+        raise TripDataError(f"{path.name} ends in .gz but is not a gzip file")
+    if not is_gzip(path) and start[:2] == b"\x1f\x8b":
+        raise TripDataError(f"{path.name} is a gzip file; give its name the ending .gz")
+    try:
+        with open_bytes(path) as file:
+            first = file.readline(LONGEST_LINE)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise TripDataError(f"{path.name} is a damaged gzip file (was its transfer cut off?)") from None
+    line = first.rstrip(b"\n").removesuffix(b"\r")
+    if b"\r" in line:
+        raise TripDataError(f"the lines of {path.name} do not end in line feeds (an old Mac file?); convert them")
+    if line.count(b'"') % 2:
+        raise TripDataError(f"the first line of {path.name} has a quote that is not closed")
+    if line.lower().startswith(b"sep="):
+        raise TripDataError(f"the first line of {path.name} is a note for Excel (`sep=`); delete it")
+    if line.lstrip()[:1] in (b"{", b"["):
+        raise TripDataError(f"{path.name} seems to be JSON; export the trips as CSV or Parquet")
+    if b"\0" in line:
+        raise TripDataError(f"{path.name} is not text (or UTF-16 without its mark); save it as UTF-8")
+    return line

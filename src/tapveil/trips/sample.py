@@ -1,0 +1,219 @@
+"""A look at an unknown export: its files, their encoding, and some values of each column, spread over all of it.
+
+The values are for `recognition` to look at, and are neither kept nor shown. Where nobody is to look at the trips, the
+first line of each file, or its schema, is all that is read (`header_encoding`, `unseen_columns`).
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tapveil.base.errors import TapveilError, TripDataError
+from tapveil.trips import files as sources
+from tapveil.trips.csv_reader import LONGEST_LINE, CsvReading, Encoding, open_bytes
+from tapveil.trips.parquet_reader import plain
+from tapveil.trips.recognise import LOOKED_AT, Sample, odd_rows
+
+MOST_FILES = 12
+ROWS_OF_A_PIECE = 1000
+"""So many rows are looked at of each piece of a file, and as many pieces as there are."""
+MOST_ROWS = 40_000
+MOST_LINES, MOST_BYTES = 10_000, 1 << 24
+"""So much of the start of a file is looked at for its encoding."""
+LONGEST_NAME = 200
+"""A column with a longer name is not one that people named."""
+
+
+def trip_files(path: str) -> list[Path]:
+    """The files that a user means by a file, a folder or a pattern."""
+    whole = Path(path)
+    if whole.is_dir():
+        found = sorted(each for each in whole.iterdir() if _may_be_trips(each))
+        tables = [each for each in found if each.suffix.lower() != ".txt"]
+        found = tables or found  # beside tables, a text explains them
+    else:
+        matches = glob.glob(path, recursive=True)  # noqa: PTH207 (an absolute pattern)
+        found = [whole] if whole.exists() else sorted(map(Path, matches))
+    found = [each for each in found if each.is_file()]
+    if not found:
+        raise TripDataError(
+            f"there are no trips at {path}: name a file, a folder with files in it (not folders), or a pattern in "
+            "quotes, such as 'trips/*/*.csv'"
+        )
+    return found
+
+
+def _may_be_trips(path: Path) -> bool:
+    return not path.name.startswith(".") and bool(
+        re.search(r"\.(csv|tsv|txt|gz|parquet|pq)$", path.name, re.IGNORECASE)
+    )
+
+
+def encoding_of(files: Sequence[Path]) -> Encoding:
+    """The encoding of most lines that are not plain ASCII; where hardly any line is such, that of the headers."""
+    lines = [_script(line) for path in files[:MOST_FILES] for line in _first_lines(path, MOST_LINES)[1:]]
+    seen = Counter(lines)
+    if max(seen["utf-8"], seen["windows-1252"]) <= odd_rows(len(lines)):
+        return header_encoding(files)
+    return _majority(seen)
+
+
+def header_encoding(files: Sequence[Path]) -> Encoding:
+    """The encoding of the first lines, which name the columns; UTF-8 where they are plain ASCII."""
+    return _majority(Counter(_script(line) for path in files for line in _first_lines(path, 1)))
+
+
+_Script = Encoding | Literal["ascii"]
+
+
+def _majority(seen: Counter[_Script]) -> Encoding:
+    return "windows-1252" if seen["windows-1252"] > seen["utf-8"] else "utf-8"
+
+
+def _script(line: bytes) -> _Script:
+    """What a line can be; what is not UTF-8 is taken to be Windows-1252."""
+    if line.isascii():
+        return "ascii"
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return "windows-1252"
+    return "utf-8"
+
+
+def _first_lines(path: Path, most: int) -> list[bytes]:
+    """The first lines of a CSV file; a very long one in pieces. None of a file that is something else."""
+    lines: list[bytes] = []
+    try:
+        with path.open("rb") as file:
+            if file.read(4).startswith((b"PAR1", b"\xff\xfe", b"\xfe\xff")):
+                return []
+        with open_bytes(path) as file:
+            while len(lines) < most and file.tell() < MOST_BYTES and (line := file.readline(LONGEST_LINE)):
+                lines.append(line)
+    except (OSError, EOFError, zlib.error):
+        pass  # what is wrong with it is said when it is read
+    return lines
+
+
+def shape_of(path: Path, encoding: Encoding) -> sources.Shape:
+    """Format and columns of a file."""
+    return sources.inspect(path, _AnySource(encoding), ())
+
+
+@dataclass(frozen=True)
+class _AnySource:
+    """All that a first look at a file needs to know of a plan, where there is none yet."""
+
+    encoding: Encoding
+    delimiter: None = None
+
+
+def samples(files: Sequence[Path], encoding: Encoding) -> list[Sample]:
+    """Values of each column of the first file that has rows, from it and from others that have the same column."""
+    values: dict[str, list[str]] = {}
+    columns: dict[str, sources.RawType] = {}
+    for path in _spread(files, MOST_FILES):
+        shape = shape_of(path, encoding)
+        pieces = list(_pieces(path, shape, encoding))
+        if not pieces:
+            continue
+        texts = [_texts(pa.chunked_array([piece.column(index) for piece in pieces])) for index in range(len(shape[1]))]
+        if shape[0] == "csv":
+            _require_header(path, shape[1], texts)
+        columns = columns or dict(zip(shape[1], shape[2], strict=True))
+        for name, found in zip(shape[1], texts, strict=True):
+            values.setdefault(name, []).extend(found)
+    if not columns:
+        raise TripDataError("the files have a header but no trips")
+    return [Sample(name, raw, _spread(values[name], MOST_ROWS)) for name, raw in columns.items() if _is_named(name)]
+
+
+def unseen_columns(files: Sequence[Path], encoding: Encoding) -> list[Sample]:
+    """The columns of the first file by their names and types; no row is read."""
+    shape = shape_of(files[0], encoding)
+    if shape[0] == "csv":
+        _require_header(files[0], shape[1], [[] for _ in shape[1]])
+    columns = dict(zip(shape[1], shape[2], strict=True))
+    return [Sample(name, raw, None) for name, raw in columns.items() if _is_named(name)]
+
+
+def _is_named(name: str) -> bool:
+    return 0 < len(name) <= LONGEST_NAME
+
+
+def _spread(things: Sequence[Any], most: int) -> list[Any]:
+    """Not more than so many, from first to last."""
+    if len(things) <= most:
+        return list(things)
+    return [things[round(index)] for index in np.linspace(0, len(things) - 1, most)]
+
+
+def _pieces(path: Path, shape: sources.Shape, encoding: Encoding) -> Iterator[pa.RecordBatch]:
+    """Some rows of every piece of a file."""
+    reading = CsvReading([path], shape[3], len(shape[1]), range(len(shape[1])), encoding=encoding)
+    try:
+        batches = pq.ParquetFile(path).iter_batches() if shape[0] == "parquet" else reading.reader()
+        for batch in batches:
+            if batch.num_rows:
+                some = pa.array(_spread(range(batch.num_rows), ROWS_OF_A_PIECE))
+                yield pa.record_batch([plain(column).take(some) for column in batch.columns], batch.schema.names)
+    except sources.DAMAGED:
+        if isinstance(reading.failure, TapveilError):
+            raise reading.failure from None
+        raise TripDataError(f"{path.name} could not be read; is it damaged, or being written?") from None
+
+
+def _texts(column: pa.ChunkedArray) -> list[str]:
+    """Values as texts; none of a column that has no texts, such as one of lists, or of bytes that mostly are none."""
+    try:
+        return ["" if value is None else value for value in column.cast(pa.string()).to_pylist()]
+    except (pa.ArrowException, UnicodeDecodeError):
+        pass
+    try:
+        texts = [(value or b"").decode(errors="replace") for value in column.cast(pa.binary()).to_pylist()]
+    except pa.ArrowException:
+        return []
+    return texts if 2 * sum("\ufffd" in text for text in texts) < len(texts) else []
+
+
+def _require_header(path: Path, names: Sequence[str], texts: Sequence[Sequence[str]]) -> None:
+    """A first line that is a trip must not be taken for names: they would be shown, and written into the plan."""
+    if 2 * sum(not name for name in names) > len(names):
+        raise TripDataError(
+            f"the first line of {path.name} leaves most columns without a name: is it a title? Delete it"
+        )
+    rows = max(map(len, texts), default=0)
+    alike = {row for name, values in zip(names, texts, strict=True) for row in _rows_like(name, values)}
+    if _hold_values(names) or len(alike) > odd_rows(rows):
+        raise TripDataError(f"the first line of {path.name} seems to be a trip; it must name the columns")
+
+
+_DIGITS = re.compile(r"[0-9]")
+
+
+def _rows_like(name: str, values: Sequence[str]) -> Iterator[int]:
+    """The rows that have the name of a column as its value, or one like it."""
+    pattern = _DIGITS.sub("0", name) if _DIGITS.search(name) else None
+    for row, value in enumerate(values if name else ()):
+        if value.strip() == name or (pattern and _DIGITS.sub("0", value.strip()) == pattern):
+            yield row
+
+
+def _hold_values(names: Sequence[str]) -> bool:
+    """Whether one of the names is what no column is called, such as 07:31; many at once, as this takes long."""
+    some = [Sample("", "text", names[start : start + LOOKED_AT]) for start in range(0, len(names), LOOKED_AT)]
+    return any(re.search(r"[0-9]{5}|[0-9]:[0-9]", name) for name in names) or any(
+        each.read_as(kind).share > 0 for each in some for kind in ("time", "date")
+    )

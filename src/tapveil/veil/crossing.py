@@ -1,0 +1,85 @@
+"""THE crossing: exact counts in, published counts out. Nothing else may make a published table.
+
+For every cell that occurs (or, with a dictionary, for every cell of the public list) the mechanism draws once; what it
+does not publish is forgotten here. Of the labels, only those of published cells are taken along. The order is that of
+the labels, so it carries nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tapveil.counting.exact import ExactTable
+from tapveil.inputs.cell_list import LONG_LIST
+from tapveil.plan.model import Plan, Table
+from tapveil.privacy.mechanisms import Dictionary, Mechanism
+from tapveil.privacy.noise import RandomBytes
+from tapveil.published.table import PublishedTable, fields
+
+CELLS_AT_ONCE = 1 << 17
+
+
+def draw(
+    exact: ExactTable, plan: Plan, table: Table, dictionary: pa.Table | None, random_bytes: RandomBytes
+) -> PublishedTable:
+    """One table through its mechanism. Every call spends the table's budget again."""
+    mechanism = plan.mechanisms[table.name]
+    if isinstance(mechanism, Dictionary) and dictionary is not None:
+        keys, numbers = _draw_listed(exact, mechanism, dictionary, random_bytes)
+    elif mechanism.visits_empty_cells:
+        raise ValueError("a dictionary mechanism needs its list of cells")
+    else:
+        keys, numbers = _draw_occurring(exact, mechanism, random_bytes)
+    key_fields = fields(plan, table)
+    ordered = {field.name: keys[field.name] for field in key_fields}
+    return PublishedTable(table, key_fields, pa.table({**ordered, "count": pa.array(numbers, pa.int64())}))
+
+
+Keys = dict[str, pa.Array]
+Numbers = npt.NDArray[np.int64]
+
+
+def _draw_occurring(exact: ExactTable, mechanism: Mechanism, random_bytes: RandomBytes) -> tuple[Keys, Numbers]:
+    """Some cells at a time: in memory are a piece of the exact counts, and what is published of the others."""
+    cells, drawn = [], []
+    for start in range(0, len(exact.counts), CELLS_AT_ONCE):
+        numbers, published = mechanism.draw(exact.counts[start : start + CELLS_AT_ONCE], random_bytes)
+        here = np.flatnonzero(published)
+        cells.append(start + here)
+        drawn.append(numbers[here])
+    chosen = np.concatenate(cells) if cells else np.empty(0, dtype=np.intp)
+    order = np.lexsort([word[chosen] for word in reversed(exact.words)])
+    codes = exact.label_codes(chosen[order])
+    # `take` copies the labels of published cells; a dictionary-coded column would carry all the others along.
+    keys = {name: pa.array(exact.labels[name], pa.string()).take(pa.array(codes[name])) for name in codes}
+    return keys, (np.concatenate(drawn) if drawn else np.empty(0, dtype=np.int64))[order]
+
+
+def _draw_listed(
+    exact: ExactTable, mechanism: Dictionary, dictionary: pa.Table, random_bytes: RandomBytes
+) -> tuple[Keys, Numbers]:
+    """Cells that occur but are not listed are not published: the list is public, so this is decided without them."""
+    places, cells = exact.places_in(dictionary)
+    counts = exact.counts[cells]
+    if len(dictionary) < LONG_LIST:
+        every = np.zeros(len(dictionary), dtype=np.int64)
+        every[places] = counts
+        numbers, published = mechanism.draw(every, random_bytes)
+        chosen = np.flatnonzero(published)
+        numbers = numbers[chosen]
+    else:
+        numbers, published = mechanism.draw(counts, random_bytes)
+        empty, invented = mechanism.draw_empty(len(dictionary) - len(places), random_bytes)
+        unsorted = np.concatenate([places[published], _positions_of_empty(empty, places)])
+        order = np.argsort(unsorted)
+        chosen, numbers = unsorted[order], np.concatenate([numbers[published], invented])[order]
+    published_cells = dictionary.take(pa.array(chosen)).combine_chunks()
+    return dict(zip(dictionary.column_names, published_cells.columns, strict=True)), numbers
+
+
+def _positions_of_empty(ranks: Numbers, occupied: Numbers) -> Numbers:
+    """The places of empty cells, from their ranks among the empty ones; `occupied` are the others, in order."""
+    before = np.searchsorted(occupied - np.arange(len(occupied)), ranks, side="right")
+    return ranks + before

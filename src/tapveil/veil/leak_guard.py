@@ -1,0 +1,129 @@
+"""The leak guard: the last look at a folder before it leaves. It finds mistakes in a plan, not faults of the noise.
+
+No column that the plan does not publish, and no text that is the id of a card in the trips. A column that was mixed up
+with the cards is noised like any other, and its ids would still be there to read.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tapveil.base.errors import TripDataError
+from tapveil.plan.model import RESERVED, Plan
+from tapveil.published.derived import UNTIL
+from tapveil.published.folder import distinct
+from tapveil.published.identifiers import MOST, SOME, ColumnLook
+from tapveil.published.lattice import WIDER_COLUMNS
+from tapveil.published.sheets import OPAL_COLUMNS
+
+CardsAmong = Callable[[list[str]], Set[str]]
+"""Which of some texts are the ids of cards."""
+
+SHORT = 6
+"""Shorter numbers, and words, may be card ids by chance: they count only where most of a column are."""
+_TOKENS = (re.compile(r"[^\W_]+"), re.compile(r"\w+"), re.compile(r"\w+(?:[-./:]\w+)+"), re.compile(r"\S+"))
+"""What may be an id within a longer name: letters and digits, perhaps with marks between them."""
+_DIGIT = re.compile(r"\d")
+
+Place = tuple[str, str]
+"""A file of the folder, and a column of it."""
+
+
+def refuse_mixed_up(labels: Mapping[str, Iterable[str]], cards: Set[str]) -> None:
+    """TripDataError, before a spend, if most labels of a column tell people apart: no single trip decides it."""
+    for column, values in labels.items():
+        found = _what_it_holds(column, set(values), cards, most=True)
+        if found:
+            raise TripDataError(f"column `{column}`: {found}. {_ADVICE}. Nothing was spent")
+
+
+def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
+    """TripDataError if a table holds a column that is not the plan's, or what tells people apart; never which value."""
+    for file, column in _columns(folder):
+        if column not in _published_columns(plan):
+            raise TripDataError(f"{file} has the column `{column}`, which the plan does not publish. {_STOPPED}")
+    texts = dict(_texts(folder, _copied_columns(plan)))
+    cards = cards_among(words(value for values in texts.values() for value in values))
+    for (file, column), values in texts.items():
+        found = _what_it_holds(column, values, cards, most=False)
+        if found:
+            raise TripDataError(f"{file}, column `{column}`: {found}. {_ADVICE}. {_STOPPED}")
+
+
+def words(values: Iterable[str]) -> list[str]:
+    """All texts that could be the ids of cards."""
+    return sorted({word for value in values for word in _words(value)})
+
+
+def _what_it_holds(column: str, values: set[str], cards: Set[str], *, most: bool) -> str:
+    """Why a column must not leave, or nothing."""
+    if _holds_cards(values, cards, most=most):
+        return "holds what are ids of cards in the trips"
+    look = ColumnLook(column)
+    look.add(pa.chunked_array([pa.array(sorted(values), pa.string())]))
+    found = look.findings("", MOST if most else SOME)
+    return next((each.sentence for each in found if each.code in _ALIKE), "")
+
+
+_ALIKE = ("identifier-hash", "identifier-card", "identifier-email")
+_ADVICE = (
+    "If columns were mixed up, correct [source.columns]; if stops merely have such numbers, give them other names with "
+    "a lookup"
+)
+_STOPPED = (
+    "Nothing was published, what was spent stays spent, and --resume would end here again: remove the unfinished "
+    "release"
+)
+
+
+def _published_columns(plan: Plan) -> set[str]:
+    keys = {column for table in plan.table for column in plan.key_columns(table)}
+    ends = {f"{column}{UNTIL}" for column in keys if plan.source.kind(column) == "time"}
+    opal = set(OPAL_COLUMNS) if plan.release.layout == "opal" else set()
+    return keys | ends | opal | RESERVED | set(WIDER_COLUMNS)
+
+
+def _copied_columns(plan: Plan) -> set[str]:
+    if plan.release.layout == "opal":
+        return {"mode", "loc", *(["date"] if plan.copies("date") else [])}
+    return {column for table in plan.table for column in plan.key_columns(table) if plan.copies(column)}
+
+
+def _columns(folder: Path) -> Iterator[Place]:
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.suffix == ".parquet":
+            yield from ((name, column) for column in pq.read_schema(path).names)
+        elif path.suffix == ".csv":
+            with path.open(encoding="utf-8", newline="") as file:
+                yield from ((name, column) for column in next(csv.reader(file), []))
+
+
+def _texts(folder: Path, copied: Set[str]) -> Iterator[tuple[Place, set[str]]]:
+    """The distinct texts of each column that is copied from the trips; all else in a folder follows from the plan."""
+    for path in sorted(folder.rglob("*.parquet")):
+        for column in pq.read_schema(path).names:
+            if column in copied:
+                yield (path.relative_to(folder).as_posix(), column), distinct(path, column)
+
+
+def _words(value: str) -> Iterator[str]:
+    """A text, and the words in it that could be ids by themselves."""
+    yield value.strip()
+    yield from (word for pattern in _TOKENS for word in pattern.findall(value) if _is_telling(word))
+
+
+def _is_telling(word: str) -> bool:
+    return len(word) >= SHORT and bool(_DIGIT.search(word))
+
+
+def _holds_cards(values: set[str], cards: Set[str], *, most: bool) -> bool:
+    if not most and any(_is_telling(word) and word in cards for value in values for word in _words(value)):
+        return True
+    return 2 * sum(value.strip() in cards for value in values) > len(values)

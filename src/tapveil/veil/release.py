@@ -1,0 +1,383 @@
+"""The publication: trips in, the published folder out. Readable top to bottom."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, date, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from tapveil.base.defaults import MEMORY
+from tapveil.base.errors import BudgetError, LedgerError, PlanError, TripDataError
+from tapveil.base.progress import Reporter, Silent
+from tapveil.counting import counter
+from tapveil.counting.card_ids import CardShapes
+from tapveil.counting.digest import counts_hmac
+from tapveil.counting.exact import Counted, Refusals
+from tapveil.inputs.areas import Relabel
+from tapveil.inputs.public import PublicInputs
+from tapveil.inputs.values import READABLE
+from tapveil.ledger.book import Folder, Head, Ledger, open_ledger
+from tapveil.ledger.entry import Published, Spend, spend_of
+from tapveil.plan.model import EVERY_MODE, Plan
+from tapveil.plan.source import TAP
+from tapveil.published import folder as folders
+from tapveil.published.folder import Bundle
+from tapveil.published.identifiers import text_findings
+from tapveil.published.lattice import Wider
+from tapveil.published.manifest import Manifest
+from tapveil.published.table import PublishedTable
+from tapveil.trips import files
+from tapveil.trips.csv_reader import MALFORMED, NOT_UTF8
+from tapveil.veil import crossing, statement, workspace
+from tapveil.veil.expectation import empty_tables
+from tapveil.veil.leak_guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
+from tapveil.veil.workspace import Journal, Unfinished
+from tapveil.verify.manifest import free_text_findings
+from tapveil.verify.places import is_places
+
+if TYPE_CHECKING:  # what a key needs takes time to load, and most have none
+    from tapveil.published.signature import SigningKey
+
+EMPTY_TABLES = (
+    "warning: probably no cell of these tables will be published: {}. They are charged all the same. The release goes "
+    "on: stopping it for this would tell something about the trips. CONFIDENTIAL: this follows from exact counts"
+)
+
+
+def release(
+    plan: Plan,
+    out: str | Path,
+    *,
+    in_ledger: bool = True,
+    resume: bool = False,
+    again: bool = False,
+    key: SigningKey | None = None,
+    memory: str = MEMORY,
+    scratch: Path | None = None,
+    progress: Reporter | None = None,
+) -> Bundle:
+    """Spend the plan's budget once and publish the folder `out`, which must not exist yet.
+
+    Spend, then draw, then write: the ledger has the release before any noise exists, each noised table is sealed as
+    soon as it is drawn, and the folder appears by one rename. With `resume`, a release that was cut short goes on.
+    Days and modes that were released before are released only with `again`.
+    """
+    # The day is taken before a trip is read: when the work ends must not show in what is published.
+    today = datetime.now(UTC).date().isoformat()
+    with open_ledger(plan.ledger_path) if in_ledger else nullcontext() as ledger:
+        inputs = PublicInputs.of(plan, scratch)
+        job = _Job(inputs, Path(out), ledger, again or resume, key, memory, scratch, progress or Silent())
+        if not resume:
+            folders.check_destination(job.out)
+        if ledger:
+            refuse_outdated(ledger, job.out.resolve().parent, paid=resume)
+        return job.resume() if resume else job.run(today)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One release, from trips to folder."""
+
+    inputs: PublicInputs
+    out: Path
+    ledger: Ledger | None
+    again: bool
+    """Days and modes may be released once more; what is resumed was asked about when it began."""
+    key: SigningKey | None
+    memory: str
+    scratch: Path | None
+    progress: Reporter
+
+    @property
+    def plan(self) -> Plan:
+        return self.inputs.plan
+
+    def run(self, today: str) -> Bundle:
+        """Begin a release, and finish it."""
+        workspace.refuse_another(self.out)
+        _, stated = self.inputs.dictionaries, self._stated(today)
+        paid_from = self.ledger.id if self.ledger else None
+        journal = Journal(secrets.token_hex(16), today, _digest(stated), paid_from, files.fingerprint(self.plan))
+        if self.ledger:
+            with self.progress.stage("Asking the ledger"):
+                self.ledger.refuse(_spend(self.plan, journal), again=self.again)
+        counted = self._count()
+        labels = counted.texts(self.plan)
+        cards = self._cards_among(words(text for texts in labels.values() for text in texts), counted.cards)
+        refuse_mixed_up(labels, cards)
+        key = secrets.token_bytes(32)
+        journal = replace(journal, counts_key=key.hex(), counts_hmac=counts_hmac(counted.tables, key))
+        _name_empty(list(empty_tables(self.plan, counted, self.inputs.dictionaries)))
+        with workspace.begin(self.out, journal) as work:
+            return self._finish(work, stated, counted, cards.intersection)
+
+    def resume(self) -> Bundle:
+        """Finish a release that was cut short: what is paid for is not paid again, what is sealed not drawn again."""
+        with workspace.find(self.out) as work:
+            if _is_published(self.out, work.journal):
+                work.discard()
+                return Bundle(self.out)
+            _, stated = self.inputs.dictionaries, self._stated(work.journal.created)
+            _refuse_another_release(self.plan, stated, work.journal)
+            if work.journal.ledger != (self.ledger.id if self.ledger else None):
+                raise LedgerError("the unfinished release is to be paid from another ledger, or from none")
+            work.require_seals()
+            counted = None if all(map(work.is_sealed, self.plan.table)) else self._count()
+            if counted:
+                _refuse_other_counts(counted, work.journal)
+            return self._finish(work, stated, counted, self._cards_among)
+
+    def _stated(self, created: str) -> dict[str, Any]:
+        with self.progress.stage("Computing the promise"):
+            return _stated(self.inputs, created)
+
+    def _count(self) -> Counted:
+        counted = counter.count(
+            self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress, inputs=self.inputs
+        )
+        refuse_too_many(counted.refusals, self.plan)
+        return counted
+
+    def _finish(
+        self,
+        work: Unfinished,
+        stated: dict[str, Any],
+        counted: Counted | None,
+        cards_among: CardsAmong,
+    ) -> Bundle:
+        """Spend, then draw, then write. Nothing that a user could have got wrong is first looked at here."""
+        manifest = stated | {"release_id": work.journal.id, "ledger": self._pay(work)}
+        self._draw(work, counted)
+        tables = [work.unseal(self.plan, table) for table in self.plan.table]
+        published = folders.write(
+            self.out,
+            work.folder,
+            self.plan,
+            tables,
+            manifest,
+            places=self.inputs.places,
+            wider=_wider_areas(self.inputs, tables),
+            guard=partial(refuse_leaks, plan=self.plan, cards_among=cards_among),
+            key=self.key,
+            bind=partial(self._bind, work.journal),
+            progress=self.progress,
+        )
+        work.discard()
+        return published
+
+    def _draw(self, work: Unfinished, counted: Counted | None) -> None:
+        """The noise of every table that is not sealed yet; each is sealed as soon as it is drawn."""
+        drawn, whole, dictionaries = 0, len(self.plan.table), self.inputs.dictionaries
+        with self.progress.stage("Drawing noise", lambda: drawn, total=whole, unit="tables"):
+            for name, table in self.plan.tables.items():
+                if counted and not work.is_sealed(table):
+                    work.seal(crossing.draw(counted.tables[name], self.plan, table, dictionaries[name], os.urandom))
+                drawn += 1
+
+    def _pay(self, work: Unfinished) -> dict[str, Any] | None:
+        """The spend is on the disk before any noise exists; what cannot be paid for leaves nothing behind."""
+        try:
+            with self.progress.stage("Writing it into the ledger") if self.ledger else nullcontext():
+                paid = self.ledger.spend(_spend(self.plan, work.journal), again=self.again) if self.ledger else None
+                return asdict(paid) if paid else None
+        except BudgetError:
+            work.discard()
+            raise
+
+    def _bind(self, journal: Journal, checksums: bytes) -> None:
+        if self.ledger:
+            digest = hashlib.sha256(checksums).hexdigest()
+            self.ledger.bind(Published(on=_day(journal), id=journal.id, checksums_sha256=digest))
+
+    def _cards_among(self, texts: list[str], shapes: CardShapes | None = None) -> set[str]:
+        return counter.cards_among(
+            texts, self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress, shapes=shapes
+        )
+
+
+def _name_empty(tables: Sequence[str]) -> None:
+    """Tell the data custodian, and go on, even if nobody listens: whether a release stops tells of exact counts."""
+    if tables:
+        with suppress(OSError, ValueError):
+            print(f"tapveil: {EMPTY_TABLES.format(', '.join(tables))}", file=sys.stderr)
+
+
+# --- which release it is --------------------------------------------------------------------------------------------
+
+
+def _stated(inputs: PublicInputs, created: str) -> dict[str, Any]:
+    drawn = sound_places(inputs) is not None
+    stated = statement.manifest(inputs.plan, date.fromisoformat(created), inputs.sha256, places=drawn)
+    try:  # as anyone will read it: what could not be read back must not be paid for
+        manifest = Manifest.read(stated | {"release_id": "0" * 32})
+    except ValidationError as error:
+        place = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise PlanError(f"the plan has more, or longer names, than a folder can state ({place})") from None
+    said = filter(None, (inputs.plan.release.description, inputs.plan.release.publisher))
+    for finding in (*free_text_findings(manifest), *text_findings("the plan", said)):
+        raise PlanError(f"a name, title or description in the plan cannot be published: it {finding.sentence}")
+    return stated
+
+
+def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:
+    """The places to publish; what `verify` would not take is refused before anything is paid for."""
+    places = inputs.places
+    if places and not is_places(places):
+        raise TripDataError(
+            "the lists have places that no folder may have: one without a name, a mode or a sound shape"
+        )
+    if places and (size := len(statement.places_text(places).encode())) > statement.LARGEST_PLACES:
+        raise TripDataError(
+            f"the shapes of the areas would take {size / 2**20:.0f} MB in the folder; at most "
+            f"{statement.LARGEST_PLACES >> 20} MB can be published: simplify their borders"
+        )
+    return places
+
+
+def _digest(data: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+def _spend(plan: Plan, journal: Journal) -> Spend:
+    return spend_of(plan, journal.id, _day(journal))
+
+
+def _day(journal: Journal) -> date:
+    return date.fromisoformat(journal.created)
+
+
+def _is_published(out: Path, journal: Journal) -> bool:
+    """Whether all was done but the cleaning up; another folder in its place is refused."""
+    if not (out.exists() or out.is_symlink()):
+        return False
+    try:
+        if Bundle(out).privacy["release_id"] == journal.id:
+            return True
+    except (OSError, ValueError, TypeError, KeyError):
+        pass  # it is something else
+    folders.check_destination(out)
+    return False
+
+
+def _refuse_another_release(plan: Plan, stated: dict[str, Any], journal: Journal) -> None:
+    """What was begun is finished as it was begun, or not at all."""
+    if _digest(stated) != journal.statement_sha256:
+        raise PlanError(
+            "the plan, a list that it names, or tapveil itself is not the one that the unfinished release was begun "
+            "with: finish it with the same ones"
+        )
+    if files.fingerprint(plan) != journal.trips_sha256:
+        raise TripDataError(
+            "the trip files are not those that the unfinished release was begun with, by their names, sizes or times "
+            "of change: its tables might not fit together. Put the same files back, with their times (`cp -p`)"
+        )
+
+
+def _refuse_other_counts(counted: Counted, journal: Journal) -> None:
+    """Of a table of a database, or of files that kept their names, sizes and times: one unit is one unit in all."""
+    if counts_hmac(counted.tables, bytes.fromhex(journal.counts_key)) != journal.counts_hmac:
+        raise TripDataError(
+            "the trips are not those that the unfinished release was begun with: they are counted differently now, so "
+            "its tables would not fit together. Restore them as they were, then resume"
+        )
+
+
+def refuse_outdated(ledger: Ledger, folder: Path, *, paid: bool) -> None:
+    """Every folder names the ledger it was published from, and its entry: those that lie here must be known.
+
+    Else the ledger was rolled back, or another was started in its place; the latter is of no concern to what is paid.
+    """
+    # What became of a folder after it was published is not the ledger's fault.
+    passed = {"folder-differs", "ledger-replaced"} if paid else {"folder-differs"}
+    around = {each.path.resolve(): each for each in (*folders.bundles_in(folder), *around_ledger(ledger.path))}
+    for finding in ledger.findings(beside=map(folder_of, around.values())):
+        if finding.code not in passed:
+            raise LedgerError(f"{finding.sentence}. Nothing was spent")
+
+
+def around_ledger(path: Path) -> Iterator[Bundle]:
+    """The published folders that lie beside a ledger, or in a folder beside it."""
+    home = path.resolve().parent
+    for folder in (home, *sorted(each for each in home.glob("*") if each.is_dir())):
+        with suppress(OSError):  # a folder of someone else's
+            yield from folders.bundles_in(folder)
+
+
+def folder_of(published: Bundle) -> Folder:
+    """What a published folder says of where it is written down; what is none says nothing."""
+    try:
+        manifest = published.privacy
+        entry = manifest["ledger"]  # folders of version 1 have the number of the entry, too: its hash is enough
+        head = Head.of(entry["ledger"], entry["hash"]) if entry else None
+        checksums = hashlib.sha256((published.path / folders.CHECKSUMS).read_bytes()).hexdigest()
+        return Folder(published.path.name, head, str(manifest["release_id"]), checksums)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return Folder(published.path.name, None, "", "")
+
+
+def _wider_areas(inputs: PublicInputs, tables: Sequence[PublishedTable]) -> Wider:
+    """The wider areas of the published places: by what is published, and by public lists."""
+    plan, found = inputs.plan, dict[str, dict[tuple[str, str], str]]()
+    levels = {table.level.location for table in plan.table} - {None}
+    for name in sorted(level for level in levels if level):
+        relabel, areas = Relabel.of_places(inputs.wider[name]), found.setdefault(name, {})
+        for published in tables:
+            if published.table.level.location is None:
+                areas.update(_areas_of(published, plan, relabel))
+    return found
+
+
+def _areas_of(published: PublishedTable, plan: Plan, relabel: Relabel) -> Iterator[tuple[tuple[str, str], str]]:
+    cells = published.cells
+    modes = cells.column("mode").to_pylist() if "mode" in cells.column_names else [EVERY_MODE] * len(cells)
+    for column in published.table.columns:
+        if plan.source.kind(column) == "location":
+            for mode, place in sorted(set(zip(modes, cells.column(column).to_pylist(), strict=True))):
+                yield (mode, place), relabel.label(mode, place)
+
+
+def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
+    """Stop, before anything is spent or written, if too many rows could not be read."""
+    if not refusals.rows and not refusals.elsewhere and plan.source.taps:
+        raise TripDataError(
+            "no row is a tap on or off by [source.taps]: name the words that the column "
+            f"`{plan.file_columns[TAP]}` has for them"
+        )
+    if refusals.refused == refusals.rows and (refusals.elsewhere or not refusals.rows):
+        where = " on the days and of the modes that the plan covers" if refusals.elsewhere else ""
+        held = f"`{plan.source.table}` has" if plan.source.table else "the files have a header but"
+        raise TripDataError(f"{held} no trips{where}")
+    # Of a row without a day nobody knows whether the plan covers it: it is one among all.
+    if refusals.refused > plan.source.max_refused * (refusals.rows + refusals.elsewhere):
+        by_frequency = sorted(refusals.by_reason, key=lambda reason: -refusals.by_reason[reason])
+        share = f"{float(100 * plan.source.max_refused):g} %"
+        raise TripDataError(
+            f"more than {share} of the rows cannot be read ([source] max_refused). Most often: "
+            f"{'; '.join(by_frequency[:3])}.{_what_can_be_read(by_frequency[0], plan)}"
+        )
+
+
+def _what_can_be_read(reason: str, plan: Plan) -> str:
+    if reason == NOT_UTF8:
+        return ' If they were written on Windows: [source] encoding = "windows-1252".'
+    if reason == MALFORMED:
+        return " Is a separator in a text without quotes, a quote not closed, or a text in quotes over several lines?"
+    if reason == "card is missing" and "both" not in plan.sides:
+        return ' To keep them, each as a card of its own: without_card = "own-unit"; else raise max_refused.'
+    column = reason.split(" ")[0]
+    known = plan.source.columns.get(column)
+    if known and known.format and "cannot" in reason:
+        return f' With format = "{known.format}" no other way to write it is read: is that how all of them are written?'
+    kind = plan.source.kind(column) if known else ""
+    return f" What can be read as a {kind}: {READABLE[kind]}" if kind in READABLE and "cannot" in reason else ""
