@@ -78,10 +78,10 @@ browser: $(READY)
 
 # Counting in a database is tested in a real PostgreSQL: the one on this machine, or else the system's package.
 postgres: $(READY)
-	@$(BIN)/python -m tests.postgres || { \
+	@$(BIN)/python -m tests.support.postgres || { \
 	  echo "Installing PostgreSQL for the tests of counting in a database ..."; \
 	  (apt-get install -y -q postgresql || { apt-get update -q && apt-get install -y -q postgresql; }) > $(VENV)/postgres.log 2>&1; \
-	  $(BIN)/python -m tests.postgres || echo "No PostgreSQL server: install it (pg_ctl on the path, or Debian's package); the tests of counting in a database will be skipped."; }
+	  $(BIN)/python -m tests.support.postgres || echo "No PostgreSQL server: install it (pg_ctl on the path, or Debian's package); the tests of counting in a database will be skipped."; }
 
 # Counting on Spark is tested on Spark itself, which needs a Java of version 17 or newer.
 java:

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from tests.bad_input import INTRODUCTION, PAGE, SECTIONS, Bad, Said, run, table
-from tests.fuzz import PRIVATE
+from tests.support.bad_input import INTRODUCTION, PAGE, SECTIONS, Bad, Said, run, table
+from tests.support.fuzz import PRIVATE
 
 
 def parts() -> list[str]:
@@ -28,7 +28,7 @@ def test_bad_input_is_refused_as_the_page_says(section: str) -> None:
         check_code(bad, each)
         check_words(bad, each)
     page = parts()[1 + list(SECTIONS).index(section)]
-    assert page.rstrip() == table(section, said).rstrip(), "run: python -m tests.bad_input --write"
+    assert page.rstrip() == table(section, said).rstrip(), "run: python -m tests.support.bad_input --write"
 
 
 def check_code(bad: Bad, said: Said) -> None:

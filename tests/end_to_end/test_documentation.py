@@ -10,8 +10,19 @@ import pytest
 from tools import folder
 
 from tapveil.published.folder import SIGNATURE
-from tests.bad_input import command
-from tests.documentation import ROOT, RUN, SHOWN, Block, Reader, WrongError, alike, blocks, check_command, commands
+from tests.support.bad_input import command
+from tests.support.documentation import (
+    ROOT,
+    RUN,
+    SHOWN,
+    Block,
+    Reader,
+    WrongError,
+    alike,
+    blocks,
+    check_command,
+    commands,
+)
 
 TRIPS = 200_000
 """Of the city in these tests: the least from which the next release can be tuned."""

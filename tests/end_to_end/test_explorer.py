@@ -18,7 +18,7 @@ from tapveil.plan.model import Plan
 from tapveil.published.explorer import contents
 from tapveil.verify.folder import verify_folder
 from tests.conftest import WITH_TOTAL
-from tests.tampering import redraw, resum
+from tests.support.tampering import redraw, resum
 
 OPEN, CLOSE = '<script id="release" type="application/octet-stream">', "</script>"
 

@@ -20,7 +20,7 @@ from tools import programs
 from tapveil.veil.statement import MANIFEST_VERSION, VERSIONS, json_text
 from tapveil.verify import known_versions
 from tapveil.verify.folder import Checked, verify_folder
-from tests.tampering import resum, write_package
+from tests.support.tampering import resum, write_package
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SOURCE = Path(__file__).parents[2] / "src"

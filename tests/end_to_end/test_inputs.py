@@ -15,7 +15,7 @@ from tapveil.base.errors import PlanError
 from tapveil.plan.model import Plan
 from tapveil.verify.folder import verify_folder
 from tests.conftest import write_csv
-from tests.fuzz import AREAS, FEED, zipped
+from tests.support.fuzz import AREAS, FEED, zipped
 
 PLAN = """
 [release]

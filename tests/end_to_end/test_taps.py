@@ -17,9 +17,9 @@ from tapveil.ledger.account import Account
 from tapveil.ledger.entry import Budget, Spend, spend_of
 from tapveil.plan.model import Plan
 from tapveil.verify.folder import verify_folder
-from tests import exports
 from tests.conftest import write_csv
 from tests.property.test_counting import cells, exact
+from tests.support import exports
 
 PLAN = """
 [release]

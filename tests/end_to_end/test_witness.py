@@ -23,13 +23,13 @@ from tapveil.plan.model import Plan
 from tapveil.published.manifest import Manifest
 from tapveil.veil import release as releasing
 from tapveil.verify.folder import verify_folder
-from tests.bad_input import command
 from tests.conftest import TODAY, declare, start_ledger, write_csv
 from tests.end_to_end.test_crashes import PLAN, source  # noqa: F401 (a fixture)
 from tests.end_to_end.test_ledger import cut_short
 from tests.end_to_end.test_ledger import spend as a_spend
-from tests.tampering import resum
-from tests.unit.test_units import listed_plan
+from tests.support.bad_input import command
+from tests.support.tampering import resum
+from tests.unit.counting.test_units import listed_plan
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ledger-1"
 DAYS = [date(2026, 11, 16) + timedelta(days=number) for number in range(3)]

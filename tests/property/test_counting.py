@@ -23,8 +23,8 @@ from tapveil.base.progress import Silent
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.plan.model import Plan
-from tests import reference
 from tests.conftest import OPAL_COLUMNS, WITH_TOTAL, free_plan, opal_plan, write_csv
+from tests.support import reference
 
 DATES = st.sampled_from(["2016-08-08", "20160808", " 2016-08-09", "2016-13-01", "soon", "", "2024-02-29"])
 MODES = st.sampled_from(["bus", "train", " ferry ", "light,rail", ""])

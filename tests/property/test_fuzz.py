@@ -1,6 +1,6 @@
 """Random broken files: each is read, or refused in our words. Nothing else happens, and no word of a trip is said.
 
-A failure names the number of its case: `python -m tests.fuzz NUMBER FOLDER` makes it again.
+A failure names the number of its case: `python -m tests.support.fuzz NUMBER FOLDER` makes it again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tapveil.cli import console as screen
 from tapveil.internal.draft import draft, write
 from tapveil.internal.outlook import Outlook, outlook, read_public_files
 from tapveil.plan.model import Plan
-from tests.fuzz import FAMILIES, PLANS, Case, case, sound_case
+from tests.support.fuzz import FAMILIES, PLANS, Case, case, sound_case
 
 CASES = int(os.environ.get("TAPVEIL_FUZZ", "160"))
 """How many broken files: `make test-full` asks for 20,000."""

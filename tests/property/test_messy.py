@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tapveil.plan.model import Plan
-from tests.messy import Row, Tap, Telling, count_taps, count_trips
 from tests.property.test_counting import cells, exact
+from tests.support.messy import Row, Tap, Telling, count_taps, count_trips
 
 CASES = int(os.environ.get("TAPVEIL_CASES", "20"))
 """How many messy exports of each kind: `make test-full` asks for thousands."""

@@ -12,7 +12,7 @@ from scipy import stats
 
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.noise import NoiseTable, rounded_laplace
-from tests.unit.test_privacy import ideal_law
+from tests.unit.privacy.test_noise import ideal_law
 
 DRAWS = 1_000_000
 COUNTS = (1, 10, 30, 34, 35, 60)

@@ -30,10 +30,10 @@ from tapveil.plan.model import Plan
 from tapveil.trips import files
 from tapveil.veil import release as releasing
 from tapveil.veil.release import release
-from tests.bad_input import Said, command
 from tests.conftest import start_ledger
-from tests.engines import CASES, Case, assert_same
-from tests.postgres import DATABASE, PASSWORD, USER, Server, running
+from tests.support.bad_input import Said, command
+from tests.support.engines import CASES, Case, assert_same
+from tests.support.postgres import DATABASE, PASSWORD, USER, Server, running
 
 FILES = {"path": "trips.parquet"}
 BY_NAME = {case.name: case for case in CASES}

@@ -1,7 +1,7 @@
 """Every kind of bad input that a data officer can meet when tapveil reads their files, and what is said of it.
 
-Each case damages a small folder in which all was well, and runs one command in it. `python -m tests.bad_input --write`
-writes what came of them to docs/bad-input.md, so that the page says what the program says.
+Each case damages a small folder in which all was well, and runs one command in it.
+`python -m tests.support.bad_input --write` writes what came of them to docs/bad-input.md, so that the page says what the program says.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil.__main__ import main as tapveil
-from tests.fuzz import AREAS, FEED, as_csv, zipped
+from tests.support.fuzz import AREAS, FEED, as_csv, zipped
 
-PAGE = Path(__file__).parents[1] / "docs" / "bad-input.md"
+PAGE = Path(__file__).parents[2] / "docs" / "bad-input.md"
 
 Damage = Callable[[Path], object]
 Row = tuple[str, ...]
@@ -587,7 +587,7 @@ INTRODUCTION = """\
 # Bad input
 
 What tapveil says when something is wrong with your files, word for word: this page is written by running each case
-(`python -m tests.bad_input --write`), and a test runs them again. No message carries a value of a trip.
+(`python -m tests.support.bad_input --write`), and a test runs them again. No message carries a value of a trip.
 
 The command is `tapveil check`, but for the section on `tapveil init`. Exit code 2: the plan or the command is to be
 mended. 3: the files are, and nothing was counted. 1: the trips were read, but a release would stop, because too many

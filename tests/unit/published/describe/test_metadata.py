@@ -34,7 +34,7 @@ Files = tuple[dict[str, Any], dict[str, Any]]
 """The manifest and the Data Package, as JSON reads them."""
 
 WRITERS = {metadata.REGISTRY: registry_text, metadata.CROISSANT: croissant_text, metadata.DCAT: dcat_text}
-GOLDEN = Path(__file__).parents[1] / "golden" / "1"
+GOLDEN = Path(__file__).parents[3] / "golden" / "1"
 
 HOSTILE = "سفر </script><script>alert(\"1\")</script> & 'a': - #b\n\n  c\r\n\t{d}: [e] \\ \u202e\u2028\x85\x7f\ufeff🚆"
 

@@ -3,7 +3,7 @@
 A case is a folder: an export in which something is wrong, the public lists beside it, and a plan that would fit if
 nothing were. Every value of every trip carries a mark by which it is known again wherever it must not be.
 
-`python -m tests.fuzz 1234 FOLDER` writes case 1234, to be looked at and tried with the command line.
+`python -m tests.support.fuzz 1234 FOLDER` writes case 1234, to be looked at and tried with the command line.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from pathlib import Path
 from tapveil.inputs.gtfs import read_feed
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.coupling import Coupled, from_timetable, from_trips
-from tests.unit.test_timetable import plan
+from tests.unit.inputs.test_timetable import plan
 
 
 def timetable(folder: Path, coarsen: str = "") -> list[Coupled]:

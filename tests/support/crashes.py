@@ -2,7 +2,7 @@
 
 A program of its own, so that it can fork before any engine has started threads:
 
-    python -m tests.crashes FOLDER points|errors|times [HOW MANY]
+    python -m tests.support.crashes FOLDER points|errors|times [HOW MANY]
 
 FOLDER holds a plan, its trips and a ledger. It prints the points, and every promise that was broken; exit 1 if any was.
 """
@@ -28,7 +28,7 @@ from tapveil.plan.model import Plan
 from tapveil.veil import release as releasing
 from tapveil.veil import workspace
 from tapveil.verify.folder import verify_folder
-from tests.faults import How, Points, in_child
+from tests.support.faults import How, Points, in_child
 
 BROKEN = 70
 

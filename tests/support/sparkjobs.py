@@ -1,6 +1,6 @@
 """Sessions of Spark in a process of their own: one that is killed, one that is stopped, one of Spark Connect.
 
-python -m tests.sparkjobs FOLDER killed|stopped|connect
+python -m tests.support.sparkjobs FOLDER killed|stopped|connect
 """
 
 from __future__ import annotations

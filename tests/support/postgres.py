@@ -1,6 +1,7 @@
 """A PostgreSQL server of our own: on a Unix socket in a folder of its own, and gone with it.
 
-`python -m tests.postgres` says whether there is one to start. TAPVEIL_POSTGRES=required makes its absence a failure.
+`python -m tests.support.postgres` says whether there is one to start.
+TAPVEIL_POSTGRES=required makes its absence a failure.
 """
 
 from __future__ import annotations

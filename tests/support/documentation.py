@@ -35,9 +35,9 @@ from typer.main import get_command
 
 from tapveil.cli.app import app
 from tapveil.plan.model import PRESETS, Plan, preset_text
-from tests.bad_input import command as tapveil
+from tests.support.bad_input import command as tapveil
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 RUN = ("console", "sh", "python", "pycon", "toml")
 SHOWN = ("text", "ini", "json", "sql")
 """Languages of blocks that are for reading."""

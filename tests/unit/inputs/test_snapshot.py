@@ -12,7 +12,7 @@ from tapveil.base.errors import EngineError, TripDataError
 from tapveil.inputs import snapshot
 from tapveil.inputs.gtfs import read_feed
 from tapveil.inputs.snapshot import ON_DISK, Snapshot
-from tests.fuzz import FEED, zipped
+from tests.support.fuzz import FEED, zipped
 
 WHOLE = bytes(range(256)) * 40
 

@@ -30,9 +30,9 @@ from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan
 from tapveil.veil import release as releasing
-from tests.bad_input import command
 from tests.conftest import free_plan, start_ledger
-from tests.engines import CASES, Case, assert_same
+from tests.support.bad_input import command
+from tests.support.engines import CASES, Case, assert_same
 
 pyspark = pytest.importorskip("pyspark.sql")
 PySparkException = pytest.importorskip("pyspark.errors").PySparkException
@@ -365,7 +365,7 @@ def nothing_happened(folder: Path) -> bool:
 
 
 def start(folder: Path, what: str) -> subprocess.Popen[str]:
-    job = [sys.executable, "-m", "tests.sparkjobs", str(folder), what]
+    job = [sys.executable, "-m", "tests.support.sparkjobs", str(folder), what]
     return subprocess.Popen(job, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
