@@ -1,7 +1,8 @@
 """Every kind of bad input that a data officer can meet when tapveil reads their files, and what is said of it.
 
 Each case damages a small folder in which all was well, and runs one command in it.
-`python -m tests.support.bad_input --write` writes what came of them to docs/bad-input.md, so that the page says what the program says.
+`python -m tests.support.bad_input --write` writes what came of them to docs/bad-input.md, so that the page says what
+the program says.
 """
 
 from __future__ import annotations
