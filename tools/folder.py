@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tapveil.plan.model import NUMBERS, Plan
+from tapveil.base import vocabulary
+from tapveil.base.vocabulary import NUMBERS
+from tapveil.plan.model import Plan
 from tapveil.published.describe.metadata import CROISSANT, DCAT, REGISTRY
 from tapveil.published.folder import CHECKSUMS, SIGNATURE
 from tapveil.published.lattice import WIDER_COLUMNS
@@ -19,15 +21,15 @@ FILES = {
     "finest/TABLE.csv": "A table at several resolutions: what shows, as finely as it shows.",
     "synthetic/TABLE.csv": "With `synthetic = true`: a row for each published trip.",
     "synthetic/TABLE.parquet": "The same.",
-    statement.EXPLORER: "The page to look at, in any browser, without a network.",
+    vocabulary.EXPLORER: "The page to look at, in any browser, without a network.",
     "README.md": "For a person who opens the folder.",
     "privacy.json": "ε, δ, noise and thresholds, exactly: see below.",
     "datapackage.json": "Every file and every column, as a Frictionless Data Package (version 2).",
     REGISTRY: "A draft for the registry of deployments.",
     CROISSANT: "Croissant, for those who train models.",
     DCAT: "DCAT, for catalogues of open data.",
-    statement.PLACES: "With `[gtfs]` or `[places]`: where all places lie that could be named.",
-    statement.WIDER: "With wider areas: which of them each published place lies in.",
+    vocabulary.PLACES: "With `[gtfs]` or `[places]`: where all places lie that could be named.",
+    vocabulary.WIDER: "With wider areas: which of them each published place lies in.",
     CHECKSUMS: "SHA-256 of every other file.",
     SIGNATURE: "With `--sign`: the publisher's signature of the checksums.",
 }
@@ -63,7 +65,7 @@ def columns() -> str:
             "| column | where | type | holds |",
             "|---|---|---|---|",
             *lines,
-            f'\n`{statement.WIDER}` has {wider}; `synthetic/` the keys alone; `layout = "opal"` `mode`, `date` '
+            f'\n`{vocabulary.WIDER}` has {wider}; `synthetic/` the keys alone; `layout = "opal"` `mode`, `date` '
             "(as `20160808`), `tap` (`on`, `off`), `time`, `loc` and `count`.",
         ]
     )

@@ -19,7 +19,6 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from tapveil.base import types
-from tapveil.plan import model as model
 from tapveil.plan import source
 
 Model = type[BaseModel]
@@ -29,9 +28,9 @@ _NAMED = (
     (types.Texts, "a text, or a list of texts"),
     (types.Text, "a text"),
     (types.Clock, 'a clock time such as `"04:00"`'),
-    (model.Epsilon, "a number above 0, or a fraction in quotes"),
-    (model.Delta, "a number from 0 to below 1, or a fraction in quotes"),
-    (model.Weight, "a number above 0, or a fraction in quotes"),
+    (types.Epsilon, "a number above 0, or a fraction in quotes"),
+    (types.Delta, "a number from 0 to below 1, or a fraction in quotes"),
+    (types.Weight, "a number above 0, or a fraction in quotes"),
     (types.Exact, "a number, or a fraction in quotes"),
     (source.Delimiter, "one character"),
 )

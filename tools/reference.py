@@ -14,8 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tapveil.ledger import entry
-from tapveil.plan import model as model
-from tapveil.plan import source
+from tapveil.plan import model, source
 from tapveil.published import manifest
 from tools import commandline, folder
 from tools.models import Model, json_table, plan_table

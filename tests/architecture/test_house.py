@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import tapveil
+from tapveil.base.vocabulary import EXPLORER
 from tapveil.published.derived import CONSISTENT, FINEST
 from tapveil.published.describe.metadata import METADATA
-from tapveil.veil.statement import EXPLORER
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tapveil"

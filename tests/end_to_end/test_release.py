@@ -19,9 +19,10 @@ import pytest
 
 import tapveil
 from tapveil.base.progress import Silent
+from tapveil.base.vocabulary import NUMBERS
 from tapveil.counting.counter import count
 from tapveil.demo.city import make_city
-from tapveil.plan.model import NUMBERS, Plan
+from tapveil.plan.model import Plan
 from tapveil.published.describe.metadata import METADATA
 from tests.conftest import free_plan, opal_plan, write_csv
 from tests.property.test_counting import cells

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil.base.errors import TapveilError
+from tapveil.base.vocabulary import EXPLORER, PLACES
 from tapveil.published.describe.metadata import texts
 from tapveil.published.explorer.page import page
 from tapveil.published.manifest import Manifest
-from tapveil.veil.statement import EXPLORER, PLACES
 from tapveil.verify import manifest as manifests
 from tapveil.verify.derived import derived_sheets, published_tables
 from tapveil.verify.reading import UnreadableError

@@ -11,9 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tapveil.base.types import MINUTES_PER_DAY, clock_text
-
-MISSING = "-1"
-"""The label of a missing time, at every level."""
+from tapveil.base.vocabulary import MISSING
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import zoneinfo
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import cache
 from typing import Annotated
 
 import pydantic
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+
+from tapveil.base.errors import did_you_mean
 
 MINUTES_PER_DAY = 1440
 
@@ -76,3 +80,46 @@ def clock_text(minute: int) -> str:
 
 Clock = Annotated[int, BeforeValidator(_read_clock), PlainSerializer(clock_text)]
 """Minutes after midnight, written HH:MM."""
+
+
+def _above_zero(value: Fraction) -> Fraction:
+    if value <= 0:
+        raise ValueError("must be above 0")
+    return value
+
+
+def _epsilon_can_be_meant(value: Fraction) -> Fraction:
+    if value <= 0:
+        raise ValueError("must be above 0: at 0 nothing could be published")
+    return value
+
+
+def _delta_can_be_meant(value: Fraction) -> Fraction:
+    if value < 0:
+        raise ValueError("must not be negative")
+    if value >= 1:
+        raise ValueError("must be below 1: at 1 nothing would be promised")
+    return value
+
+
+Epsilon = Annotated[Exact, AfterValidator(_epsilon_can_be_meant)]
+Delta = Annotated[Exact, AfterValidator(_delta_can_be_meant)]
+Weight = Annotated[Exact, AfterValidator(_above_zero)]
+
+_OF_THE_MACHINE = {"localtime", "posixrules", "Factory"}
+
+
+@cache
+def zone_names() -> frozenset[str]:
+    """Those that this machine knows: to look for them takes longer than to read a plan."""
+    return frozenset(zoneinfo.available_timezones())
+
+
+def known_zone(value: str) -> str:
+    """The name of a time zone, and not of whatever the machine is set to."""
+    zones = zone_names()
+    if value not in zones - _OF_THE_MACHINE:
+        by_city = sorted(zone for zone in zones if zone.rpartition("/")[2].casefold() == value.strip().casefold())
+        hint = f": did you mean `{by_city[0]}`?" if by_city else did_you_mean(value, zones)
+        raise ValueError(f"`{value}` is not a time zone{hint}")
+    return value

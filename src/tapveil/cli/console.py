@@ -16,6 +16,7 @@ from tapveil.base.defaults import AUDIT_TRIALS
 from tapveil.base.errors import LedgerError
 from tapveil.base.findings import Finding
 from tapveil.base.text_table import Grid
+from tapveil.base.vocabulary import NOUNS
 from tapveil.cli.summary import budget_in_words, spent_in_words
 from tapveil.internal.audit import MISTAKEN
 from tapveil.internal.audit import Finding as AuditFinding
@@ -30,7 +31,7 @@ from tapveil.privacy.mechanisms import Mechanism, StabilityHistogram
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import UNIT_NAMES, change, loss_in_words, rounded_up
 from tapveil.trips.recognise import Recognised
-from tapveil.veil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, NOUNS, cost, gaussian_in_words
+from tapveil.veil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, cost, gaussian_in_words
 
 MOST_UNUSED = 40
 SPENT: dict[Unit, str] = {

@@ -20,17 +20,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapveil.base.text_table import Grid
+from tapveil.base.vocabulary import COUNT, EXPLORER, NOUNS, TOTAL
 from tapveil.ledger.account import Account, accounts, most_more, other_days_fit
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Budget, Entry, Spend
-from tapveil.plan.model import COUNT, TOTAL, Plan
+from tapveil.plan.model import Plan
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.metadata import DCAT
 from tapveil.published.describe.wording import UNIT_NAMES, change, loss_in_words, rounded_up
 from tapveil.published.folder import Bundle, distinct
 from tapveil.published.reader import Estimate
 from tapveil.published.reader import open as open_folder
-from tapveil.veil.statement import EXPLORER, LOOKED, NOUNS
+from tapveil.veil.statement import LOOKED
 
 WIDTH, LINES = 80, 23
 """Of a screen; a line is left for the prompt."""

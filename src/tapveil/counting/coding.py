@@ -12,21 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from tapveil.base.vocabulary import CARD, EVERY_MODE, UNKNOWN, Kind
 from tapveil.counting.exact import ELSEWHERE
 from tapveil.counting.packing import WORD
 from tapveil.inputs.areas import Areas, Relabel, TimeBins
-from tapveil.inputs.values import (
-    BESIDE,
-    UNKNOWN,
-    Days,
-    is_written_with_a_date,
-    read_date,
-    read_location,
-    read_second,
-    read_time,
-)
-from tapveil.plan.model import EVERY_MODE, Plan
-from tapveil.plan.source import CARD, Kind
+from tapveil.inputs.values import BESIDE, Days, is_written_with_a_date, read_date, read_location, read_second, read_time
+from tapveil.plan.model import Plan
 from tapveil.trips.files import RawType, TripFiles
 
 Understand = Callable[[str], str | None]

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from tapveil.base.errors import TripDataError, did_you_mean
 from tapveil.base.time_bins import Times
 from tapveil.base.types import MINUTES_PER_DAY, clock_text
+from tapveil.base.vocabulary import EVERY_MODE, MISSING_TIME, UNKNOWN
 from tapveil.inputs.geometry import Place, Polygons, collection, h3_cell, h3_place, points
 from tapveil.inputs.place_list import read_place_list
 from tapveil.inputs.snapshot import PublicFiles, open_text
-from tapveil.inputs.values import MISSING_TIME, UNKNOWN
-from tapveil.plan.model import EVERY_MODE, Area, Level, Plan, Table, WiderArea
+from tapveil.plan.model import Area, Level, Plan, Table, WiderArea
 
 if TYPE_CHECKING:
     from _csv import Reader as CsvReader

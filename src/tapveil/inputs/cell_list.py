@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from tapveil.base.errors import TripDataError, did_you_mean
+from tapveil.base.vocabulary import UNKNOWN
 from tapveil.inputs.areas import Areas, Relabel, TimeBins, relabelling
 from tapveil.inputs.snapshot import PublicFiles, open_text
-from tapveil.inputs.values import READABLE, UNKNOWN, read_date, read_time
+from tapveil.inputs.values import READABLE, read_date, read_time
 from tapveil.plan.model import TIMETABLE, Plan, Table
 
 if TYPE_CHECKING:

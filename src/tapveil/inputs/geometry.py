@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tapveil.base.errors import PlanError, TripDataError, did_you_mean
+from tapveil.base.vocabulary import DIGITS
 from tapveil.inputs.snapshot import ON_DISK, PublicFiles, open_text
 
 Geometry = dict[str, Any]
@@ -30,8 +31,6 @@ Corner = tuple[float, float]
 """Longitude, latitude."""
 
 FINEST_RESOLUTION = 15
-DIGITS = 6
-"""Of a degree in a map: a tenth of a metre."""
 
 _AREAL = ("Polygon", "MultiPolygon", "GeometryCollection")
 _WGS84 = ("CRS84", "CRS84H", "4326", "WGS84")

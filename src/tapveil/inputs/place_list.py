@@ -10,9 +10,10 @@ from typing import Any, TextIO
 
 from tapveil.base.csv_header import found_delimiter
 from tapveil.base.errors import TripDataError, did_you_mean
+from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.inputs.geometry import Place, on_earth, points, read_features
 from tapveil.inputs.snapshot import PublicFiles, open_text
-from tapveil.plan.model import EVERY_MODE, PlaceList
+from tapveil.plan.model import PlaceList
 
 _DEPTH = {"Point": 0, "MultiPoint": 1, "Polygon": 2, "MultiPolygon": 3}
 """How deeply the positions of a geometry are nested."""

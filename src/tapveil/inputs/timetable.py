@@ -19,11 +19,12 @@ import pyarrow as pa
 
 from tapveil.base.errors import TripDataError
 from tapveil.base.types import MINUTES_PER_DAY
+from tapveil.base.vocabulary import EARLIEST_YEAR, LATEST_YEAR, UNKNOWN, End
 from tapveil.inputs.areas import Areas, TimeBins, stop_name
 from tapveil.inputs.gtfs import Calls, Feed
 from tapveil.inputs.gtfs.table import LATEST
-from tapveil.inputs.values import UNKNOWN, Days
-from tapveil.plan.model import EARLIEST_YEAR, LATEST_YEAR, End, Plan, Table
+from tapveil.inputs.values import Days
+from tapveil.plan.model import Plan, Table
 
 MODES = {
     **{0: "tram", 1: "metro", 2: "train", 3: "bus", 4: "ferry", 5: "cable tram", 6: "gondola", 7: "funicular"},

@@ -12,11 +12,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from tapveil.base.types import MINUTES_PER_DAY
+from tapveil.base.vocabulary import MISSING_TIME
 from tapveil.plan.source import Source
 
-MISSING_TIME = -1
 LATEST_MINUTE = 2 * MINUTES_PER_DAY
-UNKNOWN = "UNKNOWN"
 BESIDE = "\x1f"
 """Between a value and the one beside it in its row, where both are needed to understand it."""
 

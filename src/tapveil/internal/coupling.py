@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from tapveil.base.vocabulary import UNKNOWN
 from tapveil.inputs.areas import Areas, stop_name
 from tapveil.inputs.gtfs import Feed
 from tapveil.inputs.timetable import mode_of
-from tapveil.inputs.values import UNKNOWN
 from tapveil.plan.model import Plan
 
 MOST_PLACES = 10

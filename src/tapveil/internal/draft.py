@@ -18,14 +18,14 @@ from pathlib import Path
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import PlanError, TapveilError, TripDataError
 from tapveil.base.progress import Reporter
-from tapveil.base.types import clock_text
+from tapveil.base.types import clock_text, zone_names
+from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted
 from tapveil.inputs.gtfs import Feed, read_feed
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.outlook import shares_by_width
-from tapveil.plan.model import EVERY_MODE, Area, Plan
-from tapveil.plan.source import zone_names
+from tapveil.plan.model import Area, Plan
 from tapveil.trips import files as sources
 from tapveil.trips.csv_reader import Encoding
 from tapveil.trips.recognise import NEARLY, Guess, Recognised, Sample, recognise

@@ -22,17 +22,17 @@ from tapveil.base.errors import TripDataError
 from tapveil.base.pace import SHARE
 from tapveil.base.progress import Done, Reporter, Silent
 from tapveil.base.types import clock_text
+from tapveil.base.vocabulary import EVERY_MODE, NOUNS, UNKNOWN
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.inputs.areas import relabelling
 from tapveil.inputs.public import PublicInputs
-from tapveil.inputs.values import UNKNOWN
 from tapveil.internal.warnings import Look, percent, remarks
-from tapveil.plan.model import EVERY_MODE, Level, Plan, Table
+from tapveil.plan.model import Level, Plan, Table
 from tapveil.published.describe.wording import COUNTED, UNIT_NAMES, change, loss_in_words
 from tapveil.veil.expectation import publish_probabilities
 from tapveil.veil.release import refuse_too_many, sound_places
-from tapveil.veil.statement import LOOKED, NOUNS
+from tapveil.veil.statement import LOOKED
 
 Integers = npt.NDArray[np.int64]
 

@@ -14,14 +14,13 @@ import pyarrow as pa
 
 from tapveil.base.errors import did_you_mean
 from tapveil.base.progress import Reporter
+from tapveil.base.vocabulary import EVERY_MODE, NOUNS, UNKNOWN
 from tapveil.counting import counter
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.inputs.public import PublicInputs
-from tapveil.inputs.values import UNKNOWN
 from tapveil.internal.coupling import from_timetable, from_trips
-from tapveil.plan.model import EVERY_MODE, Plan, Table
-from tapveil.veil.statement import NOUNS
+from tapveil.plan.model import Plan, Table
 
 MANY_UNKNOWN = 0.20
 MANY_LEFT_OUT = 0.20

@@ -18,8 +18,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tapveil._version import __version__
 from tapveil.base.errors import LedgerError
-from tapveil.base.types import Exact, Name, Text, clock_text
-from tapveil.plan.model import Delta, Epsilon, Plan
+from tapveil.base.types import Delta, Epsilon, Exact, Name, Text, clock_text
+from tapveil.plan.model import Plan
 from tapveil.plan.source import Source
 from tapveil.privacy.accountant import Neighbours, Unit
 from tapveil.privacy.loss import Loss

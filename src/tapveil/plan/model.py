@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -22,31 +22,18 @@ import pydantic
 from pydantic import AfterValidator, Field
 
 from tapveil.base.errors import PlanError, did_you_mean
-from tapveil.base.types import MINUTES_PER_DAY, Clock, Exact, Frozen, Name, Text
+from tapveil.base.types import MINUTES_PER_DAY, Clock, Delta, Epsilon, Frozen, Name, Text, Weight
+from tapveil.base.vocabulary import CARD, EVERY_MODE, MOST_LEVELS, TAP, End, Kind, columns_in_words
 from tapveil.plan import toml
-from tapveil.plan.source import CARD, TAP, Delimiter, Kind, Source
+from tapveil.plan.source import Delimiter, Source
 from tapveil.privacy.accountant import Exposure, Neighbours, Unit, over_time
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.loss import Loss, compose, in_other_notion
 from tapveil.privacy.mechanisms import Mechanism
 
-End = Literal["on", "off"]
-
 PRESETS = ("opal", "od")
-COUNT = "count"
-LOW, HIGH = "low", "high"
-NUMBERS = (COUNT, LOW, HIGH)
-"""The columns of a published table that are not keys."""
-RESERVED = {*NUMBERS, "total", "listed", "other", "other_low", "other_high", "row", "table", "cells", "published"}
-"""What columns of ours cannot be called: all columns of numbers in a folder."""
-MOST_LEVELS = 8
-"""Of one table."""
-TOTAL = "total"
-"""The table without columns of its own: one number for each part, all that it has."""
-EVERY_MODE = "*"
 TIMETABLE = "gtfs"
 """Instead of the name of a list of cells: those of the timetable."""
-EARLIEST_YEAR, LATEST_YEAR = 1900, 2200
 
 
 class Release(Frozen):
@@ -207,35 +194,10 @@ class Coarsen(Frozen):
 PositiveInt = Annotated[int, Field(ge=1, le=10_000, strict=True)]
 
 
-def _above_zero(value: Fraction) -> Fraction:
-    if value <= 0:
-        raise ValueError("must be above 0")
-    return value
-
-
-def _epsilon_can_be_meant(value: Fraction) -> Fraction:
-    if value <= 0:
-        raise ValueError("must be above 0: at 0 nothing could be published")
-    return value
-
-
-def _delta_can_be_meant(value: Fraction) -> Fraction:
-    if value < 0:
-        raise ValueError("must not be negative")
-    if value >= 1:
-        raise ValueError("must be below 1: at 1 nothing would be promised")
-    return value
-
-
 def _is_release_id(value: str) -> str:
     if not re.fullmatch("[0-9a-f]{32}", value):
         raise ValueError("must be the release_id of a published folder, as its privacy.json has it: 32 digits and a-f")
     return value
-
-
-Epsilon = Annotated[Exact, AfterValidator(_epsilon_can_be_meant)]
-Delta = Annotated[Exact, AfterValidator(_delta_can_be_meant)]
-Weight = Annotated[Exact, AfterValidator(_above_zero)]
 
 
 class Privacy(Frozen):
@@ -361,11 +323,6 @@ class Table(Frozen):
                     time_minutes=level.time_minutes, times=level.times, location=level.location
                 ),
             )
-
-
-def columns_in_words(columns: Sequence[str]) -> str:
-    """The columns of a table of its own: of the table of totals, which has none, its name."""
-    return " × ".join(columns) or TOTAL
 
 
 class Plan(Frozen):
@@ -564,14 +521,3 @@ def preset_text(name: str) -> str:
     if name not in PRESETS:
         raise PlanError(f"there is no preset `{name}`{did_you_mean(name, PRESETS)} (presets: {', '.join(PRESETS)})")
     return (resources.files("tapveil.plan.presets") / f"{name}.toml").read_text(encoding="utf-8")
-
-
-OPAL_SHAPES: dict[tuple[str, ...], tuple[str, str]] = {
-    ("tap_on_time",): ("time", "on"),
-    ("tap_off_time",): ("time", "off"),
-    ("tap_on_location",): ("loc", "on"),
-    ("tap_off_location",): ("loc", "off"),
-    ("tap_on_time", "tap_on_location"): ("time-loc", "on"),
-    ("tap_off_time", "tap_off_location"): ("time-loc", "off"),
-}
-"""Which file of the published Opal data a table goes to, and its `tap`."""

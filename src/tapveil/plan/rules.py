@@ -8,20 +8,19 @@ from itertools import pairwise
 
 from tapveil.base.errors import did_you_mean
 from tapveil.base.time_bins import Times
-from tapveil.plan.model import (
+from tapveil.base.vocabulary import (
+    CARD,
     EARLIEST_YEAR,
     EVERY_MODE,
     LATEST_YEAR,
     MOST_LEVELS,
     OPAL_SHAPES,
     RESERVED,
-    TIMETABLE,
+    TAP,
     TOTAL,
-    Level,
-    Plan,
-    Table,
+    VEHICLE,
 )
-from tapveil.plan.source import CARD, TAP, VEHICLE
+from tapveil.plan.model import TIMETABLE, Level, Plan, Table
 from tapveil.privacy.effort import too_much
 from tapveil.privacy.loss import certified
 

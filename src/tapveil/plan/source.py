@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import re
-import zoneinfo
 from datetime import UTC, date, datetime
 from fractions import Fraction
-from functools import cache
 from typing import Annotated, Any, Literal, Self
 
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from tapveil.base.errors import did_you_mean
-from tapveil.base.types import Clock, Exact, Frozen, Name, Text, Texts
-
-Kind = Literal["time", "date", "location", "label", "card"]
-
-CARD = "card"
-TAP = "tap"
-VEHICLE = "vehicle"
+from tapveil.base.types import Clock, Exact, Frozen, Name, Text, Texts, known_zone
+from tapveil.base.vocabulary import CARD, ENDS, TAP, Kind
 
 KINDS: dict[str, Kind] = {
     CARD: "card",
@@ -31,9 +23,6 @@ KINDS: dict[str, Kind] = {
     "tap_off_location": "location",
 }
 """The columns tapveil knows by name; any other column is a label unless the plan says its kind."""
-
-ENDS = {"tap_time": ("tap_on_time", "tap_off_time"), "tap_location": ("tap_on_location", "tap_off_location")}
-"""Where a row is one tap: its columns, and what they are called at each end of a trip."""
 
 
 class SourceColumn(Frozen):
@@ -89,25 +78,6 @@ def _read_back(written: str) -> datetime:
 
 def _source_column(value: object) -> object:
     return {"column": value} if isinstance(value, str) else value
-
-
-_OF_THE_MACHINE = {"localtime", "posixrules", "Factory"}
-
-
-@cache
-def zone_names() -> frozenset[str]:
-    """Those that this machine knows: to look for them takes longer than to read a plan."""
-    return frozenset(zoneinfo.available_timezones())
-
-
-def known_zone(value: str) -> str:
-    """The name of a time zone, and not of whatever the machine is set to."""
-    zones = zone_names()
-    if value not in zones - _OF_THE_MACHINE:
-        by_city = sorted(zone for zone in zones if zone.rpartition("/")[2].casefold() == value.strip().casefold())
-        hint = f": did you mean `{by_city[0]}`?" if by_city else did_you_mean(value, zones)
-        raise ValueError(f"`{value}` is not a time zone{hint}")
-    return value
 
 
 def _separates(value: str) -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tapveil.plan.model import TOTAL
+from tapveil.base.vocabulary import TOTAL
 from tapveil.published import totals_1
 from tapveil.published.lattice import Edge, Floats, Ints, Lattice, Node
 from tapveil.published.totals_1 import Guessed

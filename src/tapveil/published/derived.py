@@ -13,8 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapveil.plan.model import COUNT, HIGH, LOW, OPAL_SHAPES, columns_in_words
-from tapveil.plan.source import Kind
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, OPAL_SHAPES, Kind, columns_in_words
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.consistent import Consistent, around, consistent

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tapveil.base import atomic
+from tapveil.base import atomic, vocabulary
 from tapveil.base.errors import EngineError, PlanError
 from tapveil.base.progress import Reporter, Silent
 from tapveil.plan.model import Plan
@@ -132,7 +132,7 @@ def write(
         workspace.mkdir()
         _write_tables(workspace, plan, laid_out, beside, progress)
         if wider:
-            _write_wider(workspace / statement.WIDER, wider)
+            _write_wider(workspace / vocabulary.WIDER, wider)
         _write_json(workspace / "privacy.json", manifest)
         package = _datapackage(workspace, plan, laid_out, created)
         package["resources"] += [_derived_resource(plan, stated, workspace, each) for each in beside]
@@ -140,10 +140,10 @@ def write(
         for name, text in texts(manifest, package).items():
             (workspace / name).write_text(text, encoding="utf-8")
         if places is not None:
-            (workspace / statement.PLACES).write_text(statement.places_text(places), encoding="utf-8")
+            (workspace / vocabulary.PLACES).write_text(statement.places_text(places), encoding="utf-8")
         with progress.stage("Drawing the page"):
             text = page(stated, package, raw, beside, places)
-            (workspace / statement.EXPLORER).write_text(text, encoding="utf-8")
+            (workspace / vocabulary.EXPLORER).write_text(text, encoding="utf-8")
         text = readme.readme(plan, created, signed=key is not None, places=places is not None)
         (workspace / "README.md").write_text(text, encoding="utf-8")
         with progress.stage("Sealing the folder"):

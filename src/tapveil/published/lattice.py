@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.base.time_bins import Times
-from tapveil.plan.model import COUNT, MOST_LEVELS
+from tapveil.base.vocabulary import COUNT, MOST_LEVELS
 from tapveil.privacy.intervals import variance
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.manifest import Manifest, TableClaim

@@ -12,9 +12,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tapveil.base.time_bins import Times
-from tapveil.base.types import Clock, Exact, Name
-from tapveil.plan.model import COUNT, EVERY_MODE, NUMBERS, OPAL_SHAPES
-from tapveil.plan.source import Kind, known_zone
+from tapveil.base.types import Clock, Exact, Name, known_zone
+from tapveil.base.vocabulary import COUNT, EVERY_MODE, NUMBERS, OPAL_SHAPES, Kind
 from tapveil.privacy.accountant import Exposure, Neighbours, Unit
 from tapveil.privacy.loss import Loss
 from tapveil.published import manifest_1

@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 import pydantic
 
 from tapveil.base.errors import PlanError, did_you_mean
-from tapveil.base.time_bins import MISSING
-from tapveil.plan.model import COUNT, HIGH, LOW, NUMBERS, TOTAL, Level, columns_in_words
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, MISSING, NOUNS, NUMBERS, TOTAL, columns_in_words
+from tapveil.plan.model import Level
 from tapveil.privacy.intervals import MISS, Interval, given_published, interval, spread, variance
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.published.derived import CONSISTENT, FINEST, raw_tables
@@ -33,7 +33,6 @@ from tapveil.published.describe.wording import loss_in_words
 from tapveil.published.lattice import why_not
 from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.published.sheets import with_interval
-from tapveil.veil.statement import NOUNS
 
 Version = Literal["published", "consistent", "finest"]
 Ints = npt.NDArray[np.int64]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapveil.plan.model import COUNT, HIGH, LOW, OPAL_SHAPES, Level, Plan
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, OPAL_SHAPES
+from tapveil.plan.model import Level, Plan
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.table import Field, PublishedTable

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from tapveil.base.vocabulary import Kind
 from tapveil.plan.model import Plan, Table
-from tapveil.plan.source import Kind
 
 
 @dataclass(frozen=True)

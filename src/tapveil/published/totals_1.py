@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from tapveil.plan.model import COUNT, TOTAL
+from tapveil.base.vocabulary import COUNT, TOTAL
 from tapveil.published.lattice import MOST_CODES, Edge, Floats, Ints, Lattice, Node, edge_between
 from tapveil.published.manifest import Manifest
 

@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 from tapveil.base.csv_header import DELIMITERS, column_names, found_delimiter
 from tapveil.base.defaults import Format
 from tapveil.base.errors import PlanError, TripDataError, did_you_mean
+from tapveil.base.vocabulary import ENDS
 from tapveil.plan.model import Plan
-from tapveil.plan.source import ENDS
 from tapveil.trips.csv_reader import LONGEST_LINE, Encoding, is_gzip, open_bytes
 
 RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant", "binary"]

@@ -16,7 +16,8 @@ from datetime import date
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from tapveil.inputs.values import MISSING_TIME, read_date, read_time
+from tapveil.base.vocabulary import MISSING_TIME
+from tapveil.inputs.values import read_date, read_time
 from tapveil.trips.files import RawType
 
 Sureness = Literal["sure", "likely", "a guess"]

@@ -26,7 +26,7 @@ from tapveil.base.errors import PlanError
 from tapveil.base.findings import Finding
 from tapveil.base.progress import Reporter, Silent
 from tapveil.base.types import read_exact
-from tapveil.plan.model import COUNT, OPAL_SHAPES, TOTAL
+from tapveil.base.vocabulary import COUNT, OPAL_SHAPES, TOTAL
 from tapveil.privacy.accountant import over_time
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.loss import Loss, certified

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil.base.errors import TripDataError
-from tapveil.plan.model import RESERVED, Plan
+from tapveil.base.vocabulary import RESERVED
+from tapveil.plan.model import Plan
 from tapveil.published.derived import UNTIL
 from tapveil.published.folder import distinct
 from tapveil.published.identifiers import MOST, SOME, ColumnLook

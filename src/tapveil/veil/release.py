@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from tapveil.base import vocabulary
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import BudgetError, LedgerError, PlanError, TripDataError
 from tapveil.base.progress import Reporter, Silent
+from tapveil.base.vocabulary import EVERY_MODE, TAP
 from tapveil.counting import counter
 from tapveil.counting.card_ids import CardShapes
 from tapveil.counting.digest import counts_hmac
@@ -29,8 +31,7 @@ from tapveil.inputs.public import PublicInputs
 from tapveil.inputs.values import READABLE
 from tapveil.ledger.book import Folder, Head, Ledger, open_ledger
 from tapveil.ledger.entry import Published, Spend, spend_of
-from tapveil.plan.model import EVERY_MODE, Plan
-from tapveil.plan.source import TAP
+from tapveil.plan.model import Plan
 from tapveil.published import folder as folders
 from tapveil.published.folder import Bundle
 from tapveil.published.identifiers import text_findings
@@ -237,10 +238,10 @@ def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:
         raise TripDataError(
             "the lists have places that no folder may have: one without a name, a mode or a sound shape"
         )
-    if places and (size := len(statement.places_text(places).encode())) > statement.LARGEST_PLACES:
+    if places and (size := len(statement.places_text(places).encode())) > vocabulary.LARGEST_PLACES:
         raise TripDataError(
             f"the shapes of the areas would take {size / 2**20:.0f} MB in the folder; at most "
-            f"{statement.LARGEST_PLACES >> 20} MB can be published: simplify their borders"
+            f"{vocabulary.LARGEST_PLACES >> 20} MB can be published: simplify their borders"
         )
     return places
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from tapveil._version import __version__
 from tapveil.base.types import clock_text
-from tapveil.plan.model import COUNT, HIGH, LOW, Level, Plan, Table
-from tapveil.privacy.accountant import Exposure, Neighbours, Unit
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, PLACES
+from tapveil.plan.model import Level, Plan, Table
+from tapveil.privacy.accountant import Exposure, Neighbours
 from tapveil.privacy.concentrated import Concentrated, concentrated
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.loss import Loss, accounted_delta, whole_card_epsilon
@@ -32,22 +33,11 @@ from tapveil.published.table import Field
 MANIFEST_VERSION = 2
 VERSIONS = {"derived": 2, "page": 1, "metadata": METADATA_VERSION, "wording": WORDING_VERSION}
 """By which methods the rest of a folder is made from its tables and its manifest: `verify` makes it again by them."""
-EXPLORER = "explorer.html"
-"""The page to look at."""
-PLACES = "areas.geojson"
-"""The file that says where the published places lie."""
-WIDER = "wider-areas.csv"
-"""The file that says which wider area each published place lies in."""
-LARGEST_PLACES = 32 * 2**20
-"""Whoever verifies a folder reads them all, and so does the page."""
 EXAMPLE_COUNTS = (1, 2, 5, 10, 20, 50)
 ERROR_CONFIDENCE = Fraction(95, 100)
 EXAMPLE_CARDS = (2, 10, 28, 40)
 CURVE = tuple(Fraction(part, 4) for part in (2, 3, 4, 5, 6, 8))
 """At which parts and multiples of ε the folder states δ."""
-
-NOUNS: dict[Unit, str] = {"trip": "trips", "card-day": "cards", "card": "cards"}
-"""What a count counts, in a word."""
 
 
 def number(x: Fraction, rounding: str = ROUND_HALF_EVEN, digits: int = 15) -> int | float:

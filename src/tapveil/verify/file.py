@@ -20,7 +20,7 @@ from tapveil.base.findings import Finding, shown
 from tapveil.base.pace import BYTES
 from tapveil.base.progress import Reporter, Silent
 from tapveil.base.types import read_exact
-from tapveil.plan.model import COUNT
+from tapveil.base.vocabulary import COUNT
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.verify.folder import Checked
 

@@ -15,7 +15,7 @@ from tapveil.base.errors import PlanError
 from tapveil.base.findings import Finding, shown
 from tapveil.base.pace import BYTES
 from tapveil.base.progress import Reporter, Silent
-from tapveil.plan.model import OPAL_SHAPES
+from tapveil.base.vocabulary import EXPLORER, OPAL_SHAPES, PLACES, WIDER
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.derived import CONSISTENT, FINEST, DerivedSheet
 from tapveil.published.describe.metadata import METADATA, texts
@@ -24,7 +24,7 @@ from tapveil.published.folder import CHECKSUMS, SIGNATURE
 from tapveil.published.identifiers import text_findings
 from tapveil.published.manifest import Manifest
 from tapveil.published.signature import SignatureError, read_signature, signer
-from tapveil.veil.statement import EXPLORER, LOOKED, MANIFEST_VERSION, PLACES, WIDER, json_text
+from tapveil.veil.statement import LOOKED, MANIFEST_VERSION, json_text
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading
 from tapveil.verify.derived import derived_sheets, published_tables, rounded_otherwise, sheet_findings, wider_findings

@@ -16,7 +16,7 @@ from typing import Any
 import pydantic
 
 from tapveil.base.findings import Finding
-from tapveil.plan.model import OPAL_SHAPES, TOTAL
+from tapveil.base.vocabulary import OPAL_SHAPES, TOTAL
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.concentrated import concentrated
 from tapveil.privacy.effort import too_much

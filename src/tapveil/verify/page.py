@@ -11,11 +11,12 @@ import pyarrow as pa
 
 from tapveil._version import __version__
 from tapveil.base.findings import Finding
+from tapveil.base.vocabulary import EXPLORER
 from tapveil.published.derived import DerivedSheet
 from tapveil.published.explorer.contents import contents
 from tapveil.published.explorer.page import LEVEL, Shell, taken_apart, unpacked
 from tapveil.published.manifest import Manifest
-from tapveil.veil.statement import EXPLORER, VERSIONS, Places
+from tapveil.veil.statement import VERSIONS, Places
 from tapveil.verify import reading
 from tapveil.verify.known_versions import PROGRAMS
 from tapveil.verify.reading import UnreadableError

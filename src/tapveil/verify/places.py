@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tapveil.base.findings import Finding
-from tapveil.inputs.geometry import DIGITS
-from tapveil.veil.statement import PLACES, Places, places_text
+from tapveil.base.vocabulary import DIGITS, PLACES
+from tapveil.veil.statement import Places, places_text
 from tapveil.verify import reading
 from tapveil.verify.known_versions import LARGEST_PLACES
 

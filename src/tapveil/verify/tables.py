@@ -20,7 +20,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tapveil.base.findings import Finding
-from tapveil.plan.model import COUNT, HIGH, LOW, NUMBERS, OPAL_SHAPES
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS, OPAL_SHAPES
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.csv import csv_bytes

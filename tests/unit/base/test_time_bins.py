@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tapveil.base.time_bins import MISSING, Times
+from tapveil.base.time_bins import Times
+from tapveil.base.vocabulary import MISSING
 from tapveil.plan.model import Level, Plan
 from tests.conftest import opal_text
 

@@ -209,7 +209,7 @@ def test_shapes_too_large_to_be_verified_are_refused_before_anything_is_paid_for
 ) -> None:
     (tmp_path / "places.csv").write_text("name,latitude,longitude\nA,1,2\n", encoding="utf-8")
     plan = with_places(tmp_path, "places.csv")
-    monkeypatch.setattr("tapveil.veil.statement.LARGEST_PLACES", 100)
+    monkeypatch.setattr("tapveil.base.vocabulary.LARGEST_PLACES", 100)
     with pytest.raises(TripDataError, match="simplify their borders"):
         read_public_files(plan)
 

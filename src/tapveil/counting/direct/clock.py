@@ -14,9 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.base.types import MINUTES_PER_DAY
+from tapveil.base.vocabulary import MISSING_TIME
 from tapveil.counting.coding import Column
 from tapveil.inputs.areas import TimeBins
-from tapveil.inputs.values import LATEST_MINUTE, MISSING_TIME
+from tapveil.inputs.values import LATEST_MINUTE
 from tapveil.trips.buffers import Integers, Stored, per_day, present, stored
 
 NO_TIME = 0

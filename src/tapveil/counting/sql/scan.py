@@ -9,11 +9,11 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from tapveil.base.types import MINUTES_PER_DAY
+from tapveil.base.vocabulary import CARD, MISSING_TIME, TAP
 from tapveil.counting.coding import Column, Reasons
 from tapveil.inputs.areas import TimeBins
-from tapveil.inputs.values import BESIDE, LATEST_MINUTE, MISSING_TIME
+from tapveil.inputs.values import BESIDE, LATEST_MINUTE
 from tapveil.plan.model import Plan
-from tapveil.plan.source import CARD, TAP
 from tapveil.trips.files import FileGroup, TripFiles
 
 

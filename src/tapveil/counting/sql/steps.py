@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from tapveil.base.errors import TripDataError
 from tapveil.base.progress import Reporter
+from tapveil.base.vocabulary import TAP
 from tapveil.counting import coding as codes
 from tapveil.counting.coding import Code, Column, Reasons, Recoding
 from tapveil.counting.exact import Counted, ExactTable, Refusals
@@ -21,7 +22,6 @@ from tapveil.counting.sql import pairing, query, scan
 from tapveil.counting.sql.database import Database
 from tapveil.inputs.areas import Areas, relabelling
 from tapveil.plan.model import Plan, Table
-from tapveil.plan.source import TAP
 from tapveil.trips.csv_reader import FEW
 from tapveil.trips.files import TripFiles
 

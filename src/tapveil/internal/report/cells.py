@@ -14,10 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.base.errors import TripDataError
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, Kind
 from tapveil.counting.exact import ExactTable
 from tapveil.internal.comparison.forecast import Law
-from tapveil.plan.model import COUNT, HIGH, LOW, Plan, Table
-from tapveil.plan.source import Kind
+from tapveil.plan.model import Plan, Table
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.reader import Opened
 

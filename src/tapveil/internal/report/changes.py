@@ -16,13 +16,14 @@ from typing import Literal
 import numpy as np
 
 from tapveil.base.types import MINUTES_PER_DAY
+from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.inputs.areas import Areas, Relabel
 from tapveil.internal.comparison.compare import ALL, Comparison, Point, Truth, remade, variant, weights_of
 from tapveil.internal.comparison.forecast import Law
 from tapveil.internal.comparison.screen import percent, three_digits
 from tapveil.internal.outlook import merged
 from tapveil.internal.report.cells import Cells, Ints
-from tapveil.plan.model import EVERY_MODE, Plan, Table
+from tapveil.plan.model import Plan, Table
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.rational import decimal_text
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tapveil.base.time_bins import MISSING
+from tapveil.base.vocabulary import MISSING
 from tapveil.internal.report.cells import Cells, Floats, Ints
 
 MOST_ROWS, MOST_COLUMNS = 10, 62

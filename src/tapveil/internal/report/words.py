@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tapveil.base.vocabulary import NOUNS
 from tapveil.internal.comparison.screen import percent, three_digits
 from tapveil.internal.report.findings import Findings, TableFindings
 from tapveil.internal.report.markup import Html, element
-from tapveil.veil.statement import NOUNS
 
 MOST_PANELS = 12
 """Of one sort: the tables that lose most have one."""

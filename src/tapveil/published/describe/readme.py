@@ -8,11 +8,12 @@ from datetime import date
 from tapveil._version import __version__
 from tapveil.base.time_bins import Times
 from tapveil.base.types import MINUTES_PER_DAY, clock_text
-from tapveil.plan.model import EVERY_MODE, HIGH, LOW, OPAL_SHAPES, TOTAL, Level, Plan, Table
+from tapveil.base.vocabulary import EVERY_MODE, EXPLORER, HIGH, LOW, NOUNS, OPAL_SHAPES, PLACES, TOTAL, WIDER
+from tapveil.plan.model import Level, Plan, Table
 from tapveil.privacy.intervals import MISS, interval, mean_error
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import COUNTED, NOT_ON_THE_LIST, NOT_PROTECTED
-from tapveil.veil.statement import ERROR_CONFIDENCE, EXPLORER, LOOKED, NOUNS, PLACES, WIDER, gaussian_in_words, promise
+from tapveil.veil.statement import ERROR_CONFIDENCE, LOOKED, gaussian_in_words, promise
 
 
 def readme(plan: Plan, created: date, *, signed: bool, places: bool = False) -> str:

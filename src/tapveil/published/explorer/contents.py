@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapveil.plan.model import COUNT, HIGH, LOW, TOTAL
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, TOTAL
 from tapveil.published.derived import CONSISTENT, DerivedSheet
 from tapveil.published.describe.wording import v1 as words  # the page of version 1 speaks so
 from tapveil.published.explorer.columns import LARGEST, Integers, packed, width_of

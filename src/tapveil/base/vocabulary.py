@@ -1,0 +1,74 @@
+"""The words that both sides share: names of columns and files, kinds of values, and what stands for "none"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+# --- columns --------------------------------------------------------------------------------------------------------
+
+Kind = Literal["time", "date", "location", "label", "card"]
+
+End = Literal["on", "off"]
+"""Of a trip."""
+CARD = "card"
+TAP = "tap"
+VEHICLE = "vehicle"
+ENDS = {"tap_time": ("tap_on_time", "tap_off_time"), "tap_location": ("tap_on_location", "tap_off_location")}
+"""Where a row is one tap: its columns, and what they are called at each end of a trip."""
+COUNT = "count"
+LOW, HIGH = "low", "high"
+NUMBERS = (COUNT, LOW, HIGH)
+"""The columns of a published table that are not keys."""
+RESERVED = {*NUMBERS, "total", "listed", "other", "other_low", "other_high", "row", "table", "cells", "published"}
+"""What columns of ours cannot be called: all columns of numbers in a folder."""
+MOST_LEVELS = 8
+"""Of one table."""
+TOTAL = "total"
+"""The table without columns of its own: one number for each part, all that it has."""
+
+
+def columns_in_words(columns: Sequence[str]) -> str:
+    """The columns of a table of its own: of the table of totals, which has none, its name."""
+    return " × ".join(columns) or TOTAL
+
+
+OPAL_SHAPES: dict[tuple[str, ...], tuple[str, str]] = {
+    ("tap_on_time",): ("time", "on"),
+    ("tap_off_time",): ("time", "off"),
+    ("tap_on_location",): ("loc", "on"),
+    ("tap_off_location",): ("loc", "off"),
+    ("tap_on_time", "tap_on_location"): ("time-loc", "on"),
+    ("tap_off_time", "tap_off_location"): ("time-loc", "off"),
+}
+"""Which file of the published Opal data a table goes to, and its `tap`."""
+
+# --- values ---------------------------------------------------------------------------------------------------------
+
+UNKNOWN = "UNKNOWN"
+"""A place that is not known, or no tap."""
+MISSING_TIME = -1
+"""The minute of a missing time."""
+MISSING = "-1"
+"""The label of a missing time, at every level."""
+EVERY_MODE = "*"
+"""Every mode that has no entry of its own."""
+EARLIEST_YEAR, LATEST_YEAR = 1900, 2200
+DIGITS = 6
+"""Of a degree in a map: a tenth of a metre."""
+
+# --- files of a folder ----------------------------------------------------------------------------------------------
+
+EXPLORER = "explorer.html"
+"""The page to look at."""
+PLACES = "areas.geojson"
+"""The file that says where the published places lie."""
+WIDER = "wider-areas.csv"
+"""The file that says which wider area each published place lies in."""
+LARGEST_PLACES = 32 * 2**20
+"""Whoever verifies a folder reads them all, and so does the page."""
+
+# --- units ----------------------------------------------------------------------------------------------------------
+
+NOUNS: dict[str, str] = {"trip": "trips", "card-day": "cards", "card": "cards"}
+"""What a count counts, in a word."""
