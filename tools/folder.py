@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from tapveil.base import vocabulary
-from tapveil.base.vocabulary import NUMBERS
+from tapveil.base.vocabulary import CHECKSUMS, NUMBERS, SIGNATURE, Kind
 from tapveil.plan.model import Plan
+from tapveil.published.describe import datapackage
 from tapveil.published.describe.metadata import CROISSANT, DCAT, REGISTRY
-from tapveil.published.folder import CHECKSUMS, SIGNATURE
 from tapveil.published.lattice import WIDER_COLUMNS
 from tapveil.published.table import Field
 from tapveil.veil import statement
@@ -36,7 +38,7 @@ FILES = {
 """Every file that a folder can have; TABLE, FINE and COARSE stand for names of tables."""
 
 _KEYS = ("tap_on_time", "tap_on_time_until", "date", "tap_on_location", "mode")
-_KINDS = ("time", "time", "date", "location", "label")
+_KINDS: tuple[Kind, ...] = ("time", "time", "date", "location", "label")
 _DERIVED = ("total", "listed", "other", "other_low", "other_high")
 
 
@@ -47,14 +49,17 @@ def files() -> str:
 
 def columns() -> str:
     """Every column, by the kind of its values."""
-    plan = Plan.preset("opal")
-    smallest = min(each.smallest_published for each in plan.mechanisms.values())
+    manifest = statement.manifest(Plan.preset("opal"), date(2026, 1, 1), {})
+    smallest = min(table.smallest_published for table in manifest.tables)
     described = [
-        *(("keys", statement.field(Field(name, kind))) for name, kind in zip(_KEYS, _KINDS, strict=True)),  # type: ignore[arg-type]
-        *(("data/", statement.number_field(plan, name, smallest)) for name in NUMBERS),
-        *(("consistent/, finest/", statement.derived_field(plan, name)) for name in NUMBERS),
-        *(("FINE.by.COARSE", statement.derived_field(plan, name)) for name in _DERIVED),
-        *(("finest/", field) for field in (statement.ROW_FIELD, statement.TABLE_FIELD)),
+        *(
+            ("keys", datapackage.key_field(manifest, Field(name, kind)))
+            for name, kind in zip(_KEYS, _KINDS, strict=True)
+        ),
+        *(("data/", datapackage.number_field(manifest, name, smallest)) for name in NUMBERS),
+        *(("consistent/, finest/", datapackage.derived_field(manifest, name)) for name in NUMBERS),
+        *(("FINE.by.COARSE", datapackage.derived_field(manifest, name)) for name in _DERIVED),
+        *(("finest/", field) for field in (datapackage.ROW_FIELD, datapackage.TABLE_FIELD)),
     ]
     lines = [row(f"`{_like(field['name'])}`", where, field["type"], field["description"]) for where, field in described]
     wider = ", ".join(f"`{name}`" for name in WIDER_COLUMNS)

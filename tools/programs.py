@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tapveil.published.explorer.page import Shell
-from tapveil.veil.statement import VERSIONS
+from tapveil.published.manifest import VERSIONS
 
 
 def line() -> str:
     """The line for the present program."""
-    return f'"{Shell.titled("").program("")}": {VERSIONS["page"]},'
+    return f'"{Shell.titled("").program("")}": {VERSIONS.page},'
 
 
 if __name__ == "__main__":

@@ -64,20 +64,21 @@ PLAN: list[tuple[str, str, Model]] = [
 
 MANIFEST: list[tuple[str, Model]] = [
     ("guarantees", manifest.Guarantee),
-    ("exact", manifest._ExactLoss),
-    ("bounds", manifest._Bounds),
-    ("curve", manifest._Curve),
-    ("curve.points", manifest._Point),
-    ("gaussian", manifest._Gaussian),
-    ("gaussian.exact", manifest._ExactGaussian),
-    ("whole_cards", manifest._Card),
+    ("exact", manifest.ExactLoss),
+    ("bounds", manifest.Bounds),
+    ("curve", manifest.Curve),
+    ("curve.points", manifest.Point),
+    ("gaussian", manifest.GaussianPart),
+    ("gaussian.exact", manifest.ExactGaussian),
+    ("whole_cards", manifest.WholeCard),
     ("versions", manifest.Versions),
     ("tables", manifest.TableClaim),
     ("tables.level", manifest.LevelClaim),
-    ("ledger", manifest._Ledger),
-    ("covers", manifest._Covers),
-    ("day", manifest._Day),
-    ("software", manifest._Software),
+    ("ledger", manifest.LedgerEntry),
+    ("covers", manifest.Covers),
+    ("day", manifest.Day),
+    ("pairing", manifest.Pairing),
+    ("software", manifest.Software),
 ]
 """The objects in `privacy.json`."""
 

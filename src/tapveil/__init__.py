@@ -8,13 +8,12 @@ if TYPE_CHECKING:
     from tapveil.base.errors import EngineError, PlanError, TapveilError, TripDataError
     from tapveil.internal.outlook import outlook
     from tapveil.plan.model import Plan
-    from tapveil.published.folder import Bundle
-    from tapveil.published.reader import open
+    from tapveil.published.folder import Folder, open
     from tapveil.veil.release import release
 
 __all__ = [
-    "Bundle",
     "EngineError",
+    "Folder",
     "Plan",
     "PlanError",
     "TapveilError",
@@ -26,14 +25,14 @@ __all__ = [
 ]
 
 _HOME = {
-    "Bundle": "published.folder",
+    "Folder": "published.folder",
     "EngineError": "base.errors",
     "Plan": "plan.model",
     "PlanError": "base.errors",
     "TapveilError": "base.errors",
     "TripDataError": "base.errors",
     "__version__": "_version",
-    "open": "published.reader",
+    "open": "published.folder",
     "outlook": "internal.outlook",
     "release": "veil.release",
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tools import folder
 
-from tapveil.published.folder import SIGNATURE
+from tapveil.base.vocabulary import SIGNATURE
 from tests.support.bad_input import command
 from tests.support.documentation import (
     ROOT,

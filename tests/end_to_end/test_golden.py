@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from tools import programs
 
-from tapveil.veil.statement import MANIFEST_VERSION, VERSIONS, json_text
+from tapveil.published.manifest import MANIFEST_VERSION, VERSIONS, json_text
 from tapveil.verify import known_versions
 from tapveil.verify.folder import Checked, verify_folder
 from tests.support.tampering import resum, write_package

@@ -15,7 +15,8 @@ import tapveil
 from tapveil.base.errors import PlanError
 from tapveil.plan.model import Plan
 from tapveil.privacy.intervals import MISS, interval, spread
-from tapveil.published.reader import Estimate, Frame, Opened
+from tapveil.published.folder import Folder
+from tapveil.published.frame import Estimate, Frame
 from tests.conftest import BY_CARD, OPAL_COLUMNS, WITH_TOTAL, levelled_plan, opal_plan, write_csv
 
 MONDAY, TUESDAY = "2025-03-03", "2025-03-04"
@@ -28,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(folder: Path) -> Opened:
+def opened(folder: Path) -> Folder:
     return tapveil.open(folder)
 
 
@@ -41,7 +42,7 @@ def texts(frame: Frame) -> list[dict[str, str]]:
     return [{key: str(value) for key, value in row.items()} for row in frame.cells.to_pylist()]
 
 
-def test_what_is_read_is_what_the_files_say(folder: Path, opened: Opened) -> None:
+def test_what_is_read_is_what_the_files_say(folder: Path, opened: Folder) -> None:
     assert opened.tables == [claim.name for claim in opened.manifest.tables]
     assert len(opened.tables) == 9
     for name in opened.tables:
@@ -54,7 +55,7 @@ def test_what_is_read_is_what_the_files_say(folder: Path, opened: Opened) -> Non
     assert texts(opened.rest("on_time-peaks", "total")) == rows(folder, "consistent/on_time-peaks.by.total")
 
 
-def test_as_arrow_and_duckdb(opened: Opened) -> None:
+def test_as_arrow_and_duckdb(opened: Folder) -> None:
     frame = opened.table("both")
     table = frame.to_arrow()
     assert table.schema.field("date").type == pa.date32()
@@ -66,19 +67,19 @@ def test_as_arrow_and_duckdb(opened: Opened) -> None:
     assert total == sum(row["count"] for row in frame.cells.to_pylist())
 
 
-def test_as_pandas(opened: Opened) -> None:
+def test_as_pandas(opened: Folder) -> None:
     pytest.importorskip("pandas")
     frame = opened.table("on_time").to_pandas()
     assert list(frame["count"]) == opened.table("on_time").cells.column("count").to_pylist()
 
 
-def test_as_polars(opened: Opened) -> None:
+def test_as_polars(opened: Folder) -> None:
     pytest.importorskip("polars")
     frame = opened.table("on_time").to_polars()
     assert frame["count"].to_list() == opened.table("on_time").cells.column("count").to_pylist()
 
 
-def test_a_library_that_is_not_there_is_named(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_is_not_there_is_named(opened: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "polars", None)
     with pytest.raises(PlanError, match=r"polars is not installed: `pip install polars`, or use to_arrow\(\)"):
         opened.table("on_time").to_polars()
@@ -87,7 +88,7 @@ def test_a_library_that_is_not_there_is_named(opened: Opened, monkeypatch: pytes
 # --- questions --------------------------------------------------------------------------------------------------------
 
 
-def test_cells_that_are_there_and_cells_that_are_not(folder: Path, opened: Opened) -> None:
+def test_cells_that_are_there_and_cells_that_are_not(folder: Path, opened: Folder) -> None:
     frame = opened.table("both")
     first = rows(folder, "data/both")[0]
     key = {name: first[name] for name in frame.keys}
@@ -103,7 +104,7 @@ def test_cells_that_are_there_and_cells_that_are_not(folder: Path, opened: Opene
         opened.table("both", "consistent").cell(**{**key, "tap_on_location": "Nowhere"})
 
 
-def test_a_time_or_a_part_that_cannot_be_is_no_cell_that_is_hidden(opened: Opened) -> None:
+def test_a_time_or_a_part_that_cannot_be_is_no_cell_that_is_hidden(opened: Folder) -> None:
     """An empty answer would look like a small number."""
     with pytest.raises(PlanError, match="there is no mode `Bus`: did you mean `bus`"):
         opened.table("on_time").cell(mode="Bus", date=MONDAY, tap_on_time="08:00")
@@ -111,7 +112,7 @@ def test_a_time_or_a_part_that_cannot_be_is_no_cell_that_is_hidden(opened: Opene
         opened.table("on_time").cell(mode="bus", date=MONDAY, tap_on_time="08:15")
 
 
-def test_where_takes_days_and_leaves_out_what_is_settled(opened: Opened) -> None:
+def test_where_takes_days_and_leaves_out_what_is_settled(opened: Folder) -> None:
     monday = opened.table("on_time").where(mode="train", date=date(2025, 3, 3))
     assert monday.keys == ("tap_on_time",)
     assert monday.columns == ["tap_on_time", "count", "low", "high"]
@@ -123,7 +124,7 @@ def test_where_takes_days_and_leaves_out_what_is_settled(opened: Opened) -> None
         opened.table("on_time").where(count="40")
 
 
-def test_sums_of_published_cells_have_the_interval_of_their_noise(opened: Opened) -> None:
+def test_sums_of_published_cells_have_the_interval_of_their_noise(opened: Folder) -> None:
     frame = opened.table("on_location")
     by_mode = {row["mode"]: row for row in frame.sum(by=["mode"]).cells.to_pylist()}
     for mode in ("bus", "train"):
@@ -153,14 +154,14 @@ def test_sums_of_published_cells_have_the_interval_of_their_noise(opened: Opened
         frame.sum(by=["day"])
 
 
-def test_sums_of_other_numbers_add_up_their_intervals(opened: Opened) -> None:
+def test_sums_of_other_numbers_add_up_their_intervals(opened: Folder) -> None:
     consistent = opened.table("on_location", "consistent")
     (row,) = consistent.sum().cells.to_pylist()
     columns = {name: sum(consistent.cells.column(name).to_pylist()) for name in ("count", "low", "high")}
     assert row == {**columns, "cells": len(consistent)}
 
 
-def test_differences_of_days(opened: Opened) -> None:
+def test_differences_of_days(opened: Folder) -> None:
     table = opened.table("on_location").where(mode="train")
     monday, tuesday = (table.where(date=day) for day in (MONDAY, TUESDAY))
     found = {row["tap_on_location"]: row for row in monday.minus(tuesday).cells.to_pylist()}
@@ -183,7 +184,7 @@ def test_differences_of_days(opened: Opened) -> None:
         monday.minus(opened.table("on_location", "consistent").where(mode="train", date=TUESDAY))
 
 
-def test_a_profile_has_every_bin(opened: Opened) -> None:
+def test_a_profile_has_every_bin(opened: Folder) -> None:
     profile = opened.profile("tap_on_time", mode="train", date=MONDAY)
     found = profile.cells.to_pylist()
     assert [row["tap_on_time"] for row in found] == [
@@ -207,7 +208,7 @@ def test_a_profile_has_every_bin(opened: Opened) -> None:
         opened.profile("tap_off_time", mode="train", date=MONDAY)
 
 
-def test_totals_and_rests_fit_together(opened: Opened) -> None:
+def test_totals_and_rests_fit_together(opened: Folder) -> None:
     parts = opened.totals.cells.to_pylist()
     assert opened.total(mode="train").count == sum(row["count"] for row in parts if row["mode"] == "train")
     one = opened.total(mode="train", date=MONDAY)
@@ -221,7 +222,7 @@ def test_totals_and_rests_fit_together(opened: Opened) -> None:
         opened.rest("on_time", "both")
 
 
-def test_the_finest_is_read_as_it_is(opened: Opened) -> None:
+def test_the_finest_is_read_as_it_is(opened: Folder) -> None:
     finest = opened.table("both", "finest")
     assert finest.keys == ("mode", "date", "tap_on_time", "tap_on_time_until", "tap_on_location", "table", "row")
     assert set(finest.cells.column("row").to_pylist()) == {"cell", "rest"}
@@ -229,7 +230,7 @@ def test_the_finest_is_read_as_it_is(opened: Opened) -> None:
         opened.table("both-hours", "finest")
 
 
-def test_it_prints_what_it_is(opened: Opened) -> None:
+def test_it_prints_what_it_is(opened: Folder) -> None:
     shown = repr(opened)
     assert "Boardings at several levels" in shown
     assert "both-region: tap_on_time × tap_on_location" in shown
@@ -318,7 +319,7 @@ def test_a_damaged_manifest_is_said_so(text: str, folder: Path, tmp_path: Path) 
         tapveil.open(tmp_path / "copy")
 
 
-def test_wrong_names_and_damaged_tables_are_said_so(folder: Path, opened: Opened, tmp_path: Path) -> None:
+def test_wrong_names_and_damaged_tables_are_said_so(folder: Path, opened: Folder, tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r"there is no table `on_tim`.*did you mean `on_time`"):
         opened.table("on_tim")
     with pytest.raises(PlanError, match="there is no table `on_tim`"):
@@ -331,7 +332,7 @@ def test_wrong_names_and_damaged_tables_are_said_so(folder: Path, opened: Opened
         tapveil.open(tmp_path / "copy").table("on_time")
 
 
-def test_a_released_plan_and_what_is_opened_say_the_same(folder: Path, opened: Opened) -> None:
+def test_a_released_plan_and_what_is_opened_say_the_same(folder: Path, opened: Folder) -> None:
     plan = Plan.read(folder.parent / "plan.toml")
     for name, mechanism in plan.mechanisms.items():
         assert interval(opened.mechanism(name), MISS) == interval(mechanism, MISS)

@@ -15,7 +15,7 @@ import pytest
 from tapveil.cli.summary import LEAST_TABLES, LINES, WIDTH, _Contents, _table_lines, closing_lines
 from tapveil.demo.city import make_city
 from tapveil.plan.model import Plan
-from tapveil.published.folder import Bundle
+from tapveil.published.folder import Folder
 from tapveil.veil.release import release
 from tests.conftest import WITH_TOTAL, declare, opal_plan, start_ledger, write_csv
 
@@ -42,21 +42,21 @@ def here(city: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def published(here: Path) -> tuple[Plan, Bundle]:
+def published(here: Path) -> tuple[Plan, Folder]:
     plan = Plan.read(PLAN)
     if not Path("published").exists():
         start_ledger(plan, "16", "1.5e-6")
         release(plan, "published")
-    return plan, Bundle(Path("published"))
+    return plan, Folder(Path("published"))
 
 
-def test_it_fits_a_screen(published: tuple[Plan, Bundle]) -> None:
+def test_it_fits_a_screen(published: tuple[Plan, Folder]) -> None:
     lines = list(closing_lines(*published, PLAN))
     assert len(lines) <= LINES == 24 - 1, "and a line is left for the prompt"
     assert max(map(len, lines)) <= WIDTH
 
 
-def test_it_says_what_was_published_what_it_cost_what_is_left_and_what_is_next(published: tuple[Plan, Bundle]) -> None:
+def test_it_says_what_was_published_what_it_cost_what_is_left_and_what_is_next(published: tuple[Plan, Folder]) -> None:
     plan, folder = published
     text = "\n".join(closing_lines(plan, folder, PLAN))
     flat = " ".join(text.split())
@@ -87,7 +87,7 @@ def test_it_says_what_was_published_what_it_cost_what_is_left_and_what_is_next(p
     ],
 )
 def test_room_is_what_the_ledger_would_grant(
-    published: tuple[Plan, Bundle], epsilon: str, delta: str, room: str
+    published: tuple[Plan, Folder], epsilon: str, delta: str, room: str
 ) -> None:
     plan, folder = published
     declare(plan, epsilon, delta)
@@ -97,13 +97,13 @@ def test_room_is_what_the_ledger_would_grant(
         declare(plan, "16", "1.5e-6")
 
 
-def test_without_a_ledger_it_says_so(published: tuple[Plan, Bundle]) -> None:
+def test_without_a_ledger_it_says_so(published: tuple[Plan, Folder]) -> None:
     text = "\n".join(closing_lines(*published, PLAN, in_ledger=False))
     assert "It is in no ledger" in text
     assert "ledger.sqlite" not in text
 
 
-def with_totals(city: Path, out: Path, **changes: str) -> tuple[str, Bundle]:
+def with_totals(city: Path, out: Path, **changes: str) -> tuple[str, Folder]:
     """The closing words of a release with totals, and the release."""
     text = (city / "plan.toml").read_text()
     for old, new in {**WITH_TOTAL, **changes}.items():
@@ -149,7 +149,7 @@ def test_a_release_of_many_tables_fits_a_screen(small: Path) -> None:
     assert any(re.match(r"\d+ others ", line) for line in lines)
 
 
-def test_many_tables_and_long_names_fit_a_screen(published: tuple[Plan, Bundle]) -> None:
+def test_many_tables_and_long_names_fit_a_screen(published: tuple[Plan, Folder]) -> None:
     tables = {f"{'long_' * 20}{number}": (1000 + number, 10**7) for number in range(40)}
     contents = _Contents(tables, [], [], 0, None)
     assert len(list(_table_lines(published[0], contents, 0))) == 1 + LEAST_TABLES

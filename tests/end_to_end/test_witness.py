@@ -212,7 +212,7 @@ def next_week(ledger: book.Ledger) -> Spend:
 
 def test_a_ledger_of_format_1_is_read_and_accounted_for(tmp_path: Path) -> None:
     ledger = copied_golden(tmp_path)
-    folders = [releasing.folder_of(tapveil.Bundle(GOLDEN / name)) for name in ("first", "second")]
+    folders = [releasing.folder_of(tapveil.Folder(GOLDEN / name)) for name in ("first", "second")]
     with book.open_ledger(ledger) as opened:
         assert [entry.version for entry in opened.entries] == [1] * 6
         assert not list(opened.findings(folders))
@@ -331,7 +331,7 @@ def test_what_a_stranger_wrote_for_the_id_of_a_ledger_is_not_repeated(source: Pa
     manifest["ledger"]["ledger"] = "x; rm -rf ~"
     (other / "privacy.json").write_text(json.dumps(manifest), encoding="utf-8")
     (other / "SHA256SUMS").write_text("", encoding="utf-8")
-    assert releasing.folder_of(tapveil.Bundle(other)).head is None
+    assert releasing.folder_of(tapveil.Folder(other)).head is None
     assert "rm -rf" not in command(source, ["ledger", "verify", "downloaded"]).out
 
 

@@ -19,7 +19,7 @@ from tapveil.counting.exact import ExactTable
 from tapveil.counting.packing import Packing
 from tapveil.plan.model import Plan
 from tapveil.privacy.intervals import MISS, interval
-from tapveil.published.sheets import sheets
+from tapveil.published.sheets import laid_out
 from tapveil.veil import crossing, statement
 
 RELEASES, HIGHEST = 2_000, 1_000
@@ -63,14 +63,15 @@ def held(plan: Plan, absent: int | None = None, narrower: int = 0) -> Shares:
     exact = ExactTable("stops", Packing(("stop",), (HIGHEST + 1,)), {"stop": LABELS}, (occurring,), occurring)
     listed = pa.table({"stop": pa.array(LABELS, pa.string())}) if plan.privacy.mechanism == "dictionary" else None
     (table,) = plan.table
-    (claim,) = statement.manifest(plan, date(2025, 1, 1), {})["tables"]
+    manifest = statement.manifest(plan, date(2025, 1, 1), {})
+    (claim,) = manifest.tables
     random_bytes = np.random.default_rng(20251116).bytes
     hits = np.zeros(HIGHEST + 1)
     for _ in range(RELEASES):
-        (sheet,) = sheets(plan, [crossing.draw(exact, plan, table, listed, random_bytes)])
-        count = sheet.cells.column("stop").cast(pa.int64()).to_numpy()
-        low, high = (sheet.cells.column(name).to_numpy() for name in ("low", "high"))
-        holds = np.arange(HIGHEST + 1) <= (claim["absent_95"] if absent is None else absent)
+        (cells,) = laid_out(manifest, [crossing.draw(exact, plan, table, listed, random_bytes)]).values()
+        count = cells.column("stop").cast(pa.int64()).to_numpy()
+        low, high = (cells.column(name).to_numpy() for name in ("low", "high"))
+        holds = np.arange(HIGHEST + 1) <= (claim.absent_95 if absent is None else absent)
         holds[count] = (low + narrower <= count) & (count <= high - narrower)
         hits += holds
     return hits / RELEASES

@@ -69,7 +69,7 @@ class Case:
         require(len(self.spends) == 1, "spent twice, or not at all")
         require(not work.exists(), "something left behind")
         for name, cells in sealed.items():
-            published = releasing.Bundle(self.out).sheet(name)
+            published = releasing.Folder(self.out).sheet(name)
             require(published.column("count").equals(cells.column("count")), "other numbers than were sealed")
 
     def _drawn(self, work: Path) -> Iterator[tuple[str, Path]]:

@@ -10,8 +10,8 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tapveil.base.types import MINUTES_PER_DAY, clock_text
-from tapveil.base.vocabulary import MISSING
+from tapveil.base.types import clock_text
+from tapveil.base.vocabulary import MINUTES_PER_DAY, MISSING
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tapveil.base.errors import did_you_mean
 
-MINUTES_PER_DAY = 1440
-
 
 def read_exact(value: object) -> Fraction:
     """A number or a fraction, exactly as written.

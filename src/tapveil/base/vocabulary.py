@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+MINUTES_PER_DAY = 1440
+
 # --- columns --------------------------------------------------------------------------------------------------------
 
 Kind = Literal["time", "date", "location", "label", "card"]
@@ -28,6 +30,12 @@ TOTAL = "total"
 """The table without columns of its own: one number for each part, all that it has."""
 
 
+def ends_of(columns: Sequence[str]) -> End | Literal["both"]:
+    """Which end of a trip columns are about; those that are about neither are where it begins."""
+    on, off = (any(column.startswith(end) for column in columns) for end in ("tap_on_", "tap_off_"))
+    return "both" if on and off else "off" if off else "on"
+
+
 def columns_in_words(columns: Sequence[str]) -> str:
     """The columns of a table of its own: of the table of totals, which has none, its name."""
     return " × ".join(columns) or TOTAL
@@ -42,6 +50,14 @@ OPAL_SHAPES: dict[tuple[str, ...], tuple[str, str]] = {
     ("tap_off_time", "tap_off_location"): ("time-loc", "off"),
 }
 """Which file of the published Opal data a table goes to, and its `tap`."""
+
+
+def level_in_words(time_minutes: int | None, times: Sequence[int] | None, location: str | None) -> str:
+    """What a cell of a coarser table is, in a few words."""
+    length = "the whole day" if time_minutes == MINUTES_PER_DAY else f"{time_minutes} minutes"
+    time = length if time_minutes else "parts of the day" if times else ""
+    return " and ".join(filter(None, [time, location or ""])) or "as fine as the plan"
+
 
 # --- values ---------------------------------------------------------------------------------------------------------
 
@@ -59,9 +75,16 @@ DIGITS = 6
 
 # --- files of a folder ----------------------------------------------------------------------------------------------
 
+MANIFEST = "privacy.json"
+"""The manifest: what is promised, and with which parameters."""
+PACKAGE = "datapackage.json"
+"""The data dictionary."""
+README = "README.md"
+CHECKSUMS = "SHA256SUMS"
+SIGNATURE = "SHA256SUMS.sig"
 EXPLORER = "explorer.html"
 """The page to look at."""
-PLACES = "areas.geojson"
+PLACES: Literal["areas.geojson"] = "areas.geojson"
 """The file that says where the published places lie."""
 WIDER = "wider-areas.csv"
 """The file that says which wider area each published place lies in."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tapveil.base.findings import Finding
     from tapveil.ledger.entry import Budget
     from tapveil.plan.model import Plan
-    from tapveil.published.folder import Bundle
+    from tapveil.published.folder import Folder
     from tapveil.published.signature import SigningKey
 
 app = typer.Typer(
@@ -354,7 +354,7 @@ def release(
         _close(plan, published, plan_file, progress, in_ledger=not no_ledger)
 
 
-def _close(plan: Plan, published: Bundle, plan_file: Path, progress: Reporter, *, in_ledger: bool = True) -> None:
+def _close(plan: Plan, published: Folder, plan_file: Path, progress: Reporter, *, in_ledger: bool = True) -> None:
     """The closing words of a release."""
     from tapveil.cli.summary import closing_lines
 
@@ -499,10 +499,10 @@ def ledger_verify(
     """Check that the ledger is intact: no entry changed or removed, and none missing that a published folder names."""
     from tapveil.base.findings import Finding
     from tapveil.ledger.book import open_ledger
-    from tapveil.published.folder import Bundle
+    from tapveil.published.folder import Folder
     from tapveil.veil.release import around_ledger, folder_of
 
-    asked = [folder_of(Bundle(folder)) for folder in folders or ()]
+    asked = [folder_of(Folder(folder)) for folder in folders or ()]
     try:
         with open_ledger(ledger_file) as book:
             beside = [] if asked else [folder_of(each) for each in around_ledger(ledger_file)]

@@ -29,9 +29,10 @@ from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Unit
 from tapveil.privacy.mechanisms import Mechanism, StabilityHistogram
 from tapveil.privacy.rational import decimal_text
-from tapveil.published.describe.wording import UNIT_NAMES, change, loss_in_words, rounded_up
+from tapveil.published.describe.wording import UNIT_NAMES, change, gaussian_in_words, loss_in_words, rounded_up
+from tapveil.published.manifest import ERROR_CONFIDENCE, EXAMPLE_COUNTS
 from tapveil.trips.recognise import Recognised
-from tapveil.veil.statement import ERROR_CONFIDENCE, EXAMPLE_COUNTS, cost, gaussian_in_words
+from tapveil.veil.statement import cost, gaussian_part
 
 MOST_UNUSED = 40
 SPENT: dict[Unit, str] = {
@@ -81,8 +82,8 @@ def show_cost(console: Console, plan: Plan) -> None:
             f"Accounted exactly, {meant}: at epsilon = {guarantee['epsilon']:g} "
             f"delta is at most {rounded_up(Fraction(guarantee['delta_accounted']))}.",
         )
-    for sentence in gaussian_in_words(plan):
-        _say(console, sentence)
+    if part := gaussian_part(plan):
+        _say(console, gaussian_in_words(plan.privacy.unit, plan.privacy.neighbours, part))
     if spent["whole_cards"]:
         _show_whole_cards(console, spent["whole_cards"])
     _head(console, f"The chance that a cell appears, by its true number of {NOUNS[plan.privacy.unit]}")

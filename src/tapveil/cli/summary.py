@@ -27,11 +27,11 @@ from tapveil.ledger.entry import Budget, Entry, Spend
 from tapveil.plan.model import Plan
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.metadata import DCAT
-from tapveil.published.describe.wording import UNIT_NAMES, change, loss_in_words, rounded_up
-from tapveil.published.folder import Bundle, distinct
-from tapveil.published.reader import Estimate
-from tapveil.published.reader import open as open_folder
-from tapveil.veil.statement import LOOKED
+from tapveil.published.describe.wording import LOOKED, UNIT_NAMES, change, loss_in_words, rounded_up
+from tapveil.published.folder import Folder
+from tapveil.published.folder import open as open_folder
+from tapveil.published.frame import Estimate
+from tapveil.published.writer import distinct
 
 WIDTH, LINES = 80, 23
 """Of a screen; a line is left for the prompt."""
@@ -42,7 +42,7 @@ LOCATION = "loc"
 """What the Opal layout calls a place."""
 
 
-def closing_lines(plan: Plan, published: Bundle, plan_file: Path, *, in_ledger: bool = True) -> Iterator[str]:
+def closing_lines(plan: Plan, published: Folder, plan_file: Path, *, in_ledger: bool = True) -> Iterator[str]:
     """What was published, what it cost, what is left, what to do next."""
     contents = _Contents.of(plan, published)
     opening = [f"Published: {published.path}", *_wrapped(f"{contents.in_words(plan)}.")]
@@ -52,7 +52,7 @@ def closing_lines(plan: Plan, published: Bundle, plan_file: Path, *, in_ledger: 
     yield from rest
 
 
-def _spent_lines(plan: Plan, published: Bundle, in_ledger: bool) -> Iterator[str]:
+def _spent_lines(plan: Plan, published: Folder, in_ledger: bool) -> Iterator[str]:
     """What it cost, and what is left."""
     yield from _wrapped(_cost_in_words(plan, published))
     yield LOOKED[plan.privacy.looked_at_trips]
@@ -85,7 +85,7 @@ class _Contents:
     """How many trips there are in all, where that is published. Cards may be in several parts: they are not added."""
 
     @classmethod
-    def of(cls, plan: Plan, published: Bundle) -> _Contents:
+    def of(cls, plan: Plan, published: Folder) -> _Contents:
         tables: dict[str, tuple[int, int]] = {}
         labels: dict[str, set[str]] = defaultdict(set)
         for name in published.sheets:
@@ -153,7 +153,7 @@ def _shortened(name: str) -> str:
 # --- what it cost, and what is left ---------------------------------------------------------------------------------
 
 
-def _cost_in_words(plan: Plan, published: Bundle) -> str:
+def _cost_in_words(plan: Plan, published: Folder) -> str:
     """What is promised, and beside it the δ that the noise really has at this ε."""
     stated = next(each for each in published.privacy["guarantees"] if each["neighbours"] == plan.privacy.neighbours)
     exactly = rounded_up(Fraction(stated["delta_accounted"]))
@@ -199,7 +199,7 @@ def spent_in_words(epsilon: Fraction | None) -> str:
 # --- what to do next ------------------------------------------------------------------------------------------------
 
 
-def _next_lines(plan: Plan, published: Bundle, plan_file: Path, in_ledger: bool) -> Iterator[str]:
+def _next_lines(plan: Plan, published: Folder, plan_file: Path, in_ledger: bool) -> Iterator[str]:
     """Paths and commands are never broken: they are to be copied."""
     folder, page = published.path, published.path / EXPLORER
     page = page if page.exists() else folder / "README.md"

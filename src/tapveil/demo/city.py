@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from tapveil.base.defaults import DEMO_TRIPS, Format
 from tapveil.base.errors import PlanError
 from tapveil.base.progress import Reporter, Silent
-from tapveil.base.types import MINUTES_PER_DAY
+from tapveil.base.vocabulary import MINUTES_PER_DAY
 from tapveil.demo.geography import write_map
 from tapveil.plan.model import preset_text
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from tapveil.base.errors import TripDataError, did_you_mean
 from tapveil.base.time_bins import Times
-from tapveil.base.types import MINUTES_PER_DAY, clock_text
-from tapveil.base.vocabulary import EVERY_MODE, MISSING_TIME, UNKNOWN
+from tapveil.base.types import clock_text
+from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY, MISSING_TIME, UNKNOWN
 from tapveil.inputs.geometry import Place, Polygons, collection, h3_cell, h3_place, points
 from tapveil.inputs.place_list import read_place_list
 from tapveil.inputs.snapshot import PublicFiles, open_text

@@ -18,8 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.base.errors import TripDataError
-from tapveil.base.types import MINUTES_PER_DAY
-from tapveil.base.vocabulary import EARLIEST_YEAR, LATEST_YEAR, UNKNOWN, End
+from tapveil.base.vocabulary import EARLIEST_YEAR, LATEST_YEAR, MINUTES_PER_DAY, UNKNOWN, End
 from tapveil.inputs.areas import Areas, TimeBins, stop_name
 from tapveil.inputs.gtfs import Calls, Feed
 from tapveil.inputs.gtfs.table import LATEST

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from tapveil.base.types import MINUTES_PER_DAY
-from tapveil.base.vocabulary import MISSING_TIME
+from tapveil.base.vocabulary import MINUTES_PER_DAY, MISSING_TIME
 from tapveil.plan.source import Source
 
 LATEST_MINUTE = 2 * MINUTES_PER_DAY

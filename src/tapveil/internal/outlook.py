@@ -29,10 +29,9 @@ from tapveil.inputs.areas import relabelling
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.warnings import Look, percent, remarks
 from tapveil.plan.model import Level, Plan, Table
-from tapveil.published.describe.wording import COUNTED, UNIT_NAMES, change, loss_in_words
+from tapveil.published.describe.wording import COUNTED, LOOKED, UNIT_NAMES, change, loss_in_words
 from tapveil.veil.expectation import publish_probabilities
 from tapveil.veil.release import refuse_too_many, sound_places
-from tapveil.veil.statement import LOOKED
 
 Integers = npt.NDArray[np.int64]
 

@@ -22,8 +22,18 @@ import pydantic
 from pydantic import AfterValidator, Field
 
 from tapveil.base.errors import PlanError, did_you_mean
-from tapveil.base.types import MINUTES_PER_DAY, Clock, Delta, Epsilon, Frozen, Name, Text, Weight
-from tapveil.base.vocabulary import CARD, EVERY_MODE, MOST_LEVELS, TAP, End, Kind, columns_in_words
+from tapveil.base.types import Clock, Delta, Epsilon, Frozen, Name, Text, Weight
+from tapveil.base.vocabulary import (
+    CARD,
+    EVERY_MODE,
+    MINUTES_PER_DAY,
+    MOST_LEVELS,
+    TAP,
+    End,
+    Kind,
+    columns_in_words,
+    level_in_words,
+)
 from tapveil.plan import toml
 from tapveil.plan.source import Delimiter, Source
 from tapveil.privacy.accountant import Exposure, Neighbours, Unit, over_time
@@ -259,9 +269,7 @@ class Level(Frozen):
     @property
     def in_words(self) -> str:
         """What a cell of it is, in a few words."""
-        length = "the whole day" if self.time_minutes == MINUTES_PER_DAY else f"{self.time_minutes} minutes"
-        time = length if self.time_minutes else "parts of the day" if self.times else ""
-        return " and ".join(filter(None, [time, self.location or ""])) or "as fine as the plan"
+        return level_in_words(self.time_minutes, self.times, self.location)
 
 
 class NamedLevel(Level):

@@ -1,6 +1,6 @@
 """What a folder offers beside its noisy tables, all of it computed from them: the consistent version, and the finest.
 
-Nothing here can see an exact count. `bundle` writes these sheets, and `verify` computes them again from the folder.
+Nothing here can see an exact count. A release writes these sheets, and `verify` computes them again from the folder.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, OPAL_SHAPES, Kind, columns_in_words
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, Kind, columns_in_words
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.consistent import Consistent, around, consistent
 from tapveil.published.lattice import Edge, Floats, Ints, Lattice, Node, Wider, chains, lattice, why_not
 from tapveil.published.manifest import Manifest
+from tapveil.published.sheets import published_kind
 
 CONSISTENT, FINEST = "consistent", "finest"
 UNTIL = "_until"
@@ -42,28 +42,6 @@ class DerivedSheet:
     @property
     def path(self) -> str:
         return f"{self.folder}/{self.name}.csv"
-
-
-def raw_tables(manifest: Manifest, sheets: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """The published tables by their names, keys as texts, from the files as they are laid out."""
-    if manifest.layout == "tables":
-        return {name: _plain(sheets[name], (*manifest.partition, *keys)) for name, keys in _own_columns(manifest)}
-    found = {}
-    for table in manifest.tables:
-        sheet, tap = OPAL_SHAPES[table.columns]
-        of_end = sheets[sheet].filter(pc.equal(sheets[sheet].column("tap").cast(pa.string()), tap)).drop_columns("tap")
-        found[table.name] = _plain(of_end.rename_columns([*manifest.partition, *table.columns, COUNT]), None)
-    return found
-
-
-def _own_columns(manifest: Manifest) -> Iterator[tuple[str, tuple[str, ...]]]:
-    yield from ((table.name, table.columns) for table in manifest.tables)
-
-
-def _plain(cells: pa.Table, keys: Sequence[str] | None) -> pa.Table:
-    keys = [name for name in cells.column_names if name != COUNT] if keys is None else list(keys)
-    texts = {key: cells.column(key).cast(pa.string()) for key in keys}
-    return pa.table({**texts, COUNT: cells.column(COUNT).cast(pa.int64())}).combine_chunks()
 
 
 def derived(
@@ -177,8 +155,7 @@ def kind(manifest: Manifest, key: str) -> Kind:
     """What sort of values a key of a derived sheet has."""
     if key.removesuffix(UNTIL) != key:
         return "time"
-    found = manifest.columns.get(key, "label")
-    return "label" if found == "date" and manifest.layout == "opal" else found
+    return published_kind(manifest, key)
 
 
 def _left_over(whole: Lattice, chain: Sequence[Node], adds_up: Consistent) -> tuple[Ints, Floats]:

@@ -1,24 +1,39 @@
-"""The manifest of a folder, `privacy.json`, as it is read back: what it claims, and no more than that.
+"""The manifest of a folder, `privacy.json`: the promise, and every parameter that it rests on. Written and read.
 
-Nothing here is believed: `verify` holds every claim against the noise and the tables.
+A release states it, and all else that a folder says of itself is made from it. Who reads one believes nothing: `verify`
+holds every claim against the noise and the tables.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any, Literal
+from decimal import ROUND_HALF_EVEN
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from tapveil.base.time_bins import Times
-from tapveil.base.types import Clock, Exact, Name, known_zone
-from tapveil.base.vocabulary import COUNT, EVERY_MODE, NUMBERS, OPAL_SHAPES, Kind
+from tapveil.base.types import Clock, Exact, Name, Text, known_zone
+from tapveil.base.vocabulary import EVERY_MODE, Kind, columns_in_words, level_in_words
 from tapveil.privacy.accountant import Exposure, Neighbours, Unit
 from tapveil.privacy.loss import Loss
+from tapveil.privacy.mechanisms import Mechanism, stated
+from tapveil.privacy.rational import decimal_text
 from tapveil.published import manifest_1
-from tapveil.published.sheets import OPAL_COLUMNS
+from tapveil.published.describe.metadata import METADATA_VERSION
+from tapveil.published.describe.wording import WORDING_VERSION
+from tapveil.published.layouts import LAYOUTS, Layout
 
+MANIFEST_VERSION: Literal[3] = 3
+"""Of the folders that are made now."""
+EXAMPLE_COUNTS = (1, 2, 5, 10, 20, 50)
+ERROR_CONFIDENCE = Fraction(95, 100)
+EXAMPLE_CARDS = (2, 10, 28, 40)
+CURVE = tuple(Fraction(part, 4) for part in (2, 3, 4, 5, 6, 8))
+"""At which parts and multiples of ε the folder states δ."""
 MOST_TABLES = 64
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -29,13 +44,26 @@ MOST_LABELS = 200
 Areas = Annotated[dict[Label, Annotated[str, Field(max_length=500)]], Field(max_length=MOST_LABELS)]
 
 
+def number(x: Fraction, rounding: str = ROUND_HALF_EVEN, digits: int = 15) -> int | float:
+    """A fraction as a JSON number, to 15 digits; `exact` fields carry what this may round."""
+    text = decimal_text(x, digits, rounding)
+    return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def json_text(data: Mapping[str, Any]) -> str:
+    """A JSON file of the folder: the one way to write it, so that there is room for nothing else."""
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False, defer_build=True
     )
 
 
-class _ExactLoss(_Part):
+class ExactLoss(_Part):
+    """(ε, δ) as fractions."""
+
     epsilon: Exact
     """As a fraction."""
     delta: Exact
@@ -55,43 +83,53 @@ class Guarantee(_Part):
     """ε, rounded up to 15 digits."""
     delta: Number
     """δ, rounded up to 15 digits."""
-    exact: _ExactLoss
+    exact: ExactLoss
     """The same, exactly."""
     delta_accounted: float
     """What exact accounting finds at this ε, from above: never more than `delta`."""
 
 
-class _Point(_Part):
+class Point(_Part):
+    """One point of the curve."""
+
     epsilon: Number
     """Another ε."""
     delta: Number
     """What is left of δ there."""
 
 
-class _Curve(_Part):
+class Curve(_Part):
+    """The promise at other ε."""
+
     neighbours: Neighbours
     """In which notion."""
-    points: Annotated[list[_Point], Field(min_length=1, max_length=20)]
+    points: Annotated[list[Point], Field(min_length=1, max_length=20)]
     """δ at parts and multiples of ε, by exact accounting."""
 
 
-class _ExactGaussian(_Part):
+class ExactGaussian(_Part):
+    """What ρ and μ are computed from."""
+
     mu_squared: Exact
     """Σ 1/σ² over all changed cells, as a fraction."""
 
 
-class _Gaussian(_Part):
+class GaussianPart(_Part):
+    """Gaussian noise by its ρ and μ."""
+
     mu: Number
     """√(2ρ), rounded up: the μ of continuous noise of the same scales. For comparison; `rho` is the claim."""
     rho: Number
     """ρ of zero-concentrated differential privacy, rounded up: half of Σ 1/σ² over all changed cells."""
     delta_singletons: Number
     """The probability, at most, that a cell in which only this unit is appears. It is outside of ρ."""
-    exact: _ExactGaussian
+    exact: ExactGaussian
     """What ρ and μ are computed from."""
 
 
-class _Card(_Part):
+class WholeCard(_Part):
+    """What a promise for single trips is worth for a card with several."""
+
     trips: Annotated[int, Field(ge=1, le=1000)]
     """So many trips."""
     epsilon: Number
@@ -100,7 +138,9 @@ class _Card(_Part):
     """At this δ."""
 
 
-class _Bounds(_Part):
+class Bounds(_Part):
+    """How much of one unit is counted, at most."""
+
     cells_per_table: Annotated[int, Field(ge=1, le=10_000)]
     """In how many cells of a table a unit counts, at most."""
     trips_per_day: int | None = None
@@ -121,6 +161,14 @@ class LevelClaim(_Part):
     location: Name | None
     """The name of its wider areas."""
 
+    @property
+    def in_words(self) -> str:
+        """What a cell of it is, in a few words."""
+        return level_in_words(self.time_minutes, self.times, self.location)
+
+
+NoiseCode = Literal["laplace-rounded", "discrete-laplace", "discrete-gaussian", "discrete-laplace-listed"]
+
 
 class TableClaim(_Part):
     """One table, as the manifest has it."""
@@ -135,11 +183,11 @@ class TableClaim(_Part):
     """Its own ε, where the plan gives no total."""
     delta: Number | None = None
     """Its own δ, likewise."""
-    exact: _ExactLoss | None = None
+    exact: ExactLoss | None = None
     """Both, exactly."""
     weight: Number | None = None
     """Or: its share of the total."""
-    noise: Literal["laplace-rounded", "discrete-laplace", "discrete-gaussian", "discrete-laplace-listed"]
+    noise: NoiseCode
     """The distribution of the noise."""
     scale: Number
     """Its scale: b of Laplace, σ of Gaussian noise."""
@@ -160,15 +208,24 @@ class TableClaim(_Part):
     probability_published: dict[str, Number]
     """The chance that a cell is published, by its true count."""
 
+    @property
+    def in_words(self) -> str:
+        """What its cells are, besides the partition."""
+        return columns_in_words(self.columns) + (f" ({self.level.in_words})" if self.level else "")
 
-class _Ledger(_Part):
+
+class LedgerEntry(_Part):
+    """The entry of a ledger that paid for a release."""
+
     ledger: Identity
     """Which ledger."""
     hash: Digest
     """The hash of its entry there, and so of all before it; random bits in the entry keep it from being guessed."""
 
 
-class _Covers(_Part):
+class Covers(_Part):
+    """Which days and modes were counted."""
+
     first_day: date | None
     """Only from this day on."""
     last_day: date | None
@@ -180,13 +237,17 @@ class _Covers(_Part):
 _PUBLIC_FILE = r"^(gtfs|places|(lookup|polygons) of .{1,100}|cells of [a-z][a-z0-9_-]{0,63})$"
 
 
-class _Day(_Part):
+class Day(_Part):
+    """What a day is."""
+
     starts: Clock
     """When a day starts."""
     after_midnight: Literal["wrapped", "continued"]
     """How the hours before that are written."""
     timezone: Annotated[str, AfterValidator(known_zone)] | None
     """By whose clock."""
+    calendar: bool | None = None
+    """Whether days are those of a calendar, or labels in the words of the source."""
 
     @property
     def first_minute(self) -> int:
@@ -194,11 +255,22 @@ class _Day(_Part):
         return self.starts if self.after_midnight == "continued" else 0
 
 
-class _Software(_Part):
+class Software(_Part):
+    """The program that made the folder."""
+
     name: Literal["tapveil"]
     """What made the folder."""
     version: Annotated[str, Field(pattern=r"^[0-9]{1,4}(\.[0-9]{1,4}){1,3}((a|b|rc|\.dev|\.post)[0-9]{1,4})?$")]
     """Its version."""
+
+
+class Pairing(_Part):
+    """Which taps make up a trip."""
+
+    same: Name
+    """What a tap on and its tap off have in common, besides the day: `card`, or another column."""
+    within_minutes: Annotated[int, Field(ge=1, le=1440)]
+    """How long a trip takes, at most."""
 
 
 class Versions(_Part):
@@ -212,12 +284,22 @@ class Versions(_Part):
     """`dp-registry.yaml`, `croissant.json`, `dcat.jsonld`."""
     wording: Literal[1]
     """The sentences in them."""
+    readme: Literal[1] | None = None
+    """`README.md`; before version 3 it could not be made again."""
+    package: Literal[1] | None = None
+    """`datapackage.json`, likewise."""
+
+
+VERSIONS = Versions.model_construct(
+    derived=2, page=1, metadata=METADATA_VERSION, wording=WORDING_VERSION, readme=1, package=1
+)
+"""Of the folders that are made now: `verify` makes the rest of a folder again by them."""
 
 
 class Manifest(_Part):
-    """`privacy.json`, version 2."""
+    """`privacy.json`, version 3."""
 
-    manifest_version: Literal[1, 2]
+    manifest_version: Literal[1, 2, 3]
     """What this list is of."""
     versions: Versions
     """By which methods the rest of the folder is made."""
@@ -225,11 +307,17 @@ class Manifest(_Part):
     """`name` in the plan."""
     release_id: Identity
     """Which release this is, in the ledger and for `chosen_from`."""
-    ledger: _Ledger | None
+    ledger: LedgerEntry | None
     """The entry that paid for it; null without a ledger."""
     title: Annotated[str, Field(max_length=500)]
     """As in the plan."""
+    description: Text | None = None
+    """As in the plan. This and the other fields with a default are new in version 3, and are always there in it."""
+    publisher: Text | None = None
+    """As in the plan."""
     publisher_type: Literal["government", "industry", "nonprofit"] | None
+    """As in the plan."""
+    licence: Text | None = None
     """As in the plan."""
     region: Annotated[str, Field(max_length=500)] | None
     """As in the plan."""
@@ -241,7 +329,7 @@ class Manifest(_Part):
     """Whether the plan was made by looking at the trips themselves, which is not accounted for; null: not stated."""
     unit: Unit
     """What is protected as a whole."""
-    bounds: _Bounds
+    bounds: Bounds
     """How much of one unit is counted, at most."""
     neighbours: Neighbours
     """The notion in which the plan states ε and δ."""
@@ -251,19 +339,19 @@ class Manifest(_Part):
     """ε, rounded up to 15 digits."""
     delta: Number
     """δ, rounded up to 15 digits."""
-    exact: _ExactLoss
+    exact: ExactLoss
     """The same, exactly."""
     guarantees: Annotated[list[Guarantee], Field(min_length=2, max_length=2)]
     """The promise in both notions of neighbours."""
-    curve: _Curve
+    curve: Curve
     """The promise at other ε."""
-    gaussian: _Gaussian | None
+    gaussian: GaussianPart | None
     """With Gaussian noise: its ρ and μ, for the plan's neighbours. Else null, as in folders of version 1."""
-    whole_cards: Annotated[list[_Card], Field(max_length=10)] | None
+    whole_cards: Annotated[list[WholeCard], Field(max_length=10)] | None
     """For unit `trip`: what it is worth for all trips of a card, each in other cells than the others."""
     tables: Annotated[tuple[TableClaim, ...], Field(min_length=1, max_length=MOST_TABLES)]
     """Each table, with its noise."""
-    covers: _Covers
+    covers: Covers
     """Which days and modes were counted; null where there was no limit."""
     partition: Annotated[tuple[str, ...], Field(max_length=20)]
     """The columns by which every table is split."""
@@ -271,11 +359,15 @@ class Manifest(_Part):
     """What sort of values each key column has."""
     layout: Literal["tables", "opal"]
     """How the files of `data/` are laid out."""
+    synthetic: bool | None = None
+    """Whether there are synthetic rows, too."""
     rows: Literal["trips", "taps"]
     """What a row of the source was."""
+    pairing: Pairing | None = None
+    """Where tables have both ends of trips that were taps: which taps make up a trip."""
     time_minutes: Annotated[int, Field(ge=1, le=1440)]
     """The length of a time bin."""
-    day: _Day
+    day: Day
     """What a day is."""
     areas: Areas
     """What stops are published as, by mode."""
@@ -289,8 +381,15 @@ class Manifest(_Part):
     """SHA-256 of the lists that the plan names."""
     places: Literal["areas.geojson"] | None
     """The file that says where the places lie, if there is one."""
-    software: _Software
+    software: Software
     """What made the folder."""
+
+    @model_validator(mode="after")
+    def _has_the_fields_of_its_version(self) -> Self:
+        for part, new in ((self, _NEW), (self.day, {"calendar"}), (self.versions, {"readme", "package"})):
+            if part.model_fields_set & new != (new if self.manifest_version >= 3 else set()):
+                raise ValueError("it has other fields than its version")
+        return self
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Manifest:
@@ -307,6 +406,30 @@ class Manifest(_Part):
     def exposure(self) -> Exposure:
         return Exposure(self.neighbours, self.bounds.cells_per_table)
 
+    @property
+    def mechanisms(self) -> Mapping[str, Mechanism]:
+        """The mechanism of each table, from its scale and threshold alone; ValueError where there is none such."""
+        return {each.name: stated(self.mechanism, each.scale_exact, each.threshold_exact) for each in self.tables}
+
+    @property
+    def has_days(self) -> bool:
+        """Whether its dates are published as those of a calendar; before version 3 a folder does not say."""
+        return self.day.calendar is not False and not self.arrangement.columns
+
+    @property
+    def from_a_list(self) -> bool:
+        """Whether the cells of a public list are counted, and no others."""
+        return self.mechanism == "dictionary"
+
+    @property
+    def by_card(self) -> bool:
+        """Whether cards are protected, and counted."""
+        return self.unit != "trip"
+
+    def keys(self, table: TableClaim) -> tuple[str, ...]:
+        """The columns that distinguish the cells of a table: those of the partition, then its own."""
+        return (*self.partition, *table.columns)
+
     def times(self, table: TableClaim) -> Times:
         """The bins of a table's times."""
         level, first = table.level, self.day.first_minute
@@ -319,15 +442,19 @@ class Manifest(_Part):
         return mode in self.wider[name] or EVERY_MODE in self.wider[name]
 
     @property
+    def arrangement(self) -> Layout:
+        """How its tables become files."""
+        return LAYOUTS[self.layout]
+
+    @property
     def sheets(self) -> dict[str, tuple[str, ...]]:
         """The files of counts that the folder must have, and their keys."""
-        if self.layout == "tables":
-            return {table.name: (*self.partition, *table.columns) for table in self.tables}
-        used = {OPAL_SHAPES[table.columns][0] for table in self.tables}
-        keys = {"time": ("time",), "loc": ("loc",), "time-loc": ("time", "loc")}
-        return {sheet: (*OPAL_COLUMNS[:3], *keys[sheet]) for sheet in keys if sheet in used}
+        return self.arrangement.files(self)
 
     @property
     def numbers(self) -> tuple[str, ...]:
         """The columns of these files that are no keys."""
-        return NUMBERS if self.layout == "tables" else (COUNT,)
+        return self.arrangement.numbers
+
+
+_NEW = {"description", "publisher", "licence", "synthetic", "pairing"}

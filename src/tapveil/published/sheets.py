@@ -1,22 +1,21 @@
-"""How published tables are laid out as files: one sheet per table, or the sheets of the published Opal data."""
+"""Published tables as the files of `data/`, and back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, OPAL_SHAPES
-from tapveil.plan.model import Level, Plan
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, Kind, columns_in_words
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
+from tapveil.published.layouts import DATE, MODE, TAP
+from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.published.table import Field, PublishedTable
 
 _OPAL_NAMES = {"time": "time", "location": "loc"}
-OPAL_COLUMNS = ("mode", "date", "tap", "time", "loc")
-"""The columns that the files of the published Opal data have, before their count."""
 
 
 @dataclass(frozen=True)
@@ -26,38 +25,60 @@ class Sheet:
     name: str
     title: str
     fields: tuple[Field, ...]
-    cells: pa.Table
     smallest: int
+    numbers: tuple[str, ...]
 
     @property
     def keys(self) -> list[str]:
         return [field.name for field in self.fields]
 
-    @property
-    def numbers(self) -> list[str]:
-        """The columns that are no keys."""
-        return list(self.cells.column_names[len(self.fields) :])
+
+def sheets(manifest: Manifest) -> list[Sheet]:
+    """The files of counts that a release has, in the order of its tables."""
+    members: dict[str, list[TableClaim]] = {}
+    for claim in manifest.tables:
+        members.setdefault(manifest.arrangement.file_of(claim)[0], []).append(claim)
+    return [_sheet(manifest, name, claims) for name, claims in members.items()]
 
 
-def sheets(plan: Plan, tables: Sequence[PublishedTable]) -> list[Sheet]:
-    """The files of counts that a plan asks for."""
-    smallest = {name: mechanism.smallest_published for name, mechanism in plan.mechanisms.items()}
-    if plan.release.layout == "opal":
-        return _opal_sheets(tables, smallest)
-    return [_table_sheet(table, plan, smallest[table.name]) for table in tables]
+def _sheet(manifest: Manifest, name: str, claims: Sequence[TableClaim]) -> Sheet:
+    first, smallest = claims[0], min(claim.smallest_published for claim in claims)
+    _, tap = manifest.arrangement.file_of(first)
+    if tap is None:
+        fields = tuple(Field(key, published_kind(manifest, key)) for key in manifest.keys(first))
+        by = f" by {', '.join(manifest.partition)}" if manifest.partition else ""
+        level = f" ({first.level.in_words})" if first.level else ""
+        title = f"{columns_in_words(first.columns)}{by}{level}"
+    else:
+        kinds = [manifest.columns[column] for column in first.columns]
+        keys = [Field(_OPAL_NAMES[kind], kind) for kind in kinds]
+        fields = (*(Field(key, "label") for key in (MODE, DATE, TAP)), *keys)
+        title = f"tap counts by {' and '.join(key.name for key in keys)}"
+    return Sheet(name, title, fields, smallest, manifest.numbers)
 
 
-def _table_sheet(table: PublishedTable, plan: Plan, smallest: int) -> Sheet:
-    cells, fields = with_interval(table.cells, plan.mechanisms[table.name]), table.fields
-    calendar = plan.source.calendar
-    for index, field in enumerate(fields):
-        if field.kind == "date" and calendar:
-            cells = cells.set_column(index, field.name, cells.column(index).cast(pa.date32()))
-        elif field.kind == "date":
-            fields = (*fields[:index], Field(field.name, "label"), *fields[index + 1 :])
-    by = f" by {', '.join(plan.release.partition)}" if plan.release.partition else ""
-    level = "" if table.table.level == Level() else f" ({table.table.level.in_words})"
-    return Sheet(table.name, f"{table.table.in_words}{by}{level}", fields, cells, smallest)
+def published_kind(manifest: Manifest, key: str) -> Kind:
+    """What sort of values a key column has as it is published; days that are no calendar's are labels."""
+    kind = manifest.columns.get(key, "label")
+    return "label" if kind == "date" and not manifest.has_days else kind
+
+
+def laid_out(manifest: Manifest, tables: Sequence[PublishedTable]) -> dict[str, pa.Table]:
+    """The rows of each file, from the published tables."""
+    claims, pieces = {claim.name: claim for claim in manifest.tables}, dict[str, list[pa.Table]]()
+    for table in tables:
+        name, tap = manifest.arrangement.file_of(claims[table.name])
+        rows = _table_rows(manifest, table) if tap is None else _opal_rows(table, tap)
+        pieces.setdefault(name, []).append(rows)
+    return {name: _in_order(rows) if len(rows) > 1 else rows[0] for name, rows in pieces.items()}
+
+
+def _table_rows(manifest: Manifest, table: PublishedTable) -> pa.Table:
+    rows = with_interval(table.cells, manifest.mechanisms[table.name])
+    for index, key in enumerate(rows.column_names):
+        if published_kind(manifest, key) == "date":
+            rows = rows.set_column(index, key, rows.column(index).cast(pa.date32()))
+    return rows
 
 
 def with_interval(cells: pa.Table, mechanism: Mechanism) -> pa.Table:
@@ -66,25 +87,27 @@ def with_interval(cells: pa.Table, mechanism: Mechanism) -> pa.Table:
     return cells.append_column(LOW, pa.array(rule.low(counts))).append_column(HIGH, pa.array(rule.high(counts)))
 
 
-def _opal_sheets(tables: Sequence[PublishedTable], smallest: Mapping[str, int]) -> list[Sheet]:
-    """`time`, `loc` and `time-loc`: mode, date as YYYYMMDD, tap, the keys, count."""
-    by_sheet: dict[str, list[PublishedTable]] = {}
-    for table in tables:
-        by_sheet.setdefault(OPAL_SHAPES[table.table.columns][0], []).append(table)
-    return [_opal_sheet(name, members, smallest) for name, members in by_sheet.items()]
-
-
-def _opal_sheet(name: str, tables: Sequence[PublishedTable], smallest: Mapping[str, int]) -> Sheet:
-    keys = tuple(Field(_OPAL_NAMES[field.kind], field.kind) for field in tables[0].fields[2:])
-    fields = (Field("mode", "label"), Field("date", "label"), Field("tap", "label"), *keys)
-    cells = pa.concat_tables(_opal_cells(table, [field.name for field in fields]) for table in tables)
-    ordered = cells.sort_by([(field.name, "ascending") for field in fields])
-    least = min(smallest[table.name] for table in tables)
-    return Sheet(name, f"tap counts by {' and '.join(key.name for key in keys)}", fields, ordered, least)
-
-
-def _opal_cells(table: PublishedTable, names: Iterable[str]) -> pa.Table:
+def _opal_rows(table: PublishedTable, tap: str) -> pa.Table:
     mode, date, *keys, count = table.cells.columns
-    tap = pa.array([OPAL_SHAPES[table.table.columns][1]] * len(count), pa.string())
-    compact = pc.replace_substring(date, "-", "")
-    return pa.table([mode, compact, tap, *keys, count], names=[*names, "count"])
+    taps = pa.array([tap] * len(count), pa.string())
+    names = [MODE, DATE, TAP, *(_OPAL_NAMES[field.kind] for field in table.fields[2:]), COUNT]
+    return pa.table([mode, pc.replace_substring(date, "-", ""), taps, *keys, count], names=names)
+
+
+def _in_order(pieces: Sequence[pa.Table]) -> pa.Table:
+    whole = pa.concat_tables(pieces)
+    return whole.sort_by([(key, "ascending") for key in whole.column_names if key != COUNT])
+
+
+def raw_tables(manifest: Manifest, files: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """The published tables by their names, keys as texts, from the rows of the files."""
+    found = {}
+    for claim in manifest.tables:
+        name, tap = manifest.arrangement.file_of(claim)
+        rows, keys = files[name], manifest.keys(claim)
+        if tap is not None:
+            rows = rows.filter(pc.equal(rows.column(TAP).cast(pa.string()), tap)).drop_columns(TAP)
+            rows = rows.rename_columns([*keys, COUNT])
+        texts = {key: rows.column(key).cast(pa.string()) for key in keys}
+        found[claim.name] = pa.table({**texts, COUNT: rows.column(COUNT).cast(pa.int64())}).combine_chunks()
+    return found

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from tapveil.base.vocabulary import Kind
-from tapveil.plan.model import Plan, Table
 
 
 @dataclass(frozen=True)
@@ -26,15 +25,6 @@ class Field:
 class PublishedTable:
     """The published cells of one table, sorted by their keys: partition columns, own columns, `count`."""
 
-    table: Table
+    name: str
     fields: tuple[Field, ...]
     cells: pa.Table
-
-    @property
-    def name(self) -> str:
-        return self.table.name
-
-
-def fields(plan: Plan, table: Table) -> tuple[Field, ...]:
-    """The key columns of a table, each with what sort of values it holds."""
-    return tuple(Field(name, plan.source.kind(name)) for name in plan.key_columns(table))

@@ -32,10 +32,9 @@ from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.loss import Loss, certified
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.describe.wording import UNIT_NAMES, loss_in_words
-from tapveil.published.manifest import Manifest, TableClaim
+from tapveil.published.manifest import ERROR_CONFIDENCE, Manifest, TableClaim, number
 from tapveil.tuning import sizes
 from tapveil.tuning.sizes import Sizes
-from tapveil.veil.statement import ERROR_CONFIDENCE, number
 from tapveil.verify import manifest as manifests
 from tapveil.verify.reading import UnreadableError, json_of, open_inside
 

@@ -16,7 +16,7 @@ from tapveil.inputs.cell_list import LONG_LIST
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.mechanisms import Dictionary, Mechanism
 from tapveil.privacy.noise import RandomBytes
-from tapveil.published.table import PublishedTable, fields
+from tapveil.published.table import Field, PublishedTable
 
 CELLS_AT_ONCE = 1 << 17
 
@@ -34,7 +34,12 @@ def draw(
         keys, numbers = _draw_occurring(exact, mechanism, random_bytes)
     key_fields = fields(plan, table)
     ordered = {field.name: keys[field.name] for field in key_fields}
-    return PublishedTable(table, key_fields, pa.table({**ordered, "count": pa.array(numbers, pa.int64())}))
+    return PublishedTable(table.name, key_fields, pa.table({**ordered, "count": pa.array(numbers, pa.int64())}))
+
+
+def fields(plan: Plan, table: Table) -> tuple[Field, ...]:
+    """The key columns of a table, each with what sort of values it holds."""
+    return tuple(Field(name, plan.source.kind(name)) for name in plan.key_columns(table))
 
 
 Keys = dict[str, pa.Array]

@@ -29,18 +29,20 @@ from tapveil.counting.exact import Counted, Refusals
 from tapveil.inputs.areas import Relabel
 from tapveil.inputs.public import PublicInputs
 from tapveil.inputs.values import READABLE
-from tapveil.ledger.book import Folder, Head, Ledger, open_ledger
+from tapveil.ledger.book import Folder as Witness
+from tapveil.ledger.book import Head, Ledger, open_ledger
 from tapveil.ledger.entry import Published, Spend, spend_of
 from tapveil.plan.model import Plan
-from tapveil.published import folder as folders
-from tapveil.published.folder import Bundle
-from tapveil.published.identifiers import text_findings
+from tapveil.published import writer
+from tapveil.published.folder import Folder, folders_in
 from tapveil.published.lattice import Wider
-from tapveil.published.manifest import Manifest
+from tapveil.published.manifest import LedgerEntry, Manifest
+from tapveil.published.places import places_text
 from tapveil.published.table import PublishedTable
 from tapveil.trips import files
 from tapveil.trips.csv_reader import MALFORMED, NOT_UTF8
 from tapveil.veil import crossing, statement, workspace
+from tapveil.veil.crossing import fields
 from tapveil.veil.expectation import empty_tables
 from tapveil.veil.leak_guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
 from tapveil.veil.workspace import Journal, Unfinished
@@ -67,7 +69,7 @@ def release(
     memory: str = MEMORY,
     scratch: Path | None = None,
     progress: Reporter | None = None,
-) -> Bundle:
+) -> Folder:
     """Spend the plan's budget once and publish the folder `out`, which must not exist yet.
 
     Spend, then draw, then write: the ledger has the release before any noise exists, each noised table is sealed as
@@ -80,7 +82,7 @@ def release(
         inputs = PublicInputs.of(plan, scratch)
         job = _Job(inputs, Path(out), ledger, again or resume, key, memory, scratch, progress or Silent())
         if not resume:
-            folders.check_destination(job.out)
+            writer.check_destination(job.out)
         if ledger:
             refuse_outdated(ledger, job.out.resolve().parent, paid=resume)
         return job.resume() if resume else job.run(today)
@@ -104,7 +106,7 @@ class _Job:
     def plan(self) -> Plan:
         return self.inputs.plan
 
-    def run(self, today: str) -> Bundle:
+    def run(self, today: str) -> Folder:
         """Begin a release, and finish it."""
         workspace.refuse_another(self.out)
         _, stated = self.inputs.dictionaries, self._stated(today)
@@ -123,23 +125,23 @@ class _Job:
         with workspace.begin(self.out, journal) as work:
             return self._finish(work, stated, counted, cards.intersection)
 
-    def resume(self) -> Bundle:
+    def resume(self) -> Folder:
         """Finish a release that was cut short: what is paid for is not paid again, what is sealed not drawn again."""
         with workspace.find(self.out) as work:
             if _is_published(self.out, work.journal):
                 work.discard()
-                return Bundle(self.out)
+                return Folder(self.out)
             _, stated = self.inputs.dictionaries, self._stated(work.journal.created)
             _refuse_another_release(self.plan, stated, work.journal)
             if work.journal.ledger != (self.ledger.id if self.ledger else None):
                 raise LedgerError("the unfinished release is to be paid from another ledger, or from none")
             work.require_seals()
-            counted = None if all(map(work.is_sealed, self.plan.table)) else self._count()
+            counted = None if all(map(work.is_sealed, self.plan.tables)) else self._count()
             if counted:
                 _refuse_other_counts(counted, work.journal)
             return self._finish(work, stated, counted, self._cards_among)
 
-    def _stated(self, created: str) -> dict[str, Any]:
+    def _stated(self, created: str) -> Manifest:
         with self.progress.stage("Computing the promise"):
             return _stated(self.inputs, created)
 
@@ -153,27 +155,27 @@ class _Job:
     def _finish(
         self,
         work: Unfinished,
-        stated: dict[str, Any],
+        stated: Manifest,
         counted: Counted | None,
         cards_among: CardsAmong,
-    ) -> Bundle:
+    ) -> Folder:
         """Spend, then draw, then write. Nothing that a user could have got wrong is first looked at here."""
-        manifest = stated | {"release_id": work.journal.id, "ledger": self._pay(work)}
+        paid = {"release_id": work.journal.id, "ledger": self._pay(work)}
         self._draw(work, counted)
-        tables = [work.unseal(self.plan, table) for table in self.plan.table]
-        published = folders.write(
-            self.out,
-            work.folder,
-            self.plan,
-            tables,
-            manifest,
-            places=self.inputs.places,
-            wider=_wider_areas(self.inputs, tables),
-            guard=partial(refuse_leaks, plan=self.plan, cards_among=cards_among),
-            key=self.key,
-            bind=partial(self._bind, work.journal),
-            progress=self.progress,
-        )
+        tables = [work.unseal(table.name, fields(self.plan, table)) for table in self.plan.table]
+        with workspace.kept_for_later("the folder could not be written"):
+            published = writer.write(
+                self.out,
+                work.folder,
+                stated.model_copy(update=paid),
+                tables,
+                places=self.inputs.places,
+                wider=_wider_areas(self.inputs, tables),
+                guard=partial(refuse_leaks, plan=self.plan, cards_among=cards_among),
+                key=self.key,
+                bind=partial(self._bind, work.journal),
+                progress=self.progress,
+            )
         work.discard()
         return published
 
@@ -182,16 +184,16 @@ class _Job:
         drawn, whole, dictionaries = 0, len(self.plan.table), self.inputs.dictionaries
         with self.progress.stage("Drawing noise", lambda: drawn, total=whole, unit="tables"):
             for name, table in self.plan.tables.items():
-                if counted and not work.is_sealed(table):
+                if counted and not work.is_sealed(table.name):
                     work.seal(crossing.draw(counted.tables[name], self.plan, table, dictionaries[name], os.urandom))
                 drawn += 1
 
-    def _pay(self, work: Unfinished) -> dict[str, Any] | None:
+    def _pay(self, work: Unfinished) -> LedgerEntry | None:
         """The spend is on the disk before any noise exists; what cannot be paid for leaves nothing behind."""
         try:
             with self.progress.stage("Writing it into the ledger") if self.ledger else nullcontext():
                 paid = self.ledger.spend(_spend(self.plan, work.journal), again=self.again) if self.ledger else None
-                return asdict(paid) if paid else None
+                return LedgerEntry(**asdict(paid)) if paid else None
         except BudgetError:
             work.discard()
             raise
@@ -217,16 +219,14 @@ def _name_empty(tables: Sequence[str]) -> None:
 # --- which release it is --------------------------------------------------------------------------------------------
 
 
-def _stated(inputs: PublicInputs, created: str) -> dict[str, Any]:
+def _stated(inputs: PublicInputs, created: str) -> Manifest:
     drawn = sound_places(inputs) is not None
-    stated = statement.manifest(inputs.plan, date.fromisoformat(created), inputs.sha256, places=drawn)
     try:  # as anyone will read it: what could not be read back must not be paid for
-        manifest = Manifest.read(stated | {"release_id": "0" * 32})
+        stated = statement.manifest(inputs.plan, date.fromisoformat(created), inputs.sha256, places=drawn)
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors()[0]["loc"])
         raise PlanError(f"the plan has more, or longer names, than a folder can state ({place})") from None
-    said = filter(None, (inputs.plan.release.description, inputs.plan.release.publisher))
-    for finding in (*free_text_findings(manifest), *text_findings("the plan", said)):
+    for finding in free_text_findings(stated):
         raise PlanError(f"a name, title or description in the plan cannot be published: it {finding.sentence}")
     return stated
 
@@ -238,7 +238,7 @@ def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:
         raise TripDataError(
             "the lists have places that no folder may have: one without a name, a mode or a sound shape"
         )
-    if places and (size := len(statement.places_text(places).encode())) > vocabulary.LARGEST_PLACES:
+    if places and (size := len(places_text(places).encode())) > vocabulary.LARGEST_PLACES:
         raise TripDataError(
             f"the shapes of the areas would take {size / 2**20:.0f} MB in the folder; at most "
             f"{vocabulary.LARGEST_PLACES >> 20} MB can be published: simplify their borders"
@@ -246,8 +246,8 @@ def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:
     return places
 
 
-def _digest(data: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+def _digest(stated: Manifest) -> str:
+    return hashlib.sha256(json.dumps(stated.as_json, sort_keys=True).encode()).hexdigest()
 
 
 def _spend(plan: Plan, journal: Journal) -> Spend:
@@ -263,15 +263,15 @@ def _is_published(out: Path, journal: Journal) -> bool:
     if not (out.exists() or out.is_symlink()):
         return False
     try:
-        if Bundle(out).privacy["release_id"] == journal.id:
+        if Folder(out).privacy["release_id"] == journal.id:
             return True
     except (OSError, ValueError, TypeError, KeyError):
         pass  # it is something else
-    folders.check_destination(out)
+    writer.check_destination(out)
     return False
 
 
-def _refuse_another_release(plan: Plan, stated: dict[str, Any], journal: Journal) -> None:
+def _refuse_another_release(plan: Plan, stated: Manifest, journal: Journal) -> None:
     """What was begun is finished as it was begun, or not at all."""
     if _digest(stated) != journal.statement_sha256:
         raise PlanError(
@@ -301,30 +301,30 @@ def refuse_outdated(ledger: Ledger, folder: Path, *, paid: bool) -> None:
     """
     # What became of a folder after it was published is not the ledger's fault.
     passed = {"folder-differs", "ledger-replaced"} if paid else {"folder-differs"}
-    around = {each.path.resolve(): each for each in (*folders.bundles_in(folder), *around_ledger(ledger.path))}
+    around = {each.path.resolve(): each for each in (*folders_in(folder), *around_ledger(ledger.path))}
     for finding in ledger.findings(beside=map(folder_of, around.values())):
         if finding.code not in passed:
             raise LedgerError(f"{finding.sentence}. Nothing was spent")
 
 
-def around_ledger(path: Path) -> Iterator[Bundle]:
+def around_ledger(path: Path) -> Iterator[Folder]:
     """The published folders that lie beside a ledger, or in a folder beside it."""
     home = path.resolve().parent
     for folder in (home, *sorted(each for each in home.glob("*") if each.is_dir())):
         with suppress(OSError):  # a folder of someone else's
-            yield from folders.bundles_in(folder)
+            yield from folders_in(folder)
 
 
-def folder_of(published: Bundle) -> Folder:
+def folder_of(published: Folder) -> Witness:
     """What a published folder says of where it is written down; what is none says nothing."""
     try:
         manifest = published.privacy
         entry = manifest["ledger"]  # folders of version 1 have the number of the entry, too: its hash is enough
         head = Head.of(entry["ledger"], entry["hash"]) if entry else None
-        checksums = hashlib.sha256((published.path / folders.CHECKSUMS).read_bytes()).hexdigest()
-        return Folder(published.path.name, head, str(manifest["release_id"]), checksums)
+        checksums = hashlib.sha256((published.path / vocabulary.CHECKSUMS).read_bytes()).hexdigest()
+        return Witness(published.path.name, head, str(manifest["release_id"]), checksums)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return Folder(published.path.name, None, "", "")
+        return Witness(published.path.name, None, "", "")
 
 
 def _wider_areas(inputs: PublicInputs, tables: Sequence[PublishedTable]) -> Wider:
@@ -334,7 +334,7 @@ def _wider_areas(inputs: PublicInputs, tables: Sequence[PublishedTable]) -> Wide
     for name in sorted(level for level in levels if level):
         relabel, areas = Relabel.of_places(inputs.wider[name]), found.setdefault(name, {})
         for published in tables:
-            if published.table.level.location is None:
+            if plan.tables[published.name].level.location is None:
                 areas.update(_areas_of(published, plan, relabel))
     return found
 
@@ -342,7 +342,7 @@ def _wider_areas(inputs: PublicInputs, tables: Sequence[PublishedTable]) -> Wide
 def _areas_of(published: PublishedTable, plan: Plan, relabel: Relabel) -> Iterator[tuple[tuple[str, str], str]]:
     cells = published.cells
     modes = cells.column("mode").to_pylist() if "mode" in cells.column_names else [EVERY_MODE] * len(cells)
-    for column in published.table.columns:
+    for column in plan.tables[published.name].columns:
         if plan.source.kind(column) == "location":
             for mode, place in sorted(set(zip(modes, cells.column(column).to_pylist(), strict=True))):
                 yield (mode, place), relabel.label(mode, place)

@@ -31,8 +31,7 @@ import pyarrow.feather as feather
 
 from tapveil.base import atomic
 from tapveil.base.errors import EngineError, PlanError
-from tapveil.plan.model import Plan, Table
-from tapveil.published.table import PublishedTable, fields
+from tapveil.published.table import Field, PublishedTable
 
 JOURNAL_VERSION = 2
 JOURNAL = "journal.json"
@@ -70,15 +69,15 @@ class Unfinished:
         """Where the folder is put together; the last step moves it to its place."""
         return self.path / "folder"
 
-    def is_sealed(self, table: Table) -> bool:
+    def is_sealed(self, name: str) -> bool:
         """Whether the noise of a table was drawn, and kept."""
-        return table.name in self.journal.sealed
+        return name in self.journal.sealed
 
     def seal(self, table: PublishedTable) -> None:
         """Keep a noised table, for good."""
         sealed = self._seal(table.name)
         aside = atomic.aside_of(sealed)
-        with _kept_for_later():
+        with kept_for_later(_NOT_KEPT):
             aside.unlink(missing_ok=True)
             feather.write_feather(table.cells, str(aside))
             atomic.sync_all([aside, self.path])
@@ -87,24 +86,24 @@ class Unfinished:
             self.journal = journal
             atomic.rename(aside, sealed)
 
-    def unseal(self, plan: Plan, table: Table) -> PublishedTable:
+    def unseal(self, name: str, fields: tuple[Field, ...]) -> PublishedTable:
         """A noised table as it was drawn."""
         try:
-            with pa.memory_map(str(self._seal(table.name))) as file:
+            with pa.memory_map(str(self._seal(name))) as file:
                 whole = file.read_buffer()
-                if hashlib.sha256(whole).hexdigest() != self.journal.sealed[table.name]:
-                    raise self._not_as_drawn(table.name)
+                if hashlib.sha256(whole).hexdigest() != self.journal.sealed[name]:
+                    raise self._not_as_drawn(name)
                 cells = feather.read_table(pa.BufferReader(whole))
         except (OSError, pa.ArrowException):
-            raise self._not_as_drawn(table.name) from None
-        return PublishedTable(table, fields(plan, table), cells)
+            raise self._not_as_drawn(name) from None
+        return PublishedTable(name, fields, cells)
 
     def require_seals(self) -> None:
         """Before a release goes on: every table that was drawn is there, as it was drawn, and no other."""
         for name, digest in self.journal.sealed.items():
             sealed = self._seal(name)
             aside = atomic.aside_of(sealed)
-            with _kept_for_later():
+            with kept_for_later(_NOT_KEPT):
                 if not sealed.exists() and aside.exists() and _sha256(aside) == digest:
                     atomic.rename(aside, sealed)
                 as_drawn = sealed.exists() and _sha256(sealed) == digest
@@ -237,11 +236,13 @@ def _alone(place: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _kept_for_later() -> Iterator[None]:
+def kept_for_later(what: str) -> Iterator[None]:
+    """Errors of the disk after the budget was charged say that nothing is lost."""
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        raise EngineError(f"a noised table could not be kept ({atomic.why(error)}). {AFTER_SPENDING}") from None
+        raise EngineError(f"{what} ({atomic.why(error)}). {AFTER_SPENDING}") from None
 
 
+_NOT_KEPT = "a noised table could not be kept"
 AFTER_SPENDING = "The budget is spent; nothing is lost: mend this, then finish with the same command and --resume"

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -15,26 +14,35 @@ from tapveil.base.errors import PlanError
 from tapveil.base.findings import Finding, shown
 from tapveil.base.pace import BYTES
 from tapveil.base.progress import Reporter, Silent
-from tapveil.base.vocabulary import EXPLORER, OPAL_SHAPES, PLACES, WIDER
+from tapveil.base.vocabulary import (
+    CHECKSUMS,
+    EXPLORER,
+    MANIFEST,
+    PACKAGE,
+    PLACES,
+    README,
+    SIGNATURE,
+    WIDER,
+)
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.derived import CONSISTENT, FINEST, DerivedSheet
 from tapveil.published.describe.metadata import METADATA, texts
-from tapveil.published.describe.wording import loss_in_words
-from tapveil.published.folder import CHECKSUMS, SIGNATURE
+from tapveil.published.describe.readme import readme
+from tapveil.published.describe.wording import LOOKED, loss_in_words
 from tapveil.published.identifiers import text_findings
-from tapveil.published.manifest import Manifest
+from tapveil.published.manifest import MANIFEST_VERSION, Manifest, json_text
 from tapveil.published.signature import SignatureError, read_signature, signer
-from tapveil.veil.statement import LOOKED, MANIFEST_VERSION, json_text
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading
 from tapveil.verify.derived import derived_sheets, published_tables, rounded_otherwise, sheet_findings, wider_findings
+from tapveil.verify.package import package_findings
 from tapveil.verify.page import is_another_program, page_findings, program_findings
 from tapveil.verify.places import places_in
 from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import SheetCheck, synthetic_findings
 from tapveil.verify.totals import totals_findings
 
-DESCRIPTIONS = ("README.md", "datapackage.json", "privacy.json", EXPLORER, *METADATA)
+DESCRIPTIONS = (README, PACKAGE, MANIFEST, EXPLORER, *METADATA)
 
 
 NOT_VERIFIABLE = (
@@ -117,7 +125,7 @@ class _Check:
             faults = list(self._package(files, manifest, beside))
             self._add(faults)
             if sound and not faults and EXPLORER in files and (not manifest.places or manifest.places in files):
-                package = reading.json_of(self.folder, "datapackage.json")
+                package = reading.json_of(self.folder, PACKAGE)
                 self._add(page_findings(self.folder, manifest, package, tables, beside, places))
             if not impossible:
                 totals = {name: each for sheet in sheets for name, each in sheet.totals.items()}
@@ -173,10 +181,10 @@ class _Check:
             self._add([Finding("signature-invalid", SIGNATURE, str(error))])
 
     def _manifest(self, files: dict[str, int]) -> Manifest | None:
-        if "privacy.json" not in files:
-            self._add([Finding("manifest-missing", "privacy.json", "is missing: nothing is promised")])
+        if MANIFEST not in files:
+            self._add([Finding("manifest-missing", MANIFEST, "is missing: nothing is promised")])
             return None
-        data = reading.json_of(self.folder, "privacy.json")
+        data = reading.json_of(self.folder, MANIFEST)
         manifest, findings = manifests.read(data)
         self._add(findings)
         if manifest:
@@ -205,7 +213,7 @@ class _Check:
         """What the texts of a folder say of ε must be what the manifest says."""
         known = manifests.stated_epsilons(manifest)
         digests = {manifest.release_id, manifest.plan_sha256, *re.findall("[0-9a-f]{64}", self._text(CHECKSUMS))}
-        for name in sorted({"README.md", "datapackage.json"} & set(files)):
+        for name in sorted({README, PACKAGE} & set(files)):
             text = self._text(name)
             said = {each.rstrip(".") for each in re.findall(r"epsilon ?=? ?([0-9][0-9.eE+-]*)", text)}
             if not said <= known:
@@ -264,22 +272,24 @@ class _Check:
                 yield Finding("table-missing", sheet.path, "is not there")
 
     def _package(self, files: dict[str, int], manifest: Manifest, beside: Sequence[DerivedSheet]) -> Iterator[Finding]:
-        """The Data Package: one resource for each table, described as it is; and what portals read."""
-        if "datapackage.json" not in files:
-            yield Finding("package-missing", "datapackage.json", "is missing: nothing describes the columns")
+        """The Data Package and the README as they follow from the manifest and the files; and what portals read."""
+        if PACKAGE not in files:
+            yield Finding("package-missing", PACKAGE, "is missing: nothing describes the columns")
             return
-        package, stated = (reading.json_of(self.folder, name) for name in ("datapackage.json", "privacy.json"))
-        for name, data in (("datapackage.json", package), ("privacy.json", stated)):
+        package, stated = (reading.json_of(self.folder, name) for name in (PACKAGE, MANIFEST))
+        for name, data in ((PACKAGE, package), (MANIFEST, stated)):
             if self._text(name) != json_text(data):
                 yield Finding("hidden-data", name, "is not written as it was: how it is could tell something")
-        columns = {sheet.path: (list(sheet.keys), list(sheet.numbers)) for sheet in beside}
-        faults = list(_package_findings(package, files, manifest, self.folder, columns))
+        faults = list(package_findings(self.folder, files, manifest, package, beside))
         yield from faults
         if faults:
             return
         for name, text in texts(stated, package).items():
             if name in files and self._text(name) != text:
                 yield Finding("metadata-differs", name, "is not what privacy.json and datapackage.json say")
+        remade = readme(manifest, signed=SIGNATURE in files) if manifest.versions.readme else None
+        if remade and README in files and self._text(README) != remade:
+            yield Finding("readme-differs", README, "is not what privacy.json says")
 
     def _summarise(self, manifest: Manifest, sheets: list[SheetCheck]) -> None:
         cells = sum(sheet.rows for sheet in sheets)
@@ -306,108 +316,3 @@ def _unexpected(files: dict[str, int], manifest: Manifest) -> Iterator[Finding]:
 
 def _is_derived(name: str) -> bool:
     return name.startswith((f"{CONSISTENT}/", f"{FINEST}/"))
-
-
-Columns = Mapping[str, tuple[list[str], list[str]]]
-"""The keys and the numbers of files that follow from others, by their paths."""
-
-
-def _package_findings(
-    package: dict[str, Any], files: dict[str, int], manifest: Manifest, folder: Path, beside: Columns
-) -> Iterator[Finding]:
-    place = "datapackage.json"
-    if set(package) - _PACKAGE_KEYS:
-        yield Finding("hidden-data", place, "has keys that no release has")
-    resources = package.get("resources")
-    if package.get("name") != manifest.release or not isinstance(resources, list) or len(resources) > 1000:
-        yield Finding("package-shape", place, "is not the Data Package of this release")
-        return
-    described: set[str] = set()
-    for resource in resources:
-        path = resource.get("path") if isinstance(resource, dict) else None
-        if not isinstance(path, str) or not reading.stays_inside(path) or path not in files:
-            yield Finding("package-path", place, "describes something that is not a file of the folder")
-            continue
-        described.add(path)
-        if path in beside:
-            yield from _derived_resource_findings(resource, path, files, folder, beside[path])
-        elif not _is_derived(path):
-            yield from _resource_findings(resource, path, files, manifest, folder)
-    tables = {f"data/{sheet}.csv" for sheet in manifest.sheets}
-    tables |= {name for name in files if name.startswith("synthetic/") and name.endswith(".csv")}
-    tables |= {name for name in files if _is_derived(name)}
-    if described != tables:
-        yield Finding("package-resources", place, "does not describe each table once, and nothing else")
-
-
-def _resource_findings(
-    resource: dict[str, Any], path: str, files: dict[str, int], manifest: Manifest, folder: Path
-) -> Iterator[Finding]:
-    place = f"datapackage.json, {path}"
-    if set(resource) - _RESOURCE_KEYS:
-        yield Finding("hidden-data", place, "has keys that no release has")
-    found = manifest.sheets.get(Path(path).stem)
-    schema = resource.get("schema")
-    fields = schema.get("fields") if isinstance(schema, dict) else None
-    if (
-        found is None
-        or not isinstance(schema, dict)
-        or not isinstance(fields, list)
-        or not all(isinstance(each, dict) for each in fields)
-    ):
-        yield Finding("package-shape", place, "has no schema, or is of no table")
-        return
-    keys = list(found)
-    synthetic = path.startswith("synthetic/")
-    names = [each.get("name") for each in fields]
-    if names != (keys if synthetic else [*keys, *manifest.numbers]):
-        yield Finding("schema-differs", place, "its columns are not those of the table")
-        return
-    if not synthetic:
-        types = [each.get("type") for each in fields]
-        least = min(_smallest_of(manifest, Path(path).stem))
-        constraints = fields[len(keys)].get("constraints")
-        minimum = constraints.get("minimum") if isinstance(constraints, dict) else None
-        if schema.get("primaryKey", []) != keys or set(types[len(keys) :]) != {"integer"} or minimum != least:
-            yield Finding("schema-differs", place, "its key, or its smallest count, is not that of the table")
-        if not set(types[: len(keys)]) <= {"string", "date"}:
-            yield Finding("schema-differs", place, "a column has a type that no key has")
-    alternates = resource.get("alternates")
-    twin = f"{path.removesuffix('.csv')}.parquet"
-    if not (isinstance(alternates, list) and len(alternates) == 1 and isinstance(alternates[0], dict)):
-        yield Finding("package-shape", place, "does not name its Parquet copy")
-        return
-    for described, name in ((resource, path), (alternates[0], twin)):
-        if described.get("path") != name or name not in files or described.get("bytes") != files[name]:
-            yield Finding("package-file", place, "a file is not as large as described, or not the one described")
-        elif described.get("hash") != f"sha256:{reading.sha256(folder, name)}":
-            yield Finding("package-file", place, "a file has another checksum than described")
-
-
-def _derived_resource_findings(
-    resource: dict[str, Any], path: str, files: dict[str, int], folder: Path, columns: tuple[list[str], list[str]]
-) -> Iterator[Finding]:
-    """A resource that follows from others: CSV alone."""
-    place, (keys, numbers) = f"datapackage.json, {path}", columns
-    if set(resource) - (_RESOURCE_KEYS - {"alternates"}):
-        yield Finding("hidden-data", place, "has keys that no release has")
-    schema = resource.get("schema")
-    fields = schema.get("fields") if isinstance(schema, dict) else None
-    if not isinstance(schema, dict) or not isinstance(fields, list) or not all(isinstance(f, dict) for f in fields):
-        yield Finding("package-shape", place, "has no schema")
-    elif [each.get("name") for each in fields] != [*keys, *numbers] or schema.get("primaryKey", []) != keys:
-        yield Finding("schema-differs", place, "its columns, or its key, are not those of the file")
-    if resource.get("bytes") != files[path] or resource.get("hash") != f"sha256:{reading.sha256(folder, path)}":
-        yield Finding("package-file", place, "a file is not as large as described, or has another checksum")
-
-
-_PACKAGE_KEYS = {"$schema", "name", "title", "description", "created", "resources", "contributors", "licenses"}
-_RESOURCE_KEYS = {
-    *("name", "type", "title", "path", "format", "mediatype", "bytes", "hash", "encoding", "schema", "alternates")
-}
-
-
-def _smallest_of(manifest: Manifest, sheet: str) -> Iterator[int]:
-    for table in manifest.tables:
-        if sheet == (table.name if manifest.layout == "tables" else OPAL_SHAPES[table.columns][0]):
-            yield table.smallest_published

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-VERSIONS_OF: Mapping[int, list[dict[str, int]]] = {
-    1: [{"derived": 1, "page": 1, "metadata": 1, "wording": 1}],
-    2: [{"derived": 2, "page": 1, "metadata": 2, "wording": 1}],
+from tapveil.published.manifest import Versions
+
+VERSIONS_OF: Mapping[int, list[Versions]] = {
+    1: [Versions(derived=1, page=1, metadata=1, wording=1)],
+    2: [Versions(derived=2, page=1, metadata=2, wording=1)],
+    3: [Versions(derived=2, page=1, metadata=2, wording=1, readme=1, package=1)],
 }
 """By the version of the manifest: which methods made the rest of such folders."""
 

@@ -33,14 +33,16 @@ from tapveil.privacy.loss import (
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.published.describe.wording import rounded_up
 from tapveil.published.identifiers import text_findings
-from tapveil.published.manifest import Guarantee, Manifest, TableClaim
-from tapveil.veil.statement import (
+from tapveil.published.manifest import (
     CURVE,
     ERROR_CONFIDENCE,
     EXAMPLE_CARDS,
     EXAMPLE_COUNTS,
     MANIFEST_VERSION,
     VERSIONS,
+    Guarantee,
+    Manifest,
+    TableClaim,
     number,
 )
 from tapveil.verify.known_versions import VERSIONS_OF
@@ -275,7 +277,7 @@ def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Findi
     """Whether it is written in the one way, and every name in it is one that the rest of it explains."""
     if manifest.manifest_version > 1 and json.dumps(data) != json.dumps(manifest.as_json):
         yield Finding("hidden-data", PLACE, "is not in canonical form; the difference could hide data")
-    if manifest.versions.model_dump() not in [VERSIONS, *VERSIONS_OF[manifest.manifest_version]]:
+    if manifest.versions not in [VERSIONS, *VERSIONS_OF[manifest.manifest_version]]:
         yield Finding("manifest-version", PLACE, "names versions that were never used together")
     if manifest.manifest_version > 1:
         listed = [manifest.covers.modes or (), manifest.areas, manifest.public_files_sha256, *manifest.wider.values()]

@@ -15,8 +15,8 @@ from tapveil.base.vocabulary import EXPLORER
 from tapveil.published.derived import DerivedSheet
 from tapveil.published.explorer.contents import contents
 from tapveil.published.explorer.page import LEVEL, Shell, taken_apart, unpacked
-from tapveil.published.manifest import Manifest
-from tapveil.veil.statement import VERSIONS, Places
+from tapveil.published.manifest import VERSIONS, Manifest
+from tapveil.published.places import Places
 from tapveil.verify import reading
 from tapveil.verify.known_versions import PROGRAMS
 from tapveil.verify.reading import UnreadableError
@@ -29,7 +29,7 @@ LARGEST_PAGE = 64 * 2**20
 def known_program(text: str, title: str) -> int | None:
     """Which version of data a page shows, if its program is one that tapveil has ever written; None if it is not."""
     program, ours = taken_apart(text)[0].program(title), Shell.titled(title).program(title)
-    return VERSIONS["page"] if program == ours else PROGRAMS.get(program)
+    return VERSIONS.page if program == ours else PROGRAMS.get(program)
 
 
 def program_findings(folder: Path, manifest: Manifest | None) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tapveil.base.findings import Finding
 from tapveil.base.vocabulary import DIGITS, PLACES
-from tapveil.veil.statement import Places, places_text
+from tapveil.published.places import Places, places_text
 from tapveil.verify import reading
 from tapveil.verify.known_versions import LARGEST_PLACES
 

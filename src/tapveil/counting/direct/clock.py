@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tapveil.base.types import MINUTES_PER_DAY
-from tapveil.base.vocabulary import MISSING_TIME
+from tapveil.base.vocabulary import MINUTES_PER_DAY, MISSING_TIME
 from tapveil.counting.coding import Column
 from tapveil.inputs.areas import TimeBins
 from tapveil.inputs.values import LATEST_MINUTE

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from tapveil.base.types import MINUTES_PER_DAY
-from tapveil.base.vocabulary import CARD, MISSING_TIME, TAP
+from tapveil.base.vocabulary import CARD, MINUTES_PER_DAY, MISSING_TIME, TAP
 from tapveil.counting.coding import Column, Reasons
 from tapveil.inputs.areas import TimeBins
 from tapveil.inputs.values import BESIDE, LATEST_MINUTE

@@ -24,8 +24,8 @@ from tapveil.internal.comparison.forecast import ExactSizes, TableForecast, Wort
 from tapveil.internal.outlook import INTERNAL
 from tapveil.plan.model import Plan, Privacy, Table
 from tapveil.privacy.accountant import Neighbours, Unit
+from tapveil.published.manifest import number
 from tapveil.veil.release import refuse_too_many
-from tapveil.veil.statement import number
 
 EPSILONS = (Fraction(1, 2), *map(Fraction, (1, 2, 4, 8, 16)))
 """The totals that are compared, besides the plan's own."""

@@ -19,7 +19,7 @@ from tapveil.counting.exact import ExactTable
 from tapveil.internal.comparison.forecast import Law
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.published.reader import Opened
+from tapveil.published.folder import Folder
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -63,7 +63,7 @@ class Cells:
 
     @classmethod
     def of(
-        cls, plan: Plan, table: Table, exact: ExactTable, dictionary: pa.Table | None, folder: Opened | None
+        cls, plan: Plan, table: Table, exact: ExactTable, dictionary: pa.Table | None, folder: Folder | None
     ) -> Cells:
         """Of an exact table, and of what a folder has of it."""
         mechanism = folder.mechanism(table.name) if folder else plan.mechanisms[table.name]
@@ -122,7 +122,7 @@ class Cells:
         return [column for column in self.table.columns if self.kinds[column] == kind]
 
 
-def _numbers(exact: ExactTable, folder: Opened, name: str, version: str, dictionary: pa.Table | None) -> Numbers | None:
+def _numbers(exact: ExactTable, folder: Folder, name: str, version: str, dictionary: pa.Table | None) -> Numbers | None:
     """The numbers of a folder, beside our cells; None where it has no such version."""
     if version == "consistent" and not (folder.path / version / f"{name}.csv").is_file():
         return None

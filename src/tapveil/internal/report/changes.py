@@ -15,8 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from tapveil.base.types import MINUTES_PER_DAY
-from tapveil.base.vocabulary import EVERY_MODE
+from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY
 from tapveil.inputs.areas import Areas, Relabel
 from tapveil.internal.comparison.compare import ALL, Comparison, Point, Truth, remade, variant, weights_of
 from tapveil.internal.comparison.forecast import Law

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tapveil.base.types import MINUTES_PER_DAY
+from tapveil.base.vocabulary import MINUTES_PER_DAY
 from tapveil.internal.comparison.compare import ALL
 from tapveil.internal.comparison.plot import trips_svg
 from tapveil.internal.comparison.screen import percent, refusals

@@ -24,8 +24,8 @@ from tapveil.internal.report.density import Density, density
 from tapveil.internal.report.same_trips import refuse_other_trips
 from tapveil.internal.report.suppression import Suppression, suppression
 from tapveil.plan.model import Plan, Table
-from tapveil.published.reader import Opened
-from tapveil.published.reader import open as open_folder
+from tapveil.published.folder import Folder
+from tapveil.published.folder import open as open_folder
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +72,7 @@ class Findings:
     comparison: Comparison
     left_out: LeftOut | None
     """What the bounds of a card leave out before anything is counted."""
-    folder: Opened | None
+    folder: Folder | None
 
     @property
     def accepted(self) -> int:
@@ -144,7 +144,7 @@ def _mean(errors: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
     return float(errors.mean()) if len(errors) else None
 
 
-def _of_this_plan(inputs: PublicInputs, path: Path) -> Opened:
+def _of_this_plan(inputs: PublicInputs, path: Path) -> Folder:
     """A published folder, if this plan made it: numbers held against other trips would say nothing."""
     opened, plan = open_folder(path), inputs.plan
     manifest = opened.manifest

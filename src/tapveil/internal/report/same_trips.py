@@ -19,7 +19,7 @@ from tapveil.internal.comparison.forecast import Law
 from tapveil.internal.report.accuracy import intervals_held
 from tapveil.internal.report.cells import Cells, Numbers
 from tapveil.privacy.intervals import MISS
-from tapveil.published.reader import Opened
+from tapveil.published.folder import Folder
 
 NEVER = 1e-12
 """So rarely that it would not happen once in a lifetime of reports, each of many tables."""
@@ -27,7 +27,7 @@ WAYS = 3
 """A cell can be far too high, far too low, or hidden."""
 
 
-def refuse_other_trips(cells: Cells, folder: Opened) -> None:
+def refuse_other_trips(cells: Cells, folder: Folder) -> None:
     """Refuse a folder whose numbers these trips could not have led to: they would be held against a wrong truth."""
     published = cells.published
     if published is None:

@@ -20,7 +20,7 @@ from tapveil.published.describe.wording import v1 as words  # the page of versio
 from tapveil.published.explorer.columns import LARGEST, Integers, packed, width_of
 from tapveil.published.lattice import Labels
 from tapveil.published.manifest import Manifest, TableClaim
-from tapveil.veil.statement import Places
+from tapveil.published.places import Places
 
 MOST_CELLS = 3_000_000
 """What a browser on a modest machine still opens at ease; the page leaves out larger tables, and says so."""

@@ -22,7 +22,7 @@ import pyarrow as pa
 from tapveil.published.derived import DerivedSheet
 from tapveil.published.explorer.contents import contents
 from tapveil.published.manifest import Manifest
-from tapveil.veil.statement import Places
+from tapveil.published.places import Places
 
 SCRIPTS = ("release", "words", "colours", "view", "heat", "profile", "map", "balance", "numbers", "main")
 """The files of the program, in the order in which they build on each other."""

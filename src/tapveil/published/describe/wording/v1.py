@@ -1,7 +1,7 @@
 """The sentences of wording 1: frozen. `verify` writes them again for every folder that says it has them.
 
 Rewording anything here is a new wording: copy this module under the next number, change the copy, and name it in
-`tapveil.wording`. Sentences follow from codes and numbers of a manifest; nothing is ever decided by one.
+`wording/__init__.py`. Sentences follow from codes and numbers of a manifest; nothing is ever decided by one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import ceil
 
 from tapveil.privacy.accountant import Neighbours, Unit
+from tapveil.privacy.concentrated import Concentrated
 from tapveil.privacy.loss import Loss
 from tapveil.privacy.rational import decimal_text, exp_above
 
@@ -87,6 +88,35 @@ def promise_about(unit: Unit, neighbours: Neighbours, losses: Mapping[Neighbours
         f"With {change(unit, neighbours)}, no outcome of the whole release becomes {at_most(loss)} "
         f"({loss_in_words(loss)}{other})."
     )
+
+
+def promise(unit: Unit, neighbours: Neighbours, losses: Mapping[Neighbours, Loss]) -> str:
+    """The promise, without flattery: what changing one unit can change, at most."""
+    loss = losses[neighbours]
+    other = f"With {change(unit, 'replace')}, it is {loss_in_words(losses['replace'])}. "
+    return (
+        f"Counts of {COUNTED[unit]}, with noise, differentially private ({loss_in_words(loss)}): "
+        f"with {change(unit, neighbours)}, no outcome becomes {at_most(loss)}. "
+        f"{'' if neighbours == 'replace' else other}The smaller epsilon, the stronger the protection."
+    )
+
+
+def gaussian_in_words(unit: Unit, neighbours: Neighbours, part: Concentrated) -> str:
+    """ρ of the Gaussian noise for a person, rounded up."""
+    return (
+        f"The Gaussian noise by itself, with {change(unit, neighbours)}: "
+        f"zero-concentrated differential privacy with rho = {rounded_up(part.rho)} (continuous noise of this width "
+        f"would have mu = {rounded_up(part.mu)}). Cells that nobody else was in are outside of rho: that one of "
+        f"them appears has probability at most {rounded_up(part.delta_singletons)}."
+    )
+
+
+LOOKED: Mapping[bool | None, str] = {
+    True: "The plan was made by looking at the trips; epsilon does not account for that.",
+    False: "The plan was made without looking at the trips, as its author states.",
+    None: "The plan does not state whether it was made by looking at the trips.",
+}
+"""Whether the plan depends on the trips, by `looked_at_trips`."""
 
 
 def at_most(loss: Loss) -> str:

@@ -1,67 +1,32 @@
-"""Reading a published folder: `tapveil.open(folder)`. For the analyst, who has the folder and nothing else.
+"""A table of published numbers, for the analyst: every number with its interval, sums and differences with theirs.
 
-Every number comes with its interval, and a cell that is not there with what that means. Nothing here can see more
-than the folder holds; nothing is believed that `verify` would not find.
+A cell that is not there comes with what that means. Nothing here can see more than the folder holds.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cached_property
 from importlib import import_module
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
-import pydantic
 
 from tapveil.base.errors import PlanError, did_you_mean
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, MISSING, NOUNS, NUMBERS, TOTAL, columns_in_words
-from tapveil.plan.model import Level
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS
 from tapveil.privacy.intervals import MISS, Interval, given_published, interval, spread, variance
-from tapveil.privacy.mechanisms import Mechanism, stated
-from tapveil.published.derived import CONSISTENT, FINEST, raw_tables
-from tapveil.published.describe.wording import loss_in_words
-from tapveil.published.lattice import why_not
-from tapveil.published.manifest import Manifest, TableClaim
-from tapveil.published.sheets import with_interval
+from tapveil.privacy.mechanisms import Mechanism
 
-Version = Literal["published", "consistent", "finest"]
 Ints = npt.NDArray[np.int64]
 ROWS_SHOWN = 20
 LEANING = 3
 """How steeply the number of cells falls with their size, at most: as its third power. By so much small numbers lean."""
 PUBLISHED = "published"
 """The column of a profile that tells a number from a cell that was not published."""
-
-
-def open(path: str | Path) -> Opened:
-    """A published folder, to be read.
-
-    >>> release = open("published")                                          # doctest: +SKIP
-    >>> release.table("on_time").where(mode="train", date="2025-03-03")      # doctest: +SKIP
-    """
-    folder = Path(path)
-    try:
-        data = json.loads((folder / "privacy.json").read_text(encoding="utf-8"))
-        return Opened(folder, Manifest.read(data))
-    except FileNotFoundError:
-        raise PlanError(f"{folder} is not a published folder: it has no privacy.json") from None
-    except NotADirectoryError:
-        raise PlanError(f"{folder} is a file: name the folder that holds privacy.json") from None
-    except OSError as error:
-        raise PlanError(f"{folder} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError, pydantic.ValidationError):
-        words = "its privacy.json is damaged, or of another version"
-        raise PlanError(f"{folder} is not a published folder that this tapveil can read: {words}") from None
 
 
 @dataclass(frozen=True)
@@ -76,145 +41,6 @@ class Estimate:
         if self.count is None:
             return f"not published: between {self.low:,} and {self.high:,}"
         return f"{self.count:,} (between {self.low:,} and {self.high:,})"
-
-
-@dataclass(frozen=True, eq=False)
-class Opened:
-    """A published folder: its tables, its totals, and what is promised."""
-
-    path: Path
-    manifest: Manifest
-
-    def __repr__(self) -> str:
-        tables = "\n".join(f"  {each.name}: {_columns_in_words(each)}" for each in self.manifest.tables)
-        parts = ", ".join(self.manifest.partition) or "nothing"
-        return (
-            f"{self.manifest.title}\ncounts of {NOUNS[self.manifest.unit]}, "
-            f"{loss_in_words(self.manifest.exact.loss)}; tables, each split by {parts}:\n{tables}"
-        )
-
-    @property
-    def tables(self) -> list[str]:
-        """The names of the tables."""
-        return [table.name for table in self.manifest.tables]
-
-    @cached_property
-    def _raw(self) -> dict[str, pa.Table]:
-        try:
-            sheets = {name: pq.read_table(self.path / "data" / f"{name}.parquet") for name in self.manifest.sheets}
-            return raw_tables(self.manifest, sheets)
-        except (OSError, pa.ArrowException, KeyError):
-            raise PlanError(f"{self.path} is damaged: `tapveil verify` says where") from None
-
-    def mechanism(self, name: str) -> Mechanism:
-        """What a table went through."""
-        claim = self._claim(name)
-        try:
-            return stated(self.manifest.mechanism, claim.scale_exact, claim.threshold_exact)
-        except ValueError as error:
-            raise PlanError(f"{self.path}: table {name}: {error}") from None
-
-    def _claim(self, name: str) -> TableClaim:
-        for claim in self.manifest.tables:
-            if claim.name == name:
-                return claim
-        hint = did_you_mean(name, self.tables) or f" (tables: {', '.join(self.tables)})"
-        raise PlanError(f"there is no table `{name}` in {self.path}{hint}")
-
-    @cached_property
-    def _parts(self) -> dict[str, frozenset[str]]:
-        """Which days and modes, or other parts, are published at all."""
-        return {
-            column: frozenset(label for table in self._raw.values() for label in pc.unique(table[column]).to_pylist())
-            for column in self.manifest.partition
-        }
-
-    def _known(self, claim: TableClaim) -> dict[str, frozenset[str]]:
-        """Which parts there are, and which times."""
-        timed = [column for column in claim.columns if self.manifest.columns[column] == "time"]
-        return self._parts | dict.fromkeys(timed, frozenset(self.manifest.times(claim).labels))
-
-    def table(self, name: str, version: Version = "published") -> Frame:
-        """One table: as it was published, in the consistent version, or at the finest level that survived."""
-        if version == "published":
-            mechanism = self.mechanism(name)
-            keys = (*self.manifest.partition, *self._claim(name).columns)
-            return Frame(with_interval(self._raw[name], mechanism), keys, mechanism, self._known(self._claim(name)))
-        if version == "consistent":
-            return self._derived(CONSISTENT, name)
-        if version == "finest":
-            return self._derived(FINEST, name)
-        raise PlanError(f"there is no version `{version}`: published, consistent or finest")
-
-    @property
-    def has_totals(self) -> bool:
-        """Whether the totals of parts are published; in folders of version 1 they were guessed, where they could be."""
-        return TOTAL in self.tables or (self.path / CONSISTENT / f"{TOTAL}.csv").is_file()
-
-    @property
-    def totals(self) -> Frame:
-        """The trips of each part, in all: as they were published."""
-        if TOTAL in self.tables:
-            return self.table(TOTAL)
-        if not self.has_totals:
-            raise PlanError(f"{self.path} has no totals: its plan has no table `{TOTAL}`, with columns = []")
-        return self._derived(CONSISTENT, TOTAL)
-
-    def rest(self, fine: str, coarse: str) -> Frame:
-        """For each cell of a coarser table: how much lies in cells that the finer one does not list."""
-        self._claim(fine)
-        if coarse != TOTAL or not self.has_totals:
-            self._claim(coarse)
-        return self._derived(CONSISTENT, f"{fine}.by.{coarse}")
-
-    def _derived(self, folder: str, name: str) -> Frame:
-        path = self.path / folder / f"{name}.csv"
-        if folder == CONSISTENT and (why := why_not(self.manifest)):
-            raise PlanError(f"{self.path} has no consistent version: {why}")
-        if not path.is_file():
-            if ".by." not in name:
-                self._claim(name)
-            raise PlanError(f"{self.path} has no {folder} version of `{name}`")
-        numbers = (*NUMBERS, "total", "listed", "other", "other_low", "other_high")
-        with path.open("rb") as file:
-            names = file.readline().decode("utf-8").rstrip("\r\n").split(",")
-        types = {each: pa.int64() if each in numbers else pa.string() for each in names}
-        cells = pa_csv.read_csv(
-            path,
-            parse_options=pa_csv.ParseOptions(newlines_in_values=True),  # a name may have one
-            convert_options=pa_csv.ConvertOptions(column_types=types, null_values=[]),
-        )
-        return Frame(cells, tuple(each for each in names if each not in numbers), known=self._parts)
-
-    def total(self, **where: str) -> Estimate:
-        """The trips of some parts, in all: `total(mode="train")`. Cards count once in each part."""
-        totals = self.totals
-        if totals.mechanism is not None and set(where) == set(totals.keys):
-            return totals.cell(**where)
-        parts = totals.where(**where)
-        if not len(parts):
-            raise PlanError("nothing is published of that: how many trips it has, the folder does not say")
-        row = parts.sum().cells.to_pylist()[0]
-        return Estimate(row[COUNT], row[LOW], row[HIGH])
-
-    def profile(self, column: str, **where: str) -> Frame:
-        """How the trips are spread over the values of a column: `profile("tap_on_time", mode="train", date="…")`.
-
-        Of times, all bins are there: where nothing was published, without a number, and with what that means.
-        """
-        wanted = {column, *(key for key in where if key not in self.manifest.partition)}
-        fits = [claim for claim in self.manifest.tables if set(claim.columns) == wanted]
-        if not fits:
-            tables = "; ".join(f"{each.name}: {', '.join(each.columns)}" for each in self.manifest.tables)
-            raise PlanError(f"no table has just the columns {', '.join(sorted(wanted))} ({tables})")
-        left = set(self.manifest.partition) - set(where)
-        if left:
-            raise PlanError(f"say which {' and '.join(sorted(left))}: a profile is that of one part")
-        claim = fits[0]
-        frame = self.table(claim.name).where(**where)
-        if self.manifest.columns[column] != "time":
-            return frame
-        return frame.filled(column, [label for label in self.manifest.times(claim).labels if label != MISSING])
 
 
 @dataclass(frozen=True, eq=False)
@@ -409,11 +235,6 @@ class Frame:
         listed = pa.array([value in found for value in values], pa.bool_())
         filled = pa.table({key: pa.array(values, pa.string()), **columns, PUBLISHED: listed})
         return Frame(filled, (key,), self.mechanism, adds_up=False)
-
-
-def _columns_in_words(claim: TableClaim) -> str:
-    level = f" ({Level.model_construct(**dict(claim.level)).in_words})" if claim.level else ""
-    return columns_in_words(claim.columns) + level
 
 
 def _spreads(mechanism: Mechanism, cells: Ints) -> Ints:

@@ -1,0 +1,184 @@
+"""The published folder, as it is written: tables, words, page, checksums. It appears complete or not at all.
+
+Everything written here follows from published tables and the manifest; this module cannot see an exact count.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, date, datetime, time
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tapveil.base import atomic
+from tapveil.base.errors import PlanError
+from tapveil.base.progress import Reporter, Silent
+from tapveil.base.vocabulary import CHECKSUMS, COUNT, EXPLORER, MANIFEST, PACKAGE, PLACES, README, SIGNATURE, WIDER
+from tapveil.published.csv import pieces, pieces_of, write_csv
+from tapveil.published.derived import DerivedSheet, derived
+from tapveil.published.describe.datapackage import FileFacts, datapackage
+from tapveil.published.describe.metadata import texts as portal_texts
+from tapveil.published.describe.readme import readme
+from tapveil.published.explorer.page import page
+from tapveil.published.folder import Folder
+from tapveil.published.lattice import WIDER_COLUMNS, Wider
+from tapveil.published.manifest import Manifest, json_text
+from tapveil.published.places import Places, places_text
+from tapveil.published.sheets import laid_out, raw_tables
+from tapveil.published.table import PublishedTable
+
+if TYPE_CHECKING:  # what a key needs takes time to load, and most have none
+    from tapveil.published.signature import SigningKey
+
+ROWS_AT_ONCE = 1_000_000
+
+
+def distinct(parquet: Path, column: str) -> set[str]:
+    """The texts of a column of a table in a folder, each once: by the lists that Parquet keeps of them."""
+    found = set[str]()
+    with pq.ParquetFile(parquet, read_dictionary=[column]) as file:
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=[column], use_threads=False):
+            found.update(pc.unique(batch.column(0)).cast(pa.string()).to_pylist())
+    return found
+
+
+def check_destination(path: Path) -> None:
+    """Refuse, before any work, a place where the folder could not appear."""
+    if path.exists() or path.is_symlink():
+        raise PlanError(f"{path} already exists; a release never overwrites one: choose another folder")
+    if not path.parent.is_dir():
+        raise PlanError(f"there is no folder {path.parent} to put {path.name} in")
+    if not os.access(path.parent, os.W_OK):
+        raise PlanError(f"no permission to write in {path.parent}")
+
+
+def write(
+    path: Path,
+    workspace: Path,
+    manifest: Manifest,
+    tables: Sequence[PublishedTable],
+    *,
+    places: Places | None = None,
+    wider: Wider | None = None,
+    guard: Callable[[Path], None],
+    bind: Callable[[bytes], None],
+    key: SigningKey | None = None,
+    progress: Reporter | None = None,
+) -> Folder:
+    """Put the folder together in a workspace on the same disk, make it durable, then let it appear by one rename.
+
+    `guard` looks at it before it is sealed by its checksums, and raises if anything in it must not leave; `bind` gets
+    the checksums before it appears, and raises if it must not.
+    """
+    progress, rows = progress or Silent(), laid_out(manifest, tables)
+    raw = raw_tables(manifest, rows)
+    with progress.stage("Making the numbers add up"):
+        beside = derived(manifest, manifest.mechanisms, raw, wider or {})
+    shutil.rmtree(workspace, ignore_errors=True)
+    workspace.mkdir()
+    _write_tables(workspace, manifest, rows, beside, progress)
+    if wider:
+        _write_wider(workspace / WIDER, wider)
+    facts = cache(partial(_facts, workspace))
+    package = datapackage(manifest, beside, facts)
+    texts: dict[str, str] = {
+        MANIFEST: json_text(manifest.as_json),
+        PACKAGE: json_text(package),
+        **portal_texts(manifest.as_json, package),
+        **({PLACES: places_text(places)} if places is not None else {}),
+        README: readme(manifest, signed=key is not None),
+    }
+    with progress.stage("Drawing the page"):
+        texts[EXPLORER] = page(manifest, package, raw, beside, places)
+    for name, text in texts.items():
+        (workspace / name).write_text(text, encoding="utf-8")
+    with progress.stage("Sealing the folder"):
+        guard(workspace)
+        lines = [f"{facts(name).sha256}  {name}\n" for name in _files(workspace)]
+        (workspace / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
+        if key:
+            (workspace / SIGNATURE).write_text(key.sign((workspace / CHECKSUMS).read_bytes()), encoding="ascii")
+        _hide_the_hour(workspace, manifest.created)
+        atomic.sync_all([path for path in workspace.rglob("*")] + [workspace])
+    check_destination(path)
+    bind((workspace / CHECKSUMS).read_bytes())
+    workspace.rename(path)
+    # The folder is there: from here on nothing may look like a failure, or it would be released again.
+    with suppress(OSError):
+        atomic.sync(path.parent)
+    return Folder(path)
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+def _write_tables(
+    folder: Path,
+    manifest: Manifest,
+    rows: Mapping[str, pa.Table],
+    beside: Sequence[DerivedSheet],
+    progress: Reporter,
+) -> None:
+    """The tables as the noise left them, rows to go with them if wanted, and what follows from them."""
+    cells, written = sum(map(len, rows.values())) + sum(len(each.cells) for each in beside), 0
+    with progress.stage("Writing the tables", lambda: written, total=cells, unit="cells"):
+        for name, table in rows.items():
+            (folder / "data").mkdir(exist_ok=True)
+            pq.write_table(table, folder / "data" / f"{name}.parquet", compression="zstd")
+            write_csv(folder / "data" / f"{name}.csv", pieces(table))
+            if manifest.synthetic:
+                _write_synthetic(folder / "synthetic", name, table.drop_columns(list(manifest.numbers)), table[COUNT])
+            written += len(table)
+        for each in beside:
+            (folder / each.folder).mkdir(exist_ok=True)
+            write_csv(folder / each.path, pieces(each.cells))
+            written += len(each.cells)
+
+
+def _write_synthetic(folder: Path, name: str, keys: pa.Table, counts: pa.ChunkedArray) -> None:
+    """As many rows for each cell as its published count says: the paper's synthetic data set."""
+    folder.mkdir(exist_ok=True)
+    parquet, ends = folder / f"{name}.parquet", np.cumsum(counts.to_numpy())
+    total = int(ends[-1]) if len(ends) else 0
+    with pq.ParquetWriter(parquet, keys.schema, compression="zstd") as writer:
+        for start in range(0, total, ROWS_AT_ONCE):
+            rows = np.arange(start, min(start + ROWS_AT_ONCE, total))
+            writer.write_table(keys.take(pa.array(np.searchsorted(ends, rows, side="right"))))
+    write_csv(folder / f"{name}.csv", pieces_of(parquet))
+
+
+def _write_wider(path: Path, wider: Wider) -> None:
+    """Which wider area each published place lies in: what the levels of places add up by."""
+    rows = [(name, *place, area) for name, places in sorted(wider.items()) for place, area in sorted(places.items())]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(WIDER_COLUMNS)
+        writer.writerows(rows)
+
+
+def _files(folder: Path) -> list[str]:
+    """In the order of their paths."""
+    return [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file()]
+
+
+def _facts(folder: Path, name: str) -> FileFacts:
+    with (folder / name).open("rb") as file:
+        return FileFacts((folder / name).stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def _hide_the_hour(folder: Path, created: date) -> None:
+    """How long the work took depends on the trips, and archives keep the times of files: all say midnight."""
+    midnight = datetime.combine(created, time(), tzinfo=UTC).timestamp()
+    for path in [*folder.rglob("*"), folder]:
+        os.utime(path, (midnight, midnight))
