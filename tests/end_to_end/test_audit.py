@@ -151,9 +151,9 @@ def test_rows_in_the_order_of_first_appearance(monkeypatch: Patch) -> None:
     def unsorted(*arguments: Any) -> Any:
         published = real(*arguments)
         order = np.argsort([hash(place) for place in published.cells.column("place").to_pylist()])
-        return type(published)(published.table, published.fields, published.cells.take(pa.array(order)))
+        return type(published)(published.name, published.fields, published.cells.take(pa.array(order)))
 
-    monkeypatch.setattr(release.veil, "draw", unsorted)
+    monkeypatch.setattr(release.crossing, "draw", unsorted)
     assert "rows are in the order of their keys" in broken(trials=2_000)
 
 
@@ -163,7 +163,7 @@ def test_seed_reused_between_tables(monkeypatch: Patch) -> None:
     def same_seed(*arguments: Any) -> Any:
         return real(*arguments[:-1], seeded(1))
 
-    monkeypatch.setattr(release.veil, "draw", same_seed)
+    monkeypatch.setattr(release.crossing, "draw", same_seed)
     assert {"random bytes taken", "two releases differ"} <= set(broken(trials=2_000))
 
 

@@ -222,7 +222,7 @@ def test_a_ledger_that_cannot_be_trusted_stops_the_release_before_noise(
     plan = Plan.read(source / "plan.toml")
     damage, words = FAULTS[fault]
     damage(plan.ledger_path)
-    monkeypatch.setattr(releasing.veil, "draw", lambda *_: pytest.fail("noise was drawn"))
+    monkeypatch.setattr(releasing.crossing, "draw", lambda *_: pytest.fail("noise was drawn"))
     with pytest.raises(LedgerError, match=words):
         tapveil.release(plan, source / "published")
     assert not (source / "published").exists()
@@ -339,7 +339,7 @@ def test_from_start_to_verify_on_the_command_line(source: Path) -> None:  # noqa
 def cut_short(source: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:  # noqa: F811
     """A release that is paid for, with its first table sealed and its second not."""
     plan = Plan.read(source / "plan.toml")
-    real, calls = releasing.veil.draw, []
+    real, calls = releasing.crossing.draw, []
 
     def once(*args: object) -> object:
         calls.append(1)
@@ -347,7 +347,7 @@ def cut_short(source: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:  # noqa: F
             raise KeyboardInterrupt
         return real(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(releasing.veil, "draw", once)
+    monkeypatch.setattr(releasing.crossing, "draw", once)
     with pytest.raises(KeyboardInterrupt):
         tapveil.release(plan, source / "published")
     monkeypatch.undo()
@@ -375,11 +375,11 @@ def test_a_release_cut_short_must_be_finished_as_it_was_begun(source: Path, monk
 
 def test_what_is_sealed_is_not_counted_again(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     plan = Plan.read(source / "plan.toml")
-    monkeypatch.setattr(releasing.bundle, "write", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(releasing.writer, "write", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         tapveil.release(plan, source / "published")
     monkeypatch.undo()
-    monkeypatch.setattr(releasing.engines, "count", lambda *_, **__: pytest.fail("counted again"))
+    monkeypatch.setattr(releasing.counter, "count", lambda *_, **__: pytest.fail("counted again"))
     tapveil.release(plan, source / "published", resume=True)
 
 

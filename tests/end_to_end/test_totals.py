@@ -16,6 +16,7 @@ from tapveil.plan.model import Plan
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.describe.readme import readme
+from tapveil.veil import statement
 from tapveil.verify import manifest as manifests
 from tapveil.verify.folder import verify_folder
 from tests.conftest import TODAY, WITH_TOTAL, levelled_plan, opal_text, write_csv
@@ -107,13 +108,13 @@ CARDS = 'unit = "card"\ntrips_per_card = 9\nwithout_card = "refuse"\n#'
 
 
 def test_readmes_say_what_the_totals_are(tmp_path: Path) -> None:
-    said = readme(levelled_plan(tmp_path), TODAY, signed=False)
+    said = readme(statement.manifest(levelled_plan(tmp_path), TODAY, {}), signed=False)
     assert (
         "The table `total` has one number for each mode and date: all trips, with an interval like any other." in said
     )
     in_all = {'"mode", "date"': "", 'unit = "trip" ': CARDS, 'mode = "mode"\n': CARD}
     by_card = Plan.parse(opal_text(**WITH_TOTAL, **in_all))
-    assert "The table `total` has one number: all cards" in readme(by_card, TODAY, signed=False)
+    assert "The table `total` has one number: all cards" in readme(statement.manifest(by_card, TODAY, {}), signed=False)
 
 
 # --- folders of others, and of earlier versions -----------------------------------------------------------------------

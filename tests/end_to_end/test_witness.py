@@ -277,7 +277,7 @@ def replaced(folder: Path) -> str:
 
 def test_a_ledger_that_was_replaced_is_noticed(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     replaced(source)
-    monkeypatch.setattr(releasing.engines, "count", lambda *_, **__: pytest.fail("trips were read"))
+    monkeypatch.setattr(releasing.counter, "count", lambda *_, **__: pytest.fail("trips were read"))
     (source / "elsewhere").mkdir()
     for out in ("second", "elsewhere/second"):
         said = command(source, ["release", "plan.toml", "-o", out])
@@ -415,7 +415,7 @@ def test_days_that_were_released_before_take_again(source: Path, monkeypatch: py
     declare(plan, "100", "1e-4")
     tapveil.release(plan, source / "published")
     with monkeypatch.context() as counting:
-        counting.setattr(releasing.engines, "count", lambda *_, **__: pytest.fail("trips were read"))
+        counting.setattr(releasing.counter, "count", lambda *_, **__: pytest.fail("trips were read"))
         with pytest.raises(BudgetError) as refused:
             tapveil.release(plan, source / "second")
     release = manifest_of(source / "published")

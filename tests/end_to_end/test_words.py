@@ -17,6 +17,7 @@ from tapveil.plan.model import Plan
 from tapveil.published import signature
 from tapveil.published.describe.metadata import METADATA, REGISTRY
 from tapveil.published.describe.readme import readme
+from tapveil.veil import statement
 from tapveil.veil.release import folder_of
 from tapveil.verify.folder import verify_folder
 from tests.conftest import TODAY, free_plan, start_ledger, write_csv
@@ -52,7 +53,7 @@ def test_of_what_is_not_on_a_list_nothing_is_said(tmp_path: Path) -> None:
 
 
 def test_without_a_list_every_cell_is_counted() -> None:
-    page = readme(Plan.preset("opal"), TODAY, signed=False)
+    page = readme(statement.manifest(Plan.preset("opal"), TODAY, {}), signed=False)
     assert "| a cell that is not listed has at most |" in page
     assert "the list" not in page
 

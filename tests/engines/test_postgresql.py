@@ -325,7 +325,7 @@ def test_a_release_that_was_cut_short_goes_on_with_the_same_rows(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(releasing.veil, "draw", interrupted)
+        patched.setattr(releasing.crossing, "draw", interrupted)
         with pytest.raises(KeyboardInterrupt):
             release(plan, tmp_path / "published")
     connected.run("INSERT INTO transit.small SELECT 'one more', day, at, stop FROM transit.small LIMIT 1")

@@ -353,7 +353,7 @@ def test_check_and_resume_work_on_spark(session: Session, holder: Path, monkeypa
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(releasing.bundle, "write", cut_short)
+        patch.setattr(releasing.writer, "write", cut_short)
         with pytest.raises(KeyboardInterrupt):
             release(plan, holder / "out")
     release(plan, holder / "out", resume=True)

@@ -90,10 +90,10 @@ def stated(mechanism: str, by_mode: bool, unit: str = "trip") -> tuple[Manifest,
     bound = "" if unit == "trip" else '"\ntrips_per_card = 2\nwithout_card = "refuse'
     text = PLAN.format(partition='["mode"]' if by_mode else "[]", unit=unit + bound, mechanism=mechanism)
     plan = Plan.parse(text)
-    manifest = statement.manifest(plan, date(2025, 3, 3), {})
+    manifest = statement.manifest(plan, date(2025, 3, 3), {}).as_json
     half = next(table for table in manifest["tables"] if table["name"] == "tl-half")
     crossing = {"name": "tl-morning", "level": {"time_minutes": None, "times": ["06:00"], "location": None}}
-    manifest |= {"release_id": "0" * 32, "tables": [*manifest["tables"], {**half, **crossing}]}
+    manifest |= {"tables": [*manifest["tables"], {**half, **crossing}]}
     return Manifest.read(manifest), {**plan.mechanisms, "tl-morning": plan.mechanisms["tl-half"]}
 
 

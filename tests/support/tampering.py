@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil.base.errors import TapveilError
-from tapveil.base.vocabulary import EXPLORER, PLACES
+from tapveil.base.vocabulary import EXPLORER, PLACES, README, SIGNATURE
 from tapveil.published.describe.metadata import texts
+from tapveil.published.describe.readme import readme
 from tapveil.published.explorer.page import page
 from tapveil.published.manifest import Manifest
 from tapveil.verify import manifest as manifests
@@ -95,7 +96,7 @@ def write_package(folder: Path, package: dict[str, Any]) -> None:
 
 
 def redraw(folder: Path) -> None:
-    """The page of the tables as they are now."""
+    """The page of the tables, and the README of the manifest, as they are now."""
     manifest = Manifest.read(json.loads((folder / "privacy.json").read_text()))
     made, _ = manifests.mechanisms(manifest)
     tables = published_tables(folder, manifest)
@@ -104,6 +105,9 @@ def redraw(folder: Path) -> None:
     with np.errstate(invalid="ignore"):
         beside = derived_sheets(folder, manifest, made, tables)
     (folder / EXPLORER).write_text(page(manifest, package, tables, beside, places), encoding="utf-8")
+    if manifest.versions.readme:
+        signed = (folder / SIGNATURE).exists()
+        (folder / README).write_text(readme(manifest, signed=signed), encoding="utf-8")
 
 
 def change_package(folder: Path, old: str, new: str) -> None:

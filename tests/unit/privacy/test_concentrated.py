@@ -73,10 +73,12 @@ def test_figures_are_rounded_up_and_whole_ones_are_left_as_they_are() -> None:
     stated = statement.gaussian(part)
     assert stated
     for name, true in (("mu", part.mu), ("rho", part.rho), ("delta_singletons", part.delta_singletons)):
-        assert true <= Fraction(str(stated[name])) < true * (1 + Fraction(1, 10**14))
-    assert Fraction(stated["exact"]["mu_squared"]) == part.mu_squared
+        assert true <= Fraction(str(getattr(stated, name))) < true * (1 + Fraction(1, 10**14))
+    assert Fraction(stated.exact.mu_squared) == part.mu_squared
     half = statement.gaussian(Concentrated(Fraction(1, 4), Fraction(0)))
-    assert half == {"mu": 0.5, "rho": 0.125, "delta_singletons": 0, "exact": {"mu_squared": "1/4"}}
+    assert half
+    told = {"mu": 0.5, "rho": 0.125, "delta_singletons": 0, "exact": {"mu_squared": "1/4"}}
+    assert half.model_dump(mode="json") == told
     assert statement.gaussian(None) is None
 
 
@@ -168,7 +170,7 @@ def test_a_table_is_as_near_to_the_discrete_gaussian_as_its_sum_tells(sigma: Fra
 def opal_manifest(mechanism: str, **changes: str) -> tuple[Plan, dict[str, Any]]:
     total = {old: new.replace("{}", mechanism) for old, new in TOTAL.items()}
     plan = Plan.parse(opal_text(**total, **changes), base=Path("nowhere"))
-    return plan, {**statement.manifest(plan, TODAY, {}), "release_id": "ab" * 16}
+    return plan, statement.manifest(plan, TODAY, {}).as_json
 
 
 def findings(manifest: dict[str, Any]) -> set[tuple[str, str]]:
@@ -204,5 +206,5 @@ def test_rho_is_in_the_readme_and_on_the_screen(capsys: pytest.CaptureFixture[st
     for mechanism in ("gaussian", "laplace"):
         plan, _ = opal_manifest(mechanism)
         console.show_cost(console.Console(width=1000), plan)
-        texts = (readme(plan, TODAY, signed=False), capsys.readouterr().out)
+        texts = (readme(statement.manifest(plan, TODAY, {}), signed=False), capsys.readouterr().out)
         assert [said in text for text in texts] == [mechanism == "gaussian"] * 2

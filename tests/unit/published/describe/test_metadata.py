@@ -28,6 +28,7 @@ from tapveil.published.describe.yaml import yaml_text
 from tapveil.published.manifest import Manifest
 from tapveil.veil import statement
 from tapveil.verify import manifest as manifests
+from tapveil.verify.known_versions import VERSIONS_OF
 from tests.conftest import TODAY
 
 Files = tuple[dict[str, Any], dict[str, Any]]
@@ -77,7 +78,7 @@ def manifest(**changes: str) -> dict[str, Any]:
     share = 'epsilon = 1\ndelta = "1/8000000"'
     plan = Plan.parse(PLAN.format(**{**values, "share": share, **changes}), base=Path("nowhere"))
     made = statement.manifest(plan, TODAY, {"lookup of bus": "0" * 64})
-    return as_read({**made, "release_id": "ab" * 16})
+    return {**made.as_json, "release_id": "ab" * 16}
 
 
 def as_read(document: dict[str, Any]) -> dict[str, Any]:
@@ -311,11 +312,12 @@ def golden(folder: Path) -> Files:
         json.loads((folder / name).read_text("utf-8")) for name in ("privacy.json", "datapackage.json")
     )
     ledger = stated["ledger"] and {name: stated["ledger"][name] for name in ("ledger", "hash")}
-    now = {"manifest_version": statement.MANIFEST_VERSION, "versions": statement.VERSIONS, "ledger": ledger}
+    now = {"manifest_version": 2, "versions": VERSIONS_OF[2][0].model_dump(exclude_unset=True), "ledger": ledger}
     upgraded = manifest_1.upgraded(stated) | now
     claims = Manifest.read(upgraded)
     part = concentrated(list(manifests.mechanisms(claims)[0].values()), claims.exposure)
-    return as_read({**upgraded, "gaussian": statement.gaussian(part)}), described
+    said = statement.gaussian(part)
+    return as_read({**upgraded, "gaussian": said and said.model_dump(mode="json")}), described
 
 
 def every_kind() -> Iterator[Files]:
