@@ -223,6 +223,8 @@ def inspect(path: Path, source: Written, wanted: Collection[str]) -> Shape:
             return "parquet", tuple(schema.names), tuple(_raw_type(each.type) for each in schema), "", str(schema.types)
         line = _first_line(path, start)
         text = line.decode("cp1252" if source.encoding == "windows-1252" else "utf-8-sig", errors="replace")
+        if len(text.splitlines()) > 1:  # some programs take NEL, or U+2028, for the end of a line: a trip would follow
+            raise TripDataError(f"the first line of {path.name} has line ends of another kind: save it with LF or CRLF")
         delimiter = source.delimiter or found_delimiter(text, wanted)
         names = column_names(text, delimiter)
         if not names:

@@ -117,7 +117,7 @@ def _members(path: Path, source: PublicFiles) -> Mapping[str, Path | zipfile.Zip
 
 def _zip_members(called: str, infos: Sequence[zipfile.ZipInfo]) -> dict[str, Path | zipfile.ZipInfo]:
     """The files beside stops.txt: at the top of the zip file, or else in the one folder that has it."""
-    files = {PurePosixPath(info.filename): info for info in infos if not info.is_dir()}
+    files = {PurePosixPath(info.filename): info for info in infos if info.filename and not info.is_dir()}
     homes = sorted({path.parent for path in files if path.name == "stops.txt"})
     if len(homes) > 1 and homes[0] != PurePosixPath():
         listed = ", ".join(str(home) for home in homes)
