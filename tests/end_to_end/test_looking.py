@@ -260,4 +260,6 @@ def test_of_folders_that_could_not_say_it_nothing_is_said() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_leave_it_to_who_uses_them(name: str) -> None:
-    assert "looked_at_trips" not in preset_text(name)
+    text = preset_text(name)
+    assert "\n# looked_at_trips = false " in text
+    assert Plan.parse(text).privacy.looked_at_trips is None
