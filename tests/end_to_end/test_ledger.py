@@ -539,7 +539,7 @@ def test_a_budget_that_can_never_hold_is_not_declared(source: Path) -> None:  # 
     (source / "card.toml").write_text(card)
     done = run("ledger", "budget", "card.toml", "--epsilon", "20", "--delta", "1e-4", cwd=source)
     assert done.returncode == 5
-    assert "The release crash of" in done.stderr
+    assert "the release crash " in done.stderr
     too_much = run("ledger", "budget", "plan.toml", "--epsilon", "1e400", "--delta", "0", cwd=source)
     assert too_much.returncode == 2
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,13 @@ class Reading:
 
     def differences(self, other: Reading) -> Iterator[tuple[str, str, str]]:
         """The keys under [source] in which two readings differ, with the value of each."""
-        theirs = asdict(other)
-        for key, ours in asdict(self).items():
-            if ours != theirs[key]:
-                yield key, ours or _USUAL[key], theirs[key] or _USUAL[key]
+        for (key, usual), ours, theirs in zip(_USUAL.items(), self._values, other._values, strict=True):
+            if ours != theirs:
+                yield key, ours or usual, theirs or usual
+
+    @property
+    def _values(self) -> tuple[str, ...]:
+        return self.columns, self.encoding, self.timezone, self.shape, self.day_starts
 
 
 _TEXT = re.compile(
