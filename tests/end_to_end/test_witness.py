@@ -579,13 +579,13 @@ def test_what_no_row_has_is_explained(source: Path) -> None:  # noqa: F811
     noise = {"tables": (SpentTable(name="t", mechanism="gaussian", scale=Fraction(2), threshold=Fraction(20)),)}
     weeks = covering((0, 6)).model_copy(update=noise), covering((7, 13), chosen_from="0" * 32).model_copy(update=noise)
     shown = shown_for(source, *weeks)
-    said = "Most spent, on any one trip exchanged for one of other days or modes, which changes the releases of both: "
-    most = re.search(rf"{said}epsilon ([0-9.]+),", shown)
+    most = re.search(r"Most spent: epsilon ([0-9.]+),", shown)
     rows = re.findall(r"(?m)^20.* all +1 +([0-9.]+)$", shown)
     assert most
     assert len(rows) == 2
     assert float(most[1]) > max(map(float, rows))
-    assert "It is a sum: the noise of some releases was chosen from what others showed (chosen_from)." in shown
+    assert "No row has all of it: any one trip exchanged for any other may leave one row and enter another" in shown
+    assert "losses are added where noise was chosen from what another release showed (chosen_from)." in shown
     assert "left: epsilon " in shown
     assert ", or delta" not in shown, "it is divided among generations"
 

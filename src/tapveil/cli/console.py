@@ -43,7 +43,6 @@ SPENT: dict[Unit, str] = {
     "card-day": "Most spent on any day",
     "card": "Spent",
 }
-EXCHANGED = "exchanged for one of other days or modes, which changes the releases of both"
 MOST_OF_A_KIND = 5
 """So many findings of a kind fit a screen; a file or a program gets all of them."""
 
@@ -320,10 +319,12 @@ def _show_account(console: Console, account: Account) -> None:
     spent, places = spent_in_words(account.epsilon), account.places
     # A unit that is exchanged may leave one row and enter another: that can cost more than any row (proofs, 13).
     across = bool(places) and spent not in {spent_in_words(place.epsilon) for place in places}
-    what = f"Most spent, on {UNIT_NAMES[account.budget.unit]} {EXCHANGED}" if across else SPENT[account.budget.unit]
+    what = "Most spent" if across else SPENT[account.budget.unit]
     _say(console, f"{what}: {spent}, by exact accounting at this delta; left: {left_in_words(account)}.")
-    if across and account.generations > 1:
-        _say(console, "It is a sum: the noise of some releases was chosen from what others showed (chosen_from).")
+    if across:
+        chosen = "; losses are added where noise was chosen from what another release showed (chosen_from)"
+        moved = f"{change(account.budget.unit, 'replace')} may leave one row and enter another"
+        _say(console, f"No row has all of it: {moved}{chosen if account.generations > 1 else ''}.")
     if not places:
         return
     grid = Grid("days", "modes", "releases", "epsilon spent")

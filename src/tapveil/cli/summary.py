@@ -206,7 +206,7 @@ def left_in_words(account: Account) -> str:
         shared = ", which is divided among the plans that were chosen from others" if account.generations > 1 else ""
         return f"{epsilon}{shared}"
     delta = max(Fraction(0), account.budget.delta - account.delta)
-    return f"{epsilon}, or delta {decimal_text(delta, 3, ROUND_FLOOR).lower()} at this epsilon"
+    return f"{epsilon}, or delta {rounded_up(Fraction(decimal_text(delta, 3, ROUND_FLOOR)))} at this epsilon"
 
 
 def spent_in_words(epsilon: Fraction | None) -> str:
