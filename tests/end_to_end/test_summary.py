@@ -17,7 +17,7 @@ from tapveil.demo.city import make_city
 from tapveil.ledger.words import NAMES_NO_DAYS
 from tapveil.plan.model import Plan
 from tapveil.published.folder import Folder
-from tapveil.published.reader import Estimate
+from tapveil.published.frame import Estimate
 from tapveil.veil.release import release
 from tests.conftest import WITH_TOTAL, declare, opal_plan, start_ledger, write_csv
 
