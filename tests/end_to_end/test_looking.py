@@ -247,6 +247,7 @@ def test_a_plan_that_does_not_say_is_not_taken_for_one_that_did_not_look(tmp_pat
     assert f"{SAID[None]} If it was, epsilon does not account for that." in readme
     lines = list(closing_lines(plan, published, tmp_path / "plan.toml", in_ledger=False))
     assert SAID[None] in lines
+    assert "State it in the plan: looked_at_trips = true, or false, under [privacy]." in lines
     assert len(lines) <= LINES
     assert f"t{SAID[None][1:-1]}" in verify_folder(tmp_path / "out").notes
     checked = run("check", "plan.toml", "--plan-only", cwd=tmp_path)
@@ -260,4 +261,6 @@ def test_of_folders_that_could_not_say_it_nothing_is_said() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_leave_it_to_who_uses_them(name: str) -> None:
-    assert "looked_at_trips" not in preset_text(name)
+    text = preset_text(name)
+    assert "\n# looked_at_trips = false " in text
+    assert Plan.parse(text).privacy.looked_at_trips is None

@@ -14,8 +14,10 @@ import pytest
 
 from tapveil.cli.summary import LEAST_TABLES, LINES, WIDTH, _Contents, _table_lines, closing_lines
 from tapveil.demo.city import make_city
+from tapveil.ledger.words import NAMES_NO_DAYS
 from tapveil.plan.model import Plan
 from tapveil.published.folder import Folder
+from tapveil.published.frame import Estimate
 from tapveil.veil.release import release
 from tests.conftest import WITH_TOTAL, declare, opal_plan, start_ledger, write_csv
 
@@ -156,7 +158,16 @@ def test_many_tables_and_long_names_fit_a_screen(published: tuple[Plan, Folder])
     lines = list(_table_lines(published[0], contents, 8))
     assert len(lines) == 1 + 8
     assert max(map(len, lines)) <= WIDTH
-    assert re.fullmatch(r"33 others +33,759 +330,000,000", lines[-1])
+    assert re.fullmatch(r"33 others +33,759", lines[-1]), "the tables count the same trips: they are not added up"
+
+
+def test_totals_are_never_among_the_others(published: tuple[Plan, Folder]) -> None:
+    tables = {f"table_{number}": (10, 500) for number in range(9)} | {"total": (4, 20_000)}
+    unsaid, said = _Contents(tables, [], [], 0, None), _Contents(tables, [], [], 0, Estimate(20_000, 19_990, 20_010))
+    assert re.fullmatch(r"total +4 +20,000", list(_table_lines(published[0], unsaid, 5))[1])
+    assert not any("total" in line for line in _table_lines(published[0], said, 5))
+    alone = _Contents({"total": (4, 20_000)}, [], [], 0, said.total)
+    assert list(_table_lines(published[0], alone, 5)) == [], "no heading without a row"
 
 
 def test_it_is_the_same_when_the_trips_are_gone_and_when_one_of_them_was_another(
@@ -197,10 +208,11 @@ def test_commands_are_quiet_when_asked(small: Path) -> None:
 def test_check_ends_with_what_it_comes_to(small: Path) -> None:
     said = run("check", "plan.toml", "-q", cwd=small)
     assert (said.returncode, said.stderr) == (0, "")
-    assert said.stdout.splitlines()[-5:] == [
+    assert said.stdout.splitlines()[-6:] == [
         "In short",
         "It would spend epsilon = 8, delta = 7.5e-7, for any one trip; no table is nearly empty.",
         "If you change the plan because of this, you looked at the trips: set looked_at_trips = true.",
+        NAMES_NO_DAYS,
         "Next: tapveil ledger start plan.toml --epsilon ... --delta ...",
         "Next: tapveil release plan.toml -o published",
     ]

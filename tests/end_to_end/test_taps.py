@@ -13,9 +13,10 @@ import pytest
 from tapveil import release
 from tapveil.base.errors import PlanError
 from tapveil.internal.outlook import outlook
-from tapveil.ledger.account import Account
-from tapveil.ledger.entry import Budget, Spend, spend_of
+from tapveil.ledger.accounts import Account
+from tapveil.ledger.entry import Budget, Spend
 from tapveil.plan.model import Plan
+from tapveil.veil.spend import spend_of
 from tapveil.verify.folder import verify_folder
 from tests.conftest import write_csv
 from tests.property.test_counting import cells, exact

@@ -33,6 +33,7 @@ from tapveil.tuning.sizes import guess, histogram
 from tapveil.tuning.tune import Tuned, tune
 from tests.architecture.test_house import SECRET, reachable
 from tests.conftest import WITH_TOTAL, opal_plan, write_csv
+from tests.support.bad_input import command
 
 FIRST_WEEK = ("2025-03-03", "2025-03-09")
 SECOND_WEEK = ("2025-07-07", "2025-07-13")
@@ -565,3 +566,13 @@ def test_a_plan_that_cannot_be_bettered_stays_as_it_is(city: Path, week_one: Pat
     noted = [line for line in kept if line not in text.splitlines()]
     assert [line for line in kept if line not in noted] == text.splitlines()
     assert noted == [f'chosen_from = "{tuned.folder.release_id}"  # the ledger must know: see docs/ledger.md']
+
+
+def test_it_is_said_that_the_ledger_adds_up_a_plan_that_was_kept(city: Path, week_one: Path, tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(text_of_week(city, SECOND_WEEK), encoding="utf-8")
+    asked = ["--from", str(week_one), "--plan", "plan.toml", "-o", "next.toml", "--keep-mechanism", "-q"]
+    said = command(tmp_path, ["tune", *asked])
+    assert "keep the plan" in said.out
+    assert said.err.startswith("Wrote next.toml: the same noise, with chosen_from.")
+    assert "The ledger adds its releases to those of other plans" in said.err
+    assert "chosen_from" in (tmp_path / "next.toml").read_text(encoding="utf-8")

@@ -19,6 +19,7 @@ import tapveil
 from tapveil.base.errors import BudgetError, LedgerError, TripDataError
 from tapveil.ledger import book
 from tapveil.ledger.entry import Budget, Entry, Published, Spend, SpentTable, Start
+from tapveil.ledger.words import NAMES_NO_DAYS
 from tapveil.plan.model import Plan
 from tapveil.published.manifest import Manifest
 from tapveil.veil import release as releasing
@@ -292,10 +293,18 @@ def test_a_ledger_that_was_replaced_is_noticed(source: Path, monkeypatch: pytest
 def test_another_ledger_is_accepted_in_words_that_stay(source: Path) -> None:  # noqa: F811
     other = replaced(source)
     assert command(source, ["ledger", "accept", other, "--reason", "burnt"]).code == 2
-    for wrong in (["no-id", "--reason", "x", "--by", "y"], [other, "--reason", " ", "--by", "y"]):
-        assert command(source, ["ledger", "accept", *wrong]).code == 2
+    for wrong, why in {
+        ("no-id", "x"): "LEDGER_ID: must be the 32 digits of its id",
+        ("00000000", "x"): "LEDGER_ID: must be the 32 digits of its id",
+        (other[:7], "x"): "LEDGER_ID: must be the 32 digits of its id",
+        (other, " "): "--reason: must be one line of text",
+        (other, ""): "--reason: must not be empty",
+    }.items():
+        said = command(source, ["ledger", "accept", wrong[0], "--reason", wrong[1], "--by", "y"])
+        assert (said.code, why in said.err) == (2, True)
     words = ["--reason", "The disk burnt; 4 of 8 are taken off.", "--by", "A. Officer"]
-    assert command(source, ["ledger", "accept", other, *words]).code == 0
+    said = command(source, ["ledger", "accept", other[:8], *words])
+    assert (said.code, f"folders of the ledger {other} are accepted" in said.err) == (0, True)
     assert command(source, ["release", "plan.toml", "-o", "second"]).code == 0
     assert command(source, ["ledger", "verify"]).code == 0
     shown = command(source, ["ledger"]).out
@@ -303,6 +312,38 @@ def test_another_ledger_is_accepted_in_words_that_stay(source: Path) -> None:  #
     assert "Entry 3, by A. Officer: The disk burnt; 4 of 8 are taken off." in shown
     asked = command(source, ["ledger", "verify", "published"])
     assert "folder-not-in-ledger" in asked.out, "accepted is not held"
+    with book.open_ledger(source / "ledger.sqlite") as ledger:
+        assert f"was not published from this ledger, {ledger.id}, but from {other}" in asked.out
+    assert "--ledger FILE" in asked.out
+
+
+def test_verify_says_which_folders_it_looked_at(source: Path) -> None:  # noqa: F811
+    plan = Plan.read(source / "plan.toml")
+    alone = "ledger.sqlite is intact; looked at the published folders next to it: "
+    assert command(source, ["ledger", "verify"]).out == f"{alone}none.\n"
+    tapveil.release(plan, source / "published")
+    tapveil.release(plan, source / "unpaid", in_ledger=False)
+    assert command(source, ["ledger", "verify"]).out == f"{alone}published.\n"
+    asked = command(source, ["ledger", "verify", "published", "unpaid", "nowhere"]).out
+    assert "folder-not-in-ledger: unpaid: was published with --no-ledger" in asked
+    assert "folder-not-in-ledger: nowhere: is not a published folder" in asked
+
+
+def test_a_ledger_that_is_gone_is_missed_by_the_folders_next_to_it(source: Path) -> None:  # noqa: F811
+    tapveil.release(Plan.read(source / "plan.toml"), source / "published")
+    (source / "ledger.sqlite").unlink()
+    checked = command(source, ["check", "plan.toml"]).out
+    assert "but published folders next to it name one (published)" in checked
+    assert "restore it from its backup. If it was moved, name it: [ledger] path in the plan, or --ledger" in checked
+    assert "ledger start" not in checked
+    refused = command(source, ["release", "plan.toml", "-o", "second"]).err
+    assert "If something was published of these trips, restore it from its backup" in refused
+
+
+def test_check_looks_at_the_folders_next_to_the_ledger_as_a_release_does(source: Path) -> None:  # noqa: F811
+    replaced(source)
+    checked = command(source, ["check", "plan.toml", "--plan-only"]).out
+    assert "would say: published was published from another ledger" in checked
 
 
 def test_what_is_paid_for_is_finished_whatever_lies_beside_it(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
@@ -434,7 +475,8 @@ def test_a_release_that_was_given_up_is_named_as_such(source: Path, monkeypatch:
     declare(plan, "100", "1e-4")
     said = command(source, ["release", "plan.toml", "-o", "second"])
     assert said.code == 5
-    assert "and not finished (see --resume), covers some of the same days" in said.err
+    assert "and not finished, covers some of the same days" in said.err
+    assert "--resume`, with its plan and its folder, finishes it at no further cost" in said.err
     assert tapveil.release(plan, source / "published", resume=True).path.exists(), "what is resumed asks nothing"
 
 
@@ -517,3 +559,56 @@ def test_the_ledger_is_shown_by_what_its_columns_are(source: Path, monkeypatch: 
     shown = command(source, ["ledger"]).out.splitlines()
     assert shown[3].endswith("all days, all modes  published")
     assert any(line.startswith("Most spent on any day and mode: epsilon ") for line in shown)
+    assert re.search(
+        r"left: epsilon [0-9.]+ at this delta, or delta [1-9][0-9.]*e-\d+ at this epsilon[.]", "\n".join(shown)
+    )
+    assert any(line.endswith(" (its plan names no days, which means all days).") for line in shown)
+
+
+def shown_for(folder: Path, *spends: Spend) -> str:
+    """What is shown of a ledger with these releases."""
+    declare(Plan.read(folder / "plan.toml"), "100", "1e-4")
+    with book.open_ledger(folder / "ledger.sqlite") as ledger:
+        for number, each in enumerate(spends):
+            ledger.spend(each.model_copy(update={"id": f"{number:032x}"}), again=True)
+    return command(folder, ["ledger"]).out
+
+
+def test_what_no_row_has_is_explained(source: Path) -> None:  # noqa: F811
+    """A trip of one week that is exchanged for one of another costs more than either week."""
+    noise = {"tables": (SpentTable(name="t", mechanism="gaussian", scale=Fraction(2), threshold=Fraction(20)),)}
+    weeks = covering((0, 6)).model_copy(update=noise), covering((7, 13), chosen_from="0" * 32).model_copy(update=noise)
+    shown = shown_for(source, *weeks)
+    most = re.search(r"Most spent: epsilon ([0-9.]+),", shown)
+    rows = re.findall(r"(?m)^20.* all +1 +([0-9.]+)$", shown)
+    assert most
+    assert len(rows) == 2
+    assert float(most[1]) > max(map(float, rows))
+    assert "No row has all of it: any one trip exchanged for any other may leave one row and enter another" in shown
+    assert "losses are added where noise was chosen from what another release showed (chosen_from)." in shown
+    assert "left: epsilon " in shown
+    assert ", or delta" not in shown, "it is divided among generations"
+
+
+def test_taps_that_count_for_every_day_are_explained(source: Path) -> None:  # noqa: F811
+    shown = shown_for(source, covering((0, 6), rows="taps"))
+    assert 'Counted for every day: weekly 00000000 (shape = "taps": a trip may tap on on one day and off' in shown
+
+
+def test_a_plan_that_names_no_days_is_told_what_that_means(source: Path) -> None:  # noqa: F811
+    """Where it is checked, where the ledger is started, and where it is released; and not where it names them."""
+    for name in ("ledger.sqlite", "ledger.sqlite.head"):
+        (source / name).unlink()
+    days = PLAN.replace("[source.columns]", "first_day = 2016-08-08\nlast_day = 2016-08-08\n[source.columns]")
+    (source / "days.toml").write_text(days, encoding="utf-8")
+    start = ["--epsilon", "100", "--delta", "1e-4"]
+    for plan, told in {"days.toml": False, "plan.toml": True}.items():
+        (source / plan).write_text(f'{(source / plan).read_text()}[ledger]\npath = "{plan}.sqlite"\n', encoding="utf-8")
+        checked = command(source, ["check", plan]).out.partition("In short")[2]
+        assert (NAMES_NO_DAYS in checked) == told
+        assert (NAMES_NO_DAYS in command(source, ["ledger", "start", plan, *start]).err) == told
+        (source / plan[:4]).mkdir()
+        released = command(source, ["release", plan, "-o", f"{plan[:4]}/published"])
+        assert released.code == 0, released.err
+        assert (NAMES_NO_DAYS in " ".join(released.out.split())) == told
+        shutil.rmtree(source / plan[:4])

@@ -306,7 +306,9 @@ def tune(
         for line in tuned.lines():
             out.print(line)
     if output:
-        err.print(f"Wrote {output}. Read it through, then: tapveil check {output}")
+        kept = "" if tuned.improves else ": the same noise, with chosen_from"
+        err.print(f"Wrote {output}{kept}. Read it through, then: tapveil check {output}")
+        err.print("The ledger adds its releases to those of other plans: it was chosen from what a release showed.")
 
 
 @app.command()
@@ -405,6 +407,8 @@ app.add_typer(ledger_app, name="ledger")
 
 LedgerFile = Annotated[Path, typer.Option("--ledger", help="The file of the ledger.")]
 LEDGER = Path("ledger.sqlite")
+SHORT_ID = 8
+"""So many digits of an id are shown, and are enough where they are of one ledger."""
 
 
 @ledger_app.callback()
@@ -415,7 +419,7 @@ def ledger(
 ) -> None:
     """Show the privacy budget spent and remaining."""
     from tapveil.cli import console
-    from tapveil.ledger.account import report as ledger_report
+    from tapveil.ledger.accounts import report as ledger_report
     from tapveil.ledger.book import open_ledger
 
     if context.invoked_subcommand is not None:
@@ -440,11 +444,16 @@ BudgetDelta = Annotated[
 def ledger_start(plan_file: Plan_, epsilon: BudgetEpsilon, delta: BudgetDelta) -> None:
     """Start the ledger that a plan names, with a budget for the plan's data set and unit."""
     from tapveil.ledger.book import start as start_ledger
+    from tapveil.ledger.coverage import names_no_days
+    from tapveil.ledger.words import NAMES_NO_DAYS
+    from tapveil.veil.spend import would_spend
 
     plan = _read_plan(plan_file)
     budget = _budget(plan, epsilon, delta)
     start_ledger(plan.ledger_path, budget.on)
     _declare(plan, budget)
+    if names_no_days(would_spend(plan)):
+        err.print(NAMES_NO_DAYS)
     for finding in _beside(plan.ledger_path):
         err.print(f"Note: {finding.sentence}. Until then, no release is made.")
 
@@ -468,7 +477,10 @@ def ledger_budget(
 
 @ledger_app.command("accept")
 def ledger_accept(
-    other: Annotated[str, typer.Argument(metavar="LEDGER_ID", help="The other ledger's id.", show_default=False)],
+    other: Annotated[
+        str,
+        typer.Argument(metavar="LEDGER_ID", help="The other ledger's id, or its first 8 digits.", show_default=False),
+    ],
     reason: Annotated[str, typer.Option(help="Why there is another ledger.", show_default=False)],
     by: Annotated[str, typer.Option(help="Who decided it.", show_default=False)],
     ledger_file: LedgerFile = LEDGER,
@@ -476,12 +488,16 @@ def ledger_accept(
     """Accept folders of another ledger next to yours: it is of other trips, or was taken over. Stays on record."""
     from tapveil.ledger.book import open_ledger
     from tapveil.ledger.entry import Accepted
+    from tapveil.veil.release import around_ledger, folder_of
 
-    with _option_errors():
-        entry = Accepted(on=datetime.now(UTC).date(), ledger=other, reason=reason, by=by)
     with open_ledger(ledger_file) as book:
+        around = {found.ledger for found in map(folder_of, around_ledger(ledger_file))} - {book.id, None}
+        meant = [found for found in around if found and len(other) >= SHORT_ID and found.startswith(other)]
+        with _option_errors():
+            ledger = meant[0] if len(meant) == 1 else other
+            entry = Accepted(on=datetime.now(UTC).date(), ledger=ledger, reason=reason, by=by)
         book.accept(entry)
-    err.print(f"In {ledger_file}: folders of the ledger {other} are accepted next to its own.")
+    err.print(f"In {ledger_file}: folders of the ledger {entry.ledger} are accepted next to its own.")
 
 
 @ledger_app.command("verify")
@@ -505,14 +521,16 @@ def ledger_verify(
     asked = [folder_of(Folder(folder)) for folder in folders or ()]
     try:
         with open_ledger(ledger_file) as book:
-            beside = [] if asked else [folder_of(each) for each in around_ledger(ledger_file)]
+            beside = [found for found in map(folder_of, around_ledger(ledger_file)) if found.ledger and not asked]
             findings = list(book.findings(asked, beside))
+            names = [found.name for found in beside]
     except LedgerError as error:
         if not ledger_file.exists():
             raise
-        findings = [Finding("file-damaged", ledger_file.name, str(error))]
-    known = ", and holds the release of " + ", ".join(map(str, folders)) if folders else ""
-    _report(findings, f"{ledger_file} is whole{known}", as_json)
+        findings, names = [Finding("file-damaged", ledger_file.name, str(error))], []
+    beside_it = f"; looked at the published folders next to it: {', '.join(names) or 'none'}"
+    known = f", and holds the release of {', '.join(map(str, folders))}" if folders else beside_it
+    _report(findings, f"{ledger_file} is intact{known}", as_json)
 
 
 def _beside(ledger_file: Path) -> Iterator[Finding]:
@@ -552,12 +570,25 @@ def _option_errors() -> Iterator[None]:
     except ValidationError as error:
         first = error.errors()[0]
         option = "LEDGER_ID" if first["loc"][0] == "ledger" else f"--{first['loc'][0]}"
-        raise PlanError(f"{option}: {first['msg'].removeprefix('Value error, ')}") from None
+        raise PlanError(
+            f"{option}: {_OPTION_WORDS.get(first['type'], first['msg'].removeprefix('Value error, '))}"
+        ) from None
+
+
+_OPTION_WORDS = {
+    "string_too_short": "must not be empty",
+    "string_too_long": "must be at most 500 characters",
+    "string_pattern_mismatch": (
+        f"must be the 32 digits of its id, as a message or privacy.json has it, or the first {SHORT_ID} of them if a "
+        "published folder next to the ledger names it"
+    ),
+}
+"""What is wrong with an option, by the validator's code."""
 
 
 def _declare(plan: Plan, budget: Budget, *, quiet: bool = False) -> None:
     from tapveil.cli.summary import budget_in_words, spent_in_words
-    from tapveil.ledger.account import over_budget
+    from tapveil.ledger.accounts import over_budget
     from tapveil.ledger.book import open_ledger
 
     with open_ledger(plan.ledger_path) as book:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date
-from decimal import ROUND_CEILING, ROUND_FLOOR
+from decimal import ROUND_CEILING
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,16 @@ from tapveil.base.errors import LedgerError
 from tapveil.base.findings import Finding
 from tapveil.base.text_table import Grid
 from tapveil.base.vocabulary import NOUNS
-from tapveil.cli.summary import budget_in_words, spent_in_words
+from tapveil.cli.summary import budget_in_words, left_in_words, spent_in_words
 from tapveil.internal.audit import MISTAKEN
 from tapveil.internal.audit import Finding as AuditFinding
 from tapveil.internal.outlook import DENSITY_AT, INTERNAL, Outlook, in_words
-from tapveil.ledger.account import Account, accounts
+from tapveil.ledger import words as ledger_words
+from tapveil.ledger.accounts import Account, accounts
 from tapveil.ledger.book import open_ledger
-from tapveil.ledger.consent import repeated
-from tapveil.ledger.entry import Accepted, Budget, Entry, Published, Spend, Start, spend_of
+from tapveil.ledger.coverage import Everywhere, names_no_days
+from tapveil.ledger.entry import Accepted, Budget, Entry, Published, Spend, Start
+from tapveil.ledger.refusals import repeated
 from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Unit
 from tapveil.privacy.mechanisms import Mechanism, StabilityHistogram
@@ -32,6 +33,8 @@ from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import UNIT_NAMES, change, gaussian_in_words, loss_in_words, rounded_up
 from tapveil.published.manifest import ERROR_CONFIDENCE, EXAMPLE_COUNTS
 from tapveil.trips.recognise import Recognised
+from tapveil.veil.release import around_ledger, folder_of, refuse_outdated
+from tapveil.veil.spend import would_spend
 from tapveil.veil.statement import cost, gaussian_part
 
 MOST_UNUSED = 40
@@ -220,10 +223,15 @@ def show_verdict(console: Console, plan: Plan, plan_file: Path, outlook: Outlook
     _say(console, f"It would spend {loss_in_words(plan.loss)}, for {UNIT_NAMES[plan.privacy.unit]}; {of_tables}.")
     if not plan.privacy.looked_at_trips:
         _say(console, "If you change the plan because of this, you looked at the trips: set looked_at_trips = true.")
+    if names_no_days(would_spend(plan)):
+        _say(console, ledger_words.NAMES_NO_DAYS)
     if not plan.ledger_path.exists():
+        if _left_behind(plan):
+            _say(console, "The ledger is missing: see above.")
+            return
         console.print(f"Next: tapveil ledger start {plan_file} --epsilon ... --delta ...")
     elif _refusal(plan):
-        _say(console, "The ledger has no room for it: see above.")
+        _say(console, "The ledger would refuse it: see above.")
         return
     again = " --again" if _released_before(plan) else ""
     console.print(f"Next: tapveil release {plan_file} -o published{again}")
@@ -231,39 +239,43 @@ def show_verdict(console: Console, plan: Plan, plan_file: Path, outlook: Outlook
 
 def show_room(console: Console, plan: Plan, plan_file: Path) -> None:
     """Whether the ledger has room for a release of this plan."""
+    console.print()
     if not plan.ledger_path.exists():
-        console.print(f"\nThere is no ledger yet: tapveil ledger start {plan_file} --epsilon ... --delta ...")
+        if left := _left_behind(plan):
+            _say(console, ledger_words.missing(plan.ledger_path, left))
+        else:
+            console.print(f"There is no ledger yet: tapveil ledger start {plan_file} --epsilon ... --delta ...")
         return
     refusal = _refusal(plan)
     says = f"would say: {refusal}" if refusal else "has room for it"
-    console.print()
     _say(console, f"The ledger {plan.ledger_path} {says}.")
     if not refusal and (earlier := _released_before(plan)):
-        which = f"{earlier.release} {earlier.id[:8]} of {earlier.on}"
+        which = f"{ledger_words.release(earlier[-1])} of {earlier[-1].on}"
         _say(console, f"It covers days and modes that were released before ({which}): that takes --again.")
 
 
+def _left_behind(plan: Plan) -> list[str]:
+    """The published folders next to the place of a ledger that is not there: they tell that there was one."""
+    return [found.name for found in map(folder_of, around_ledger(plan.ledger_path)) if found.ledger]
+
+
 def _refusal(plan: Plan) -> str | None:
-    """Why the ledger would refuse a release of this plan, if it would."""
+    """Why the ledger would refuse a release of this plan into a folder here, if it would."""
     try:
         with open_ledger(plan.ledger_path) as book:
-            book.refuse(_as_if(plan), again=True)
+            refuse_outdated(book, Path.cwd(), paid=False)
+            book.refuse(would_spend(plan), again=True)
     except LedgerError as error:
         return str(error)
     return None
 
 
-def _released_before(plan: Plan) -> Spend | None:
-    """The last release of some of the plan's days and modes, where there is a ledger."""
+def _released_before(plan: Plan) -> list[Spend]:
+    """The releases of some of the plan's days and modes, where there is a ledger."""
     if not plan.ledger_path.exists():
-        return None
+        return []
     with open_ledger(plan.ledger_path) as book:
-        return repeated(book.entries, _as_if(plan))
-
-
-def _as_if(plan: Plan) -> Spend:
-    """What a release of this plan would spend today; never written."""
-    return spend_of(plan, "0" * 32, date.today())
+        return repeated(book.entries, would_spend(plan))
 
 
 def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
@@ -275,7 +287,9 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
         if isinstance(entry, Spend | Budget):
             of = (entry.data_set, entry.unit)
         if isinstance(entry, Spend):
-            covers = _days(entry.first_day, entry.last_day) + ", " + ", ".join(entry.modes or ("all modes",))
+            covers = (
+                ledger_words.days(entry.first_day, entry.last_day) + ", " + ", ".join(entry.modes or ("all modes",))
+            )
             status = "published" if entry.id in appeared else "not finished"
         grid.add(str(number), str(entry.on), what, *of, covers, status)
     grid.show(console, left=True)
@@ -289,7 +303,7 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
 def _entry_in_words(entry: Entry) -> str:
     match entry:
         case Spend():
-            return f"release {entry.release} {entry.id[:8]}"
+            return f"release {ledger_words.release(entry)}"
         case Budget():
             return f"budget {loss_in_words(entry.loss)}"
         case Published():
@@ -302,30 +316,33 @@ def _entry_in_words(entry: Entry) -> str:
 
 def _show_account(console: Console, account: Account) -> None:
     console.print(f"\nBudget: {budget_in_words(account.budget)}.")
-    left = decimal_text(account.left, 5, ROUND_FLOOR)
-    console.print(
-        f"{SPENT[account.budget.unit]}: {spent_in_words(account.epsilon)}, by exact accounting at this delta; "
-        f"left: epsilon {left}."
-    )
-    if account.places:
-        grid = Grid("days", "modes", "releases", "epsilon spent")
-        for place in account.places:
-            modes = ", ".join(place.modes) if place.modes else "all others" if _names_modes(account) else "all"
-            spent = "-" if place.epsilon is None else decimal_text(place.epsilon, 5, ROUND_CEILING)
-            grid.add(_days(place.first_day, place.last_day), modes, str(len(place.releases)), spent)
-        grid.show(console)
+    spent, places = spent_in_words(account.epsilon), account.places
+    # A unit that is exchanged may leave one row and enter another: that can cost more than any row (proofs, 13).
+    across = bool(places) and spent not in {spent_in_words(place.epsilon) for place in places}
+    what = "Most spent" if across else SPENT[account.budget.unit]
+    _say(console, f"{what}: {spent}, by exact accounting at this delta; left: {left_in_words(account)}.")
+    if across:
+        chosen = "; losses are added where noise was chosen from what another release showed (chosen_from)"
+        moved = f"{change(account.budget.unit, 'replace')} may leave one row and enter another"
+        _say(console, f"No row has all of it: {moved}{chosen if account.generations > 1 else ''}.")
+    if not places:
+        return
+    grid = Grid("days", "modes", "releases", "epsilon spent")
+    for place in places:
+        modes = ", ".join(place.modes) if place.modes else "all others" if _names_modes(account) else "all"
+        amount = "-" if place.epsilon is None else decimal_text(place.epsilon, 5, ROUND_CEILING)
+        grid.add(ledger_words.days(place.first_day, place.last_day), modes, str(len(place.releases)), amount)
+    grid.show(console)
+    for why, words in ledger_words.EVERYWHERE.items():
+        counted = [spend for spend in account.spends if account.coverage.everywhere(spend) is why]
+        if counted and why is not Everywhere.CARD:
+            which = ", ".join(map(ledger_words.release, counted[:MOST_OF_A_KIND]))
+            more = f" and {len(counted) - MOST_OF_A_KIND} more" if len(counted) > MOST_OF_A_KIND else ""
+            _say(console, f"Counted for every day: {which}{more} ({words}).")
 
 
 def _names_modes(account: Account) -> bool:
     return account.budget.unit == "trip" and any(spend.modes for spend in account.spends)
-
-
-def _days(first: date | None, last: date | None) -> str:
-    if first is None and last is None:
-        return "all days"
-    if first and last:
-        return f"{first} to {last}" if first != last else str(first)
-    return f"from {first}" if first else f"until {last}"
 
 
 def show_findings(console: Console, findings: Sequence[Finding], all_well: str, notes: Sequence[str]) -> None:

@@ -21,9 +21,11 @@ import pyarrow.parquet as pq
 
 from tapveil.base.text_table import Grid
 from tapveil.base.vocabulary import COUNT, EXPLORER, NOUNS, TOTAL
-from tapveil.ledger.account import Account, accounts, most_more, other_days_fit
+from tapveil.ledger.accounts import Account, accounts, most_more, other_days_fit
 from tapveil.ledger.book import open_ledger
+from tapveil.ledger.coverage import names_no_days
 from tapveil.ledger.entry import Budget, Entry, Spend
+from tapveil.ledger.words import NAMES_NO_DAYS
 from tapveil.plan.model import Plan
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.metadata import DCAT
@@ -56,6 +58,8 @@ def _spent_lines(plan: Plan, published: Folder, in_ledger: bool) -> Iterator[str
     """What it cost, and what is left."""
     yield from _wrapped(_cost_in_words(plan, published))
     yield LOOKED[plan.privacy.looked_at_trips]
+    if plan.privacy.looked_at_trips is None:
+        yield "State it in the plan: looked_at_trips = true, or false, under [privacy]."
     if in_ledger:
         with open_ledger(plan.ledger_path) as book:
             for words in _left_in_words(plan, book.entries, str(published.privacy["release_id"])):
@@ -133,17 +137,19 @@ def _roles(plan: Plan, name: str, columns: Sequence[str]) -> Iterator[tuple[str,
 
 
 def _table_lines(plan: Plan, contents: _Contents, room: int) -> Iterator[str]:
-    """The tables, as many as a screen has room for; totals are said already."""
+    """The tables, as many as a screen has room for; totals come first, unless they are said already."""
     grid = Grid("table", "cells", f"{NOUNS[plan.privacy.unit]} in them")
     rows = [(name, numbers) for name, numbers in contents.tables.items() if name != TOTAL or contents.total is None]
+    rows.sort(key=lambda row: row[0] != TOTAL)
     most = max(room, LEAST_TABLES)
     shown = rows if len(rows) <= most else rows[: most - 1]
     for name, (cells, counted) in shown:
         grid.add(_shortened(name), f"{cells:,}", f"{counted:,}")
     if others := rows[len(shown) :]:
-        cells, counted = (sum(numbers[part] for _, numbers in others) for part in (0, 1))
-        grid.add(f"{len(others)} others", f"{cells:,}", f"{counted:,}")
-    yield from grid.lines()
+        # Every table counts the same trips: over several of them only cells can be added up.
+        grid.add(f"{len(others)} others", f"{sum(cells for _, (cells, _) in others):,}")
+    if rows:
+        yield from grid.lines()
 
 
 def _shortened(name: str) -> str:
@@ -168,6 +174,8 @@ def _left_in_words(plan: Plan, entries: Sequence[Entry], release: str) -> Iterat
             limit = _limit_in_words(plan, account.budget)
             left = f"epsilon {decimal_text(account.left, 5, ROUND_FLOOR)} of it is left"
             yield f"Ledger {plan.ledger_path}: {limit}; {left}. {_room_in_words(account, spend)}"
+    if spend and names_no_days(spend):
+        yield NAMES_NO_DAYS
 
 
 def _limit_in_words(plan: Plan, budget: Budget) -> str:
@@ -189,6 +197,16 @@ def budget_in_words(budget: Budget) -> str:
     """What may be spent on whom."""
     who = change(budget.unit, budget.neighbours)
     return f"{loss_in_words(budget.loss)} in all for `{budget.data_set}`, {who}"
+
+
+def left_in_words(account: Account) -> str:
+    """What is left of a budget: of ε at its δ, and of δ at its ε. A release may be refused for either."""
+    epsilon = f"epsilon {decimal_text(account.left, 5, ROUND_FLOOR)} at this delta"
+    if account.delta is None:
+        shared = ", which is divided among the plans that were chosen from others" if account.generations > 1 else ""
+        return f"{epsilon}{shared}"
+    delta = max(Fraction(0), account.budget.delta - account.delta)
+    return f"{epsilon}, or delta {rounded_up(Fraction(decimal_text(delta, 3, ROUND_FLOOR)))} at this epsilon"
 
 
 def spent_in_words(epsilon: Fraction | None) -> str:

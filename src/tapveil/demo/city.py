@@ -102,8 +102,7 @@ def _plan_text(file_format: Format, days: Sequence[date]) -> str:
         "# first_day = 2016-08-08": f"first_day = {days[0]}",
         "# last_day = 2016-08-14": f"last_day = {days[-1]}",
         '# card = "card_id"': 'card = "card_id"',
-        "# ... against being exchanged for any other trip": (
-            "# ... against being exchanged for any other trip\n"
+        "# looked_at_trips = false             # state it: were bins, areas or tables chosen by looking at trips?": (
             "looked_at_trips = false               # the plan was there before the trips"
         ),
         "# [places]  ": "[places]    ",

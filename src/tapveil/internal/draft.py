@@ -335,9 +335,9 @@ partition = {_toml(partition)}          # every table is counted separately for 
             lines.append(f"{clock}                  # a guess: earlier times are of the night after their date")
             self.remarks.append("Dates are taken to be those of service days, which start at 04:00 or so: a guess.")
         lines += self._zone()
-        lines.append(
-            "# first_day = 2016-08-08              # count these days only; releases of other days do not add up"
-        )
+        # A trip may tap on on one day and off on the next (docs/ledger.md, Taps).
+        apart = "of taps add up all the same, for trips" if self.found.is_taps else "of other days do not add up"
+        lines.append(f"# first_day = 2016-08-08              # count these days only; releases {apart}")
         lines.append("# last_day = 2016-08-14")
         lines.append('max_refused = "1 %"                   # stop if more rows than this cannot be read')
         if self.found.is_taps:

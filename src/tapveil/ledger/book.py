@@ -22,9 +22,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tapveil.base import atomic
-from tapveil.base.errors import LedgerError
+from tapveil.base.errors import BudgetError, LedgerError
 from tapveil.base.findings import Finding
-from tapveil.ledger import account, consent
+from tapveil.ledger import refusals, words
 from tapveil.ledger.entry import Accepted, Budget, Entry, Published, Spend, Start, read
 
 APPLICATION = 0x74617076  # "tapv"
@@ -101,8 +101,7 @@ class Ledger:
         """From now on, this budget holds for its population."""
         with self._writing():
             entries = self.entries
-            account.refuse_impossible(entries, budget)
-            consent.refuse_unexplained(entries, budget)
+            _refuse(refusals.of_budget(entries, budget))
             self._append(entries, budget)
         self._note_head()
 
@@ -114,7 +113,7 @@ class Ledger:
 
     def refuse(self, spend: Spend, *, again: bool = False) -> None:
         """BudgetError if a release could not be paid for now, or repeats one and is not said to (`again`)."""
-        _refuse(self.entries, spend, again)
+        _refuse(refusals.of_release(self.entries, spend, again=again))
 
     def spend(self, spend: Spend, *, again: bool = False) -> Head:
         """Write down a release, once and for ever; BudgetError, and nothing written, where `refuse` has one.
@@ -125,7 +124,7 @@ class Ledger:
             entries = self.entries
             number = next((n for n, entry in enumerate(entries, 1) if _is_release(entry, spend.id)), None)
             if number is None:
-                _refuse(entries, spend, again)
+                _refuse(refusals.of_release(entries, spend, again=again))
                 number = self._append(entries, spend)
             elif entries[number - 1].model_copy(update={"version": spend.version}) != spend:
                 raise LedgerError(f"entry {number} of {self.path.name} is of this release, but not of this plan")
@@ -166,7 +165,9 @@ class Ledger:
         asked, around = list(folders), [folder for folder in beside if folder.ledger]
         for folder in asked:
             if folder.ledger is None or folder.ledger != identity:
-                yield Finding("folder-not-in-ledger", folder.name, "was not published from this ledger")
+                yield Finding(
+                    "folder-not-in-ledger", folder.name, words.not_held(folder.release_id, folder.ledger, identity)
+                )
         own = [folder for folder in (*asked, *around) if folder.ledger == identity]
         yield from self._own_findings(own, entries, {digest for _, _, digest in rows})
         accepted = {identity, *(entry.ledger for entry in entries if isinstance(entry, Accepted))}
@@ -280,10 +281,7 @@ def start(path: Path, today: date) -> None:
 def open_ledger(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[Ledger]:
     """An existing ledger, looked at before it is trusted; LedgerError if it cannot be."""
     if not path.is_file():
-        raise LedgerError(
-            f"there is no ledger {path}, so it is not known what was spent. If nothing was ever published of these "
-            "trips, start one: tapveil ledger start PLAN --epsilon … --delta …"
-        )
+        raise LedgerError(words.missing(path))
     connection: sqlite3.Connection | None = None
     try:
         with _translated(path):
@@ -322,7 +320,7 @@ def _in_words(error: sqlite3.Error) -> str:
         name = error.sqlite_errorname
     except AttributeError:  # raised by Python's module, not by SQLite
         name = type(error).__name__
-    known = (words for beginning, words in _SQLITE_WORDS.items() if name.startswith(beginning))
+    known = (said for beginning, said in _SQLITE_WORDS.items() if name.startswith(beginning))
     return next(known, f"the ledger cannot be used ({name})")
 
 
@@ -371,10 +369,9 @@ def _nonce() -> str:
     return secrets.token_hex(16)
 
 
-def _refuse(entries: Sequence[Entry], spend: Spend, again: bool) -> None:
-    account.refuse_overdraft(entries, spend)
-    if not again:
-        consent.refuse_repeated(entries, spend)
+def _refuse(refusal: refusals.Refusal | None) -> None:
+    if refusal:
+        raise BudgetError(words.refusal(refusal))
 
 
 def _is_release(entry: Entry, identity: str) -> bool:

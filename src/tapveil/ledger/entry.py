@@ -18,9 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tapveil._version import __version__
 from tapveil.base.errors import LedgerError
-from tapveil.base.types import Delta, Epsilon, Exact, Name, Text, clock_text
-from tapveil.plan.model import Plan
-from tapveil.plan.source import Source
+from tapveil.base.types import Delta, Epsilon, Exact, Name, Text
 from tapveil.privacy.accountant import Neighbours, Unit
 from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import Mechanism, stated
@@ -246,55 +244,3 @@ def _without_nonce(data: dict[str, Any]) -> dict[str, Any]:
     if not (isinstance(nonce, str) and _NONCE.fullmatch(nonce)):
         raise ValueError("it has no nonce")
     return meant
-
-
-def spend_of(plan: Plan, identity: str, today: date) -> Spend:
-    """What a release of this plan spends."""
-    source = plan.source
-    # A trip without a card may tap on on one day and off on the next: releases of either day show it.
-    runs_on = source.taps is not None and plan.privacy.without_card == "own-unit"
-    return Spend(
-        on=today,
-        id=identity,
-        data_set=plan.ledger.data_set,
-        release=plan.release.name,
-        plan_sha256=plan.digest,
-        unit=plan.privacy.unit,
-        neighbours=plan.privacy.neighbours,
-        cells=plan.exposure.cells,
-        tables=tuple(
-            SpentTable(name=name, mechanism=plan.privacy.mechanism, scale=each.scale, threshold=each.threshold)
-            for name, each in plan.mechanisms.items()
-        ),
-        first_day=None if runs_on else source.first_day,
-        last_day=None if runs_on else source.last_day,
-        days_by=_reading(plan, "date") if source.first_day or plan.privacy.unit == "card-day" else None,
-        cards_by=_reading(plan, "card") if plan.privacy.by_card else None,
-        modes=source.modes,
-        modes_by=_reading(plan, "mode") if source.modes else None,
-        rows=source.shape,
-        chosen_from=plan.privacy.chosen_from,
-    )
-
-
-def _reading(plan: Plan, name: str) -> str:
-    """How a column is read: whatever could make two plans understand the same row differently."""
-    source = plan.source
-    words = [_column(source, name)]
-    if source.encoding != "utf-8":
-        words.append(f"from {source.encoding}")
-    if source.kind(name) == "date":
-        words += [f"in {source.timezone}"] if source.timezone else []
-        words += ["of taps"] if source.taps else []
-        if source.day_follows_time:
-            times = ", ".join(_column(source, time) for time in source.deciding)
-            words.append(f"from {clock_text(source.day_starts)} by {times}")
-    return " ".join(words)
-
-
-def _column(source: Source, name: str) -> str:
-    """A column, or the one value that stands for it, and what else the plan says of it."""
-    said = source.columns[name].model_dump(exclude_defaults=True)
-    theirs = said.pop("column", None)
-    more = [f"{key} {json.dumps(value, ensure_ascii=False)}" for key, value in sorted(said.items())]
-    return " ".join([*([f"column {theirs}"] if theirs else []), *more])

@@ -31,7 +31,7 @@ from tapveil.inputs.public import PublicInputs
 from tapveil.inputs.values import READABLE
 from tapveil.ledger.book import Folder as Witness
 from tapveil.ledger.book import Head, Ledger, open_ledger
-from tapveil.ledger.entry import Published, Spend, spend_of
+from tapveil.ledger.entry import Published, Spend
 from tapveil.plan.model import Plan
 from tapveil.published import writer
 from tapveil.published.folder import Folder, folders_in
@@ -45,6 +45,7 @@ from tapveil.veil import crossing, statement, workspace
 from tapveil.veil.crossing import fields
 from tapveil.veil.expectation import empty_tables
 from tapveil.veil.leak_guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
+from tapveil.veil.spend import spend_of
 from tapveil.veil.workspace import Journal, Unfinished
 from tapveil.verify.manifest import free_text_findings
 from tapveil.verify.places import is_places

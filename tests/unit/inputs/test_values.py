@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tapveil.base.errors import PlanError
-from tapveil.ledger.entry import spend_of
 from tapveil.plan.model import Plan
+from tapveil.veil.spend import spend_of
 from tests.conftest import write_csv
 from tests.property.test_counting import cells, exact
 

@@ -14,7 +14,7 @@ from math import exp
 
 import pytest
 
-from tapveil.ledger.account import Account
+from tapveil.ledger.accounts import Account
 from tapveil.ledger.entry import Budget, Spend, SpentTable
 from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Exposure, Neighbours, Unit, over_time

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tapveil.base.errors import BudgetError
-from tapveil.ledger.account import Account, accounts, refuse_overdraft
-from tapveil.ledger.entry import Budget, Spend, SpentTable, Start
-from tapveil.plan.model import Unit
+from tapveil.ledger.accounts import Account, accounts
+from tapveil.ledger.entry import Budget, Entry, Spend, SpentTable, Start
+from tapveil.ledger.refusals import Code, Refusal, of_release
 from tapveil.privacy import accountant
-from tapveil.privacy.accountant import Exposure, Neighbours
+from tapveil.privacy.accountant import Exposure, Neighbours, Unit
 from tapveil.privacy.mechanisms import stated
 from tests.conftest import TODAY
 
@@ -58,6 +57,21 @@ def spend(
 
 def budget(unit: Unit = "trip", neighbours: Neighbours = "replace", epsilon: int = 8) -> Budget:
     return Budget(on=TODAY, data_set="trips", unit=unit, neighbours=neighbours, epsilon=Fraction(epsilon), delta=DELTA)
+
+
+START = Start(on=TODAY, ledger="0" * 32)
+
+
+def refused(*entries: Entry) -> Refusal | None:
+    """Why the last release is refused, if it is."""
+    *before, last = entries
+    assert isinstance(last, Spend)
+    return of_release([START, *before], last, again=True)
+
+
+def code(*entries: Entry) -> Code | None:
+    found = refused(*entries)
+    return found.code if found else None
 
 
 def spent(*spends: Spend, unit: Unit = "trip", neighbours: Neighbours = "replace") -> float:
@@ -122,8 +136,7 @@ def test_cards_and_their_days_must_be_the_same_in_all_releases() -> None:
     for unit, spends in {"card": (number, chip), "card-day": (one, other)}.items():
         account = Account(budget(unit, epsilon=1000), spends)
         assert account.epsilon is None
-        with pytest.raises(BudgetError, match="another column or time zone"):
-            account.refuse_overdraft()
+        assert code(account.budget, *spends) is Code.OTHER_UNITS
     assert Account(budget("card", epsilon=1000), (number, number)).epsilon is not None
 
 
@@ -134,21 +147,16 @@ def test_what_protects_cards_protects_trips_and_not_the_other_way() -> None:
     # a trip exchanged for one of another card changes what is kept of both
     assert spent(cards) == pytest.approx(alone(2, cells=6), rel=1e-4)
     for unit in ("card-day", "card"):
-        with pytest.raises(BudgetError, match="protects only a trip"):
-            Account(budget(unit, epsilon=1000), (spend(),)).refuse_overdraft()
+        assert code(budget(unit, epsilon=1000), spend()) is Code.SMALLER_UNIT
 
 
 def test_every_budget_of_the_data_set_must_hold() -> None:
-    start = Start(on=TODAY, ledger="0" * 32)
-    with pytest.raises(BudgetError, match="no budget for unit trip"):
-        refuse_overdraft([start], spend())
-    with pytest.raises(BudgetError, match="no budget for unit card"):
-        refuse_overdraft([start, budget("trip")], spend(unit="card"))
-    entries = [start, budget("trip", epsilon=100), budget("card", epsilon=1)]
-    with pytest.raises(BudgetError, match="unit card"):
-        refuse_overdraft(entries, spend(unit="card", cells=5))
-    other = budget("card", epsilon=1).model_copy(update={"data_set": "others"})
-    refuse_overdraft([start, budget("trip", epsilon=100), other], spend())
+    assert code(spend()) is Code.NO_BUDGET
+    assert code(budget("trip"), spend(unit="card")) is Code.NO_BUDGET
+    both = budget("trip", epsilon=100), budget("card", epsilon=1)
+    assert code(*both, spend(unit="card", cells=5)) is Code.TOO_MUCH
+    other = both[1].model_copy(update={"data_set": "others"})
+    assert refused(both[0], other, spend()) is None
 
 
 def test_a_later_budget_takes_the_place_of_an_earlier() -> None:
@@ -226,7 +234,5 @@ def test_a_release_of_other_days_that_was_chosen_from_another(neighbours: Neighb
 def test_what_was_chosen_from_another_is_refused_where_the_sum_is_too_much() -> None:
     first = spend((0, 6), scale=1, number=1)
     again = spend((0, 6), scale=1, number=2)
-    entries = [Start(on=TODAY, ledger="0" * 32), budget(epsilon=4), first]
-    refuse_overdraft(entries, again)
-    with pytest.raises(BudgetError, match="refused"):
-        refuse_overdraft([entries[0], budget(epsilon=3), first], again.model_copy(update={"chosen_from": first.id}))
+    assert refused(budget(epsilon=4), first, again) is None
+    assert code(budget(epsilon=3), first, again.model_copy(update={"chosen_from": first.id})) is Code.ADDS_UP

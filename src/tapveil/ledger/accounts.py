@@ -1,10 +1,9 @@
 """What is spent where: every way in which one unit can change what all releases together show.
 
-A trip is at one place: one day and one mode. Releases that do not cover the place do not show it, so releases of other
-days or modes do not add up. A trip that is exchanged may leave one place and enter another: each pair of places is
-accounted for. A card's day is at one day, whatever its modes; a card may be everywhere (docs/privacy/proofs.md, 13).
-What a unit changes in several releases is accounted for as trips that react: who travels later may have read what was
-published before (proofs, 8).
+Releases that do not cover the place of a trip do not show it, so releases of other days or modes do not add up. A trip
+that is exchanged may leave one place and enter another: each pair of places is accounted for (docs/privacy/proofs.md,
+13). What a unit changes in several releases is accounted for as trips that react: who travels later may have read what
+was published before (proofs, 8).
 """
 
 from __future__ import annotations
@@ -12,30 +11,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from decimal import ROUND_CEILING
 from fractions import Fraction
 from functools import cached_property
 
-from tapveil.base.errors import BudgetError
+from tapveil.ledger.coverage import ANY_OTHER, ONE_DAY, Coverage, Covering
 from tapveil.ledger.entry import Budget, Entry, Spend
+from tapveil.privacy import accountant
 from tapveil.privacy.accountant import Unit
 from tapveil.privacy.loss import Change, least_epsilon
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.privacy.rational import decimal_text
-from tapveil.published.describe.wording import rounded_up
+from tapveil.privacy.rational import decimal_text, float_below
 
 SIZE: dict[Unit, int] = {"trip": 0, "card-day": 1, "card": 2}
 """Units by how much they hold: what protects a card protects its days, and they their trips; not the other way."""
-ANY_OTHER = None
-"""Stands for all modes that no release names."""
 PRECISION = 1e-6
-ONE_DAY = timedelta(days=1)
 FAR_ENOUGH = 20
 """So many more releases are looked for; who has room for them need not know for how many beyond."""
 
-Covering = frozenset[int]
-"""The releases that cover a place, by their positions."""
 Move = tuple[Covering, Covering]
 """What a unit can do: leave the place that some releases cover, and enter one that others do."""
 
@@ -59,15 +53,6 @@ class Account:
     budget: Budget
     spends: tuple[Spend, ...]
 
-    def refuse_overdraft(self) -> None:
-        """BudgetError if the releases together may show more than the budget allows."""
-        self.refuse_smaller_units()
-        if not self.fits:
-            raise BudgetError(
-                f"refused: {in_words(self.budget)}; with this release it would be {self._spent_in_words()}. Nothing "
-                f"was spent. {' '.join(self._clash_in_words())} `tapveil ledger` shows what is spent where"
-            )
-
     @property
     def fits(self) -> bool:
         """Whether the releases together show no more than the budget allows."""
@@ -75,53 +60,10 @@ class Account:
             return all(change.keeps(self.budget.loss) for change in self._changes)
         return self.epsilon is not None and self.epsilon <= self.budget.epsilon
 
-    def _spent_in_words(self) -> str:
-        if self.epsilon is None:
-            return "more than any epsilon at this delta (the deltas alone add up to more than it)"
-        return f"epsilon {decimal_text(self.epsilon, 6, ROUND_CEILING)} at this delta"
-
-    def _clash_in_words(self) -> Iterator[str]:
-        """Which earlier releases the newest one adds up with, why, and the ways out."""
-        newest = self.spends[-1]
-        clashes = self._adding_up(len(self.spends) - 1)
-        if not clashes:
-            yield "It is too much by itself. Ways out: a smaller epsilon or delta in the plan, or a larger budget."
-            return
-        earlier = f"the release {clashes[-1].release} of {clashes[-1].on}"
-        more = f" and {len(clashes) - 1} more" if len(clashes) > 1 else ""
-        yield f"It adds up with {earlier}{more}:"
-        without = [spend for spend in (clashes[-1], newest) if not self._days(spend)]
-        if self.budget.unit == "card":
-            yield "a card may travel on every day, so all releases add up. Ways out: a smaller epsilon or delta in the"
-            yield "plan, fewer releases, or a larger budget."
-        elif without:
-            names = " and ".join(dict.fromkeys("this plan" if spend is newest else "its plan" for spend in without))
-            yield f"{names} named no days that can be told apart, which means all days. Ways out: name first_day and"
-            yield "last_day under [source] in every plan (days that were published without them stay spent), a smaller"
-            yield "epsilon or delta, or a larger budget."
-        else:
-            yield "both cover some of the same days and modes. Ways out: publish other days, a smaller epsilon or delta"
-            yield "in the plan, or a larger budget."
-
-    def _adding_up(self, position: int) -> list[Spend]:
-        """The other releases that cover a place that this one covers."""
-        places = [covering for _, _, covering in self._grid() if position in covering]
-        return [self.spends[other] for other in sorted(frozenset().union(*places) - {position})]
-
-    def refuse_smaller_units(self) -> None:
-        """A release that protects trips says nothing about a card, however small its ε."""
-        for spend in self.smaller:
-            raise BudgetError(
-                f"refused: {in_words(self.budget)}. The release {spend.release} of {spend.on} protects only a "
-                f"{spend.unit}, and may show any amount of a {self.budget.unit}: no such budget can hold it. To "
-                "publish both, the data set needs a budget for the smaller unit alone. Nothing was written"
-            )
-        for spend in self.strange:
-            raise BudgetError(
-                f"refused: {in_words(self.budget)}. The release {spend.release} of {spend.on} tells cards or their "
-                "days apart by another column or time zone than the first one did: its units are not the units of this "
-                "budget, and one of these may be many of those. Nothing was written"
-            )
+    @cached_property
+    def coverage(self) -> Coverage:
+        """Which days and modes its releases share."""
+        return Coverage(self.budget.unit, self.spends)
 
     @property
     def smaller(self) -> list[Spend]:
@@ -155,6 +97,20 @@ class Account:
     def left(self) -> Fraction:
         """What is left of ε in the worst place. Exact accounting does not just add: a release may fit that is more."""
         return max(Fraction(0), self.budget.epsilon - self.epsilon) if self.epsilon is not None else Fraction(0)
+
+    @cached_property
+    def delta(self) -> Fraction | None:
+        """What is spent of δ in the worst case, at the budget's ε, from above; None where generations share it."""
+        if self.unbounded or self.generations > 1:
+            return None
+        bounds = [(change, change.pure_epsilon) for change in self._changes]
+        noisy = [change.cells for change, pure in bounds if pure is None or pure > self.budget.epsilon]
+        return Fraction(accountant.worst_delta(noisy, float_below(self.budget.epsilon))) if noisy else Fraction(0)
+
+    @property
+    def generations(self) -> int:
+        """How many there are of releases whose noise was chosen from what others showed, and of the others."""
+        return len([among for among in self._generations if among])
 
     def _least(self, moves: Sequence[Move]) -> Fraction | None:
         """The ε of the worst of some moves, at the budget's δ."""
@@ -195,7 +151,7 @@ class Account:
     def places(self) -> list[Place]:
         """All places that a release covers, and what is spent on each."""
         joined: list[Place] = []
-        for (first, last), mode, covering in self._grid():
+        for (first, last), mode, covering in self.coverage.grid:
             if not covering:
                 continue
             modes: tuple[str, ...] | None = None if mode is ANY_OTHER else (mode,)
@@ -253,15 +209,11 @@ class Account:
 
     def _days_of_a_unit(self, spend: Spend) -> int:
         """In how many units of a release a unit of the budget can be."""
-        return 2 if self._is_of_taps(spend) and spend.unit == "card-day" else 1
-
-    def _is_of_taps(self, spend: Spend) -> bool:
-        """Whether a release sees the two taps of a trip as two rows, perhaps on two days and of two modes."""
-        return self.budget.unit == "trip" and spend.rows == "taps"
+        return 2 if self.coverage.is_of_taps(spend) and spend.unit == "card-day" else 1
 
     def _distinct_places(self) -> list[list[Covering]]:
         """The places that are not contained in others; those of the same noise together, each once."""
-        found = sorted({covering for _, _, covering in self._grid()}, key=sorted)
+        found = sorted({covering for _, _, covering in self.coverage.grid}, key=sorted)
         alike: dict[object, list[Covering]] = {}
         for covering in found:
             # Where units are those of the budget only the noise matters: weeks of one plan are alike.
@@ -273,49 +225,6 @@ class Account:
     def _noise(self, covering: Covering) -> frozenset[tuple[object, int]]:
         spends = [self.spends[position] for position in covering]
         return frozenset(Counter((spend.tables, spend.cells, spend.chosen_from) for spend in spends).items())
-
-    def _grid(self) -> Iterator[tuple[tuple[date | None, date | None], str | None, Covering]]:
-        """The days between which coverage changes, times the modes that are named, and all others."""
-        by_mode = self.budget.unit == "trip"
-        names = sorted({mode for spend in self.spends for mode in self._modes(spend) or ()}) if by_mode else []
-        for days in self._spans():
-            active = [index for index, spend in enumerate(self.spends) if self._covers_days(spend, days)]
-            for mode in [*names, ANY_OTHER]:
-                covering = (
-                    index
-                    for index in active
-                    if not by_mode or (modes := self._modes(self.spends[index])) is None or mode in modes
-                )
-                yield days, mode, frozenset(covering)
-
-    def _spans(self) -> list[tuple[date | None, date | None]]:
-        if self.budget.unit == "card":
-            return [(None, None)]
-        limits = [days for spend in self.spends if (days := self._days(spend))]
-        starts = {first for first, _ in limits} | {last + ONE_DAY for _, last in limits}
-        cuts: list[date | None] = [None, *sorted(starts), None]
-        return [(cuts[i], (end - ONE_DAY) if (end := cuts[i + 1]) else None) for i in range(len(cuts) - 1)]
-
-    def _covers_days(self, spend: Spend, days: tuple[date | None, date | None]) -> bool:
-        limits = self._days(spend)
-        if self.budget.unit == "card" or limits is None:
-            return True
-        first, last = days
-        return first is not None and last is not None and limits[0] <= first and last <= limits[1]
-
-    # A day is one day, and a mode one mode, only where they are read in the same way: from the same column, in the same
-    # time zone. What is read in another way than in the first release with a limit counts as everywhere.
-
-    def _days(self, spend: Spend) -> tuple[date, date] | None:
-        if self._is_of_taps(spend):
-            return None
-        by = next((each.days_by for each in self.spends if each.days_by), None)
-        limited = spend.first_day and spend.last_day and spend.days_by == by
-        return (spend.first_day, spend.last_day) if limited and spend.first_day and spend.last_day else None
-
-    def _modes(self, spend: Spend) -> tuple[str, ...] | None:
-        by = next((each.modes_by for each in self.spends if each.modes_by), None)
-        return spend.modes if spend.modes_by == by and not self._is_of_taps(spend) else None
 
 
 def accounts(entries: Iterable[Entry]) -> list[Account]:
@@ -331,20 +240,6 @@ def accounts(entries: Iterable[Entry]) -> list[Account]:
         Account(budget, tuple(spend for spend in spends if spend.data_set == budget.data_set))
         for budget in budgets.values()
     ]
-
-
-def refuse_overdraft(entries: Sequence[Entry], spend: Spend) -> None:
-    """BudgetError unless every budget of the data set has room for one more release."""
-    concerned = [account for account in accounts([*entries, spend]) if account.budget.data_set == spend.data_set]
-    for account in concerned:
-        account.refuse_smaller_units()
-    if not any(account.budget.unit == spend.unit for account in concerned):
-        raise BudgetError(
-            f"refused: the ledger has no budget for unit {spend.unit} of the data set `{spend.data_set}`. "
-            "Declare one: tapveil ledger budget PLAN --epsilon … --delta …"
-        )
-    for account in concerned:
-        account.refuse_overdraft()
 
 
 @dataclass(frozen=True)
@@ -384,23 +279,10 @@ def _with_more(account: Account, spends: Sequence[Spend]) -> Account:
     return Account(account.budget, (*account.spends, *more))
 
 
-def refuse_impossible(entries: Sequence[Entry], budget: Budget) -> None:
-    """BudgetError for a budget that what is already on record can never keep."""
-    for account in accounts([*entries, budget]):
-        if account.budget == budget:
-            account.refuse_smaller_units()
-
-
 def over_budget(entries: Sequence[Entry], budget: Budget) -> Fraction | None:
     """What is spent already, if that is all of a budget or more."""
     spent = next(account.epsilon for account in accounts(entries) if account.budget == budget)
     return spent if spent is not None and spent >= budget.epsilon else None
-
-
-def in_words(budget: Budget) -> str:
-    """A budget, for a message."""
-    limit = f"epsilon {decimal_text(budget.epsilon, 6)}, delta {rounded_up(budget.delta)}"
-    return f"the budget of `{budget.data_set}` (unit {budget.unit}) is {limit}"
 
 
 def report(entries: Sequence[Entry]) -> dict[str, object]:

@@ -1,0 +1,158 @@
+"""Why a ledger says no: a code and the facts. `words` says it to a person; nothing is decided by what is said.
+
+Some of it asks for consent. Days that are released again, and a budget that allows more, are not wrong. But both are
+easily done by mistake, and the ledger is to tell later that they were meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from tapveil.ledger.accounts import Account, accounts
+from tapveil.ledger.coverage import Everywhere, unlimited
+from tapveil.ledger.entry import Budget, Entry, Published, Spend
+
+
+class Code(StrEnum):
+    """What is refused, and for what."""
+
+    NO_BUDGET = "no-budget"
+    SMALLER_UNIT = "smaller-unit"
+    """A release that protects trips says nothing about a card, however small its ε."""
+    OTHER_UNITS = "other-units"
+    """Cards, or their days, by another column or time zone: one of these may be many of those."""
+    TOO_MUCH = "too-much"
+    """A release that does not fit by itself."""
+    ADDS_UP = "adds-up"
+    """A release that fits by itself, and not with those before it."""
+    OVERDRAWN = "overdrawn"
+    """More is spent than the budget allows, without this release."""
+    REPEATED = "repeated"
+    """Days and modes that were released before, and nobody said `again`."""
+    UNEXPLAINED = "unexplained"
+    """A budget that allows more than the one in force, without a reason."""
+
+
+class Across(StrEnum):
+    """Why releases add up that share no day and mode."""
+
+    EXCHANGED = "exchanged"
+    """A unit may be exchanged for one of other days: it leaves the one release and enters the other."""
+    CHOSEN = "chosen"
+    """The same; and the noise of the one was chosen from what the other showed: their losses are added (proofs, 8)."""
+
+
+@dataclass(frozen=True)
+class Clash:
+    """An earlier release, and why it is in the way of the newest."""
+
+    earlier: Spend
+    finished: bool
+    """Whether its folder appeared; else it is paid for, and can be finished."""
+    everywhere: Everywhere | None
+    """Why the earlier one counts for every day, if it does."""
+    days_by: str | None
+    """How a day is read by the release that was first to say it."""
+    across: Across | None = None
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What is refused, and the facts. Some have no budget, some no release."""
+
+    code: Code
+    budget: Budget | None = None
+    """The one that would not hold, or that holds now."""
+    newest: Spend | None = None
+    """The release that is refused."""
+    culprit: Spend | None = None
+    """The release whose unit no such budget can hold."""
+    everywhere: Everywhere | None = None
+    """Why the newest counts for every day, if it does."""
+    epsilon: Fraction | None = None
+    """What would be spent, at the budget's δ; None: no ε is enough."""
+    delta: Fraction | None = None
+    """What would be spent at the budget's ε; None: not known."""
+    clashes: tuple[Clash, ...] = ()
+    """The newest last."""
+
+
+def of_release(entries: Sequence[Entry], spend: Spend, *, again: bool) -> Refusal | None:
+    """Why one more release is refused: every budget of its data set must have room, and what repeats must be meant."""
+    concerned = [each for each in accounts([*entries, spend]) if each.budget.data_set == spend.data_set]
+
+    def found() -> Iterator[Refusal | None]:
+        yield from (_other_unit(account, spend) for account in concerned)
+        if not any(account.budget.unit == spend.unit for account in concerned):
+            yield Refusal(Code.NO_BUDGET, newest=spend)
+        yield from (_overdraft(account, entries) for account in concerned)
+        if not again:
+            yield _repetition(entries, spend)
+
+    return next(filter(None, found()), None)
+
+
+def of_budget(entries: Sequence[Entry], budget: Budget) -> Refusal | None:
+    """Why a budget is refused: what is on record can never keep it, or it allows more and does not say why."""
+    for account in accounts([*entries, budget]):
+        if account.budget == budget and (impossible := _other_unit(account, None)):
+            return impossible
+    same = (budget.data_set, budget.unit)
+    before = [entry for entry in entries if isinstance(entry, Budget) and (entry.data_set, entry.unit) == same]
+    if before and budget.allows_more_than(before[-1]) and not (budget.reason and budget.by):
+        return Refusal(Code.UNEXPLAINED, before[-1])
+    return None
+
+
+def repeated(entries: Iterable[Entry], spend: Spend) -> list[Spend]:
+    """The releases of some of the same days and modes."""
+    return [entry for entry in entries if isinstance(entry, Spend) and entry.repeats(spend)]
+
+
+def _other_unit(account: Account, newest: Spend | None) -> Refusal | None:
+    for code, culprits in ((Code.SMALLER_UNIT, account.smaller), (Code.OTHER_UNITS, account.strange)):
+        if culprits:
+            return Refusal(code, account.budget, newest, culprits[0])
+    return None
+
+
+def _overdraft(account: Account, entries: Sequence[Entry]) -> Refusal | None:
+    if account.fits:
+        return None
+    newest = account.spends[-1]
+    alone = Account(account.budget, (newest,))
+    facts = (account.budget, newest, None, account.coverage.everywhere(newest))
+    if not alone.fits:
+        return Refusal(Code.TOO_MUCH, *facts, alone.epsilon, alone.delta)
+    before = Account(account.budget, account.spends[:-1])
+    if not before.fits:
+        return Refusal(Code.OVERDRAWN, *facts, before.epsilon, before.delta)
+    return Refusal(Code.ADDS_UP, *facts, account.epsilon, account.delta, tuple(_clashes(account, entries)))
+
+
+def _clashes(account: Account, entries: Sequence[Entry]) -> Iterator[Clash]:
+    """The releases that the newest adds up with: of places in common; or else those that an exchange may lead to."""
+    coverage, newest = account.coverage, account.spends[-1]
+    earlier = account.spends[:-1]
+    generation = [spend for spend in earlier if spend.chosen_from != newest.chosen_from]
+    generation.sort(key=lambda spend: spend.id == newest.chosen_from)  # it is named, however many there are
+    sharing = [account.spends[position] for position in coverage.sharing_with(len(earlier))]
+    across = None if sharing else Across.CHOSEN if generation else Across.EXCHANGED
+    for spend in sharing or generation or earlier:
+        yield Clash(spend, _appeared(entries, spend), coverage.everywhere(spend), coverage.days_by, across)
+
+
+def _repetition(entries: Sequence[Entry], spend: Spend) -> Refusal | None:
+    earlier = repeated(entries, spend)
+    if not earlier:
+        return None
+    days_by = earlier[-1].days_by or spend.days_by
+    clashes = (Clash(each, _appeared(entries, each), unlimited(each, days_by), days_by) for each in earlier)
+    return Refusal(Code.REPEATED, newest=spend, everywhere=unlimited(spend, days_by), clashes=tuple(clashes))
+
+
+def _appeared(entries: Iterable[Entry], spend: Spend) -> bool:
+    return any(isinstance(entry, Published) and entry.id == spend.id for entry in entries)

@@ -1,0 +1,283 @@
+"""What a ledger says to a person: budgets, releases, and why something is refused, with the ways out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from decimal import ROUND_CEILING
+from pathlib import Path
+
+from tapveil.ledger.coverage import Everywhere
+from tapveil.ledger.entry import Budget, Spend
+from tapveil.ledger.reading import Reading
+from tapveil.ledger.refusals import Across, Clash, Code, Refusal
+from tapveil.privacy.rational import decimal_text
+from tapveil.published.describe.wording import rounded_up
+
+MOST_NAMED = 3
+RAISE = "tapveil ledger budget PLAN --epsilon … --delta … --reason … --by …"
+NAMES_NO_DAYS = (
+    "This plan names no days: in the ledger it counts for every day, for ever. Set first_day and last_day to let later "
+    "releases fit."
+)
+EVERYWHERE = {
+    Everywhere.CARD: "a card may travel on every day",
+    Everywhere.TAPS: (
+        'shape = "taps": a trip may tap on on one day and off on the next, so under a budget for trips such a release '
+        "counts for every day and mode"
+    ),
+    Everywhere.NO_DAYS: "its plan names no days, which means all days",
+    Everywhere.CARDLESS: (
+        'its plan names no days, or keeps taps without a card (without_card = "own-unit"), which count for every day'
+    ),
+    Everywhere.OTHER_READING: "its days are read in another way than in the first release, so it counts for every day",
+}
+"""Why a release counts for every day."""
+
+
+def budget(one: Budget) -> str:
+    """A budget, for a message."""
+    limit = f"epsilon {decimal_text(one.epsilon, 6)}, delta {rounded_up(one.delta)}"
+    return f"the budget of `{one.data_set}` (unit {one.unit}) is {limit}"
+
+
+def days(first: date | None, last: date | None) -> str:
+    """From one day to another."""
+    if first is None and last is None:
+        return "all days"
+    if first and last:
+        return f"{first} to {last}" if first != last else str(first)
+    return f"from {first}" if first else f"until {last}"
+
+
+def release(one: Spend) -> str:
+    """Which release: its name and the beginning of its id."""
+    return f"{one.release} {one.id[:8]}"
+
+
+def refusal(one: Refusal) -> str:
+    """What is refused, why, and what can be done."""
+    return "refused: " + " ".join(_SENTENCES[one.code](one))
+
+
+def missing(path: Path, folders: Sequence[str] = ()) -> str:
+    """That a ledger is not there; folders that were published say that there was one."""
+    lost = "restore it from its backup. If it was moved, name it: [ledger] path in the plan, or --ledger"
+    if folders:
+        more = f" and {len(folders) - MOST_NAMED} more" if len(folders) > MOST_NAMED else ""
+        here = f"published folders next to it name one ({', '.join(folders[:MOST_NAMED])}{more})"
+        return f"There is no ledger {path}, but {here}. If they are of these trips, {lost}."
+    return (
+        f"there is no ledger {path}, so it is not known what was spent. If something was published of these trips, "
+        f"{lost}. If nothing ever was, start one: tapveil ledger start PLAN --epsilon … --delta …"
+    )
+
+
+def not_held(release_id: str, ledger: str | None, asked: str | None) -> str:
+    """That a folder was not published from the ledger that was asked, and from which."""
+    if not release_id:
+        return "is not a published folder, or cannot be read"
+    if ledger is None:
+        return "was published with --no-ledger: no ledger holds it"
+    return (
+        f"was not published from this ledger, {asked}, but from {ledger}. If you have that one, ask it: --ledger FILE; "
+        "if it is lost, restore its backup. A ledger that was accepted is not held by this one"
+    )
+
+
+# --- units and budgets ------------------------------------------------------------------------------------------------
+
+
+def _no_budget(one: Refusal) -> Iterator[str]:
+    if one.newest:
+        yield f"the ledger has no budget for unit {one.newest.unit} of the data set `{one.newest.data_set}`."
+        yield "Declare one: tapveil ledger budget PLAN --epsilon … --delta …"
+
+
+def _smaller_unit(one: Refusal) -> Iterator[str]:
+    if not (one.budget and one.culprit):
+        return
+    unit, smaller = one.budget.unit, one.culprit.unit
+    if one.newest:
+        yield f"{budget(one.budget)}, and stays in force. This release protects only a {smaller} and may show any"
+        yield f"amount of a {unit}: no such budget can hold it, and a further budget for unit {smaller} does not"
+        yield f'change that. It can be published only with unit = "{unit}" in the plan. Nothing was spent'
+    else:
+        yield f"the release {release(one.culprit)} of {one.culprit.on} protects only a {smaller}, and may show any"
+        yield f"amount of a {unit}: no budget for unit {unit} can hold it any more. What is possible for"
+        yield f"`{one.budget.data_set}` is a budget for unit {smaller}. Nothing was written"
+
+
+def _other_units(one: Refusal) -> Iterator[str]:
+    if one.budget and one.culprit:
+        yield f"{budget(one.budget)}. The release {release(one.culprit)} of {one.culprit.on} distinguishes cards or"
+        yield "their days by another column or time zone than the first one did: its units are not the units of this"
+        yield "budget, and one of these may be many of those. Way out: read `card` and `date` as the first release did"
+        yield "([source] and [source.columns]). Nothing was written"
+
+
+def _unexplained(one: Refusal) -> Iterator[str]:
+    if one.budget:
+        yield f"{budget(one.budget)}, neighbours {one.budget.neighbours}; the new one allows more. Say why, and who"
+        yield "decided it: --reason … --by …. Both are kept in the ledger. Nothing was written"
+
+
+# --- too much ---------------------------------------------------------------------------------------------------------
+
+
+def _too_much(one: Refusal) -> Iterator[str]:
+    yield from _spent(one, "this release by itself would be")
+    yield f"Nothing was spent. Ways out: a smaller epsilon or delta in the plan, or a larger budget: `{RAISE}`"
+
+
+def _overdrawn(one: Refusal) -> Iterator[str]:
+    yield from _spent(one, "without this release it is")
+    yield f"Nothing was spent. Nothing more fits, unless the budget is larger: `{RAISE}`"
+
+
+def _adds_up(one: Refusal) -> Iterator[str]:
+    yield from _spent(one, "with this release it would be")
+    yield f"Nothing was spent. It adds up with {_named(one.clashes)}:"
+    yield f"{'; '.join(_reasons(one))}."
+    yield from _resumable(one.clashes)
+    yield f"Ways out: {'; '.join(_ways_out(one))}. `tapveil ledger` shows what is spent where"
+
+
+def _repeated(one: Refusal) -> Iterator[str]:
+    *_, last = one.clashes
+    then = f"published on {last.earlier.on}" if last.finished else f"paid for on {last.earlier.on} and not finished"
+    more = f" (and {_named(one.clashes[:-1])})" if one.clashes[:-1] else ""
+    yield f"the release {release(last.earlier)}, {then}, covers some of the same days and modes{more}:"
+    yield f"{'; '.join(_reasons(one))}."
+    yield from _resumable(one.clashes)
+    yield "To release them again, at the cost of both releases, add --again."
+    if other := list(_apart(one)):
+        yield f"Else: {'; '.join(other)}."
+    yield "Nothing was spent"
+
+
+def _spent(one: Refusal, which: str) -> Iterator[str]:
+    if not one.budget:
+        return
+    if one.epsilon is not None:
+        yield f"{budget(one.budget)}; {which} epsilon {decimal_text(one.epsilon, 6, ROUND_CEILING)} at this delta."
+        return
+    spent = f" (at this epsilon {which} delta {rounded_up(one.delta)})" if one.delta else ""
+    yield f"{budget(one.budget)}; delta is used up{spent}: no epsilon is enough, it takes a larger delta."
+
+
+def _named(clashes: Sequence[Clash]) -> str:
+    """Some releases, the newest first."""
+    shown = [
+        f"{release(each.earlier)} ({days(each.earlier.first_day, each.earlier.last_day)}"
+        f"{'' if each.finished else ', not finished'})"
+        for each in reversed(clashes[-MOST_NAMED:])
+    ]
+    more = len(clashes) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _resumable(clashes: Sequence[Clash]) -> Iterator[str]:
+    unfinished = [each for each in clashes if not each.finished]
+    if unfinished:
+        yield f"{release(unfinished[-1].earlier)} is paid for and not finished:"
+        yield "`tapveil release PLAN -o FOLDER --resume`, with its plan and its folder, finishes it at no further cost."
+
+
+# --- why they add up, and the ways out --------------------------------------------------------------------------------
+
+
+def _reasons(one: Refusal) -> Iterator[str]:
+    """Why one unit may be in the newest release and in the earlier ones."""
+    if one.clashes[-1].across:
+        yield from _across(one, one.clashes[-1])
+        return
+    if Everywhere.CARD is one.everywhere:
+        yield "a card may travel on every day, so all releases add up"
+        return
+    if one.everywhere:
+        yield _why(one, "this plan", one.newest, one.everywhere)
+    for why in dict.fromkeys(each.everywhere for each in one.clashes if each.everywhere):
+        which = [each for each in one.clashes if each.everywhere is why]
+        more = f" (and of {len(which) - 1} more)" if len(which) > 1 else ""
+        yield _why(one, f"the plan of {release(which[-1].earlier)}{more}", which[-1].earlier, why)
+    apart = [each.earlier for each in one.clashes if not each.everywhere]
+    if apart and not one.everywhere and one.newest:
+        yield f"this release and {release(apart[-1])} both cover {_in_common(apart[-1], one.newest)}"
+    if one.newest and one.newest.chosen_from and any(each.earlier.chosen_from is None for each in one.clashes):
+        yield "chosen_from is set, so the losses are added, each at its part of delta"
+
+
+def _why(one: Refusal, whose: str, spend: Spend | None, why: Everywhere) -> str:
+    if why is Everywhere.OTHER_READING and spend:
+        keys = ", ".join(f"{key}: {ours} instead of {theirs}" for key, ours, theirs in _differences(one, spend))
+        return f"{whose} reads the day in another way than the first release did ({keys}), so it counts for every day"
+    return f"{whose}: {EVERYWHERE[why].removeprefix('its plan ')}"
+
+
+def _in_common(one: Spend, other: Spend) -> str:
+    firsts = [day for day in (one.first_day, other.first_day) if day]
+    lasts = [day for day in (one.last_day, other.last_day) if day]
+    both = set(one.modes or other.modes or ()) & set(other.modes or one.modes or ())
+    modes = f", {', '.join(sorted(both))}" if both else ""
+    return days(max(firsts, default=None), min(lasts, default=None)) + modes
+
+
+def _across(one: Refusal, clash: Clash) -> Iterator[str]:
+    unit = one.newest.unit if one.newest else "trip"
+    exchanged = f"a {unit} may be exchanged for one of other days, and then changes both"
+    if clash.across is Across.EXCHANGED:
+        yield exchanged
+    elif one.newest and one.newest.chosen_from:
+        known = any(each.earlier.id == one.newest.chosen_from for each in one.clashes)
+        whose = release(clash.earlier) if known else f"the release {one.newest.chosen_from[:8]}"
+        yield f"its noise was chosen from what {whose} showed (chosen_from), so their losses are added"
+        yield exchanged
+    else:
+        yield "their noise was chosen from what an earlier release showed (chosen_from), so the losses are added"
+        yield exchanged
+
+
+def _apart(one: Refusal) -> Iterator[str]:
+    """What makes days distinct, where anything does: what an earlier release counts for cannot be taken back."""
+    stuck = [each.earlier for each in one.clashes if each.everywhere]
+    if Everywhere.CARD is one.everywhere or Everywhere.TAPS is one.everywhere:
+        return
+    if stuck:
+        yield f"{release(stuck[-1])} stays counted for every day, so no choice of days avoids it"
+    elif one.everywhere is Everywhere.OTHER_READING:
+        keys = " and ".join(key for key, *_ in _differences(one, one.newest))
+        yield f"read the day as before: {keys} under [source] as it was (convert the files if they have changed)"
+    elif one.everywhere:
+        yield "name first_day and last_day of other days under [source]"
+    else:
+        yield "publish other days or modes"
+
+
+def _differences(one: Refusal, spend: Spend | None) -> Iterator[tuple[str, str, str]]:
+    """In which keys a release reads the day in another way than the first one."""
+    first = Reading.of(one.clashes[-1].days_by or "")
+    return Reading.of((spend.days_by if spend else None) or "").differences(first)
+
+
+def _ways_out(one: Refusal) -> Iterator[str]:
+    if not one.clashes[-1].across:
+        yield from _apart(one)
+    if one.newest and one.newest.chosen_from:
+        yield "release with the plan as it was before it was tuned, without chosen_from"
+    if Everywhere.TAPS is one.everywhere:
+        yield 'where nothing was published yet: unit = "card-day", for which days of taps are distinct'
+    yield "a smaller epsilon or delta in the plan"
+    yield f"a larger budget: `{RAISE}`"
+
+
+_SENTENCES = {
+    Code.NO_BUDGET: _no_budget,
+    Code.SMALLER_UNIT: _smaller_unit,
+    Code.OTHER_UNITS: _other_units,
+    Code.TOO_MUCH: _too_much,
+    Code.OVERDRAWN: _overdrawn,
+    Code.ADDS_UP: _adds_up,
+    Code.REPEATED: _repeated,
+    Code.UNEXPLAINED: _unexplained,
+}
