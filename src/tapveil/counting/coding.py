@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tapveil.base.vocabulary import CARD, EVERY_MODE, UNKNOWN, Kind
-from tapveil.counting.exact import ELSEWHERE
 from tapveil.counting.packing import WORD
 from tapveil.inputs.areas import Areas, Relabel, TimeBins
 from tapveil.inputs.values import BESIDE, Days, is_written_with_a_date, read_date, read_location, read_second, read_time
 from tapveil.plan.model import Plan
 from tapveil.trips.files import RawType, TripFiles
+from tapveil.trips.reasons import NOT_COVERED, OTHER_COLUMN, Reason
 
 Understand = Callable[[str], str | None]
 """The label of a spelling: "" where it means missing, None where it cannot be read."""
@@ -102,7 +102,7 @@ class Reasons:
         refusing = [column.name for column in columns if column.refuses]
         first = len(self._ELSEWHERE)
         self._bits = {name: first + 2 * min(index, self.MOST_COLUMNS - 1) for index, name in enumerate(refusing)}
-        self._words = {bit: name for name, bit in reversed(self._bits.items())}
+        self._columns = {bit: name for name, bit in reversed(self._bits.items())}
 
     def elsewhere(self, column: Column) -> int:
         """What a value that the plan does not cover adds to the key of its row."""
@@ -116,15 +116,15 @@ class Reasons:
         """What a value that cannot be read adds to the key of its row."""
         return -WORD << (self._bits[column.name] + 1)
 
-    def of(self, key: int) -> str:
-        """The first reason in a negative key, in words."""
+    def of(self, key: int) -> Reason:
+        """The first reason in a negative key."""
         found = -(key // WORD)
         first = (found & -found).bit_length() - 1
         if first < len(self._ELSEWHERE):
-            return ELSEWHERE
+            return NOT_COVERED
         if first // 2 not in range(self.MOST_COLUMNS) and len(self._bits) >= self.MOST_COLUMNS:
-            return "another column is missing or cannot be read"
-        return f"{self._words[first // 2 * 2]} {'cannot be read' if first % 2 else 'is missing'}"
+            return OTHER_COLUMN
+        return Reason("unreadable" if first % 2 else "missing", self._columns[first // 2 * 2])
 
 
 def columns(plan: Plan, files: TripFiles, areas: Areas) -> list[Column]:

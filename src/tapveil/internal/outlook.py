@@ -25,13 +25,14 @@ from tapveil.base.types import clock_text
 from tapveil.base.vocabulary import EVERY_MODE, NOUNS, UNKNOWN
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
+from tapveil.counting.refusals import refuse_too_many
 from tapveil.inputs.areas import relabelling
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.warnings import Look, percent, remarks
 from tapveil.plan.model import Level, Plan, Table
 from tapveil.published.describe.wording import COUNTED, LOOKED, UNIT_NAMES, change, loss_in_words
 from tapveil.veil.expectation import publish_probabilities
-from tapveil.veil.release import refuse_too_many, sound_places
+from tapveil.veil.release import sound_places
 
 Integers = npt.NDArray[np.int64]
 
@@ -148,13 +149,13 @@ def outlook_of(inputs: PublicInputs, counted: Counted, looked: Sequence[str] = (
     return Outlook(
         COUNTED[plan.privacy.unit],
         refusals.rows,
-        dict(refusals.by_reason),
+        {str(reason): number for reason, number in refusals.by_reason.items()},
         refusals.elsewhere,
         counted.left_out,
         stops,
         tables,
         notes,
-        {reason: list(where) for reason, where in refusals.located.items()},
+        {str(reason): list(where) for reason, where in refusals.located.items()},
         {column: found for column in ("date", "mode") if (found := _labels(counted, column))},
     )
 

@@ -27,9 +27,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from tapveil.base.errors import TapveilError, TripDataError
+from tapveil.trips.reasons import MALFORMED, NOT_UTF8, Reason
 
-MALFORMED = "line does not have the fields of the header"
-NOT_UTF8 = "line is not UTF-8"
 BLOCK = 4 << 20
 AT_A_TIME = min(4, os.cpu_count() or 1)
 FEW = 5
@@ -280,9 +279,9 @@ class CsvReading:
     """Which of them come as a list of distinct texts, and a place in it for each row."""
     numbered: bool = False
     """Whether batches also say where a row stands: `field_file`, the number of its path, and `field_line`."""
-    located: dict[str, list[tuple[Path, int]]] = field(default_factory=dict)
+    located: dict[Reason, list[tuple[Path, int]]] = field(default_factory=dict)
     """Where the first refused lines stand."""
-    refused: Counter[str] = field(default_factory=Counter)
+    refused: Counter[Reason] = field(default_factory=Counter)
     bytes_read: int = 0
     """How much of the files has gone by, packed as it is on the disk."""
     failure: BaseException | None = None
@@ -318,7 +317,7 @@ class CsvReading:
         return pa.dictionary(pa.int32(), pa.string()) if index in self.listed else pa.string()
 
     def _file_batches(self, path: Path, file: IO[bytes]) -> Iterator[pa.RecordBatch]:
-        line, located = 2, dict[str, list[int]]()
+        line, located = 2, dict[Reason, list[int]]()
         with closing(_parsed_ahead(self._blocks.of(file), self._plain)) as blocks:
             for data, plain in blocks:
                 batch = plain or self._sound(path, _Lines.of(data, ord(self.delimiter)), line, located)
@@ -340,7 +339,7 @@ class CsvReading:
             return None
         return batch if batch.num_rows == _line_ends(data) else None
 
-    def _sound(self, path: Path, lines: _Lines, first: int, located: dict[str, list[int]]) -> pa.RecordBatch:
+    def _sound(self, path: Path, lines: _Lines, first: int, located: dict[Reason, list[int]]) -> pa.RecordBatch:
         """The rows of the lines that can be parsed each by itself; the others are counted, and the first located."""
         malformed, mark = list[int](), self.delimiter
         for reason, flags in ((MALFORMED, lines.malformed), (NOT_UTF8, lines.broken)):

@@ -22,8 +22,8 @@ from tapveil.base.errors import TripDataError
 from tapveil.trips.buffers import Integers, per_day
 from tapveil.trips.csv_reader import FEW
 from tapveil.trips.files import DAMAGED
+from tapveil.trips.reasons import ILL_TYPED, Reason
 
-ILL_TYPED = "row has a value that its type does not allow"
 UNREADABLE = "a trip file could not be read to its end; is one damaged, or being written?"
 ROWS = 1 << 18
 BUFFER = 1 << 20
@@ -44,9 +44,9 @@ class ParquetReading:
     """Which of them come as a list of distinct texts, and a place in it for each row."""
     unchecked: Sequence[str] = ()
     """Which of them are only looked at: they refuse no row."""
-    located: dict[str, list[tuple[Path, int]]] = field(default_factory=dict)
+    located: dict[Reason, list[tuple[Path, int]]] = field(default_factory=dict)
     """Where the first refused rows stand."""
-    refused: Counter[str] = field(default_factory=Counter)
+    refused: Counter[Reason] = field(default_factory=Counter)
     bytes_read: float = 0
     """Roughly how much of the files has gone by."""
     failure: BaseException | None = None

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from tapveil.trips.csv_reader import CsvReading
 from tapveil.trips.files import DAMAGED, FileGroup, TripFiles
 from tapveil.trips.parquet_reader import ParquetReading
+from tapveil.trips.reasons import Reason
 
 TOGETHER = 16
 AHEAD = 2
@@ -42,7 +43,7 @@ class Batches:
         """How many rows there will be at least, as far as the files say."""
         self.bytes_read = 0.0
         """Roughly how much of the files has gone by."""
-        self.refused: Counter[str] = Counter()
+        self.refused: Counter[Reason] = Counter()
         """Lines that are no rows, by reason."""
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:

@@ -22,11 +22,13 @@ from tapveil.counting.direct.fast_path import Shortcut
 from tapveil.counting.direct.rollup import Rollup
 from tapveil.counting.direct.slow_path import Coder, Positions
 from tapveil.counting.direct.tally import NOBODY, Tally
-from tapveil.counting.exact import Counted, ExactTable, Refusals
+from tapveil.counting.exact import Counted, ExactTable
+from tapveil.counting.refusals import Refusals
 from tapveil.counting.sql.query import maximal_sets
 from tapveil.inputs.areas import Areas
 from tapveil.plan.model import Plan
 from tapveil.trips.files import FileGroup, TripFiles
+from tapveil.trips.reasons import Reason
 
 AT_ONCE = 1 << 16
 """Rows that are counted at a time: so few that what is computed from them stays near the processor."""
@@ -143,7 +145,7 @@ class Pass:
 
     # --- tables -------------------------------------------------------------------------------------------------------
 
-    def _counted(self, lines: Counter[str]) -> Counted:
+    def _counted(self, lines: Counter[Reason]) -> Counted:
         """The tables of the plan, from all rows."""
         coded, final = [], {}
         for name, vocabulary in self._coder.places.vocabularies.items():

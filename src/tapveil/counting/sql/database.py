@@ -19,8 +19,9 @@ import pyarrow as pa
 from tapveil.base.progress import Reporter
 from tapveil.trips.buffers import Integers
 from tapveil.trips.files import TripFiles
+from tapveil.trips.reasons import Reason
 
-Places = Mapping[str, Sequence[tuple[str, int]]]
+Located = Mapping[Reason, Sequence[tuple[str, int]]]
 """Where lines stand, by reason: the name of a file, and a number in it."""
 
 
@@ -42,10 +43,10 @@ class Database(Protocol):
     def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
         """A stage in which the trips are read so many times."""
 
-    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[str]:
+    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[Reason]:
         """A table from one pass over the trips, of which these columns are read; lines that are no rows, by reason."""
 
-    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Places]:
+    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Located]:
         """A small answer from one pass over the trips; with `numbered`, also where the lines are that are no rows."""
 
     def create(self, name: str, sql: str) -> None:
@@ -76,11 +77,11 @@ class Remote(ABC):
     def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
         return progress.stage(name)
 
-    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[str]:
+    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[Reason]:
         self.create(into, sql)
         return Counter()
 
-    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Places]:
+    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Located]:
         return self.fetch(sql), {}
 
     @abstractmethod

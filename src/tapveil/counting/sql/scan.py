@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from tapveil.base.vocabulary import CARD, MINUTES_PER_DAY, MISSING_TIME, TAP
 from tapveil.counting.coding import Column, Reasons
+from tapveil.counting.taps import counted_words, pairs_taps
 from tapveil.inputs.areas import TimeBins
 from tapveil.inputs.values import BESIDE, LATEST_MINUTE
 from tapveil.plan.model import Plan
@@ -62,7 +63,7 @@ def _group_sql(
     ]
     if plan.privacy.by_card:
         selected.append(f"{_card_sql(group, plan.file_columns[CARD], plan.source.missing(CARD))} AS {CARD_TEXT}")
-    if "both" in plan.sides:
+    if pairs_taps(plan):
         selected += _of_a_tap_sql(plan, group)
     if numbered:
         selected.append(f"[{number}, field_file, field_line]::BIGINT[] AS {LINE}")
@@ -82,11 +83,7 @@ def _of_a_tap_sql(plan: Plan, group: FileGroup) -> list[str]:
 
 
 def _which_taps_sql(plan: Plan, group: FileGroup) -> str:
-    taps = plan.source.taps
-    if taps is None:
-        return ""
-    wanted = {"on": taps.on, "off": taps.off, "both": (*taps.on, *taps.off)}
-    return f" WHERE {_tap_is_sql(plan, group, [text for end in plan.sides for text in wanted[end]])}"
+    return f" WHERE {_tap_is_sql(plan, group, counted_words(plan))}" if plan.source.taps else ""
 
 
 def _tap_is_sql(plan: Plan, group: FileGroup, values: Iterable[str]) -> str:

@@ -15,15 +15,18 @@ from tapveil.base.errors import TripDataError
 from tapveil.base.progress import Reporter
 from tapveil.base.vocabulary import TAP
 from tapveil.counting import coding as codes
+from tapveil.counting import taps
 from tapveil.counting.coding import Code, Column, Reasons, Recoding
-from tapveil.counting.exact import Counted, ExactTable, Refusals
+from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.packing import Packing
+from tapveil.counting.refusals import Refusals
 from tapveil.counting.sql import pairing, query, scan
 from tapveil.counting.sql.database import Database
 from tapveil.inputs.areas import Areas, relabelling
 from tapveil.plan.model import Plan, Table
 from tapveil.trips.csv_reader import FEW
 from tapveil.trips.files import TripFiles
+from tapveil.trips.reasons import Reason
 
 
 def count(
@@ -37,24 +40,20 @@ def count(
 ) -> Counted:
     """The exact tables of a plan, materialised, and what was refused; with `locate`, also where it stands."""
     parts = []
-    for part in _by_end(plan):
+    for part in taps.by_end(plan):
         database.clear()
         parts.append(_Counting(database, part, areas, wider, progress, locate).run())
     return parts[0] if len(parts) == 1 else _together(plan, parts)
 
 
-def _by_end(plan: Plan) -> list[Plan]:
-    """Where a row is one tap, the tables of each end of a trip are counted from the taps of that end."""
-    return [plan.model_copy(update={"table": tables}) for tables in plan.sides.values()] or [plan]
-
-
 def _together(plan: Plan, parts: Sequence[Counted]) -> Counted:
     """All tables, in the order of the plan; taps that were refused count once, however many ends they were read for."""
     tables = {name: table for part in parts for name, table in part.tables.items()}
-    both = [part for end, part in zip(plan.sides, parts, strict=True) if end == "both"]
-    refusals = [part.refusals for part in both or parts]
+    # Where taps are paired, every tap is read for that; else each is read for its own end.
+    paired = [part.refusals for of_end, part in zip(taps.by_end(plan), parts, strict=True) if taps.pairs_taps(of_end)]
+    refusals = paired or [part.refusals for part in parts]
     lines = refusals[0].lines
-    by_reason = sum((Counter(each.by_reason) - Counter(lines) for each in refusals), start=Counter[str](lines))
+    by_reason = sum((Counter(each.by_reason) - Counter(lines) for each in refusals), start=Counter[Reason](lines))
     rows = sum(each.rows - sum(lines.values()) for each in refusals) + sum(lines.values())
     located = {reason: where for each in reversed(refusals) for reason, where in each.located.items()}
     whole = Refusals(rows, by_reason, sum(each.elsewhere for each in refusals), lines, located)
@@ -135,7 +134,7 @@ class _Counting:
     def _count_units(self, coding: _Coding) -> Counted:
         """Cards or their days instead of trips: bounded first, then counted once per cell."""
         coded, sets, reasons = coding.coded, coding.sets, coding.reasons
-        paired = "both" in self.plan.sides
+        paired = taps.pairs_taps(self.plan)
         with self.database.stage(self.progress, "Reading trips", passes=2 if paired else 1):
             lines = self._pair(coding) if paired else self._read_rows(coding)
         self._refuse_strays(query.row_strays_sql(sets))
@@ -158,12 +157,12 @@ class _Counting:
         tables = self._tables(coded, sets, query.all_units_sql)
         return Counted(tables, self._located(refusals, coding.columns, coding.card, reasons), accepted - kept)
 
-    def _read_rows(self, coding: _Coding) -> Counter[str]:
+    def _read_rows(self, coding: _Coding) -> Counter[Reason]:
         """Every row, kept by itself; how many lines of CSV were left out, by reason."""
         rows = query.rows_sql(coding.columns, coding.sets, coding.card, coding.reasons)
         return self._pass("rows", coding.trips, rows)
 
-    def _pair(self, coding: _Coding) -> Counter[str]:
+    def _pair(self, coding: _Coding) -> Counter[Reason]:
         """The trips that taps make up, as rows; how many lines of CSV were left out, by reason."""
         self._pass("spelt_moments", coding.trips, pairing.moments_sql())
         spelt: list[str] = self.database.fetch("SELECT spelling FROM spelt_moments").column("spelling").to_pylist()
@@ -251,7 +250,7 @@ class _Counting:
         labels |= {column: recoding.labels for column, recoding in of_table.recodings.items()}
         return ExactTable(table.name, packing, labels, tuple(words), counts)
 
-    def _refusals(self, reasons: Reasons, sql: str, accepted: int, lines: Counter[str]) -> Refusals:
+    def _refusals(self, reasons: Reasons, sql: str, accepted: int, lines: Counter[Reason]) -> Refusals:
         by_key = Counter[int]()
         for refused in self.database.fetch(sql).to_pylist():  # one reason may come for several cells
             by_key[refused["refusal"]] += refused["n"]
@@ -267,7 +266,7 @@ class _Counting:
         sql = over_trips(trips, query.refused_rows_sql(columns, card, reasons, FEW))
         with self.database.stage(self.progress, "Finding refused rows"):
             found, lines = self.database.look(sql, self._used, numbered=True)
-        located: dict[str, list[tuple[str, int]]] = {}
+        located: dict[Reason, list[tuple[str, int]]] = {}
         for row in sorted(found.to_pylist(), key=lambda row: row["place"]):
             group, file, line = row["place"]
             path = self._files.groups[group].paths[file]
@@ -280,7 +279,7 @@ class _Counting:
     def _used(self) -> set[str]:
         return set(self.plan.file_columns.values())
 
-    def _pass(self, name: str, trips: str, sql: str) -> Counter[str]:
+    def _pass(self, name: str, trips: str, sql: str) -> Counter[Reason]:
         """One pass over all files into a table; how many lines of CSV were left out, by reason."""
         return self.database.read(name, over_trips(trips, sql), self._used)
 

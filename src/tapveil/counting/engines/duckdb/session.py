@@ -16,11 +16,12 @@ from tapveil.base.errors import EngineError, TripDataError
 from tapveil.base.progress import Reporter
 from tapveil.counting.engines.duckdb.meter import Meter, Reading
 from tapveil.counting.sql import scan
-from tapveil.counting.sql.database import Places, stacked
+from tapveil.counting.sql.database import Located, stacked
 from tapveil.trips.buffers import Integers
 from tapveil.trips.csv_reader import CsvReading
 from tapveil.trips.files import FileGroup, TripFiles
 from tapveil.trips.parquet_reader import UNREADABLE, ParquetReading
+from tapveil.trips.reasons import Reason
 
 ROWS_AT_ONCE = 1_000_000
 """So many rows of cards are ranked and told apart at a time."""
@@ -58,17 +59,17 @@ class DuckDB:
     def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
         return self._meter.stage(progress, name, passes)
 
-    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[str]:
+    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[Reason]:
         _, readings = self._pass(columns, lambda: self.create(into, sql))
-        return sum((reading.refused for reading in readings), start=Counter[str]())
+        return sum((reading.refused for reading in readings), start=Counter[Reason]())
 
-    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Places]:
+    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Located]:
         found, readings = self._pass(columns, lambda: self.fetch(sql), numbered=numbered)
-        places: dict[str, list[tuple[str, int]]] = {}
+        located: dict[Reason, list[tuple[str, int]]] = {}
         for reading in readings:
             for reason, lines in reading.located.items():
-                places.setdefault(reason, []).extend((path.name, line) for path, line in lines)
-        return found, places
+                located.setdefault(reason, []).extend((path.name, line) for path, line in lines)
+        return found, located
 
     def create(self, name: str, sql: str) -> None:
         self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {scan.quoted(name)} AS {sql}")
