@@ -20,14 +20,13 @@ from tapveil.base.errors import EngineError, PlanError, TapveilError, TripDataEr
 from tapveil.base.progress import Silent
 from tapveil.counting import counter
 from tapveil.counting.counter import count
-from tapveil.counting.engines.duckdb.session import open_duckdb
+from tapveil.counting.engines.duckdb.session import open_session
 from tapveil.counting.engines.postgresql import session
 from tapveil.counting.engines.postgresql.session import PostgreSQL
 from tapveil.counting.exact import Counted
 from tapveil.counting.sql import steps
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
-from tapveil.trips import files
 from tapveil.trips.reasons import Reason
 from tapveil.veil import release as releasing
 from tapveil.veil.release import release
@@ -64,7 +63,7 @@ def from_file(case: Case, folder: Path) -> Counted:
     pq.write_table(case.table, folder / "trips.parquet")
     plan = case.plan(folder, FILES)
     inputs = PublicInputs.of(plan)
-    with open_duckdb(files.find(plan), MEMORY, None) as database:
+    with open_session(plan, MEMORY, None) as database:
         return steps.count(plan, inputs.areas, inputs.wider, database, progress=Silent())
 
 

@@ -5,8 +5,7 @@ Rows that are one tap are told apart here by their end. What a spelling means is
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from tapveil.base.vocabulary import CARD, MINUTES_PER_DAY, MISSING_TIME, TAP
 from tapveil.counting.coding import Column, Reasons
@@ -131,24 +130,6 @@ def _named(plan: Plan) -> list[str]:
 def view_of(number: int) -> str:
     """Under which name the engine finds the files of a group; their columns are `field_0`, `field_1`, …"""
     return f"files_{number}"
-
-
-def parquet_sql(group: FileGroup, columns: Collection[str], *, numbered: bool) -> str:
-    """The Parquet files of a group, read by the engine itself."""
-    paths = ", ".join(literal(_not_a_pattern(str(path))) for path in group.paths)
-    selected = [f"{quoted(name)} AS {field_of(group, name)}" for name in columns]
-    selected += ["file_index AS field_file", "file_row_number + 1 AS field_line"] if numbered else []
-    source = f"read_parquet([{paths}], hive_partitioning = false, union_by_name = false)"
-    return f"SELECT {', '.join(selected) or 'NULL'} FROM {source}"
-
-
-def _not_a_pattern(path: str) -> str:
-    """A path that DuckDB takes as it is: it would expand `*`, `?` and `[` once more.
-
-    >>> _not_a_pattern("a[1]*.parquet")
-    'a[[]1][*].parquet'
-    """
-    return re.sub(r"([*?\[])", r"[\1]", path)
 
 
 def _stored_value(plan: Plan, group: FileGroup, name: str) -> str:

@@ -39,14 +39,13 @@ BROADCAST = 64 << 20
 
 
 @contextmanager
-def open_spark(plan: Plan, scratch: Path | None) -> Iterator[Spark]:
-    """The session of the user, or one of our own, over the trips of a plan."""
+def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Spark]:
+    """The session of the user, or one of our own, over the trips of a plan. Memory is for Spark to manage."""
     _require_pyspark()
     from tapveil.counting.engines.spark.views import find_trips
 
     with _translated_errors(plan), _session() as session, _settings(session):
-        prefix = f"tapveil_{secrets.token_hex(8)}_"
-        spark = Spark(session, prefix, find_trips(session, plan, f"{prefix}trips_"), scratch)
+        spark = Spark(session, find_trips(session, plan), scratch)
         try:
             yield spark
         finally:
@@ -56,10 +55,10 @@ def open_spark(plan: Plan, scratch: Path | None) -> Iterator[Spark]:
 class Spark(Remote):
     """A session of Spark; see `Database`."""
 
-    def __init__(self, session: SparkSession, prefix: str, files: TripFiles, scratch: Path | None) -> None:
+    def __init__(self, session: SparkSession, files: TripFiles, scratch: Path | None) -> None:
         self.files = files
         self._session = session
-        self._prefix = prefix
+        self._prefix = f"tapveil_{secrets.token_hex(8)}_"
         self._scratch = scratch
         self._tables: dict[str, str] = {}
         self._views = count()
@@ -106,9 +105,9 @@ class Spark(Remote):
                 self._session.catalog.dropTempView(group.relation)
 
     def _query(self, sql: str) -> DataFrame:
-        from tapveil.counting.engines.spark.dialect import spark_sql
+        from tapveil.counting.engines.spark.dialect import translated
 
-        return self._session.sql(spark_sql(sql, self._tables))
+        return self._session.sql(translated(sql, self._tables))
 
     def _keep(self, name: str, frame: DataFrame) -> None:
         """Under a name of its own: those of a plan may hold what no view of Spark's may be called."""

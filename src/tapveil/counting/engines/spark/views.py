@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def find_trips(session: SparkSession, plan: Plan, prefix: str) -> TripFiles:
-    """The trips of a plan, each group of them as a temporary view with this prefix."""
-    source = plan.source
+def find_trips(session: SparkSession, plan: Plan) -> TripFiles:
+    """The trips of a plan, each group of them as a temporary view."""
+    source, prefix = plan.source, f"tapveil_{secrets.token_hex(8)}_trips_"
     if source.table:
         return _of_frame(plan, session.table(source.table), source.table, prefix)
     if sources.is_elsewhere(plan):
