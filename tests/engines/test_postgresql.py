@@ -24,6 +24,7 @@ from tapveil.counting.engines.duckdb.session import open_session
 from tapveil.counting.engines.postgresql import session
 from tapveil.counting.engines.postgresql.session import PostgreSQL
 from tapveil.counting.exact import Counted
+from tapveil.counting.reveal import exact_counts
 from tapveil.counting.sql import steps
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
@@ -183,7 +184,7 @@ def test_days_that_no_calendar_of_ours_has_refuse_their_rows(connected: Server, 
     connected.run(f"GRANT SELECT ON transit.odd TO {USER}")
     counted = count(odd_plan(tmp_path, "date"))
     assert dict(counted.refusals.by_reason) == {Reason("unreadable", "date"): 4, Reason("missing", "date"): 1}
-    assert counted.tables["one"].counts.tolist() == [1]
+    assert exact_counts(counted.tables["one"]).tolist() == [1]
 
 
 def test_numbers_are_spelled_as_files_have_them(connected: Server, tmp_path: Path) -> None:

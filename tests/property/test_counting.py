@@ -22,6 +22,7 @@ from tapveil.base.errors import PlanError
 from tapveil.base.progress import Silent
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
+from tapveil.counting.reveal import exact_counts
 from tapveil.plan.model import Plan
 from tapveil.trips.reasons import MALFORMED, NOT_UTF8, OTHER_COLUMN, Reason
 from tests.conftest import OPAL_COLUMNS, WITH_TOTAL, free_plan, opal_plan, write_csv
@@ -46,9 +47,9 @@ NAMES = OPAL_COLUMNS[1:]
 def cells(table: ExactTable) -> Counter[tuple[str, ...]]:
     codes = table.packing.unpack(table.words)
     columns = [[table.labels[name][code] for code in codes[name]] for name in table.packing.columns]
-    keys = list(zip(*columns, strict=True)) if columns else [()] * len(table.counts)
+    keys = list(zip(*columns, strict=True)) if columns else [()] * len(exact_counts(table))
     assert len(keys) == len(set(keys)), "a cell was counted in two rows"
-    return Counter(dict(zip(keys, table.counts.tolist(), strict=True)))
+    return Counter(dict(zip(keys, exact_counts(table).tolist(), strict=True)))
 
 
 def exact(plan: Plan) -> Counted:

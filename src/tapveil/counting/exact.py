@@ -1,7 +1,7 @@
 """Exact counts, as a type of their own: what must not leave.
 
-`ExactTable` shows nothing of itself when printed. `counts` is read in two places only: the veil, which publishes
-through a mechanism, and the holder's own reports, which are never published. A test holds the code to that.
+`ExactTable` shows nothing of itself when printed. Its counts are read through `reveal` alone: by the veil, which
+publishes through a mechanism, and by what is for the data custodian alone. A test holds the code to that.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class ExactTable:
     packing: Packing
     labels: Mapping[str, tuple[str, ...]]
     words: Words
-    counts: npt.NDArray[np.int64]
+    _exact_counts: npt.NDArray[np.int64]
+    """Read by `reveal.exact_counts` alone."""
 
     def __repr__(self) -> str:
         return f"ExactTable({self.name!r}, secret)"

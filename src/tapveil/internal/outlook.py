@@ -26,6 +26,7 @@ from tapveil.base.vocabulary import EVERY_MODE, NOUNS, UNKNOWN
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.refusals import refuse_too_many
+from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.areas import relabelling
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.warnings import Look, percent, remarks
@@ -211,9 +212,9 @@ def _why_stopped(counted: Counted, plan: Plan) -> str | None:
 
 def _table_outlook(plan: Plan, table: Table, exact: ExactTable, dictionary: pa.Table | None) -> TableOutlook:
     """With a dictionary, only listed cells can be published, and empty ones are, too."""
-    counts = exact.counts if dictionary is None else exact.counts[exact.places_in(dictionary)[1]]
+    counts = exact_counts(exact) if dictionary is None else exact_counts(exact)[exact.places_in(dictionary)[1]]
     sizes, cells = np.unique(counts, return_counts=True)
-    total, trips = int(cells.sum()), int(exact.counts.sum())
+    total, trips = int(cells.sum()), int(exact_counts(exact).sum())
     mechanism = plan.mechanisms[table.name]
     chance = publish_probabilities(mechanism, sizes)
     invented = 0.0 if dictionary is None else (len(dictionary) - total) * float(mechanism.publish_probability(0))
@@ -242,7 +243,7 @@ def shares_by_width(
     `areas` says what stops would be published as, where not as themselves.
     """
     exact, mechanism = counted.tables[name], plan.mechanisms[name]
-    trips = int(exact.counts.sum())
+    trips = int(exact_counts(exact).sum())
     codes = exact.packing.unpack(exact.words)
     timed = [column for column in exact.packing.columns if plan.source.kind(column) == "time"]
     for column in exact.packing.columns if areas is not None else ():
@@ -253,7 +254,7 @@ def shares_by_width(
     for width in widths:
         wider = width // plan.coarsen.time_minutes
         columns = {each: (codes[each] + wider - 1) // wider if each in timed else codes[each] for each in codes}
-        sizes, times = np.unique(merged(columns, exact.counts)[1], return_counts=True)
+        sizes, times = np.unique(merged(columns, exact_counts(exact))[1], return_counts=True)
         expected = float((publish_probabilities(mechanism, sizes) * sizes * times).sum())
         shares[width] = expected / trips if trips else 0.0
     return shares
