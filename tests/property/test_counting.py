@@ -280,7 +280,7 @@ def test_an_impossible_value_costs_its_own_row_at_most(
     assert sum(cells(counted.tables["on_location"]).values()) == 3 - counted.refusals.refused
 
 
-@pytest.mark.parametrize("name", ["refusal", "set", "n", "spelling", "code_mode", "trips", "counted", "group"])
+@pytest.mark.parametrize("name", ["refusal", "set", "n", "raw_value", "rank", "code_mode", "trips", "counted", "group"])
 def test_a_column_may_have_any_name(tmp_path: Path, name: str) -> None:
     write_csv(tmp_path / "trips.csv", [["", "bus", "x"], ["2016-08-08", "bus", "x"]], ["day", "mode", "what"])
     columns = {"date": "day", "mode": "mode", name: "what"}

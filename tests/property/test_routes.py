@@ -21,12 +21,12 @@ from tapveil.counting.counter import count
 from tapveil.counting.direct import clock, tally
 from tapveil.counting.direct import counter as direct
 from tapveil.counting.direct.batches import NeedsEngineError
-from tapveil.counting.direct.fast_path import Shortcut
-from tapveil.counting.direct.slow_path import Positions
+from tapveil.counting.direct.fast_path import FastPath
 from tapveil.counting.direct.tally import Tally
 from tapveil.counting.exact import Counted
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
+from tapveil.trips.buffers import Positions
 from tapveil.trips.reasons import MALFORMED, Reason
 from tapveil.trips.reasons import NOT_UTF8 as NOT_UTF8_LINE
 from tests.conftest import WITH_TOTAL, free_plan, opal_plan
@@ -142,15 +142,15 @@ def test_typed_columns_count_the_same_by_either_route(
 def short_ways() -> Iterator[tuple[list[int], list[int]]]:
     """How many rows of each batch were tried the short way, and how many of them were left."""
     tried, left = list[int](), list[int]()
-    add = Shortcut.add
+    add = FastPath.add
 
-    def spied(self: Shortcut, batch: pa.RecordBatch) -> Positions:
+    def spied(self: FastPath, batch: pa.RecordBatch) -> Positions:
         rest = add(self, batch)
         tried.append(batch.num_rows)
         left.append(len(rest))
         return rest
 
-    with mock.patch.object(Shortcut, "add", spied):
+    with mock.patch.object(FastPath, "add", spied):
         yield tried, left
 
 
@@ -180,7 +180,7 @@ def test_counts_do_not_depend_on_where_batches_and_runs_end(tmp_path: Path, monk
     plan = opal_plan(tmp_path, "trips.parquet", **WITH_TOTAL)
     expected = count(plan, locate=True)
     for places, at_once, rows in ((1 << 25, 64, 37), (2000, 64, 100), (0, 50, 1000), (1 << 25, 1 << 20, 4096)):
-        monkeypatch.setattr(tally, "MOST_PLACES", places)
+        monkeypatch.setattr(tally, "MOST_COUNTERS", places)
         monkeypatch.setattr(tally, "AT_ONCE", at_once)
         monkeypatch.setattr(direct, "AT_ONCE", rows)
         assert_same(count(plan), expected)
@@ -192,7 +192,7 @@ def test_what_does_not_fit_into_memory_is_counted_by_the_engine(
     write(tmp_path / "trips.parquet", "date", "stampms")
     plan = opal_plan(tmp_path, "trips.parquet", **WITH_TOTAL)
     expected = count(plan)
-    monkeypatch.setattr(tally, "MOST_PLACES", 0)
+    monkeypatch.setattr(tally, "MOST_COUNTERS", 0)
     monkeypatch.setattr(tally, "AT_ONCE", 64)
     monkeypatch.setattr(direct, "BYTES_OF_A_CELL", 10**8)
     with pytest.raises(NeedsEngineError):

@@ -1,6 +1,6 @@
 """Trips in CSV files: one trip per line, as columns of texts.
 
-What a line means never depends on another line. So lines are told apart here, as bytes, before Arrow parses them: a
+What a line means never depends on another line. So lines are separated here, as bytes, before Arrow parses them: a
 line with a quote that is not closed, a stray carriage return, or bytes that are not UTF-8 is set aside by itself, and
 cannot swallow or split its neighbours. What is left must come out of the parser line for line, or the reading stops.
 """
@@ -27,19 +27,16 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from tapveil.base.errors import TapveilError, TripDataError
+from tapveil.trips.buffers import Flags, Positions
 from tapveil.trips.reasons import MALFORMED, NOT_UTF8, Reason
 
 BLOCK = 4 << 20
 AT_A_TIME = min(4, os.cpu_count() or 1)
 FEW = 5
-"""So many refused lines are located, of each reason."""
+"""Refused lines that are located, of each reason."""
 LONGEST_LINE = 1 << 20
 BYTE_ORDER_MARK = "\ufeff".encode()
 """Put once more before what begins with one: the parser takes one off, and it must not be that of a trip."""
-
-Positions = npt.NDArray[np.intp]
-Flags = npt.NDArray[np.bool_]
-
 
 Encoding = Literal["utf-8", "windows-1252"]
 
@@ -103,7 +100,7 @@ class _Blocks:
 
 
 def _complete_line(data: bytearray, file: IO[bytes]) -> None:
-    """Add the rest of the last line; at the end of the file, a line end."""
+    """Add the remainder of the last line; at the end of the file, a line end."""
     if not data.endswith(b"\n"):
         data += file.readline(16 * LONGEST_LINE)
     if not data.endswith(b"\n"):
@@ -117,7 +114,7 @@ def _complete_line(data: bytearray, file: IO[bytes]) -> None:
 
 @dataclass(frozen=True)
 class _Lines:
-    """The lines of a block, told apart: those that can be parsed each by itself, and those that are set aside."""
+    """The lines of a block: those that can be parsed each by itself, and those that are set aside."""
 
     data: bytearray
     ends: Positions
@@ -276,7 +273,7 @@ class CsvReading:
     """Which of them are read; batches name them `field_…`."""
     encoding: Encoding = "utf-8"
     listed: Sequence[int] = ()
-    """Which of them come as a list of distinct texts, and a place in it for each row."""
+    """Which of them come dictionary-encoded: a list of distinct texts, and an index into it for each row."""
     numbered: bool = False
     """Whether batches also say where a row stands: `field_file`, the number of its path, and `field_line`."""
     located: dict[Reason, list[tuple[Path, int]]] = field(default_factory=dict)

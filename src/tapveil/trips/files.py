@@ -1,6 +1,6 @@
 """Where trips come from: the files, and what columns they have. None of their rows is read here.
 
-Only the columns that the plan names are ever read, so identifiers and the rest never enter.
+Only the columns that the plan names are ever read, so identifiers and all other columns never enter.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Trips in Parquet files: one trip per row, as columns of the types that the files state.
 
-A value that its own type does not allow refuses its row alone, as a broken line does in CSV (`csvlines`): a text that
+A value that its own type does not allow refuses its row alone, as a broken line does in CSV (`csv_reader`): a text that
 is not UTF-8, a time of day beyond 24 hours. DuckDB reads Parquet faster, but stops at such a value; then it is given
 the rows that are read here.
 """
@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapveil.base.errors import TripDataError
-from tapveil.trips.buffers import Integers, per_day
+from tapveil.trips.buffers import Integers, Positions, per_day
 from tapveil.trips.csv_reader import FEW
 from tapveil.trips.files import DAMAGED
 from tapveil.trips.reasons import ILL_TYPED, Reason
@@ -30,7 +29,6 @@ BUFFER = 1 << 20
 FARTHEST = 9 * 10**15
 """Of timestamps in milliseconds: DuckDB holds none that is farther from 1970, and no calendar either."""
 
-Positions = npt.NDArray[np.intp]
 _NONE: Positions = np.empty(0, dtype=np.intp)
 
 
@@ -41,7 +39,7 @@ class ParquetReading:
     paths: Sequence[Path]
     columns: Sequence[str]
     listed: Sequence[str] = ()
-    """Which of them come as a list of distinct texts, and a place in it for each row."""
+    """Which of them come dictionary-encoded: a list of distinct texts, and an index into it for each row."""
     unchecked: Sequence[str] = ()
     """Which of them are only looked at: they refuse no row."""
     located: dict[Reason, list[tuple[Path, int]]] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""The rows of all files, as SQL: each value as its spelling, whatever type and format a file has.
+"""The rows of all files, as SQL: each value as text, whatever type and format a file has.
 
-Rows that are one tap are told apart here by their end. What a spelling means is for `codes` to say.
+Rows that are one tap are distinguished here by their end. What a raw value means is for `coding` to say.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ IS_ON, MOMENT, TOGETHER = quoted("#on"), quoted("#moment"), quoted("#together")
 
 
 LINE = quoted("#line")
-"""Where a row stands, for the holder: its number in its file, after the number of the group and of the file."""
+"""Where a row stands, for the data custodian: its number in its file, after the number of the group and of the file."""
 
 
 def trips_sql(
     plan: Plan, files: TripFiles, columns: Sequence[Column], reasons: Reasons, *, numbered: bool = False
 ) -> str:
-    """All rows of all files, the used columns only, each as its spelling or, for typed times, as its code.
+    """All rows of all files, the used columns only, each as its raw value or, for typed times, as its code.
 
     Where a row is one tap, the rows that the plan's tables count: taps on, taps off, or both.
     """
@@ -74,9 +74,9 @@ def _of_a_tap_sql(plan: Plan, group: FileGroup) -> list[str]:
     """What it takes to find the taps that belong together."""
     taps = plan.source.taps
     same = taps.same if taps and taps.same in plan.source.columns else "card"
-    together = "''" if same == "card" else f"trim(coalesce({_spelling_sql(plan, group, same)}, ''), {literal(BLANKS)})"
-    day = [_spelling_sql(plan, group, "date")] if "date" in plan.source.columns else ["''"]
-    moment = ", ".join([_spelling_sql(plan, group, "tap_on_time"), literal(BESIDE), "'0'", *day])
+    together = "''" if same == "card" else f"trim(coalesce({_text_sql(plan, group, same)}, ''), {literal(BLANKS)})"
+    day = [_text_sql(plan, group, "date")] if "date" in plan.source.columns else ["''"]
+    moment = ", ".join([_text_sql(plan, group, "tap_on_time"), literal(BESIDE), "'0'", *day])
     is_on = _tap_is_sql(plan, group, taps.on if taps else ())
     return [f"{is_on} AS {IS_ON}", f"{together} AS {TOGETHER}", f"concat({moment}) AS {MOMENT}"]
 
@@ -87,7 +87,7 @@ def _which_taps_sql(plan: Plan, group: FileGroup) -> str:
 
 def _tap_is_sql(plan: Plan, group: FileGroup, values: Iterable[str]) -> str:
     listed = ", ".join(literal(text.strip()) for text in values)
-    tap = f"trim(coalesce({_spelling_sql(plan, group, TAP)}, ''), {literal(BLANKS)})"
+    tap = f"trim(coalesce({_text_sql(plan, group, TAP)}, ''), {literal(BLANKS)})"
     return f"{tap} IN ({listed})" if listed else "false"
 
 
@@ -160,18 +160,18 @@ def _utc_text(value: str) -> str:
 
 
 def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
-    """A value as its spelling, with what stands beside it where that is needed; a typed time as its code."""
+    """A raw value, with the one next to it where that is needed; a typed time as its code."""
     if column.beside:
         beside = _first_sql(plan, group, column.beside)
-        return f"concat({_spelling_sql(plan, group, column.name)}, {literal(BESIDE)}, {beside})"
+        return f"concat({_text_sql(plan, group, column.name)}, {literal(BESIDE)}, {beside})"
     if column.arithmetic:
         return _time_code_sql(_raw_value(plan, group, column.name), column.raw, TimeBins.of(plan))
     if column.kind == "date" and column.raw in ("date", "timestamp") and plan.source.calendar:
         return f"CAST({_raw_value(plan, group, column.name)} AS DATE)"
-    return _spelling_sql(plan, group, column.name)
+    return _text_sql(plan, group, column.name)
 
 
-def _spelling_sql(plan: Plan, group: FileGroup, name: str) -> str:
+def _text_sql(plan: Plan, group: FileGroup, name: str) -> str:
     """A value as text."""
     if name not in plan.file_columns:
         return literal(plan.source.columns[name].value or "")
@@ -181,9 +181,9 @@ def _spelling_sql(plan: Plan, group: FileGroup, name: str) -> str:
 def _first_sql(plan: Plan, group: FileGroup, names: Sequence[str]) -> str:
     """The first of some columns that has a value, after its number: which one it is decides how it is read."""
     *others, last = range(len(names))
-    found = f"concat('{last}', {_spelling_sql(plan, group, names[last])})"
+    found = f"concat('{last}', {_text_sql(plan, group, names[last])})"
     for index in reversed(others):
-        text = _spelling_sql(plan, group, names[index])
+        text = _text_sql(plan, group, names[index])
         none = ", ".join(literal(word) for word in sorted({"", "-1", "-1.0", *plan.source.missing(names[index])}))
         there = f"trim(coalesce({text}, ''), {literal(BLANKS)}) NOT IN ({none})"
         found = f"CASE WHEN {there} THEN concat('{index}', {text}) ELSE {found} END"
@@ -200,7 +200,7 @@ LARGEST_EXACT_FLOAT = 2**53
 def _card_sql(group: FileGroup, theirs: str, missing: frozenset[str] = frozenset()) -> str:
     """A card without blanks; one that passed through a float (`7.0`) is the same card; nothing is no card.
 
-    Beyond 2^53 a float holds several whole numbers at once: such cards cannot be told apart.
+    Beyond 2^53 a float holds several whole numbers at once: such cards cannot be distinguished.
     """
     stored, raw = _stored(group, theirs), group.type_of(theirs)
     card = f"trim({_as_text(stored, raw)}, {literal(BLANKS)})"
@@ -228,7 +228,7 @@ def _as_text(value: str, raw: str) -> str:
         whole = f"TRY_CAST({value} AS BIGINT)"
         text = f"NULLIF(CAST({value} AS VARCHAR), 'nan')"
         return f"CASE WHEN TRY({whole} = {value}) THEN CAST({whole} AS VARCHAR) ELSE {text} END"
-    if raw == "binary":  # text without a note that it is, or else a hash, which is told apart by its digits
+    if raw == "binary":  # text without a note that it is, or else a hash, by its digits
         return f"coalesce(TRY(decode({value})), hex({value}))"
     if raw == "timestamp":  # DuckDB breaks down over the very first that there can be
         known = f"CASE WHEN TRY_CAST({value} AS TIMESTAMP) >= {_FIRST_MOMENT} THEN {value} END"

@@ -164,10 +164,10 @@ class _Counting:
 
     def _pair(self, coding: _Coding) -> Counter[Reason]:
         """The trips that taps make up, as rows; how many lines of CSV were left out, by reason."""
-        self._pass("spelt_moments", coding.trips, pairing.moments_sql())
-        spelt: list[str] = self.database.fetch("SELECT spelling FROM spelt_moments").column("spelling").to_pylist()
+        self._pass("raw_moments", coding.trips, pairing.moments_sql())
+        raw: list[str] = self.database.fetch("SELECT raw_value FROM raw_moments").column("raw_value").to_pylist()
         second = codes.reads_second(self.plan)
-        moments = {"spelling": pa.array(spelt, pa.string()), "second": pa.array(map(second, spelt), pa.int64())}
+        moments = {"raw_value": pa.array(raw, pa.string()), "second": pa.array(map(second, raw), pa.int64())}
         self.database.upload(pairing.MOMENTS, pa.table(moments))
         lines = self._pass("taps", coding.trips, pairing.taps_sql(coding.columns, coding.card, coding.reasons))
         rows = pairing.rows_of_taps_sql(self.plan, coding.coded, coding.sets)
@@ -190,29 +190,31 @@ class _Counting:
 
     def _code(self, columns: Sequence[Column], reasons: Reasons, trips: str) -> list[Code]:
         if not all(column.arithmetic for column in columns):
-            self._pass("spellings", trips, query.spellings_sql(columns))
+            self._pass("raw_values", trips, query.raw_values_sql(columns))
         looked_up = next((column.for_mode for column in columns if column.for_mode), ())
         return [
             Code(column, column.fixed_labels)
             if column.arithmetic
-            else self._code_spellings(column, reasons, [mode for mode, _ in looked_up] if column.name == "mode" else [])
+            else self._code_raw_values(
+                column, reasons, [mode for mode, _ in looked_up] if column.name == "mode" else []
+            )
             for column in columns
         ]
 
-    def _code_spellings(self, column: Column, reasons: Reasons, looked_up: Sequence[str]) -> Code:
-        found = self.database.fetch(query.spellings_of_sql(column))
+    def _code_raw_values(self, column: Column, reasons: Reasons, looked_up: Sequence[str]) -> Code:
+        found = self.database.fetch(query.raw_values_of_sql(column))
         texts: list[str] = found.column("text").to_pylist()
-        code, spellings = codes.assign(column, texts, reasons)
-        none = pa.nulls(1, found.schema.field("spelling").type)
+        code, values = codes.assign(column, texts, reasons)
+        none = pa.nulls(1, found.schema.field("raw_value").type)
         coded = {
-            "spelling": pa.chunked_array([*found.column("spelling").chunks, none]),
-            "code": pa.array([spelling.codes[0] for spelling in spellings], pa.int64()),
-            "refusal": pa.array([spelling.refusal for spelling in spellings], pa.int64()),
+            "raw_value": pa.chunked_array([*found.column("raw_value").chunks, none]),
+            "code": pa.array([value.codes[0] for value in values], pa.int64()),
+            "refusal": pa.array([value.refusal for value in values], pa.int64()),
         }
         if self.plan.privacy.by_card:
-            coded["meaning"] = pa.array([spelling.meaning for spelling in spellings], pa.string())
+            coded["meaning"] = pa.array([value.meaning for value in values], pa.string())
         for number in range(1, len(column.variants)):
-            coded[f"more_{number}"] = pa.array([each.codes[number] - each.codes[0] for each in spellings], pa.int64())
+            coded[f"more_{number}"] = pa.array([value.codes[number] - value.codes[0] for value in values], pa.int64())
         for number, mode in enumerate(looked_up, start=1):
             coded[f"is_{number}"] = pa.array([*(int(text.strip() == mode) for text in texts), 0], pa.int64())
         self.database.upload(query.code_table(column), pa.table(coded))

@@ -26,7 +26,7 @@ from tapveil.trips.parquet_reader import UNREADABLE
 from tapveil.trips.reasons import Reason
 
 ROWS_AT_ONCE = 1_000_000
-"""So many rows of cards are ranked and told apart at a time."""
+"""Rows of cards that are ranked and distinguished at a time."""
 BATCH = 1 << 20
 
 Found = TypeVar("Found")

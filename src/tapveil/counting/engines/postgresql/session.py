@@ -69,7 +69,7 @@ def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Post
 
 
 class PostgreSQL(Remote):
-    """A database of the holder's; see `Database`."""
+    """A database of the data custodian; see `Database`."""
 
     def __init__(self, session: Session, files: TripFiles, scratch: Path | None) -> None:
         self.files = files

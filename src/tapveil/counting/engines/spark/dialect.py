@@ -19,7 +19,7 @@ _PLACES = "0123456789abcdefghijklmnopqrstuv"
 _FROM_THE_LAST_BYTE = "".join(_PLACES[byte : byte + 2] for byte in range(30, -1, -2))
 _MARK = re.compile(r"tapveil#((?:[0-9a-f]{2})*)#")
 _MOST_DIGITS = {"float": 6, "double": 15}
-"""Decimals of so many digits are all different as floats: however an engine finds the digits, it finds the same."""
+"""Decimals with this many digits are all different as floats: however an engine finds the digits, it finds the same."""
 
 
 def translated(sql: str, tables: Mapping[str, str] = MappingProxyType({})) -> str:

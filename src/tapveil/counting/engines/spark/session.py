@@ -1,8 +1,8 @@
 """Counting on Spark: in the user's own session, by SQL and DataFrames alone, so that Spark Connect works as well.
 
 Every table is computed when it is made, once, and kept on the disks of the executors, twice: a task that fails is run
-again over the same trips, and an executor that is lost was not the only one to have it. Only counts and spellings come
-here. Nothing random happens on the cluster.
+again over the same trips, and an executor that is lost was not the only one to have it. Only counts and raw values
+come here. Nothing random happens on the cluster.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 CELLS_AT_ONCE = 2_000_000
-"""So many cells are fetched at a time, or the cells of one part where those are more."""
+"""Cells that are fetched at a time, or the cells of one part where those are more."""
 PART = 1 << 12
-"""Cells whose first words are equal but for so many are of one part."""
+"""Cells whose first words, divided by this, are equal are of one part."""
 BROADCAST = 64 << 20
-"""Tables of ours up to so many bytes are sent to every executor."""
+"""Tables of ours up to this many bytes are sent to every executor."""
 
 
 @contextmanager
