@@ -84,8 +84,11 @@ class CardShapes:
         lengths = np.minimum(np.diff(ends), LONGEST)
         self._numbers += np.bincount(lengths, minlength=LONGEST + 1)
         odd = (self._numbers <= RARE)[lengths]
-        odd[_rows_with(_unusual(letters), ends)] = True
-        self._keep(cards.filter(pa.array(odd)))
+        odd[np.searchsorted(ends - ends[0], _unusual(letters), side="right") - 1] = True
+        # As they are, but without blanks and without the `.0` of one that passed through a float (`scan`).
+        self._rare.update(_compared(card.strip()) for card in cards.filter(pa.array(odd)).to_pylist() if card)
+        if len(self._rare) > 4 * RARE:
+            self._known, self._rare = False, set()
         if odd.any():
             letters = letters[~np.repeat(odd, np.diff(ends))]
         if len(letters):
@@ -95,18 +98,13 @@ class CardShapes:
         """Which of some texts are cards, and of which that cannot be told from here."""
         if not self._known:
             return set(), list(texts)
-        return {text for text in texts if text in self._rare}, [text for text in texts if self._looks_usual(text)]
+        low, high = self._letters
 
-    def _looks_usual(self, text: str) -> bool:
-        letters, (low, high) = text.encode(), self._letters
-        usual = self._numbers[min(len(letters), LONGEST)] > RARE
-        return bool(usual) and all(low <= letter <= high for letter in letters)
+        def looks_usual(letters: bytes) -> bool:
+            usual = self._numbers[min(len(letters), LONGEST)] > RARE
+            return bool(usual) and all(low <= letter <= high for letter in letters)
 
-    def _keep(self, cards: pa.Array) -> None:
-        """Cards as they are, but without blanks and without the `.0` of one that passed through a float (`scan`)."""
-        self._rare.update(_compared(card.strip()) for card in cards.to_pylist() if card)
-        if len(self._rare) > 4 * RARE:
-            self._known, self._rare = False, set()
+        return self._rare.intersection(texts), [text for text in texts if looks_usual(text.encode())]
 
 
 def _compared(card: str) -> str:
@@ -119,7 +117,3 @@ def _unusual(letters: npt.NDArray[np.uint8]) -> Positions:
     if letters.min() > ord(" ") and letters.max() < 0x7F and b"." not in letters.tobytes():
         return np.empty(0, dtype=np.intp)
     return np.flatnonzero((letters <= ord(" ")) | (letters >= 0x7F) | (letters == ord(".")))
-
-
-def _rows_with(positions: Positions, ends: npt.NDArray[np.int32]) -> Positions:
-    return np.searchsorted(ends - ends[0], positions, side="right") - 1

@@ -275,18 +275,19 @@ def recodings(relabelled: Mapping[str, Relabel], coded: Sequence[Code]) -> dict[
 def assign(column: Column, raw_values: Sequence[str], reasons: Reasons) -> tuple[Code, list[CodedValue]]:
     """The codes of a column, and what each raw value becomes; last, what no value at all becomes."""
     found = [tuple(understand(raw_value) for understand in column.variants) for raw_value in raw_values]
-    code = Code(column, column.fixed_labels or _sorted_labels(column, found))
-    position = {label: index for index, label in enumerate(code.labels)}
-    absent = ("",) * len(column.variants)
-    return code, [_coded(column, labels, position, reasons) for labels in [*found, absent]]
-
-
-def _sorted_labels(column: Column, found: Sequence[tuple[str | None, ...]]) -> tuple[str, ...]:
     covers = column.covers or (lambda label: True)
     labels = {label for variants in found for label in variants if label and covers(label)}
-    if column.missing is not None:
-        labels.add(column.missing)
-    return tuple(sorted(labels))
+    labels |= set() if column.missing is None else {column.missing}
+    code = Code(column, column.fixed_labels or tuple(sorted(labels)))
+    position = {label: index for index, label in enumerate(code.labels)}
+    values = []
+    for variants in [*found, ("",) * len(column.variants)]:
+        meant = understood(column, variants, reasons)
+        if isinstance(meant, int):
+            values.append(CodedValue((0,) * len(variants), meant))
+        else:
+            values.append(CodedValue(tuple(position[label] for label in meant), labels=meant))
+    return code, values
 
 
 def understood(column: Column, labels: tuple[str | None, ...], reasons: Reasons) -> tuple[str, ...] | int:
@@ -298,10 +299,3 @@ def understood(column: Column, labels: tuple[str | None, ...], reasons: Reasons)
     if column.covers and not column.covers(str(labels[0])):
         return reasons.elsewhere(column)
     return tuple(label or str(column.missing) for label in labels)
-
-
-def _coded(column: Column, labels: tuple[str | None, ...], position: Mapping[str, int], reasons: Reasons) -> CodedValue:
-    meant = understood(column, labels, reasons)
-    if isinstance(meant, int):
-        return CodedValue((0,) * len(labels), meant)
-    return CodedValue(tuple(position[label] for label in meant), labels=meant)

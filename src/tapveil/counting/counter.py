@@ -43,8 +43,9 @@ def count(
         with _database(plan, memory, scratch) as database:
             return steps.count(plan, areas, wider, database, progress=progress, locate=locate)
     counting = counter.Pass(plan, files, areas, wider, enough)
+    batches = counting.batches
     # One stage, whoever counts in the end: how many cells there are must not show in a log.
-    with progress.stage("Counting trips", lambda: counting.bytes_read, total=counting.bytes, unit=BYTES):
+    with progress.stage("Counting trips", lambda: batches.bytes_read, total=batches.bytes, unit=BYTES):
         try:
             return counting.count()
         except NeedsEngineError:

@@ -51,12 +51,6 @@ def open_bytes(path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(path)) if is_gzip(path) else path.open("rb")
 
 
-def _position(file: IO[bytes]) -> int:
-    """How far a file has been read; of a packed one, how far it has been unpacked."""
-    packed = file.fileobj if isinstance(file, gzip.GzipFile) else None
-    return packed.tell() if packed else file.tell()
-
-
 class _Blocks:
     """The lines of files without their headers, in blocks of whole lines; a block is good until it is given back."""
 
@@ -119,6 +113,7 @@ class _Lines:
     data: bytearray
     ends: Positions
     empty: Flags
+    """Nothing on them, or nothing but the carriage return of their end."""
     malformed: Flags
     broken: Flags
 
@@ -126,8 +121,10 @@ class _Lines:
     def of(cls, data: bytearray, delimiter: int) -> _Lines:
         array = np.frombuffer(data, dtype=np.uint8)
         ends = np.flatnonzero(array == ord("\n"))
+        lengths = ends - _starts(ends)
+        empty = (lengths == 0) | ((lengths == 1) & (array[ends - 1] == ord("\r")))
         malformed = _malformed_lines(array, ends, delimiter)
-        return cls(data, ends, _empty_lines(array, ends), malformed, _not_utf8_lines(data, ends) & ~malformed)
+        return cls(data, ends, empty, malformed, _not_utf8_lines(data, ends) & ~malformed)
 
     @property
     def sound(self) -> Flags:
@@ -163,13 +160,6 @@ def _starts(ends: Positions) -> Positions:
 
 def _split(data: bytearray, ends: Positions) -> list[bytes]:
     return [bytes(data[start : end + 1]) for start, end in zip(_starts(ends), ends, strict=True)]
-
-
-def _empty_lines(array: npt.NDArray[np.uint8], ends: Positions) -> Flags:
-    """Lines with nothing on them, or nothing but the carriage return of their end."""
-    lengths = ends - _starts(ends)
-    flags: Flags = (lengths == 0) | ((lengths == 1) & (array[ends - 1] == ord("\r")))
-    return flags
 
 
 def _malformed_lines(array: npt.NDArray[np.uint8], ends: Positions, delimiter: int) -> Flags:
@@ -300,7 +290,8 @@ class CsvReading:
                 before = self.bytes_read
                 with open_bytes(path) as file:
                     for batch in self._file_batches(path, file):
-                        self.bytes_read = before + _position(file)
+                        packed = file.fileobj if isinstance(file, gzip.GzipFile) else None
+                        self.bytes_read = before + (packed or file).tell()
                         where = pa.array(np.full(batch.num_rows, number, dtype=np.int64))
                         yield batch.append_column("field_file", where) if self.numbered else batch
             except (TapveilError, KeyboardInterrupt) as error:

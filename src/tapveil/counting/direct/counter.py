@@ -73,7 +73,7 @@ class Pass:
         card = plan.source.card
         self._card = card if card and not are_numbers(files, card) else None
         self._used = sorted({theirs[ours] for ours in plan.used_columns if ours in theirs})
-        self._batches = Batches(files, self._used, self._card)
+        self.batches = Batches(files, self._used, self._card)
         self._cards = CardShapes()
         self._reasons = Reasons(columns)
         self._slow_path = SlowPath(plan, columns, self._reasons)
@@ -82,28 +82,18 @@ class Pass:
         fixed = {column.name: len(column.fixed_labels) for column in columns if column.fixed_labels}
         each_has = memory / len(sets)
         room = int(each_has / BYTES_OF_A_COUNTER), int(each_has / BYTES_OF_A_CELL)
-        self._tallies = [Tally(each, fixed, *room, self._batches.rows) for each in sets]
+        self._tallies = [Tally(each, fixed, *room, self.batches.rows) for each in sets]
         self._fast_path = FastPath(self._slow_path, self._tallies)
         self._in_vain = self._skip = 0
         self._refused: Counter[int] = Counter()
 
-    @property
-    def bytes(self) -> int:
-        """How much there is to read."""
-        return self._batches.bytes
-
-    @property
-    def bytes_read(self) -> float:
-        """How much has been read."""
-        return self._batches.bytes_read
-
     def count(self) -> Counted:
         """The exact tables of the plan, and what was refused; raises `NeedsEngineError` where that is so."""
-        for batch in self._batches:
+        for batch in self.batches:
             if self._card:
                 self._cards.see(batch.column(batch.schema.get_field_index(self._card)))
             self._add(self._slow_path.index.encoded(batch.select(self._used)))
-        return self._counted(self._batches.refused)
+        return self._counted(self.batches.refused)
 
     # --- rows ---------------------------------------------------------------------------------------------------------
 

@@ -39,8 +39,8 @@ class Rollup:
 
     def add(self, cells: Mapping[str, Integers], numbers: Integers) -> None:
         """Some cells, by the codes of their columns, and how often each came up."""
-        coding = {column: self._coarser(column, cells) for column in self._packing.columns}
-        words = self._packing.pack(coding, len(numbers))
+        codes = {column: self._coarser(column, cells) for column in self._packing.columns}
+        words = self._packing.pack(codes, len(numbers))
         if self._dense is None:
             self._cells.append((words, numbers))
         else:

@@ -60,16 +60,6 @@ def code_sql(column: Column) -> str:
     return f"({table}.code{''.join(more)})"
 
 
-def _refusal_sql(column: Column) -> str:
-    return f"trips.{refusal_column(column)}" if column.arithmetic else f"{quoted(code_table(column))}.refusal"
-
-
-def _join_sql(column: Column) -> str:
-    """Every raw value has its row, and so has none: a row of trips that finds nothing was not there before."""
-    table = quoted(code_table(column))
-    return f"LEFT JOIN {table} ON trips.{quoted(column.name)} IS NOT DISTINCT FROM {table}.raw_value"
-
-
 # --- counting -----------------------------------------------------------------------------------------------------
 
 
@@ -98,6 +88,7 @@ class TableCells:
     packing: Packing
     source: CellSet
     recodings: Mapping[str, Recoding]
+    labels: Mapping[str, tuple[str, ...]]
 
     @property
     def words(self) -> list[str]:
@@ -141,12 +132,23 @@ def _keys_sql(columns: Sequence[Column], sets: Sequence[CellSet], more_refusals:
 
 def refusals_of_row_sql(columns: Sequence[Column]) -> str:
     """What a row's values add to its key to refuse it."""
-    return "".join(f" + {_refusal_sql(column)}" for column in columns if column.refuses)
+    refusals = (
+        f"trips.{refusal_column(column)}" if column.arithmetic else f"{quoted(code_table(column))}.refusal"
+        for column in columns
+        if column.refuses
+    )
+    return "".join(f" + {refusal}" for refusal in refusals)
 
 
 def joins_sql(columns: Sequence[Column]) -> str:
-    """The codes of all raw values, joined to the row."""
-    return " ".join(_join_sql(column) for column in columns if not column.arithmetic)
+    """The codes of all raw values, joined to the row.
+
+    Every raw value has its row, and so has none: a row of trips that finds nothing was not there before.
+    """
+    tables = [(quoted(column.name), quoted(code_table(column))) for column in columns if not column.arithmetic]
+    return " ".join(
+        f"LEFT JOIN {table} ON trips.{name} IS NOT DISTINCT FROM {table}.raw_value" for name, table in tables
+    )
 
 
 def refused_rows_sql(columns: Sequence[Column], card: Column | None, reasons: Reasons, few: int) -> str:

@@ -47,8 +47,9 @@ def trips_sql(
 
     Where a row is one tap, the rows that the plan's tables count: taps on, taps off, or both.
     """
-    groups = enumerate(files.groups)
-    return " UNION ALL ".join(_group_sql(plan, group, number, columns, reasons, numbered) for number, group in groups)
+    return " UNION ALL ".join(
+        _group_sql(plan, group, number, columns, reasons, numbered) for number, group in enumerate(files.groups)
+    )
 
 
 def _group_sql(
@@ -67,7 +68,8 @@ def _group_sql(
     if numbered:
         selected.append(f"[{number}, field_file, field_line]::BIGINT[] AS {LINE}")
     # Taps that are only counted, without a partition, have no column that says more than that they are there.
-    return f"SELECT {', '.join(selected) or '1'} FROM {_scan_sql(group, number)}{_which_taps_sql(plan, group)}"
+    which = f" WHERE {_tap_is_sql(plan, group, counted_words(plan))}" if plan.source.taps else ""
+    return f"SELECT {', '.join(selected) or '1'} FROM {_scan_sql(group, number)}{which}"
 
 
 def _of_a_tap_sql(plan: Plan, group: FileGroup) -> list[str]:
@@ -79,10 +81,6 @@ def _of_a_tap_sql(plan: Plan, group: FileGroup) -> list[str]:
     moment = ", ".join([_text_sql(plan, group, "tap_on_time"), literal(BESIDE), "'0'", *day])
     is_on = _tap_is_sql(plan, group, taps.on if taps else ())
     return [f"{is_on} AS {IS_ON}", f"{together} AS {TOGETHER}", f"concat({moment}) AS {MOMENT}"]
-
-
-def _which_taps_sql(plan: Plan, group: FileGroup) -> str:
-    return f" WHERE {_tap_is_sql(plan, group, counted_words(plan))}" if plan.source.taps else ""
 
 
 def _tap_is_sql(plan: Plan, group: FileGroup, values: Iterable[str]) -> str:
@@ -113,9 +111,10 @@ def _scan_sql(group: FileGroup, number: int) -> str:
 
 def copies_sql(plan: Plan, files: TripFiles) -> str:
     """How many rows say the same as another in every column that the plan names, the card among them."""
+    named = sorted(set(plan.named_columns.values()))
     rows = " UNION ALL ".join(
         "SELECT md5_number(concat_ws(chr(31), "
-        + ", ".join(f"coalesce({_as_text(_stored(group, each), group.type_of(each))}, '')" for each in _named(plan))
+        + ", ".join(f"coalesce({_as_text(_stored(group, each), group.type_of(each))}, '')" for each in named)
         + f")) AS row FROM {_scan_sql(group, number)} "
         + f"WHERE {_card_sql(group, str(plan.source.card), plan.source.missing(CARD))} IS NOT NULL"
         for number, group in enumerate(files.groups)
@@ -123,21 +122,13 @@ def copies_sql(plan: Plan, files: TripFiles) -> str:
     return f"SELECT coalesce(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM ({rows}) GROUP BY row)"
 
 
-def _named(plan: Plan) -> list[str]:
-    return sorted(set(plan.named_columns.values()))
-
-
 def view_of(number: int) -> str:
     """Under which name the engine finds the files of a group; their columns are `field_0`, `field_1`, …"""
     return f"files_{number}"
 
 
-def _stored_value(plan: Plan, group: FileGroup, name: str) -> str:
-    """A column as the file has it."""
-    return _stored(group, plan.file_columns[name])
-
-
 def _stored(group: FileGroup, theirs: str) -> str:
+    """A column as the file has it."""
     return quoted(theirs) if group.relation else field_of(group, theirs)
 
 
@@ -147,16 +138,14 @@ def field_of(group: FileGroup, theirs: str) -> str:
 
 
 def _raw_value(plan: Plan, group: FileGroup, name: str) -> str:
-    """A column as the file has it; instants as texts with their offset, for `values` to say what the clock showed."""
-    value = _stored_value(plan, group, name)
-    if group.type_of(plan.file_columns[name]) == "instant":
-        return _utc_text(value)
-    return value
+    """A column as the file has it; instants as texts with their offset, for `values` to say what the clock showed.
 
-
-def _utc_text(value: str) -> str:
-    """An instant as a text; the engine knows no time zone but UTC, or its calendar would be a second opinion."""
-    return f"(CAST(TRY(timezone('UTC', {value})) AS VARCHAR) || '+00:00')"
+    The engine knows no time zone but UTC, or its calendar would be a second opinion.
+    """
+    theirs = plan.file_columns[name]
+    value = _stored(group, theirs)
+    instant = group.type_of(theirs) == "instant"
+    return f"(CAST(TRY(timezone('UTC', {value})) AS VARCHAR) || '+00:00')" if instant else value
 
 
 def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:

@@ -62,12 +62,11 @@ def unsure_column(message: str) -> str | None:
 
 def _spark(sql: str, **parts: exp.Expr) -> exp.Expr:
     """An expression of Spark, with parts in the places of their names."""
-    tree = sqlglot.parse_one(sql, read="spark")
-    return tree.transform(lambda node: parts[node.name].copy() if _is_part(node, parts) else node)
 
+    def placed(node: exp.Expr) -> exp.Expr:
+        return parts[node.name].copy() if isinstance(node, exp.Column) and node.name in parts else node
 
-def _is_part(node: exp.Expr, parts: Mapping[str, exp.Expr]) -> bool:
-    return isinstance(node, exp.Column) and node.name in parts
+    return sqlglot.parse_one(sql, read="spark").transform(placed)
 
 
 def _concat(node: exp.Expr) -> exp.Expr:
@@ -103,10 +102,6 @@ def _replaced(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _nullif(node: exp.Expr) -> exp.Expr:
-    return _number_text(node.this.this) if node.expression.name == "nan" else node
-
-
 def _window(node: exp.Expr) -> exp.Expr:
     """In parentheses where more follows, or the name of a window runs on."""
     return exp.Paren(this=node.copy()) if isinstance(node.parent, exp.Binary) else node
@@ -115,11 +110,6 @@ def _window(node: exp.Expr) -> exp.Expr:
 def _md5_number(node: exp.Expr) -> exp.Expr:
     """The bytes of an MD5 as a number, the last byte first: as digits, they sort alike."""
     return _spark(f"translate('{_FROM_THE_LAST_BYTE}', '{_PLACES}', md5(text))", text=node.expressions[0])
-
-
-def _timezone(node: exp.Expr) -> exp.Expr:
-    """The session is in UTC."""
-    return _spark("CAST(instant AS TIMESTAMP_NTZ)", instant=node.expressions[1])
 
 
 def _epoch_us(node: exp.Expr) -> exp.Expr:
@@ -146,7 +136,7 @@ def _number_text(value: exp.Expr) -> exp.Expr:
 
 _CHANGES: dict[str | type[exp.Expr], Change] = {
     "md5_number": _md5_number,
-    "timezone": _timezone,
+    "timezone": lambda node: _spark("CAST(instant AS TIMESTAMP_NTZ)", instant=node.expressions[1]),  # it is UTC
     "epoch_us": _epoch_us,
     exp.CTE: _cte,
     exp.Concat: _concat,
@@ -154,6 +144,6 @@ _CHANGES: dict[str | type[exp.Expr], Change] = {
     exp.Try: _tried,
     exp.Typeof: lambda node: exp.Upper(this=node.copy()),
     exp.RegexpReplace: _replaced,
-    exp.Nullif: _nullif,
+    exp.Nullif: lambda node: _number_text(node.this.this) if node.expression.name == "nan" else node,
     exp.Window: _window,
 }

@@ -210,9 +210,7 @@ def _new_session() -> SparkSession:
     if not is_remote():
         _require_java()
         builder = builder.config("spark.ui.showConsoleProgress", "false")
-        if (
-            "PYSPARK_GATEWAY_PORT" not in os.environ
-        ):  # not by spark-submit: its logs, which quote rows, are read by none
+        if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit: nobody reads its logs, which quote rows
             builder = builder.config("spark.log.level", "OFF")
     return builder.getOrCreate()
 
