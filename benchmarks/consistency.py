@@ -26,6 +26,7 @@ from benchmarks.utility.report import put_into
 from tapveil.base.progress import Silent
 from tapveil.counting import counter
 from tapveil.counting.exact import Counted, ExactTable
+from tapveil.counting.reveal import exact_counts
 from tapveil.plan.model import Plan
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.published.consistent import Consistent, consistent
@@ -72,9 +73,9 @@ class Measured:
 
 
 def truth_of(exact: ExactTable) -> dict[Cell, int]:
-    codes = exact.label_codes(np.arange(len(exact.counts)))
+    codes = exact.label_codes(np.arange(len(exact_counts(exact))))
     labels = [np.array(exact.labels[column])[codes[column]].tolist() for column in exact.packing.columns]
-    return dict(zip(zip(*labels, strict=True), exact.counts.tolist(), strict=True))
+    return dict(zip(zip(*labels, strict=True), exact_counts(exact).tolist(), strict=True))
 
 
 @dataclass(frozen=True)

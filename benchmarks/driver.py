@@ -66,7 +66,7 @@ def _plan(folder: Path) -> Plan:
 
 
 def _collected(plan: Plan, cells: int, part: int) -> ExactTable:
-    """Made-up counts, spooled part by part as an engine hands them out: a part is one mode on one day."""
+    """Generated counts, spooled part by part as an engine hands them out: a part is one mode on one day."""
     places, parts = -(-part // BINS), -(-cells // part)
     days = -(-parts // len(MODES))
     keys = plan.key_columns(plan.tables[TABLE])

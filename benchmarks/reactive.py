@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from benchmarks.utility.measure import BUILD, city
 from tapveil.counting import counter
+from tapveil.counting.reveal import exact_counts
 from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Exposure, delta
 from tapveil.privacy.calibration import calibrate
@@ -37,7 +38,7 @@ def main() -> None:
     for name, exposure in (("one release alone", ALONE), ("over time", ACROSS)):
         design = calibrate("gaussian", SHARES, Fraction(8), Fraction(3, 4_000_000), exposure)
         found = delta([mechanism.cells for mechanism in design], 8.0, ACROSS)
-        cells = sum(published(m, tables[table].counts) for m, table in zip(design, plan.tables, strict=True))
+        cells = sum(published(m, exact_counts(tables[table])) for m, table in zip(design, plan.tables, strict=True))
         least = " and ".join(str(design[place].smallest_published) for place in (0, -1))
         noise = f"sigma {float(design[-1].scale)}, thresholds {least}"
         print(f"calibrated for {name}: {noise}; delta across releases {found:.4g}; {cells:,.0f} cells on average")

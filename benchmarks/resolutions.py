@@ -27,6 +27,7 @@ from benchmarks.utility.report import put_into
 from tapveil.base.progress import Silent
 from tapveil.counting import counter
 from tapveil.counting.exact import Counted, ExactTable
+from tapveil.counting.reveal import exact_counts
 from tapveil.demo import city as demo_city
 from tapveil.plan.model import Plan
 
@@ -98,13 +99,13 @@ def measure(trips: int, draws: int) -> Measured:
 def _seen(plan: Plan, counted: Counted, end: str) -> tuple[float, float]:
     """The share of trips whose hour, or quarter of an hour, at their place is published; and the quarters alone."""
     fine, hour = (counted.tables[f"{end}_time_location{level}"] for level in ("", "-hour"))
-    _, published = plan.mechanisms[fine.name].draw(fine.counts, os.urandom)
+    _, published = plan.mechanisms[fine.name].draw(exact_counts(fine), os.urandom)
     seen: Mask = published.copy()
     if hour.name in plan.mechanisms:
-        _, published_hours = plan.mechanisms[hour.name].draw(hour.counts, os.urandom)
+        _, published_hours = plan.mechanisms[hour.name].draw(exact_counts(hour), os.urandom)
         seen |= published_hours[_hours(fine, hour, end)]
-    total = fine.counts.sum()
-    return float(fine.counts[seen].sum() / total), float(fine.counts[published].sum() / total)
+    total = exact_counts(fine).sum()
+    return float(exact_counts(fine)[seen].sum() / total), float(exact_counts(fine)[published].sum() / total)
 
 
 def _hours(fine: ExactTable, hour: ExactTable, end: str) -> npt.NDArray[np.int64]:

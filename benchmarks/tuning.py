@@ -24,6 +24,7 @@ from benchmarks.utility.report import put_into
 from tapveil.base.progress import Silent
 from tapveil.counting import counter
 from tapveil.counting.exact import Counted
+from tapveil.counting.reveal import exact_counts
 from tapveil.demo import city as demo_city
 from tapveil.internal.next_plan import tuned_plan_text
 from tapveil.plan.model import Plan, preset_text
@@ -124,7 +125,7 @@ def _weight(plan: Plan, table: str) -> Fraction:
 
 def share(counted: Counted, table: str, mechanism: Mechanism) -> float:
     """The trips in cells that are published, of all; expected over the noise."""
-    sizes, cells = np.unique(counted.tables[table].counts, return_counts=True)
+    sizes, cells = np.unique(exact_counts(counted.tables[table]), return_counts=True)
     chances = np.array([float(mechanism.publish_probability(int(size))) for size in sizes])
     return float(sizes * cells @ chances / (sizes @ cells))
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from tapveil.base.progress import Silent
 from tapveil.counting import counter
 from tapveil.counting.exact import Counted, ExactTable
+from tapveil.counting.reveal import exact_counts
 from tapveil.demo import city as demo_city
 from tapveil.plan.model import Plan
 from tapveil.privacy.mechanisms import Mechanism
@@ -113,7 +114,7 @@ class Truth:
         places = order[np.searchsorted(theirs, ours, sorter=order)]
         if not np.array_equal(theirs[places], ours):
             raise AssertionError("a card has a cell that its trips do not have")
-        return Truth(exact.counts, unbounded.counts[places], totals.astype(np.int64))
+        return Truth(exact_counts(exact), exact_counts(unbounded)[places], totals.astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -185,14 +186,14 @@ def measure(trips: int, draws: int, say: Callable[[str], None]) -> City:
     return City(
         trips,
         plain.refusals.rows - plain.refusals.refused,
-        sum(len(plain.tables[name].counts) for name in FINE),
+        sum(len(exact_counts(plain.tables[name])) for name in FINE),
         bounded,
         tuple(results),
     )
 
 
 def _sum(counted: Counted, names: tuple[str, ...]) -> int:
-    return sum(int(counted.tables[name].counts.sum()) for name in names)
+    return sum(int(exact_counts(counted.tables[name]).sum()) for name in names)
 
 
 def _results(folder: Path, unit: str, truths: dict[str, Truth], draws: int) -> Iterator[Result]:

@@ -21,15 +21,14 @@ from tapveil.counting.counter import count
 from tapveil.counting.direct import clock, tally
 from tapveil.counting.direct import counter as direct
 from tapveil.counting.direct.batches import NeedsEngineError
-from tapveil.counting.direct.fast_path import Shortcut
-from tapveil.counting.direct.slow_path import Positions
+from tapveil.counting.direct.fast_path import FastPath
 from tapveil.counting.direct.tally import Tally
 from tapveil.counting.exact import Counted
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
-from tapveil.trips import parquet_reader
-from tapveil.trips.csv_reader import MALFORMED
-from tapveil.trips.csv_reader import NOT_UTF8 as NOT_UTF8_LINE
+from tapveil.trips.buffers import Positions
+from tapveil.trips.reasons import MALFORMED, Reason
+from tapveil.trips.reasons import NOT_UTF8 as NOT_UTF8_LINE
 from tests.conftest import WITH_TOTAL, free_plan, opal_plan
 from tests.property.test_counting import cells
 
@@ -143,15 +142,15 @@ def test_typed_columns_count_the_same_by_either_route(
 def short_ways() -> Iterator[tuple[list[int], list[int]]]:
     """How many rows of each batch were tried the short way, and how many of them were left."""
     tried, left = list[int](), list[int]()
-    add = Shortcut.add
+    add = FastPath.add
 
-    def spied(self: Shortcut, batch: pa.RecordBatch) -> Positions:
+    def spied(self: FastPath, batch: pa.RecordBatch) -> Positions:
         rest = add(self, batch)
         tried.append(batch.num_rows)
         left.append(len(rest))
         return rest
 
-    with mock.patch.object(Shortcut, "add", spied):
+    with mock.patch.object(FastPath, "add", spied):
         yield tried, left
 
 
@@ -181,7 +180,7 @@ def test_counts_do_not_depend_on_where_batches_and_runs_end(tmp_path: Path, monk
     plan = opal_plan(tmp_path, "trips.parquet", **WITH_TOTAL)
     expected = count(plan, locate=True)
     for places, at_once, rows in ((1 << 25, 64, 37), (2000, 64, 100), (0, 50, 1000), (1 << 25, 1 << 20, 4096)):
-        monkeypatch.setattr(tally, "MOST_PLACES", places)
+        monkeypatch.setattr(tally, "MOST_COUNTERS", places)
         monkeypatch.setattr(tally, "AT_ONCE", at_once)
         monkeypatch.setattr(direct, "AT_ONCE", rows)
         assert_same(count(plan), expected)
@@ -193,7 +192,7 @@ def test_what_does_not_fit_into_memory_is_counted_by_the_engine(
     write(tmp_path / "trips.parquet", "date", "stampms")
     plan = opal_plan(tmp_path, "trips.parquet", **WITH_TOTAL)
     expected = count(plan)
-    monkeypatch.setattr(tally, "MOST_PLACES", 0)
+    monkeypatch.setattr(tally, "MOST_COUNTERS", 0)
     monkeypatch.setattr(tally, "AT_ONCE", 64)
     monkeypatch.setattr(direct, "BYTES_OF_A_CELL", 10**8)
     with pytest.raises(NeedsEngineError):
@@ -298,8 +297,8 @@ def test_a_value_that_its_type_does_not_allow_refuses_its_row_alone(tmp_path: Pa
     plan = free_plan(tmp_path, "trips.parquet", {ours: "x", "line": "y"}, {"all": [ours, "line"]})
     direct, by_sql = both_routes(plan)
     assert_same(direct, by_sql)
-    assert direct.refusals.by_reason[parquet_reader.ILL_TYPED] == 1
-    assert by_sql.refusals.located[parquet_reader.ILL_TYPED] == [("trips.parquet", 1)]
+    assert direct.refusals.by_reason[Reason("ill-typed")] == 1
+    assert by_sql.refusals.located[Reason("ill-typed")] == [("trips.parquet", 1)]
     assert direct.refusals.rows == 3
 
 
@@ -314,7 +313,7 @@ def test_a_card_that_is_no_text_refuses_its_row_only_where_cards_count(tmp_path:
     of_cards = {"unit": "card", "trips_per_card": 1, "without_card": "refuse", "neighbours": "add-remove"}
     by_card = plan.model_copy(update={"privacy": plan.privacy.model_copy(update=of_cards)})
     counted = count(by_card)
-    assert counted.refusals.by_reason == {parquet_reader.ILL_TYPED: 1}
+    assert counted.refusals.by_reason == {Reason("ill-typed"): 1}
     assert sum(cells(counted.tables["all"]).values()) == 1
 
 
@@ -338,7 +337,7 @@ def test_where_a_row_stands_is_not_what_a_column_says(tmp_path: Path) -> None:
     columns = {"file_index": [7, 8, 9], "File_Row_Number": [77, 88, 99], "t": ["07:00", "soon", "07:00"]}
     pq.write_table(pa.table({**columns, "y": ["a", "b", "c"]}), tmp_path / "trips.parquet")
     plan = free_plan(tmp_path, "trips.parquet", {"tap_on_time": "t", "line": "y"}, {"all": ["tap_on_time", "line"]})
-    assert count(plan, locate=True).refusals.located == {"tap_on_time cannot be read": [("trips.parquet", 2)]}
+    assert count(plan, locate=True).refusals.located == {Reason("unreadable", "tap_on_time"): [("trips.parquet", 2)]}
 
 
 def test_broken_lines_are_located_also_where_no_column_can_refuse_a_row(tmp_path: Path) -> None:

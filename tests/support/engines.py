@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from tapveil.counting.digest import counts_hmac
 from tapveil.counting.exact import Counted, ExactTable
+from tapveil.counting.reveal import exact_counts
 from tapveil.plan.model import Plan
 
 ROWS = 1500
@@ -67,9 +68,9 @@ def assert_same(found: Counted, expected: Counted) -> None:
 def _cells(table: ExactTable) -> Counter[tuple[str, ...]]:
     codes = table.packing.unpack(table.words)
     columns = [[table.labels[name][code] for code in codes[name]] for name in table.packing.columns]
-    keys = list(zip(*columns, strict=True)) if columns else [()] * len(table.counts)
+    keys = list(zip(*columns, strict=True)) if columns else [()] * len(exact_counts(table))
     assert len(keys) == len(set(keys)), "a cell was counted in two rows"
-    return Counter(dict(zip(keys, table.counts.tolist(), strict=True)))
+    return Counter(dict(zip(keys, exact_counts(table).tolist(), strict=True)))
 
 
 # --- plans ------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""Which texts are cards of the trips: before anything is published, its texts are compared with them (`guard`).
+"""Which texts are cards of the trips: whatever is published is compared with them first (`veil.leak_guard`).
 
 Numbers in Parquet are read once more, that column alone. Texts would have to be parsed once more; so the pass that
 counts keeps what they look like, which rules out nearly every place: it has another length, or other letters. Cards
-that look unlike the rest are kept as they are: one of them makes no more work, which somebody might notice. Where
+that look unlike the others are kept as they are: one of them makes no more work, which somebody might notice. Where
 neither settles it, the cards are read again by the engine.
 """
 
@@ -19,16 +19,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapveil.base.errors import TripDataError
+from tapveil.trips.buffers import Positions
 from tapveil.trips.files import DAMAGED, TripFiles
 from tapveil.trips.parquet_reader import UNREADABLE, is_valid
 
 LONGEST = 255
 """Cards of this length or more count as this long."""
 RARE = 10_000
-"""So many cards of a length are kept as they are; those of a length that more have are known by their letters."""
+"""Up to this many cards of a length are kept as they are; those of a commoner length are known by their letters."""
 _WHOLE = re.compile("0|-?[1-9][0-9]{0,19}")
-
-Flags = npt.NDArray[np.bool_]
 
 
 def are_numbers(files: TripFiles, column: str) -> bool:
@@ -63,7 +62,7 @@ def _may_hold(statistics: pq.Statistics | None, wanted: Sequence[int]) -> bool:
 
 
 class CardShapes:
-    """What cards look like that are texts: their lengths and letters; those that look unlike the rest, as they are."""
+    """What cards look like that are texts: their lengths and letters; unusual ones, as they are."""
 
     def __init__(self) -> None:
         self._numbers = np.zeros(LONGEST + 1, dtype=np.int64)
@@ -85,8 +84,11 @@ class CardShapes:
         lengths = np.minimum(np.diff(ends), LONGEST)
         self._numbers += np.bincount(lengths, minlength=LONGEST + 1)
         odd = (self._numbers <= RARE)[lengths]
-        odd[_rows_with(_strange(letters), ends)] = True
-        self._keep(cards.filter(pa.array(odd)))
+        odd[np.searchsorted(ends - ends[0], _unusual(letters), side="right") - 1] = True
+        # As they are, but without blanks and without the `.0` of one that passed through a float (`scan`).
+        self._rare.update(_compared(card.strip()) for card in cards.filter(pa.array(odd)).to_pylist() if card)
+        if len(self._rare) > 4 * RARE:
+            self._known, self._rare = False, set()
         if odd.any():
             letters = letters[~np.repeat(odd, np.diff(ends))]
         if len(letters):
@@ -96,18 +98,13 @@ class CardShapes:
         """Which of some texts are cards, and of which that cannot be told from here."""
         if not self._known:
             return set(), list(texts)
-        return {text for text in texts if text in self._rare}, [text for text in texts if self._looks_usual(text)]
+        low, high = self._letters
 
-    def _looks_usual(self, text: str) -> bool:
-        letters, (low, high) = text.encode(), self._letters
-        usual = self._numbers[min(len(letters), LONGEST)] > RARE
-        return bool(usual) and all(low <= letter <= high for letter in letters)
+        def looks_usual(letters: bytes) -> bool:
+            usual = self._numbers[min(len(letters), LONGEST)] > RARE
+            return bool(usual) and all(low <= letter <= high for letter in letters)
 
-    def _keep(self, cards: pa.Array) -> None:
-        """Cards as they are, but without blanks and without the `.0` of one that passed through a float (`scan`)."""
-        self._rare.update(_compared(card.strip()) for card in cards.to_pylist() if card)
-        if len(self._rare) > 4 * RARE:
-            self._known, self._rare = False, set()
+        return self._rare.intersection(texts), [text for text in texts if looks_usual(text.encode())]
 
 
 def _compared(card: str) -> str:
@@ -115,12 +112,8 @@ def _compared(card: str) -> str:
     return before if point and after == "0" and before.isascii() and before.isdigit() else card
 
 
-def _strange(letters: npt.NDArray[np.uint8]) -> npt.NDArray[np.intp]:
+def _unusual(letters: npt.NDArray[np.uint8]) -> Positions:
     """Where there are letters that may not belong to a card as it is compared: blanks, a dot, any beyond ASCII."""
     if letters.min() > ord(" ") and letters.max() < 0x7F and b"." not in letters.tobytes():
         return np.empty(0, dtype=np.intp)
     return np.flatnonzero((letters <= ord(" ")) | (letters >= 0x7F) | (letters == ord(".")))
-
-
-def _rows_with(positions: npt.NDArray[np.intp], ends: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
-    return np.searchsorted(ends - ends[0], positions, side="right") - 1

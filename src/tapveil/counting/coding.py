@@ -1,8 +1,8 @@
-"""Codes: every spelling of a value is understood once, and rows then carry small integers.
+"""Codes: every raw value is understood once, and rows then carry small integers.
 
-A column of texts has few spellings and many rows. The engine lists the spellings, plain Python reads each
-(`trips`) and gives up detail (`coarsen`), and the engine counts codes. Codes follow the alphabet of the labels;
-they are never published.
+A column of texts has few distinct raw values and many rows. The engine lists them, plain Python reads each
+(`inputs.values`) and gives up detail (`inputs.areas`), and the engine counts codes. Codes follow the alphabet of the
+labels; they are never published.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tapveil.base.vocabulary import CARD, EVERY_MODE, UNKNOWN, Kind
-from tapveil.counting.exact import ELSEWHERE
 from tapveil.counting.packing import WORD
 from tapveil.inputs.areas import Areas, Relabel, TimeBins
 from tapveil.inputs.values import BESIDE, Days, is_written_with_a_date, read_date, read_location, read_second, read_time
 from tapveil.plan.model import Plan
 from tapveil.trips.files import RawType, TripFiles
+from tapveil.trips.reasons import NOT_COVERED, OTHER_COLUMN, Reason
 
 Understand = Callable[[str], str | None]
-"""The label of a spelling: "" where it means missing, None where it cannot be read."""
+"""The label of a raw value: "" where it means missing, None where it cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Column:
     """The label of a missing value; None where a row without one is refused."""
     understand: Understand
     for_mode: tuple[tuple[str, Understand], ...] = ()
-    """Modes whose spellings mean something else: stops that are looked up in another list."""
+    """Modes whose raw values mean something else: stops that are looked up in another list."""
     fixed_labels: tuple[str, ...] = ()
     """Labels that the plan alone decides, in the order of their codes."""
-    spelled: bool = False
-    """Whether every value is understood by its spelling, also where its type would do: some texts mean missing."""
+    as_text: bool = False
+    """Whether every value is understood as a text, also where its type would do: some texts mean missing."""
     beside: tuple[str, ...] = ()
     """What else it takes to understand a value: the first of these columns that the row has, after its number."""
     zoned: bool = False
@@ -49,18 +49,18 @@ class Column:
 
     @property
     def arithmetic(self) -> bool:
-        """Whether the engine computes the code from a typed value, without spellings."""
+        """Whether the engine computes the code from a typed value, without its text."""
         typed = self.kind == "time" and self.raw in ("integer", "time", "timestamp")
-        return typed and not self.spelled and not self.beside and not self.zoned
+        return typed and not self.as_text and not self.beside and not self.zoned
 
     @property
     def refuses(self) -> bool:
         """Whether a row can be refused for its value here: only a place or a label is taken as it comes."""
-        return self.missing is None or self.kind in ("time", "card") or self.spelled or self.covers is not None
+        return self.missing is None or self.kind in ("time", "card") or self.as_text or self.covers is not None
 
     @property
     def variants(self) -> list[Understand]:
-        """All ways to understand a spelling: the ordinary one, then those `for_mode`."""
+        """All ways to understand a raw value: the ordinary one, then those `for_mode`."""
         return [self.understand, *(understand for _, understand in self.for_mode)]
 
 
@@ -73,8 +73,8 @@ class Code:
 
 
 @dataclass(frozen=True)
-class CodedSpelling:
-    """What a spelling becomes: its code in each variant of the column, or a reason to refuse the row."""
+class CodedValue:
+    """What a raw value becomes: its code in each variant of the column, or a reason to refuse the row."""
 
     codes: tuple[int, ...]
     refusal: int = 0
@@ -82,7 +82,7 @@ class CodedSpelling:
 
     @property
     def meaning(self) -> str:
-        """What it was understood as, in every variant: the same for all spellings of a value, whatever else occurs."""
+        """What it means, in every variant: the same for all raw values of one meaning, whatever else occurs."""
         return json.dumps(self.labels, ensure_ascii=False) if self.labels else ""
 
 
@@ -102,7 +102,7 @@ class Reasons:
         refusing = [column.name for column in columns if column.refuses]
         first = len(self._ELSEWHERE)
         self._bits = {name: first + 2 * min(index, self.MOST_COLUMNS - 1) for index, name in enumerate(refusing)}
-        self._words = {bit: name for name, bit in reversed(self._bits.items())}
+        self._columns = {bit: name for name, bit in reversed(self._bits.items())}
 
     def elsewhere(self, column: Column) -> int:
         """What a value that the plan does not cover adds to the key of its row."""
@@ -116,15 +116,15 @@ class Reasons:
         """What a value that cannot be read adds to the key of its row."""
         return -WORD << (self._bits[column.name] + 1)
 
-    def of(self, key: int) -> str:
-        """The first reason in a negative key, in words."""
+    def of(self, key: int) -> Reason:
+        """The first reason in a negative key."""
         found = -(key // WORD)
         first = (found & -found).bit_length() - 1
         if first < len(self._ELSEWHERE):
-            return ELSEWHERE
+            return NOT_COVERED
         if first // 2 not in range(self.MOST_COLUMNS) and len(self._bits) >= self.MOST_COLUMNS:
-            return "another column is missing or cannot be read"
-        return f"{self._words[first // 2 * 2]} {'cannot be read' if first % 2 else 'is missing'}"
+            return OTHER_COLUMN
+        return Reason("unreadable" if first % 2 else "missing", self._columns[first // 2 * 2])
 
 
 def columns(plan: Plan, files: TripFiles, areas: Areas) -> list[Column]:
@@ -137,7 +137,7 @@ def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
     if not missing:
         return column
     for_mode = tuple((mode, _unless_missing(understand, missing)) for mode, understand in column.for_mode)
-    return replace(column, understand=_unless_missing(column.understand, missing), for_mode=for_mode, spelled=True)
+    return replace(column, understand=_unless_missing(column.understand, missing), for_mode=for_mode, as_text=True)
 
 
 def _unless_missing(understand: Understand, missing: frozenset[str]) -> Understand:
@@ -179,7 +179,7 @@ def _covered_days(plan: Plan) -> Callable[[str], bool] | None:
 
 
 def card_column(plan: Plan, files: TripFiles) -> Column | None:
-    """The card, where trips are told apart by it: it is compared, never coded and never published."""
+    """The card, where trips are distinguished by it: it is compared, never coded and never published."""
     if not plan.privacy.by_card:
         return None
     raw = files.type_of(plan.file_columns[CARD])
@@ -188,7 +188,7 @@ def card_column(plan: Plan, files: TripFiles) -> Column | None:
 
 
 def _apart(text: str, beside: bool) -> tuple[str, str] | None:
-    """A value, and what stands beside it; None where the value holds the mark between them."""
+    """A value, and the one next to it; None where the value holds the mark between them."""
     value, mark, other = text.partition(BESIDE)
     return (value, other[1:]) if bool(mark) == beside and BESIDE not in other else None
 
@@ -213,7 +213,7 @@ def _reads_time(plan: Plan, name: str, beside: bool) -> Understand:
 
 
 def reads_second(plan: Plan) -> Callable[[str], int | None]:
-    """When a tap was, from the spelling of its time and, beside it, its day."""
+    """When a tap was, from the raw value of its time and, next to it, its day."""
     columns, days = plan.source.columns, Days.of(plan.source)
     written, day_written = columns["tap_on_time"].format, columns["date"].format if "date" in columns else None
     none = plan.source.missing("tap_on_time")
@@ -272,25 +272,26 @@ def recodings(relabelled: Mapping[str, Relabel], coded: Sequence[Code]) -> dict[
     return found
 
 
-def assign(column: Column, spellings: Sequence[str], reasons: Reasons) -> tuple[Code, list[CodedSpelling]]:
-    """The codes of a column, and what each spelling becomes; last, what no spelling at all becomes."""
-    found = [tuple(understand(spelling) for understand in column.variants) for spelling in spellings]
-    code = Code(column, column.fixed_labels or _sorted_labels(column, found))
-    position = {label: index for index, label in enumerate(code.labels)}
-    absent = ("",) * len(column.variants)
-    return code, [_coded(column, labels, position, reasons) for labels in [*found, absent]]
-
-
-def _sorted_labels(column: Column, found: Sequence[tuple[str | None, ...]]) -> tuple[str, ...]:
+def assign(column: Column, raw_values: Sequence[str], reasons: Reasons) -> tuple[Code, list[CodedValue]]:
+    """The codes of a column, and what each raw value becomes; last, what no value at all becomes."""
+    found = [tuple(understand(raw_value) for understand in column.variants) for raw_value in raw_values]
     covers = column.covers or (lambda label: True)
     labels = {label for variants in found for label in variants if label and covers(label)}
-    if column.missing is not None:
-        labels.add(column.missing)
-    return tuple(sorted(labels))
+    labels |= set() if column.missing is None else {column.missing}
+    code = Code(column, column.fixed_labels or tuple(sorted(labels)))
+    position = {label: index for index, label in enumerate(code.labels)}
+    values = []
+    for variants in [*found, ("",) * len(column.variants)]:
+        meant = understood(column, variants, reasons)
+        if isinstance(meant, int):
+            values.append(CodedValue((0,) * len(variants), meant))
+        else:
+            values.append(CodedValue(tuple(position[label] for label in meant), labels=meant))
+    return code, values
 
 
 def understood(column: Column, labels: tuple[str | None, ...], reasons: Reasons) -> tuple[str, ...] | int:
-    """A spelling by its labels, one in each variant of the column: what it means, or a reason to refuse the row."""
+    """A raw value by its labels, one in each variant of the column: what it means, or a reason to refuse the row."""
     if None in labels:
         return reasons.unreadable(column)
     if "" in labels and column.missing is None:
@@ -298,12 +299,3 @@ def understood(column: Column, labels: tuple[str | None, ...], reasons: Reasons)
     if column.covers and not column.covers(str(labels[0])):
         return reasons.elsewhere(column)
     return tuple(label or str(column.missing) for label in labels)
-
-
-def _coded(
-    column: Column, labels: tuple[str | None, ...], position: Mapping[str, int], reasons: Reasons
-) -> CodedSpelling:
-    meant = understood(column, labels, reasons)
-    if isinstance(meant, int):
-        return CodedSpelling((0,) * len(labels), meant)
-    return CodedSpelling(tuple(position[label] for label in meant), labels=meant)

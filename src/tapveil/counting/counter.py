@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tapveil.base.defaults import MEMORY
@@ -20,6 +20,7 @@ from tapveil.counting.sql import steps
 from tapveil.counting.sql.database import Database
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
+from tapveil.plan.source import Engine
 from tapveil.trips import files as sources
 
 LEAST_MEMORY = 200 * 10**6
@@ -42,8 +43,9 @@ def count(
         with _database(plan, memory, scratch) as database:
             return steps.count(plan, areas, wider, database, progress=progress, locate=locate)
     counting = counter.Pass(plan, files, areas, wider, enough)
+    batches = counting.batches
     # One stage, whoever counts in the end: how many cells there are must not show in a log.
-    with progress.stage("Counting trips", lambda: counting.bytes_read, total=counting.bytes, unit=BYTES):
+    with progress.stage("Counting trips", lambda: batches.bytes_read, total=batches.bytes, unit=BYTES):
         try:
             return counting.count()
         except NeedsEngineError:
@@ -88,25 +90,35 @@ def cards_among(
             return found | steps.cards_among(in_question, plan.source.card, database)
 
 
-@contextmanager
-def _database(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Database]:
-    """The engine of a plan, over its trips. None is loaded that is not used."""
+Open = Callable[[Plan, str, Path | None], AbstractContextManager[Database]]
+
+
+def _duckdb() -> Open:
+    from tapveil.counting.engines.duckdb.session import open_session
+
+    return open_session
+
+
+def _spark() -> Open:
+    from tapveil.counting.engines.spark.session import open_session
+
+    return open_session
+
+
+def _postgresql() -> Open:
+    from tapveil.counting.engines.postgresql.session import open_session
+
+    return open_session
+
+
+ENGINES: dict[Engine, Callable[[], Open]] = {"duckdb": _duckdb, "spark": _spark, "adbc": _postgresql}
+"""How each engine is opened. None is loaded that is not used."""
+
+
+def _database(plan: Plan, memory: str, scratch: Path | None) -> AbstractContextManager[Database]:
+    """The engine of a plan, over its trips."""
     _bytes(memory)
-    if plan.source.engine == "spark":
-        from tapveil.counting.engines.spark.session import open_spark
-
-        with open_spark(plan, scratch) as spark:
-            yield spark
-    elif plan.source.engine == "adbc":
-        from tapveil.counting.engines.postgresql.session import open_adbc
-
-        with open_adbc(plan, scratch) as adbc:
-            yield adbc
-    else:
-        from tapveil.counting.engines.duckdb.session import open_duckdb
-
-        with open_duckdb(sources.find(plan), memory, scratch) as database:
-            yield database
+    return ENGINES[plan.source.engine]()(plan, memory, scratch)
 
 
 def _bytes(amount: str) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tapveil.counting.exact import ExactTable
+from tapveil.counting.reveal import exact_counts
 
 CELLS_AT_ONCE = 1 << 16
 Hashes = npt.NDArray[np.uint64]
@@ -22,21 +23,21 @@ Hashes = npt.NDArray[np.uint64]
 
 def counts_hmac(tables: Mapping[str, ExactTable], key: bytes) -> str:
     """A digest of some tables; the key, of 32 random bytes, makes the same counts look different elsewhere."""
-    said = [[name, len(table.counts), *_sum_of_cells(table, key)] for name, table in sorted(tables.items())]
+    said = [[name, len(exact_counts(table)), *_sum_of_cells(table, key)] for name, table in sorted(tables.items())]
     return hmac.digest(key, json.dumps(said).encode(), "sha256").hex()
 
 
 def _sum_of_cells(table: ExactTable, key: bytes) -> list[int]:
     """128 bits of each cell and its count, added up: so no order, and no memory but for a piece."""
-    total = np.zeros(2, dtype=np.uint64)
+    total, counts = np.zeros(2, dtype=np.uint64), exact_counts(table)
     labels = {name: _of_labels(name, texts, key) for name, texts in sorted(table.labels.items())}
-    for start in range(0, len(table.counts), CELLS_AT_ONCE):
-        cells = np.arange(start, min(start + CELLS_AT_ONCE, len(table.counts)))
+    for start in range(0, len(counts), CELLS_AT_ONCE):
+        cells = np.arange(start, min(start + CELLS_AT_ONCE, len(counts)))
         codes = table.label_codes(cells)
         hashes = np.zeros((len(cells), 2), dtype=np.uint64)
         for name, of_label in labels.items():
             hashes = _mixed(hashes ^ of_label[codes[name]])
-        numbers = table.counts[cells].astype(np.uint64)
+        numbers = counts[cells].astype(np.uint64)
         total += _mixed(hashes ^ numbers[:, np.newaxis]).sum(axis=0, dtype=np.uint64)
     return [int(each) for each in total]
 

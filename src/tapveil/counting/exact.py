@@ -1,14 +1,13 @@
 """Exact counts, as a type of their own: what must not leave.
 
-`ExactTable` shows nothing of itself when printed. `counts` is read in two places only: the veil, which publishes
-through a mechanism, and the holder's own reports, which are never published. A test holds the code to that.
+`ExactTable` shows nothing of itself when printed. Its counts are read through `reveal` alone: by the veil, which
+publishes through a mechanism, and by what is for the data custodian alone. A test holds the code to that.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ import pyarrow.compute as pc
 
 from tapveil.counting.card_ids import CardShapes
 from tapveil.counting.packing import Packing, Words
+from tapveil.counting.refusals import Refusals
 from tapveil.plan.model import Plan
 
 
@@ -28,7 +28,8 @@ class ExactTable:
     packing: Packing
     labels: Mapping[str, tuple[str, ...]]
     words: Words
-    counts: npt.NDArray[np.int64]
+    _exact_counts: npt.NDArray[np.int64]
+    """Read by `reveal.exact_counts` alone."""
 
     def __repr__(self) -> str:
         return f"ExactTable({self.name!r}, secret)"
@@ -48,45 +49,6 @@ class ExactTable:
     def label_codes(self, chosen: npt.NDArray[np.intp]) -> dict[str, npt.NDArray[np.int64]]:
         """For some cells, the position of each column's label in `labels`."""
         return self.packing.unpack(tuple(word[chosen] for word in self.words))
-
-
-ELSEWHERE = "elsewhere"
-"""The reason that is none: the row is of a day or mode that the plan does not cover."""
-
-
-@dataclass(frozen=True, repr=False)
-class Refusals:
-    """How many rows were read, and how many refused, by reason: for the holder's eyes only."""
-
-    rows: int
-    by_reason: Mapping[str, int]
-
-    elsewhere: int = 0
-    """How many more rows were of days or modes that the plan does not cover."""
-
-    lines: Mapping[str, int] = field(default_factory=dict)
-    """Of those refused, the lines that are no rows at all."""
-
-    located: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
-    """Where the first of each reason stand: a file, and a line or, in Parquet, a row. Only if asked for."""
-
-    @classmethod
-    def of(
-        cls, reason: Callable[[int], str], by_key: Mapping[int, int], accepted: int, lines: Mapping[str, int]
-    ) -> Refusals:
-        """From the keys of the refused rows, which say why, and the lines that were no rows."""
-        by_reason = Counter({why: n for why, n in lines.items() if n})
-        for key, n in by_key.items():
-            by_reason[reason(key)] += n
-        elsewhere = by_reason.pop(ELSEWHERE, 0)
-        return cls(accepted + by_reason.total(), by_reason, elsewhere, {why: n for why, n in lines.items() if n})
-
-    def __repr__(self) -> str:
-        return "Refusals(secret)"
-
-    @property
-    def refused(self) -> int:
-        return sum(self.by_reason.values())
 
 
 @dataclass(frozen=True, repr=False)

@@ -79,7 +79,7 @@ class Packing:
         }
 
     def pack(self, codes: Mapping[str, npt.NDArray[np.int64]], cells: int) -> Words:
-        """The words of so many cells, from the code of each column; without any column, all are one cell."""
+        """The words of a number of cells, from the code of each column; without any column, all are one cell."""
         words = [np.zeros(cells, dtype=np.int64) for _ in range(self.words)]
         for column, slot in self.slots.items():
             words[slot.word] += codes[column] * slot.stride

@@ -1,4 +1,4 @@
-"""What a text in the trips means: a time, a day, a stop. One value at a time, and what stands beside it in its row.
+"""What a text in the trips means: a time, a day, a stop. One value at a time, with the next in its row where needed.
 
 What one trip means never depends on another trip. A clock time is read on its own day where that matters: daylight
 saving skips an hour once a year, and a service day may start at 04:00.
@@ -16,7 +16,7 @@ from tapveil.plan.source import Source
 
 LATEST_MINUTE = 2 * MINUTES_PER_DAY
 BESIDE = "\x1f"
-"""Between a value and the one beside it in its row, where both are needed to understand it."""
+"""Between a value and the one next to it in its row, where both are needed to understand it."""
 
 READABLE: dict[str, str] = {
     "time": "17:05, 17:05:30, a timestamp such as 2016-12-31 17:05:30, or minutes after midnight such as 1025; "

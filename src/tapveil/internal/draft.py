@@ -22,6 +22,7 @@ from tapveil.base.types import clock_text, zone_names
 from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted
+from tapveil.counting.refusals import refuse_too_many
 from tapveil.inputs.gtfs import Feed, read_feed
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.outlook import shares_by_width
@@ -30,7 +31,6 @@ from tapveil.trips import files as sources
 from tapveil.trips.csv_reader import Encoding
 from tapveil.trips.recognise import NEARLY, Guess, Recognised, Sample, recognise
 from tapveil.trips.sample import encoding_of, header_encoding, samples, shape_of, trip_files, unseen_columns
-from tapveil.veil.release import refuse_too_many
 
 WIDTHS = (15, 30, 60, 120, 180, 240, 360, 720)
 """Bins that are tried, in minutes."""

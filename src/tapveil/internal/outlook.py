@@ -25,13 +25,15 @@ from tapveil.base.types import clock_text
 from tapveil.base.vocabulary import EVERY_MODE, NOUNS, UNKNOWN
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
+from tapveil.counting.refusals import refuse_too_many
+from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.areas import relabelling
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.warnings import Look, percent, remarks
 from tapveil.plan.model import Level, Plan, Table
 from tapveil.published.describe.wording import COUNTED, LOOKED, UNIT_NAMES, change, loss_in_words
 from tapveil.veil.expectation import publish_probabilities
-from tapveil.veil.release import refuse_too_many, sound_places
+from tapveil.veil.release import sound_places
 
 Integers = npt.NDArray[np.int64]
 
@@ -148,13 +150,13 @@ def outlook_of(inputs: PublicInputs, counted: Counted, looked: Sequence[str] = (
     return Outlook(
         COUNTED[plan.privacy.unit],
         refusals.rows,
-        dict(refusals.by_reason),
+        {str(reason): number for reason, number in refusals.by_reason.items()},
         refusals.elsewhere,
         counted.left_out,
         stops,
         tables,
         notes,
-        {reason: list(where) for reason, where in refusals.located.items()},
+        {str(reason): list(where) for reason, where in refusals.located.items()},
         {column: found for column in ("date", "mode") if (found := _labels(counted, column))},
     )
 
@@ -210,9 +212,9 @@ def _why_stopped(counted: Counted, plan: Plan) -> str | None:
 
 def _table_outlook(plan: Plan, table: Table, exact: ExactTable, dictionary: pa.Table | None) -> TableOutlook:
     """With a dictionary, only listed cells can be published, and empty ones are, too."""
-    counts = exact.counts if dictionary is None else exact.counts[exact.places_in(dictionary)[1]]
+    counts = exact_counts(exact) if dictionary is None else exact_counts(exact)[exact.places_in(dictionary)[1]]
     sizes, cells = np.unique(counts, return_counts=True)
-    total, trips = int(cells.sum()), int(exact.counts.sum())
+    total, trips = int(cells.sum()), int(exact_counts(exact).sum())
     mechanism = plan.mechanisms[table.name]
     chance = publish_probabilities(mechanism, sizes)
     invented = 0.0 if dictionary is None else (len(dictionary) - total) * float(mechanism.publish_probability(0))
@@ -241,7 +243,7 @@ def shares_by_width(
     `areas` says what stops would be published as, where not as themselves.
     """
     exact, mechanism = counted.tables[name], plan.mechanisms[name]
-    trips = int(exact.counts.sum())
+    trips = int(exact_counts(exact).sum())
     codes = exact.packing.unpack(exact.words)
     timed = [column for column in exact.packing.columns if plan.source.kind(column) == "time"]
     for column in exact.packing.columns if areas is not None else ():
@@ -252,7 +254,7 @@ def shares_by_width(
     for width in widths:
         wider = width // plan.coarsen.time_minutes
         columns = {each: (codes[each] + wider - 1) // wider if each in timed else codes[each] for each in codes}
-        sizes, times = np.unique(merged(columns, exact.counts)[1], return_counts=True)
+        sizes, times = np.unique(merged(columns, exact_counts(exact))[1], return_counts=True)
         expected = float((publish_probabilities(mechanism, sizes) * sizes * times).sum())
         shares[width] = expected / trips if trips else 0.0
     return shares

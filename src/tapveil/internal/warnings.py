@@ -18,6 +18,7 @@ from tapveil.base.vocabulary import EVERY_MODE, NOUNS, UNKNOWN
 from tapveil.counting import counter
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
+from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.coupling import from_timetable, from_trips
 from tapveil.plan.model import Plan, Table
@@ -51,10 +52,10 @@ def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
     """Places that are UNKNOWN for many trips: no tap there, or a lookup that does not know them."""
     for column in plan.used_columns:
         table = next((table for table in counted.tables.values() if column in table.packing.columns), None)
-        if table is None or plan.source.kind(column) != "location" or not len(table.counts):
+        if table is None or plan.source.kind(column) != "location" or not len(exact_counts(table)):
             continue
         unknown = table.packing.unpack(table.words)[column] == table.labels[column].index(UNKNOWN)
-        share = float(table.counts[unknown].sum() / table.counts.sum())
+        share = float(exact_counts(table)[unknown].sum() / exact_counts(table).sum())
         if share > MANY_UNKNOWN:
             reason = "no tap, or stops that the lookup does not know"
             yield f"{column} is {UNKNOWN} for {percent(share)} of {NOUNS[plan.privacy.unit]}: {reason}"
@@ -73,7 +74,7 @@ def _not_on_the_map(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
             lacking = [place for place in trips if not _is_drawn(drawn, *place)]
             lost = sum(trips[place] for place in lacking)
             if lacking:
-                share = f"{percent(lost / int(exact.counts.sum()))} of {NOUNS[plan.privacy.unit]}"
+                share = f"{percent(lost / int(exact_counts(exact).sum()))} of {NOUNS[plan.privacy.unit]}"
                 what = f"{len(lacking):,} of {len(trips):,} places, with {share}, are {lists}"
                 yield f"{column}: {what}: they will not be on the map{_MISNAMED if len(lacking) == len(trips) else ''}"
 
@@ -97,16 +98,16 @@ def _is_drawn(drawn: Mapping[str, set[str]], mode: str, name: str) -> bool:
 def _least_table(plan: Plan, counted: Counted, column: str) -> ExactTable | None:
     """The table with the fewest cells that has the places of a column as the plan publishes them, not wider ones."""
     fits = [table.name for table in plan.table if column in table.columns and table.level.location is None]
-    return min((counted.tables[name] for name in fits), key=lambda exact: len(exact.counts), default=None)
+    return min((counted.tables[name] for name in fits), key=lambda exact: len(exact_counts(exact)), default=None)
 
 
 def _trips_by_place(exact: ExactTable, column: str) -> dict[tuple[str, str], int]:
     """The trips of each mode and place; without those that have none."""
     codes, places = exact.packing.unpack(exact.words), exact.labels[column]
     modes = exact.labels.get("mode", (EVERY_MODE,))
-    keys = codes.get("mode", np.zeros(len(exact.counts), dtype=np.int64)) * len(places) + codes[column]
+    keys = codes.get("mode", np.zeros(len(exact_counts(exact)), dtype=np.int64)) * len(places) + codes[column]
     found, inverse = np.unique(keys, return_inverse=True)
-    trips = np.bincount(inverse, exact.counts, minlength=len(found)).astype(np.int64).tolist()
+    trips = np.bincount(inverse, exact_counts(exact), minlength=len(found)).astype(np.int64).tolist()
     named = [(modes[key // len(places)], places[key % len(places)]) for key in found.tolist()]
     return {place: number for place, number in zip(named, trips, strict=True) if place[1] != UNKNOWN}
 
@@ -140,7 +141,7 @@ def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table 
             continue
         exact, mechanism = counted.tables[name], plan.mechanisms[name]
         places, cells = exact.places_in(dictionary)
-        outside = int(exact.counts.sum() - exact.counts[cells].sum())
+        outside = int(exact_counts(exact).sum() - exact_counts(exact)[cells].sum())
         empty = len(dictionary) - len(places)
         noise = empty * float(mechanism.publish_probability(0))
         yield (
@@ -153,7 +154,7 @@ def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table 
 def _no_such_taps(plan: Plan, counted: Counted) -> Iterator[str]:
     """An end without any tap: most likely a word that the plan does not know."""
     for end, tables in plan.sides.items():
-        if end != "both" and not any(len(counted.tables[table.name].counts) for table in tables):
+        if end != "both" and not any(len(exact_counts(counted.tables[table.name])) for table in tables):
             empty = ", ".join(table.name for table in tables)
             yield f"no row is a tap {end} by the words under [source.taps], so nothing is counted in {empty}"
 
@@ -219,12 +220,12 @@ class Look:
         exact = self._counted((column,), {"coarsen": as_named})
         codes, stops = exact.packing.unpack(exact.words), exact.labels[column]
         modes = exact.labels.get("mode", (EVERY_MODE,))
-        mode_codes = codes.get("mode", np.zeros(len(exact.counts), dtype=np.int64))
+        mode_codes = codes.get("mode", np.zeros(len(exact_counts(exact)), dtype=np.int64))
         cells = [(modes[mode], stops[stop]) for mode, stop in zip(mode_codes, codes[column], strict=True)]
         unlisted = [stop != UNKNOWN and not self._is_listed(mode, stop, known) for mode, stop in cells]
         outside = np.array(unlisted, dtype=bool)
         if outside.any():
-            share = float(exact.counts[outside].sum() / exact.counts.sum())
+            share = float(exact_counts(exact)[outside].sum() / exact_counts(exact).sum())
             named = {stop for (_, stop), out in zip(cells, unlisted, strict=True) if out}
             yield (
                 f"{column}: {len(named):,} stops, with {percent(share)} of {NOUNS[self.plan.privacy.unit]}, are not in "
@@ -265,7 +266,7 @@ class Look:
         codes = exact.packing.unpack(exact.words)
         columns = [[exact.labels[name][code] for code in codes[name]] for name in exact.packing.columns]
         keys = ((key if len(key) == 3 else ("", *key)) for key in zip(*columns, strict=True))
-        return {(key[0], key[1], key[2]): int(trips) for key, trips in zip(keys, exact.counts, strict=True)}
+        return {(key[0], key[1], key[2]): int(trips) for key, trips in zip(keys, exact_counts(exact), strict=True)}
 
     def _counted(self, columns: tuple[str, ...], changes: Mapping[str, object]) -> ExactTable:
         """One table of the trips, by mode where there is one, and nothing else."""

@@ -1,4 +1,4 @@
-"""The columns of a batch as they are stored: integers in memory, and which of them are there."""
+"""The Arrow buffers of a column as arrays: its integers as they lie in memory, and which of them are present."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 Integers = npt.NDArray[np.int64]
-Stored = npt.NDArray[np.integer]
+AnyIntegers = npt.NDArray[np.integer]
+Positions = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def stored(array: pa.Array) -> Stored:
-    """The integers of a column as they lie in memory; where there is no value, anything."""
+def integers(array: pa.Array) -> AnyIntegers:
+    """The integers of a column, without a copy; where there is no value, anything."""
     width = array.type.bit_width // 8
     sign = "u" if pa.types.is_unsigned_integer(array.type) else "i"
     whole = np.frombuffer(array.buffers()[1], dtype=f"{sign}{width}")
     return whole[array.offset : array.offset + len(array)]
 
 
-def present(array: pa.Array) -> npt.NDArray[np.bool_]:
+def present(array: pa.Array) -> Flags:
     """Which rows have a value."""
     bits = array.buffers()[0]
     if bits is None:

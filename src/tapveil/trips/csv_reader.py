@@ -1,6 +1,6 @@
 """Trips in CSV files: one trip per line, as columns of texts.
 
-What a line means never depends on another line. So lines are told apart here, as bytes, before Arrow parses them: a
+What a line means never depends on another line. So lines are separated here, as bytes, before Arrow parses them: a
 line with a quote that is not closed, a stray carriage return, or bytes that are not UTF-8 is set aside by itself, and
 cannot swallow or split its neighbours. What is left must come out of the parser line for line, or the reading stops.
 """
@@ -27,20 +27,16 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from tapveil.base.errors import TapveilError, TripDataError
+from tapveil.trips.buffers import Flags, Positions
+from tapveil.trips.reasons import MALFORMED, NOT_UTF8, Reason
 
-MALFORMED = "line does not have the fields of the header"
-NOT_UTF8 = "line is not UTF-8"
 BLOCK = 4 << 20
 AT_A_TIME = min(4, os.cpu_count() or 1)
 FEW = 5
-"""So many refused lines are located, of each reason."""
+"""Refused lines that are located, of each reason."""
 LONGEST_LINE = 1 << 20
 BYTE_ORDER_MARK = "\ufeff".encode()
 """Put once more before what begins with one: the parser takes one off, and it must not be that of a trip."""
-
-Positions = npt.NDArray[np.intp]
-Flags = npt.NDArray[np.bool_]
-
 
 Encoding = Literal["utf-8", "windows-1252"]
 
@@ -53,12 +49,6 @@ def is_gzip(path: Path) -> bool:
 def open_bytes(path: Path) -> IO[bytes]:
     """The bytes of a CSV file, unpacked."""
     return cast(IO[bytes], gzip.open(path)) if is_gzip(path) else path.open("rb")
-
-
-def _position(file: IO[bytes]) -> int:
-    """How far a file has been read; of a packed one, how far it has been unpacked."""
-    packed = file.fileobj if isinstance(file, gzip.GzipFile) else None
-    return packed.tell() if packed else file.tell()
 
 
 class _Blocks:
@@ -104,7 +94,7 @@ class _Blocks:
 
 
 def _complete_line(data: bytearray, file: IO[bytes]) -> None:
-    """Add the rest of the last line; at the end of the file, a line end."""
+    """Add the remainder of the last line; at the end of the file, a line end."""
     if not data.endswith(b"\n"):
         data += file.readline(16 * LONGEST_LINE)
     if not data.endswith(b"\n"):
@@ -118,11 +108,12 @@ def _complete_line(data: bytearray, file: IO[bytes]) -> None:
 
 @dataclass(frozen=True)
 class _Lines:
-    """The lines of a block, told apart: those that can be parsed each by itself, and those that are set aside."""
+    """The lines of a block: those that can be parsed each by itself, and those that are set aside."""
 
     data: bytearray
     ends: Positions
     empty: Flags
+    """Nothing on them, or nothing but the carriage return of their end."""
     malformed: Flags
     broken: Flags
 
@@ -130,8 +121,10 @@ class _Lines:
     def of(cls, data: bytearray, delimiter: int) -> _Lines:
         array = np.frombuffer(data, dtype=np.uint8)
         ends = np.flatnonzero(array == ord("\n"))
+        lengths = ends - _starts(ends)
+        empty = (lengths == 0) | ((lengths == 1) & (array[ends - 1] == ord("\r")))
         malformed = _malformed_lines(array, ends, delimiter)
-        return cls(data, ends, _empty_lines(array, ends), malformed, _not_utf8_lines(data, ends) & ~malformed)
+        return cls(data, ends, empty, malformed, _not_utf8_lines(data, ends) & ~malformed)
 
     @property
     def sound(self) -> Flags:
@@ -167,13 +160,6 @@ def _starts(ends: Positions) -> Positions:
 
 def _split(data: bytearray, ends: Positions) -> list[bytes]:
     return [bytes(data[start : end + 1]) for start, end in zip(_starts(ends), ends, strict=True)]
-
-
-def _empty_lines(array: npt.NDArray[np.uint8], ends: Positions) -> Flags:
-    """Lines with nothing on them, or nothing but the carriage return of their end."""
-    lengths = ends - _starts(ends)
-    flags: Flags = (lengths == 0) | ((lengths == 1) & (array[ends - 1] == ord("\r")))
-    return flags
 
 
 def _malformed_lines(array: npt.NDArray[np.uint8], ends: Positions, delimiter: int) -> Flags:
@@ -277,12 +263,12 @@ class CsvReading:
     """Which of them are read; batches name them `field_…`."""
     encoding: Encoding = "utf-8"
     listed: Sequence[int] = ()
-    """Which of them come as a list of distinct texts, and a place in it for each row."""
+    """Which of them come dictionary-encoded: a list of distinct texts, and an index into it for each row."""
     numbered: bool = False
     """Whether batches also say where a row stands: `field_file`, the number of its path, and `field_line`."""
-    located: dict[str, list[tuple[Path, int]]] = field(default_factory=dict)
+    located: dict[Reason, list[tuple[Path, int]]] = field(default_factory=dict)
     """Where the first refused lines stand."""
-    refused: Counter[str] = field(default_factory=Counter)
+    refused: Counter[Reason] = field(default_factory=Counter)
     bytes_read: int = 0
     """How much of the files has gone by, packed as it is on the disk."""
     failure: BaseException | None = None
@@ -304,7 +290,8 @@ class CsvReading:
                 before = self.bytes_read
                 with open_bytes(path) as file:
                     for batch in self._file_batches(path, file):
-                        self.bytes_read = before + _position(file)
+                        packed = file.fileobj if isinstance(file, gzip.GzipFile) else None
+                        self.bytes_read = before + (packed or file).tell()
                         where = pa.array(np.full(batch.num_rows, number, dtype=np.int64))
                         yield batch.append_column("field_file", where) if self.numbered else batch
             except (TapveilError, KeyboardInterrupt) as error:
@@ -318,7 +305,7 @@ class CsvReading:
         return pa.dictionary(pa.int32(), pa.string()) if index in self.listed else pa.string()
 
     def _file_batches(self, path: Path, file: IO[bytes]) -> Iterator[pa.RecordBatch]:
-        line, located = 2, dict[str, list[int]]()
+        line, located = 2, dict[Reason, list[int]]()
         with closing(_parsed_ahead(self._blocks.of(file), self._plain)) as blocks:
             for data, plain in blocks:
                 batch = plain or self._sound(path, _Lines.of(data, ord(self.delimiter)), line, located)
@@ -340,7 +327,7 @@ class CsvReading:
             return None
         return batch if batch.num_rows == _line_ends(data) else None
 
-    def _sound(self, path: Path, lines: _Lines, first: int, located: dict[str, list[int]]) -> pa.RecordBatch:
+    def _sound(self, path: Path, lines: _Lines, first: int, located: dict[Reason, list[int]]) -> pa.RecordBatch:
         """The rows of the lines that can be parsed each by itself; the others are counted, and the first located."""
         malformed, mark = list[int](), self.delimiter
         for reason, flags in ((MALFORMED, lines.malformed), (NOT_UTF8, lines.broken)):

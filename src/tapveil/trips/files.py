@@ -1,6 +1,6 @@
 """Where trips come from: the files, and what columns they have. None of their rows is read here.
 
-Only the columns that the plan names are ever read, so identifiers and the rest never enter.
+Only the columns that the plan names are ever read, so identifiers and all other columns never enter.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import hashlib
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -66,8 +66,13 @@ class TripFiles:
 
 
 def find(plan: Plan) -> TripFiles:
-    """The trip files of a plan, each with the columns it must have."""
-    groups = inspect_files(plan)
+    """The trip files of a plan, each with the columns it must have, grouped by what they are."""
+    shapes: dict[Shape, list[Path]] = defaultdict(list)
+    for path in _paths(plan):
+        shape = inspect(path, plan.source.encoding, plan.source.delimiter, plan.named_columns.values())
+        _require(plan, shape, path.name)
+        shapes[shape].append(path)
+    groups = tuple(FileGroup(*shape[:4], tuple(paths)) for shape, paths in shapes.items())
     files = TripFiles(groups, plan.source.encoding)
     _refuse_wrong_types(plan, files)
     return files
@@ -80,16 +85,6 @@ def table(plan: Plan, name: str, columns: Mapping[str, RawType], relation: str) 
     files = TripFiles((group,))
     _refuse_wrong_types(plan, files)
     return files
-
-
-def inspect_files(plan: Plan) -> tuple[FileGroup, ...]:
-    """The files of a plan, grouped by what they are."""
-    shapes: dict[Shape, list[Path]] = defaultdict(list)
-    for path in _paths(plan):
-        shape = inspect(path, plan.source, plan.named_columns.values())
-        _require(plan, shape, path.name)
-        shapes[shape].append(path)
-    return tuple(FileGroup(*shape[:4], tuple(paths)) for shape, paths in shapes.items())
 
 
 def fingerprint(plan: Plan) -> str:
@@ -115,20 +110,16 @@ def _paths(plan: Plan) -> list[Path]:
         matches = [full] if full.exists() else [Path(name) for name in glob.glob(str(full), recursive=True)]  # noqa: PTH207 (an absolute pattern)
         if not matches:
             raise TripDataError(f"no file matches {pattern} ([source] path; it starts from {plan.base.resolve()})")
-        found.update(path for path in matches if not _is_passed_over(path, pattern))
+        for path in matches:  # folders next to the files are passed over; some programs make one of a file, though
+            if path.is_dir() and path.suffix.lower() in (".csv", ".parquet", ".gz"):
+                raise TripDataError(
+                    f"{path.name} is a folder, though {pattern} ([source] path) matches it: to read the files in it, "
+                    'write "*" after its name; else give it another name'
+                )
+        found.update(path for path in matches if not path.is_dir())
     if not found:
         raise TripDataError("[source] path matches folders only, no file")
     return _each_once(sorted(found))
-
-
-def _is_passed_over(path: Path, pattern: str) -> bool:
-    """Whether it is a folder beside the files; one that is called like a file may be what some program made of one."""
-    if path.is_dir() and path.suffix.lower() in (".csv", ".parquet", ".gz"):
-        raise TripDataError(
-            f'{path.name} is a folder, though {pattern} ([source] path) matches it: to read the files in it, write "*" '
-            "after its name; else give it another name"
-        )
-    return path.is_dir()
 
 
 def _each_once(paths: list[Path]) -> list[Path]:
@@ -178,7 +169,8 @@ def _missing_columns(plan: Plan, missing: dict[str, str], shape: Shape, called: 
     is_header = shape[0] != "csv" or bool(set(plan.file_columns.values()) & set(names))
     # Nor is one that begins with a wanted name: a header that lost its line end runs on into a trip.
     wanted = tuple(missing.values())
-    safe = [name for name in names if is_header and _looks_like_a_name(name) and not name.startswith(wanted)]
+    odd = {name for name in names if any(character.isdigit() or character == "\ufffd" for character in name)}
+    safe = [name for name in names if is_header and name not in odd and not name.startswith(wanted)]
     hint = next(filter(None, (did_you_mean(theirs, safe) for theirs in missing.values())), "")
     return message + (hint or ("; is the first line of the file a header, in UTF-8?" if shape[0] == "csv" else ""))
 
@@ -194,38 +186,29 @@ def _refuse_wrong_types(plan: Plan, files: TripFiles) -> None:
             raise PlanError(f'`{theirs}` holds times with a time zone: add timezone = "…" under [source]')
 
 
-def _looks_like_a_name(text: str) -> bool:
-    return not any(character.isdigit() or character == "\ufffd" for character in text)
-
-
 # --- looking at one file ------------------------------------------------------------------------------------------
 
 
-class Written(Protocol):
-    """How CSV files are written."""
-
-    @property
-    def encoding(self) -> Encoding: ...
-
-    @property
-    def delimiter(self) -> str | None: ...
-
-
-def inspect(path: Path, source: Written, wanted: Collection[str]) -> Shape:
-    """What a file is: its format, and the names and types of its columns; no row of it."""
+def inspect(path: Path, encoding: Encoding, delimiter: str | None = None, wanted: Collection[str] = ()) -> Shape:
+    """What a file is: its format, and the names and types of its columns; no row of it. The others are for CSV."""
     try:
         with path.open("rb") as file:
             start = file.read(4)
         if not start:
             raise TripDataError(f"{path.name} is empty (was its export or its transfer cut off?)")
         if path.suffix.lower() in {".parquet", ".pq"} or start == b"PAR1":
-            schema = _parquet_schema(path)
+            try:
+                schema = pq.read_schema(path)
+            except PermissionError:
+                raise
+            except DAMAGED:
+                raise TripDataError(f"{path.name} is not a whole Parquet file (was its transfer cut off?)") from None
             return "parquet", tuple(schema.names), tuple(_raw_type(each.type) for each in schema), "", str(schema.types)
         line = _first_line(path, start)
-        text = line.decode("cp1252" if source.encoding == "windows-1252" else "utf-8-sig", errors="replace")
+        text = line.decode("cp1252" if encoding == "windows-1252" else "utf-8-sig", errors="replace")
         if len(text.splitlines()) > 1:  # some programs take NEL, or U+2028, for the end of a line: a trip would follow
             raise TripDataError(f"the first line of {path.name} has line ends of another kind: save it with LF or CRLF")
-        delimiter = source.delimiter or found_delimiter(text, wanted)
+        delimiter = delimiter or found_delimiter(text, wanted)
         names = column_names(text, delimiter)
         if not names:
             raise TripDataError(f"the first line of {path.name} has no names; it must name the columns")
@@ -234,39 +217,22 @@ def inspect(path: Path, source: Written, wanted: Collection[str]) -> Shape:
         raise TripDataError(f"no permission to read {path.name}") from None
 
 
-def _parquet_schema(path: Path) -> pa.Schema:
-    try:
-        return pq.read_schema(path)
-    except DAMAGED as error:
-        if isinstance(error, PermissionError):
-            raise
-        raise TripDataError(f"{path.name} is not a whole Parquet file (was its transfer cut off?)") from None
-
-
 def _raw_type(arrow: pa.DataType) -> RawType:
     if pa.types.is_dictionary(arrow):
         return _raw_type(arrow.value_type)
-    if pa.types.is_integer(arrow):
-        return "integer"
-    if pa.types.is_floating(arrow) or pa.types.is_decimal(arrow):
-        return "number"
-    if pa.types.is_date(arrow):
-        return "date"
-    if pa.types.is_time(arrow):
-        return "time"
-    if any(is_binary(arrow) for is_binary in _BINARY):
-        return "binary"
     if pa.types.is_timestamp(arrow):
         return "instant" if arrow.tz else "timestamp"
-    return "text"
+    return next((raw for is_so, raw in _RAW_TYPES.items() if is_so(arrow)), "text")
 
 
-_BINARY = (
-    pa.types.is_binary,
-    pa.types.is_large_binary,
-    pa.types.is_fixed_size_binary,
-    pa.types.is_binary_view,
-)
+_RAW_TYPES: dict[Callable[[pa.DataType], bool], RawType] = {
+    pa.types.is_integer: "integer",
+    **dict.fromkeys((pa.types.is_floating, pa.types.is_decimal), "number"),
+    pa.types.is_date: "date",
+    pa.types.is_time: "time",
+    **dict.fromkeys((pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary), "binary"),
+    pa.types.is_binary_view: "binary",
+}
 
 
 def _first_line(path: Path, start: bytes) -> bytes:

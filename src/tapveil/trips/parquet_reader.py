@@ -1,6 +1,6 @@
 """Trips in Parquet files: one trip per row, as columns of the types that the files state.
 
-A value that its own type does not allow refuses its row alone, as a broken line does in CSV (`csvlines`): a text that
+A value that its own type does not allow refuses its row alone, as a broken line does in CSV (`csv_reader`): a text that
 is not UTF-8, a time of day beyond 24 hours. DuckDB reads Parquet faster, but stops at such a value; then it is given
 the rows that are read here.
 """
@@ -13,24 +13,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapveil.base.errors import TripDataError
-from tapveil.trips.buffers import Integers, per_day
+from tapveil.trips.buffers import Integers, Positions, per_day
 from tapveil.trips.csv_reader import FEW
 from tapveil.trips.files import DAMAGED
+from tapveil.trips.reasons import ILL_TYPED, Reason
 
-ILL_TYPED = "row has a value that its type does not allow"
 UNREADABLE = "a trip file could not be read to its end; is one damaged, or being written?"
 ROWS = 1 << 18
 BUFFER = 1 << 20
 FARTHEST = 9 * 10**15
 """Of timestamps in milliseconds: DuckDB holds none that is farther from 1970, and no calendar either."""
 
-Positions = npt.NDArray[np.intp]
 _NONE: Positions = np.empty(0, dtype=np.intp)
 
 
@@ -41,12 +39,12 @@ class ParquetReading:
     paths: Sequence[Path]
     columns: Sequence[str]
     listed: Sequence[str] = ()
-    """Which of them come as a list of distinct texts, and a place in it for each row."""
+    """Which of them come dictionary-encoded: a list of distinct texts, and an index into it for each row."""
     unchecked: Sequence[str] = ()
     """Which of them are only looked at: they refuse no row."""
-    located: dict[str, list[tuple[Path, int]]] = field(default_factory=dict)
+    located: dict[Reason, list[tuple[Path, int]]] = field(default_factory=dict)
     """Where the first refused rows stand."""
-    refused: Counter[str] = field(default_factory=Counter)
+    refused: Counter[Reason] = field(default_factory=Counter)
     bytes_read: float = 0
     """Roughly how much of the files has gone by."""
     failure: BaseException | None = None

@@ -30,17 +30,7 @@ FORMATS = (
     *("%d-%m-%Y %I:%M:%S %p", "%m-%d-%Y %I:%M:%S %p", "%m-%d-%Y %H:%M:%S", "%m-%d-%Y %H:%M"),
     *("%d/%m/%y %H:%M", "%m/%d/%y %H:%M", "%d/%m/%y %H:%M:%S", "%Y%m%d%H%M%S", "%Y-%m-%d %H.%M.%S"),
 )
-DATE_FORMATS = (
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%d-%m-%Y",
-    "%d.%m.%Y",
-    "%d/%m/%y",
-    "%m/%d/%y",
-    "%d-%b-%Y",
-    "%Y/%m/%d",
-    *FORMATS,
-)
+DATE_FORMATS = (*"%d/%m/%Y %m/%d/%Y %d-%m-%Y %d.%m.%Y %d/%m/%y %m/%d/%y %d-%b-%Y %Y/%m/%d".split(), *FORMATS)
 TIME_FORMATS = ("%H%M", "%H.%M", "%H:%M:%S %p", "%I:%M %p", "%I:%M:%S %p", "%Hh%M", *FORMATS)
 """Ways to write a day or a time that need to be named, those with the day first before those with the month first."""
 
@@ -54,19 +44,7 @@ ON_WORDS = frozenset(
     {
         *("on", "tap on", "tapon", "tag on", "touch on", "touch in", "in", "tap in", "check in", "checkin", "enter"),
         *("entry", "entrance", "board", "boarding", "transfer entrance", "start", "begin", "entrada", "subida"),
-        *(
-            "entrée",
-            "entree",
-            "montée",
-            "einstieg",
-            "eingang",
-            "einstempeln",
-            "instappen",
-            "进站",
-            "進站",
-            "上车",
-            "上車",
-        ),
+        *"entrée entree montée einstieg eingang einstempeln instappen 进站 進站 上车 上車".split(),
     }
 )
 OFF_WORDS = frozenset(
@@ -103,7 +81,7 @@ A_FEW, ONE_IN = 4, 1000
 
 
 def odd_rows(rows: int) -> int:
-    """How many of so many rows may be odd without deciding anything: a few, or one in a thousand.
+    """How many of a number of rows may be odd without deciding anything: a few, or one in a thousand.
 
     >>> [odd_rows(rows) for rows in (1, 9, 10, 300, 40_000)]
     [0, 0, 1, 4, 40]
@@ -112,7 +90,7 @@ def odd_rows(rows: int) -> int:
 
 
 def telling(values: Iterable[str], of: int) -> set[str]:
-    """The values that more than a few odd ones of so many rows have."""
+    """The values that more than a few odd ones of a number of rows have."""
     return {value for value, rows in Counter(values).items() if rows > odd_rows(of)}
 
 

@@ -1,6 +1,6 @@
 """A look at an unknown export: its files, their encoding, and some values of each column, spread over all of it.
 
-The values are for `recognition` to look at, and are neither kept nor shown. Where nobody is to look at the trips, the
+The values are for `recognise` to look at, and are neither kept nor shown. Where nobody is to look at the trips, the
 first line of each file, or its schema, is all that is read (`header_encoding`, `unseen_columns`).
 """
 
@@ -11,7 +11,6 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -109,15 +108,7 @@ def _first_lines(path: Path, most: int) -> list[bytes]:
 
 def shape_of(path: Path, encoding: Encoding) -> sources.Shape:
     """Format and columns of a file."""
-    return sources.inspect(path, _AnySource(encoding), ())
-
-
-@dataclass(frozen=True)
-class _AnySource:
-    """All that a first look at a file needs to know of a plan, where there is none yet."""
-
-    encoding: Encoding
-    delimiter: None = None
+    return sources.inspect(path, encoding)
 
 
 def samples(files: Sequence[Path], encoding: Encoding) -> list[Sample]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.counting.exact import ExactTable
+from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.cell_list import LONG_LIST
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.mechanisms import Dictionary, Mechanism
@@ -48,9 +49,9 @@ Numbers = npt.NDArray[np.int64]
 
 def _draw_occurring(exact: ExactTable, mechanism: Mechanism, random_bytes: RandomBytes) -> tuple[Keys, Numbers]:
     """Some cells at a time: in memory are a piece of the exact counts, and what is published of the others."""
-    cells, drawn = [], []
-    for start in range(0, len(exact.counts), CELLS_AT_ONCE):
-        numbers, published = mechanism.draw(exact.counts[start : start + CELLS_AT_ONCE], random_bytes)
+    cells, drawn, counts = [], [], exact_counts(exact)
+    for start in range(0, len(counts), CELLS_AT_ONCE):
+        numbers, published = mechanism.draw(counts[start : start + CELLS_AT_ONCE], random_bytes)
         here = np.flatnonzero(published)
         cells.append(start + here)
         drawn.append(numbers[here])
@@ -67,7 +68,7 @@ def _draw_listed(
 ) -> tuple[Keys, Numbers]:
     """Cells that occur but are not listed are not published: the list is public, so this is decided without them."""
     places, cells = exact.places_in(dictionary)
-    counts = exact.counts[cells]
+    counts = exact_counts(exact)[cells]
     if len(dictionary) < LONG_LIST:
         every = np.zeros(len(dictionary), dtype=np.int64)
         every[places] = counts

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from tapveil.counting.exact import Counted, ExactTable
+from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.cell_list import Dictionaries
 from tapveil.plan.model import Plan
 from tapveil.privacy.mechanisms import Mechanism
@@ -31,7 +32,7 @@ def empty_tables(plan: Plan, counted: Counted, dictionaries: Dictionaries) -> It
 def _is_empty(exact: ExactTable, mechanism: Mechanism, dictionary: pa.Table | None) -> bool:
     if dictionary is not None and len(dictionary) * float(mechanism.publish_probability(0)) >= FEWEST_CELLS:
         return False  # noise alone fills it
-    counts = exact.counts if dictionary is None else exact.counts[exact.places_in(dictionary)[1]]
+    counts = exact_counts(exact) if dictionary is None else exact_counts(exact)[exact.places_in(dictionary)[1]]
     if counts.max(initial=0) >= mechanism.threshold:
         return False  # noise is as often above zero as below: one such cell is enough
     sizes, cells = np.unique(counts, return_counts=True)

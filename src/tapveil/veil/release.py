@@ -21,14 +21,14 @@ from tapveil.base import vocabulary
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import BudgetError, LedgerError, PlanError, TripDataError
 from tapveil.base.progress import Reporter, Silent
-from tapveil.base.vocabulary import EVERY_MODE, TAP
+from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.counting import counter
 from tapveil.counting.card_ids import CardShapes
 from tapveil.counting.digest import counts_hmac
-from tapveil.counting.exact import Counted, Refusals
+from tapveil.counting.exact import Counted
+from tapveil.counting.refusals import refuse_too_many
 from tapveil.inputs.areas import Relabel
 from tapveil.inputs.public import PublicInputs
-from tapveil.inputs.values import READABLE
 from tapveil.ledger.book import Folder as Witness
 from tapveil.ledger.book import Head, Ledger, open_ledger
 from tapveil.ledger.entry import Published, Spend
@@ -40,7 +40,6 @@ from tapveil.published.manifest import LedgerEntry, Manifest
 from tapveil.published.places import places_text
 from tapveil.published.table import PublishedTable
 from tapveil.trips import files
-from tapveil.trips.csv_reader import MALFORMED, NOT_UTF8
 from tapveil.veil import crossing, statement, workspace
 from tapveil.veil.crossing import fields
 from tapveil.veil.expectation import empty_tables
@@ -347,39 +346,3 @@ def _areas_of(published: PublishedTable, plan: Plan, relabel: Relabel) -> Iterat
         if plan.source.kind(column) == "location":
             for mode, place in sorted(set(zip(modes, cells.column(column).to_pylist(), strict=True))):
                 yield (mode, place), relabel.label(mode, place)
-
-
-def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
-    """Stop, before anything is spent or written, if too many rows could not be read."""
-    if not refusals.rows and not refusals.elsewhere and plan.source.taps:
-        raise TripDataError(
-            "no row is a tap on or off by [source.taps]: name the words that the column "
-            f"`{plan.file_columns[TAP]}` has for them"
-        )
-    if refusals.refused == refusals.rows and (refusals.elsewhere or not refusals.rows):
-        where = " on the days and of the modes that the plan covers" if refusals.elsewhere else ""
-        held = f"`{plan.source.table}` has" if plan.source.table else "the files have a header but"
-        raise TripDataError(f"{held} no trips{where}")
-    # Of a row without a day nobody knows whether the plan covers it: it is one among all.
-    if refusals.refused > plan.source.max_refused * (refusals.rows + refusals.elsewhere):
-        by_frequency = sorted(refusals.by_reason, key=lambda reason: -refusals.by_reason[reason])
-        share = f"{float(100 * plan.source.max_refused):g} %"
-        raise TripDataError(
-            f"more than {share} of the rows cannot be read ([source] max_refused). Most often: "
-            f"{'; '.join(by_frequency[:3])}.{_what_can_be_read(by_frequency[0], plan)}"
-        )
-
-
-def _what_can_be_read(reason: str, plan: Plan) -> str:
-    if reason == NOT_UTF8:
-        return ' If they were written on Windows: [source] encoding = "windows-1252".'
-    if reason == MALFORMED:
-        return " Is a separator in a text without quotes, a quote not closed, or a text in quotes over several lines?"
-    if reason == "card is missing" and "both" not in plan.sides:
-        return ' To keep them, each as a card of its own: without_card = "own-unit"; else raise max_refused.'
-    column = reason.split(" ")[0]
-    known = plan.source.columns.get(column)
-    if known and known.format and "cannot" in reason:
-        return f' With format = "{known.format}" no other way to write it is read: is that how all of them are written?'
-    kind = plan.source.kind(column) if known else ""
-    return f" What can be read as a {kind}: {READABLE[kind]}" if kind in READABLE and "cannot" in reason else ""

@@ -63,5 +63,5 @@ def test_cells_beyond_a_piece_count() -> None:
     number = CELLS_AT_ONCE + 3
     packing, labels = Packing(("place",), (number,)), {"place": tuple(f"{n:06d}" for n in range(number))}
     whole = ExactTable("on", packing, labels, (np.arange(number),), np.ones(number, dtype=np.int64))
-    last = replace(whole, counts=np.where(np.arange(number) == number - 1, 2, 1))
+    last = replace(whole, _exact_counts=np.where(np.arange(number) == number - 1, 2, 1))
     assert counts_hmac({"on": whole}, KEY) != counts_hmac({"on": last}, KEY)

@@ -24,6 +24,7 @@ from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Exposure, epsilon
 from tapveil.privacy.loss import Loss, whole_card_certified, whole_card_epsilon
 from tapveil.privacy.mechanisms import Dictionary
+from tapveil.trips.reasons import Reason
 from tapveil.veil.statement import cost
 from tests.conftest import write_csv
 from tests.property.test_counting import cells, exact
@@ -202,7 +203,7 @@ def test_cards_that_a_float_cannot_hold_are_refused(tmp_path: Path) -> None:
     rows = {"day": ["2025-03-03"] * 3, "hour": ["07:00"] * 3, "stop": ["Ash"] * 3}
     pq.write_table(pa.table({"card": [2.0**53, 3085000000422532001.0, 12.0], **rows}), tmp_path / "a.parquet")
     counted = exact(Plan.parse(text, base=tmp_path))
-    assert dict(counted.refusals.by_reason) == {"card cannot be read": 1}
+    assert dict(counted.refusals.by_reason) == {Reason("unreadable", "card"): 1}
     big = pa.array([2**62, 2**62 + 1, 7], pa.int64())
     pq.write_table(pa.table({"card": big, **rows}), tmp_path / "a.parquet")
     assert sum(cells(exact(Plan.parse(text, base=tmp_path)).tables["both"]).values()) == 3
@@ -271,7 +272,7 @@ def test_rows_without_a_card(tmp_path: Path) -> None:
     assert count(tmp_path, plan_text("card", "trips_per_card = 1", "own-unit"), rows)["both"][cell] == 3
     assert count(tmp_path, plan_text("card", "trips_per_card = 1", "refuse"), rows)["both"][cell] == 1
     refused = exact(Plan.parse(plan_text("card", "trips_per_card = 1", "refuse"), base=tmp_path)).refusals
-    assert dict(refused.by_reason) == {"card is missing": 2}
+    assert dict(refused.by_reason) == {Reason("missing", "card"): 2}
     assert refused.rows == 3
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from tapveil.base.errors import PlanError
 from tapveil.plan.model import Plan
+from tapveil.trips.reasons import Reason
 from tapveil.veil.spend import spend_of
 from tests.conftest import write_csv
 from tests.property.test_counting import cells, exact
@@ -80,7 +81,7 @@ def test_so_is_one_of_a_typed_timestamp(zone: str, unit: str, tmp_path: Path) ->
     moments = [datetime.fromisoformat(SKIPPED[zone]), datetime.fromisoformat("2016-08-08 02:30:00"), None]
     pq.write_table(pa.table({"at": pa.array(moments, pa.timestamp(unit))}), tmp_path / "trips.parquet")
     found = exact(plan(tmp_path, f'timezone = "{zone}"', ending="parquet"))
-    assert found.refusals.by_reason == {"tap_on_time cannot be read": 1, "date is missing": 1}
+    assert found.refusals.by_reason == {Reason("unreadable", "tap_on_time"): 1, Reason("missing", "date"): 1}
     assert cells(found.tables["on"]) == Counter({("2016-08-08", "02:30"): 1})
 
 

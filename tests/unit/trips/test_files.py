@@ -17,8 +17,9 @@ from tapveil.counting.packing import Packing
 from tapveil.inputs.areas import Areas, TimeBins
 from tapveil.inputs.public import PublicInputs
 from tapveil.inputs.values import read_date, read_time
-from tapveil.trips.csv_reader import LONGEST_LINE, MALFORMED, NOT_UTF8, CsvReading
+from tapveil.trips.csv_reader import LONGEST_LINE, CsvReading
 from tapveil.trips.files import find
+from tapveil.trips.reasons import MALFORMED, NOT_UTF8
 from tests.conftest import BUS, OPAL_COLUMNS, TRAIN, opal_plan, write_csv
 
 

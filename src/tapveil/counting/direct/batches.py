@@ -1,6 +1,6 @@
 """Trips in batches of columns, straight from their files, for counting in one pass.
 
-Texts come as they are stored, a list of the distinct ones and a place in it for each row: no text is touched per row.
+Texts come dictionary-encoded: a list of the distinct ones, and an index into it for each row. No row touches a text.
 The next batch is read while the last one is counted.
 """
 
@@ -20,13 +20,14 @@ import pyarrow.parquet as pq
 from tapveil.trips.csv_reader import CsvReading
 from tapveil.trips.files import DAMAGED, FileGroup, TripFiles
 from tapveil.trips.parquet_reader import ParquetReading
+from tapveil.trips.reasons import Reason
 
 TOGETHER = 16
 AHEAD = 2
 
 
 class NeedsEngineError(Exception):
-    """What is to be counted is too large, or too strange, to be counted without an engine."""
+    """What is to be counted is too large, or of too unusual a type, to be counted without an engine."""
 
 
 class Batches:
@@ -42,7 +43,7 @@ class Batches:
         """How many rows there will be at least, as far as the files say."""
         self.bytes_read = 0.0
         """Roughly how much of the files has gone by."""
-        self.refused: Counter[str] = Counter()
+        self.refused: Counter[Reason] = Counter()
         """Lines that are no rows, by reason."""
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -67,7 +68,7 @@ class Batches:
         self.refused += reading.refused
 
     def _parquet(self, group: FileGroup) -> Iterator[pa.RecordBatch]:
-        _refuse_strange(group, self._used)
+        _refuse_unusual(group, self._used)
         before, texts = self.bytes_read, [name for name in self._listed if group.type_of(name) == "text"]
         unchecked = [name for name in self._columns if name not in self._used]
         reading = ParquetReading(group.paths, self._columns, listed=texts, unchecked=unchecked)
@@ -84,7 +85,7 @@ def _rows(group: FileGroup) -> int:
         return 0  # reading it will say more
 
 
-def _refuse_strange(group: FileGroup, columns: Collection[str]) -> None:
+def _refuse_unusual(group: FileGroup, columns: Collection[str]) -> None:
     """Types that only an engine can write as text; and parts of a second that engines round."""
     for path in group.paths[:1]:  # files of a group have the same types
         schema = pq.read_schema(path)

@@ -1,7 +1,7 @@
 """The bins of typed times, computed: as `TimeBins` has them, and refused as `scan` refuses them.
 
-Most times lie within some weeks of each other. Those are told by one division, and a table of the bins from the first
-to the last; all others one by one.
+Most times lie within some weeks of each other. Those take one division, and a table of the bins from the first to the
+last; all others are computed one by one.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.base.vocabulary import MINUTES_PER_DAY, MISSING_TIME
 from tapveil.counting.coding import Column
 from tapveil.inputs.areas import TimeBins
 from tapveil.inputs.values import LATEST_MINUTE
-from tapveil.trips.buffers import Integers, Stored, per_day, present, stored
+from tapveil.trips.buffers import AnyIntegers, Flags, Integers, Positions, integers, per_day, present
 
 NO_TIME = 0
 """The code of a missing time."""
@@ -30,7 +29,7 @@ _FIRST_DAY, _LAST_DAY = date.min.toordinal() - _EPOCH, date.max.toordinal() + 1 
 
 @dataclass(frozen=True)
 class _Unit:
-    """How times of a type are counted: so many to a minute, and between which they are times at all."""
+    """The unit of a type of times: how many make a minute, and the least and most that are times at all."""
 
     per_minute: int
     least: int
@@ -62,9 +61,9 @@ class Clock:
         self._window: _Window | None = None
         self._kind: pa.DataType | None = None
 
-    def codes(self, array: pa.Array, out: Integers) -> npt.NDArray[np.intp]:
+    def codes(self, array: pa.Array, out: Integers) -> Positions:
         """The code of each time; and which rows are refused, whose codes are anything."""
-        given, there, unit = stored(array), present(array), _Unit.of(self._column, array.type)
+        given, there, unit = integers(array), present(array), _Unit.of(self._column, array.type)
         info = np.iinfo(given.dtype)
         low, high = max(unit.least, int(info.min)), min(unit.most, int(info.max))
         good = there & (given >= low) & (given <= high)
@@ -73,9 +72,9 @@ class Clock:
         out[~good] = NO_TIME
         return np.flatnonzero(~(good | none))
 
-    def places(self, array: pa.Array, out: Integers) -> Integers:
-        """A table of codes, and for each time its place there, or one beyond either end, where nothing is known."""
-        given, unit = stored(array), _Unit.of(self._column, array.type)
+    def indices(self, array: pa.Array, out: Integers) -> Integers:
+        """A table of codes, and for each time its index there, or one beyond either end, where nothing is known."""
+        given, unit = integers(array), _Unit.of(self._column, array.type)
         if array.type != self._kind:
             self._kind, self._window = array.type, None
         if self._column.raw == "integer":
@@ -96,7 +95,7 @@ class Clock:
         """Look again where most times lie."""
         self._window = None
 
-    def _counted(self, given: Stored, unit: _Unit, out: Integers | None = None) -> Integers:
+    def _counted(self, given: AnyIntegers, unit: _Unit, out: Integers | None = None) -> Integers:
         """The bin of each time, counted from time zero: days begin at the start of a bin."""
         length = self._bins.minutes * unit.per_minute
         counted: Integers = np.floor_divide(given, length, out=out, dtype=np.int64, casting="unsafe")
@@ -123,7 +122,7 @@ class Clock:
             window.codes[1] = window.codes_and_none[1] = NO_TIME
         return window
 
-    def _looked_up(self, first: int, times: Integers, known: npt.NDArray[np.bool_], unit: _Unit) -> _Window:
+    def _looked_up(self, first: int, times: Integers, known: Flags, unit: _Unit) -> _Window:
         codes = np.empty(len(times), dtype=np.int64)
         self._bin(times, unit.per_minute, codes)
         codes[~known] = codes[0] = codes[-1] = NOT_IN_TABLE
@@ -132,7 +131,7 @@ class Clock:
     def _minus_one_is_none(self, info: np.iinfo) -> bool:
         return self._column.raw == "integer" and info.min < 0
 
-    def _bin(self, given: Stored, per_minute: int, out: Integers) -> None:
+    def _bin(self, given: AnyIntegers, per_minute: int, out: Integers) -> None:
         """The code of the bin of each time."""
         since_start = (given.astype(np.int64) - self._bins.starts * per_minute) % (MINUTES_PER_DAY * per_minute)
         np.floor_divide(since_start, self._bins.minutes * per_minute, out=out)

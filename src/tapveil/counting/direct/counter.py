@@ -1,9 +1,9 @@
 """Counting straight from the files, in one pass, without an engine: for trips, the commonest and the largest case.
 
-A row's values come as places in lists of distinct texts (`batches`, `places`). Each text is understood once
-(`vocabulary`), and a row's key is a sum of small integers looked up by those places (`shortcut`, `tally`): no text, no
-join and no hash per row. Rows with anything new or wrong go the long way (`coder`). What does not fit in here is
-counted by SQL, with the same result (`steps`).
+A row's values come as indices into lists of distinct texts (`batches`, `dictionary_index`). Each text is understood
+once (`vocabulary`), and a row's key is a sum of small integers looked up by those indices (`fast_path`, `tally`): no
+text, no join and no hash per row. Rows with anything new or wrong take the `slow_path`. What does not fit in here is
+counted by SQL, with the same result (`sql.steps`).
 """
 
 from __future__ import annotations
@@ -18,23 +18,26 @@ from tapveil.counting import coding
 from tapveil.counting.card_ids import CardShapes, are_numbers
 from tapveil.counting.coding import Code, Column, Reasons
 from tapveil.counting.direct.batches import Batches
-from tapveil.counting.direct.fast_path import Shortcut
+from tapveil.counting.direct.fast_path import FastPath
 from tapveil.counting.direct.rollup import Rollup
-from tapveil.counting.direct.slow_path import Coder, Positions
-from tapveil.counting.direct.tally import NOBODY, Tally
-from tapveil.counting.exact import Counted, ExactTable, Refusals
+from tapveil.counting.direct.slow_path import SlowPath
+from tapveil.counting.direct.tally import NOT_COUNTED, Tally
+from tapveil.counting.exact import Counted, ExactTable
+from tapveil.counting.refusals import Refusals
 from tapveil.counting.sql.query import maximal_sets
 from tapveil.inputs.areas import Areas
 from tapveil.plan.model import Plan
+from tapveil.trips.buffers import Positions
 from tapveil.trips.files import FileGroup, TripFiles
+from tapveil.trips.reasons import Reason
 
 AT_ONCE = 1 << 16
-"""Rows that are counted at a time: so few that what is computed from them stays near the processor."""
+"""Rows that are counted at a time: few enough for what is computed from them to stay in the processor's cache."""
 FEW = 1 << 10
 MOST_SKIPPED = 63
-"""After so many pieces, at the latest, the short way is tried again."""
-BYTES_OF_A_PLACE = 16
-"""Of the counter itself, at most, and for listing those that were used."""
+"""After this many pieces, at the latest, the fast path is tried again."""
+BYTES_OF_A_COUNTER = 16
+"""At most, with listing those that were used."""
 BYTES_OF_A_CELL = 64
 """What a cell takes while runs of them are merged."""
 
@@ -70,83 +73,73 @@ class Pass:
         card = plan.source.card
         self._card = card if card and not are_numbers(files, card) else None
         self._used = sorted({theirs[ours] for ours in plan.used_columns if ours in theirs})
-        self._batches = Batches(files, self._used, self._card)
+        self.batches = Batches(files, self._used, self._card)
         self._cards = CardShapes()
         self._reasons = Reasons(columns)
-        self._coder = Coder(plan, columns, self._reasons)
+        self._slow_path = SlowPath(plan, columns, self._reasons)
         # Days keep coming as the files go by; the first column of a tally may grow without moving anything.
         sets = maximal_sets(tuple(sorted(plan.key_columns(table), key="date".__ne__)) for table in plan.table)
         fixed = {column.name: len(column.fixed_labels) for column in columns if column.fixed_labels}
         each_has = memory / len(sets)
-        room = int(each_has / BYTES_OF_A_PLACE), int(each_has / BYTES_OF_A_CELL)
-        self._tallies = [Tally(each, fixed, *room, self._batches.rows) for each in sets]
-        self._shortcut = Shortcut(self._coder, self._tallies)
+        room = int(each_has / BYTES_OF_A_COUNTER), int(each_has / BYTES_OF_A_CELL)
+        self._tallies = [Tally(each, fixed, *room, self.batches.rows) for each in sets]
+        self._fast_path = FastPath(self._slow_path, self._tallies)
         self._in_vain = self._skip = 0
         self._refused: Counter[int] = Counter()
 
-    @property
-    def bytes(self) -> int:
-        """How much there is to read."""
-        return self._batches.bytes
-
-    @property
-    def bytes_read(self) -> float:
-        """How much has been read."""
-        return self._batches.bytes_read
-
     def count(self) -> Counted:
         """The exact tables of the plan, and what was refused; raises `NeedsEngineError` where that is so."""
-        for batch in self._batches:
+        for batch in self.batches:
             if self._card:
                 self._cards.see(batch.column(batch.schema.get_field_index(self._card)))
-            self._add(self._coder.places.listed(batch.select(self._used)))
-        return self._counted(self._batches.refused)
+            self._add(self._slow_path.index.encoded(batch.select(self._used)))
+        return self._counted(self.batches.refused)
 
     # --- rows ---------------------------------------------------------------------------------------------------------
 
     def _add(self, batch: pa.RecordBatch) -> None:
-        """Count the rows of a batch: the ordinary ones, then the rest."""
+        """Count the rows of a batch: the ordinary ones, then the others."""
         left = [start + self._add_ordinary(piece) for start, piece in _pieces(batch)]
         for _, piece in _pieces(batch.take(np.concatenate(left))):
             self._add_any(piece)
 
     def _add_ordinary(self, batch: pa.RecordBatch) -> Positions:
-        """Count what needs no long look; which rows are left."""
+        """Count what can take the fast path; which rows are left."""
         if self._skip:
             self._skip -= 1
             return np.arange(batch.num_rows)
-        left = self._shortcut.add(batch)
+        left = self._fast_path.add(batch)
         if 4 * len(left) > batch.num_rows:
-            # Many have something new, such as a day: once some have made it known, the others can go the short way.
-            known = self._coder.learnt
+            # Many have something new, such as a day: once some have made it known, the others can take the fast path.
+            known = self._slow_path.index.learnt
             self._add_any(batch.take(left[:FEW]))
             left = left[FEW:]
-            if len(left) and self._coder.learnt > known:
-                left = left[self._shortcut.add(batch.take(left))]
-        # Where most rows are refused, or of days that the plan does not cover, to try is not worth the while.
+            if len(left) and self._slow_path.index.learnt > known:
+                left = left[self._fast_path.add(batch.take(left))]
+        # Where most rows are refused, or of days that the plan does not cover, the fast path is not worth trying.
         self._in_vain = self._in_vain + 1 if 2 * len(left) > batch.num_rows else 0
         self._skip = min(MOST_SKIPPED, (1 << self._in_vain) - 1)
         return left
 
     def _add_any(self, batch: pa.RecordBatch) -> None:
         """Count rows of which some may be refused."""
-        coded = self._coder.code(batch)
+        coded = self._slow_path.code(batch)
         found, numbers = np.unique(coded.reasons, return_counts=True)
         self._refused.update(dict(zip(found.tolist(), numbers.tolist(), strict=True)))
-        sizes = self._coder.sizes
+        sizes = self._slow_path.index.sizes
         for tally in self._tallies:
             keys = np.zeros(batch.num_rows, dtype=np.int64)
             for name, stride in tally.strides(sizes).items():
                 keys += coded.codes[name] * stride
-            keys[coded.refused] = NOBODY
+            keys[coded.refused] = NOT_COUNTED
             tally.add(keys)
 
     # --- tables -------------------------------------------------------------------------------------------------------
 
-    def _counted(self, lines: Counter[str]) -> Counted:
+    def _counted(self, lines: Counter[Reason]) -> Counted:
         """The tables of the plan, from all rows."""
         coded, final = [], {}
-        for name, vocabulary in self._coder.places.vocabularies.items():
+        for name, vocabulary in self._slow_path.index.vocabularies.items():
             code, final[name] = vocabulary.sorted()
             coded.append(code)
         trips = 0

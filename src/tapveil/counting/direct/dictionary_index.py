@@ -1,7 +1,6 @@
-"""Where the values of a batch stand in the lists of their columns, so that what a value means is looked up, not read.
+"""Dictionary indices for each column of a batch, so that each distinct value is parsed once (`vocabulary`).
 
-Texts come with a list of the distinct ones; typed days have a list from the first to the last. What stands in a list
-is understood once (`vocabulary`).
+Texts come with a list of the distinct ones; typed days have a list from the first to the last.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tapveil.counting.coding import Column, Reasons
 from tapveil.counting.direct.batches import NeedsEngineError
 from tapveil.counting.direct.vocabulary import Entries, Vocabulary
 from tapveil.plan.model import Plan
-from tapveil.trips.buffers import Integers, per_day, present, stored
+from tapveil.trips.buffers import Integers, integers, per_day, present
 
 MOST_DAYS = 4000
 BEYOND = 10**8
@@ -26,29 +25,29 @@ NO_DAY = "a day beyond the calendar"
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
-class Desk:
-    """Arrays that are used again for every batch: new ones of this size would cost more than what is put into them."""
+class ArrayPool:
+    """Arrays that are reused for every batch: to allocate them would cost more than to fill them."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, Integers] = {}
 
     def array(self, name: str, rows: int) -> Integers:
-        """An array for so many rows, with anything in it; the same each time for the same name."""
+        """An array for this many rows, with anything in it; the same each time for the same name."""
         if len(self._arrays.get(name, ())) < rows:
             self._arrays[name] = np.empty(rows, dtype=np.int64)
         return self._arrays[name][:rows]
 
 
 @dataclass(frozen=True)
-class Placed:
+class IndexedColumn:
     """A column of a batch."""
 
     entries: Entries
-    places: Integers | int
-    """For each row its place among the entries; one number where it is the same for all."""
+    indices: Integers | int
+    """For each row its index into the entries; one number where it is the same for all."""
 
 
-class Places:
+class DictionaryIndex:
     """The lists of all columns but those of typed times, as far as they have been met."""
 
     def __init__(self, plan: Plan, columns: Sequence[Column], reasons: Reasons) -> None:
@@ -58,60 +57,73 @@ class Places:
         self.vocabularies = {
             column.name: Vocabulary(column, reasons, looked_up if column.name == "mode" else ()) for column in columns
         }
-        self._desk, self._own = Desk(), Desk()  # a column may be called anything: ours have a desk of their own
+        self._pool, self._own = (
+            ArrayPool(),
+            ArrayPool(),
+        )  # a column may be called anything: ours have a pool of their own
         self._last: dict[str, tuple[pa.Array, Integers]] = {}
         self._range: dict[str, tuple[tuple[int, int], Integers]] = {}
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many codes each column has by now."""
+        return {name: vocabulary.size for name, vocabulary in self.vocabularies.items()}
+
+    @property
+    def learnt(self) -> int:
+        """How often rows had something for the first time."""
+        return sum(vocabulary.learnt for vocabulary in self.vocabularies.values())
 
     def array(self, column: Column, batch: pa.RecordBatch) -> pa.Array | None:
         """A column as the file has it; None where the plan gives its value."""
         theirs = self._theirs.get(column.name)
         return None if theirs is None else batch.column(batch.schema.get_field_index(theirs))
 
-    def listed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The same batch, each of its columns with a list of its values, if it is to have one."""
+    def encoded(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The same batch, with each column that has a vocabulary dictionary-encoded."""
         for name, vocabulary in self.vocabularies.items():
             array = self.array(vocabulary.column, batch)
             if array is not None and not (vocabulary.column.arithmetic or _are_days(array)):
-                place = batch.schema.get_field_index(self._theirs[name])
-                batch = batch.set_column(place, self._theirs[name], _listed(array))
+                position = batch.schema.get_field_index(self._theirs[name])
+                batch = batch.set_column(position, self._theirs[name], _encoded(array))
         return batch
 
-    def of(self, column: Column, batch: pa.RecordBatch, mode: Placed | None) -> Placed:
-        """The places of a column. What is given out is good until the next batch."""
+    def of(self, column: Column, batch: pa.RecordBatch, mode: IndexedColumn | None) -> IndexedColumn:
+        """The indices of a column. What is handed out is good until the next batch."""
         array, vocabulary = self.array(column, batch), self.vocabularies[column.name]
-        out = self._desk.array(column.name, batch.num_rows)
+        out = self._pool.array(column.name, batch.num_rows)
         if array is None:
             if column.name not in self._range:
                 self._range[column.name] = (0, 0), vocabulary.numbers([self._given[column.name]])
-            placed = Placed(vocabulary.entries(self._range[column.name][1]), 0)
+            indexed = IndexedColumn(vocabulary.entries(self._range[column.name][1]), 0)
         else:
-            placed = (_are_days(array) and self._days(column, array, out)) or self._texts(column, array, out)
-        return self._of_mode(placed, mode, out) if mode and column.for_mode else placed
+            indexed = (_are_days(array) and self._days(column, array, out)) or self._texts(column, array, out)
+        return self._of_mode(indexed, mode, out) if mode and column.for_mode else indexed
 
-    def _of_mode(self, placed: Placed, mode: Placed, out: Integers) -> Placed:
+    def _of_mode(self, indexed: IndexedColumn, mode: IndexedColumn, out: Integers) -> IndexedColumn:
         """The lists of all variants lie one after the other: each row in that of its mode."""
-        skipped = mode.entries.modes * len(placed.entries)
-        if isinstance(mode.places, int):
-            return Placed(placed.entries, placed.places + int(skipped[mode.places]))
-        for_each = np.take(skipped, mode.places, out=self._own.array("skipped", len(out)), mode="clip")
-        return Placed(placed.entries, np.add(placed.places, for_each, out=out))
+        skipped = mode.entries.modes * len(indexed.entries)
+        if isinstance(mode.indices, int):
+            return IndexedColumn(indexed.entries, indexed.indices + int(skipped[mode.indices]))
+        for_each = np.take(skipped, mode.indices, out=self._own.array("skipped", len(out)), mode="clip")
+        return IndexedColumn(indexed.entries, np.add(indexed.indices, for_each, out=out))
 
-    def _texts(self, column: Column, array: pa.Array, out: Integers) -> Placed:
-        """The places of values in the list of distinct ones that they came with; the last for none."""
-        array = _listed(array)
+    def _texts(self, column: Column, array: pa.Array, out: Integers) -> IndexedColumn:
+        """Indices into the list of distinct values that the column came with; the last for none."""
+        array = _encoded(array)
         last, vocabulary = self._last.get(column.name), self.vocabularies[column.name]
         if last is None or not array.dictionary.equals(last[0]):
-            last = array.dictionary, vocabulary.numbers(_spellings(array.dictionary))
+            last = array.dictionary, vocabulary.numbers(_raw_values(array.dictionary))
             self._last[column.name] = last
-        np.copyto(out, stored(array.indices))
+        np.copyto(out, integers(array.indices))
         if array.null_count:
             np.copyto(out, len(last[1]) - 1, where=~present(array))
-        return Placed(vocabulary.entries(last[1]), out)
+        return IndexedColumn(vocabulary.entries(last[1]), out)
 
-    def _days(self, column: Column, array: pa.Array, out: Integers) -> Placed | None:
-        """The places of typed days among all from the first to the last: few, and no search. None if they are many."""
+    def _days(self, column: Column, array: pa.Array, out: Integers) -> IndexedColumn | None:
+        """Indices of typed days among all from the first to the last: few, and no search. None if they are many."""
         in_days = not pa.types.is_timestamp(array.type)
-        days = stored(array) if in_days else np.floor_divide(stored(array), per_day(array.type), out=out)
+        days = integers(array) if in_days else np.floor_divide(integers(array), per_day(array.type), out=out)
         known = days[present(array)] if array.null_count else days
         first, last = (int(known.min()), int(known.max())) if len(known) else (0, 0)
         if last - first > MOST_DAYS:
@@ -122,21 +134,21 @@ class Places:
             self._range[column.name] = before
         entries = vocabulary.entries(before[1])
         if first == last and not array.null_count:
-            return Placed(entries, 0)
+            return IndexedColumn(entries, 0)
         np.subtract(days, first, out=out)
         if array.null_count:
             np.copyto(out, len(entries) - 1, where=~present(array))
-        return Placed(entries, out)
+        return IndexedColumn(entries, out)
 
 
 def _are_days(array: pa.Array) -> bool:
     return bool(pa.types.is_timestamp(array.type) or pa.types.is_date32(array.type))
 
 
-def _listed(array: pa.Array) -> pa.DictionaryArray:
-    """A column as a list of its distinct values, and a place in it for each row; a timestamp as its day."""
+def _encoded(array: pa.Array) -> pa.DictionaryArray:
+    """A column as a list of its distinct values, and an index into it for each row; a timestamp as its day."""
     if pa.types.is_timestamp(array.type):
-        days = np.clip(stored(array) // per_day(array.type), -BEYOND, BEYOND)
+        days = np.clip(integers(array) // per_day(array.type), -BEYOND, BEYOND)
         array = pa.array(days.astype(np.int32), pa.date32(), mask=~present(array))
     if pa.types.is_dictionary(array.type):
         if not array.dictionary.null_count:
@@ -145,7 +157,7 @@ def _listed(array: pa.Array) -> pa.DictionaryArray:
     return array.dictionary_encode()
 
 
-def _spellings(values: pa.Array) -> list[str]:
+def _raw_values(values: pa.Array) -> list[str]:
     """Distinct values as texts."""
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tapveil.counting import coding
-from tapveil.counting.coding import Code, Recoding
+from tapveil.counting.coding import Code
 from tapveil.counting.direct.tally import summed
 from tapveil.counting.exact import ExactTable
 from tapveil.counting.packing import Packing, Words
@@ -25,7 +25,7 @@ class Rollup:
     def __init__(
         self, plan: Plan, table: Table, coded: Sequence[Code], wider: Mapping[str, Areas], columns: int, trips: int
     ) -> None:
-        """From cells of so many columns, for so many trips."""
+        """From cells of this many columns, for this many trips."""
         self._name, keys = table.name, plan.key_columns(table)
         self._recodings = coding.recodings(relabelling(plan, table, wider), coded)
         self._labels = {code.column.name: code.labels for code in coded if code.column.name in keys}
@@ -39,8 +39,8 @@ class Rollup:
 
     def add(self, cells: Mapping[str, Integers], numbers: Integers) -> None:
         """Some cells, by the codes of their columns, and how often each came up."""
-        coding = {column: self._coarser(column, cells) for column in self._packing.columns}
-        words = self._packing.pack(coding, len(numbers))
+        codes = {column: self._coarser(column, cells) for column in self._packing.columns}
+        words = self._packing.pack(codes, len(numbers))
         if self._dense is None:
             self._cells.append((words, numbers))
         else:
@@ -62,12 +62,8 @@ class Rollup:
         if recoding is None:
             return fine
         mode = cells["mode"] if len(recoding.codes) > 1 else np.zeros(len(fine), dtype=np.int64)
-        coarse: Integers = _lists(recoding)[mode, fine]
+        coarse: Integers = np.array(recoding.codes, dtype=np.int64)[mode, fine]
         return coarse
-
-
-def _lists(recoding: Recoding) -> Integers:
-    return np.array(recoding.codes, dtype=np.int64)
 
 
 def _joined(parts: Sequence[Integers]) -> Integers:

@@ -1,4 +1,4 @@
-"""How often each key came up: an array with a place for every key where that is small, and sorted runs where it is not.
+"""How often each key came up: an array with a counter for every key where that is small, else sorted runs.
 
 A key is a cell's codes in a mixed radix, the `room` of each column. Codes are learnt as they are met, so a column can
 outgrow its room: then everything moves, which is rare, since room is made for a few more than are needed.
@@ -15,17 +15,17 @@ import numpy.typing as npt
 from tapveil.counting.direct.batches import NeedsEngineError
 from tapveil.trips.buffers import Integers
 
-MOST_PLACES = 1 << 25
-"""Keys that have a place of their own: 128 MB of counters, of which only those that are used take memory."""
-PLACES_PER_KEY = 4
-"""No more places than this are made for each key that came or will come: else most would stay empty."""
+MOST_COUNTERS = 1 << 25
+"""Keys that have a counter of their own: 128 MB of them, of which only those that are used take memory."""
+COUNTERS_PER_KEY = 4
+"""No more counters than this are made for each key that came or will come: else most would stay empty."""
 SETTLED = 1 << 17
-"""After so many keys most labels are known, so that keys will hardly move any more."""
+"""After this many keys most labels are known, so that keys will hardly move any more."""
 MOST_KEYS = 1 << 62
-NOBODY = -1
+NOT_COUNTED = -1
 """The key of a row that is not counted."""
 AT_ONCE = 1 << 20
-"""So many keys are sorted at a time."""
+"""Keys that are sorted at a time."""
 CELLS_AT_ONCE = 1 << 16
 MOST_IN_32_BITS = 2**31 - 1
 
@@ -37,42 +37,42 @@ class Tally:
     """The counts of the cells over some columns; the first has all the room that the others leave."""
 
     def __init__(
-        self, columns: Sequence[str], fixed: Mapping[str, int], most_places: int, most_runs: int, expected: int = 0
+        self, columns: Sequence[str], fixed: Mapping[str, int], most_counters: int, most_runs: int, expected: int = 0
     ) -> None:
         """Of some columns it is known from the start how many codes they have; and perhaps how many keys will come."""
         self.columns = tuple(columns)
-        self._most_places, self._most_runs = min(MOST_PLACES, most_places), most_runs
+        self._most_counters, self._most_runs = min(MOST_COUNTERS, most_counters), most_runs
         self._room = [fixed.get(column, 1) for column in self.columns[1:]]
         self.used = self.added = 0
         self._expected = expected
-        self._places: Counters | None = None
+        self._counters: Counters | None = None
         self._waiting: list[Integers] = []
         self._runs: list[tuple[Integers, Integers]] = []
 
     def strides(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """By how much a code of each column counts in a key, when the columns have so many codes."""
+        """By how much a code of each column counts in a key, when the columns have `sizes` codes."""
         needed = [sizes[column] for column in self.columns[1:]]
         if any(size > room for size, room in zip(needed, self._room, strict=True)):
             both = zip(needed, self._room, strict=True)
             self._move([size + size // 4 + 2 if size > room else room for size, room in both])
-        strides = {column: math.prod(self._room[place:]) for place, column in enumerate(self.columns)}
+        strides = {column: math.prod(self._room[position:]) for position, column in enumerate(self.columns)}
         self.used = sizes[self.columns[0]] * strides[self.columns[0]]
         if self.used > MOST_KEYS:
             raise NeedsEngineError
         return strides
 
     def add(self, keys: Integers) -> None:
-        """One more for each of these keys, except `NOBODY`; of these strides."""
+        """One more for each of these keys, except `NOT_COUNTED`; of these strides."""
         self.added += len(keys)
         expected = max(self.added, self._expected) if self.added >= SETTLED else self.added
-        if self._places is None and self.used <= min(self._most_places, expected * PLACES_PER_KEY):
+        if self._counters is None and self.used <= min(self._most_counters, expected * COUNTERS_PER_KEY):
             self._spread()
-        elif self._places is not None and self.used > self._most_places:
-            self._runs, self._places = [_joined(list(self._keys()))], None
-        if self._places is not None:
-            if self.added > MOST_IN_32_BITS and self._places.dtype == np.int32:
-                self._places = self._places.astype(np.int64)
-            np.add.at(self._places, keys, self._places.dtype.type(1))  # of another type it would be slow
+        elif self._counters is not None and self.used > self._most_counters:
+            self._runs, self._counters = [_joined(list(self._keys()))], None
+        if self._counters is not None:
+            if self.added > MOST_IN_32_BITS and self._counters.dtype == np.int32:
+                self._counters = self._counters.astype(np.int64)
+            np.add.at(self._counters, keys, self._counters.dtype.type(1))  # of another type it would be slow
             return
         self._waiting.append(keys.copy())  # the array is used again
         if sum(map(len, self._waiting)) >= AT_ONCE:
@@ -89,9 +89,9 @@ class Tally:
 
     def _keys(self) -> Iterator[tuple[Integers, Integers]]:
         """Every key that came up, in order, and how often it did."""
-        if self._places is not None:
-            for start in range(0, min(self.used, self._most_places), CELLS_AT_ONCE):
-                some = self._places[start : min(start + CELLS_AT_ONCE, self._most_places)]
+        if self._counters is not None:
+            for start in range(0, min(self.used, self._most_counters), CELLS_AT_ONCE):
+                some = self._counters[start : min(start + CELLS_AT_ONCE, self._most_counters)]
                 found = np.flatnonzero(some)
                 yield start + found, some[found].astype(np.int64)
             return
@@ -109,23 +109,23 @@ class Tally:
             for column, each in zip(self.columns[1:], room, strict=True):
                 keys = keys * each + codes[column]
             moved.append((keys, numbers))
-        self._room, self._places, self._runs = room, None, [_joined(moved)] if moved else []
+        self._room, self._counters, self._runs = room, None, [_joined(moved)] if moved else []
 
     def _spread(self) -> None:
-        """Every key gets a place of its own: counting is then quickest, once there are many keys to count."""
-        places: Counters = np.zeros(self._most_places + 1, dtype=np.int32)  # the last is nobody's
+        """Every key gets a counter of its own: counting is then quickest, once there are many keys to count."""
+        counters: Counters = np.zeros(self._most_counters + 1, dtype=np.int32)  # the last is for what is not counted
         if self.added > MOST_IN_32_BITS:
-            places = places.astype(np.int64)
+            counters = counters.astype(np.int64)
         for keys, numbers in self._keys():
-            places[keys] = numbers
-        self._places, self._runs = places, []
+            counters[keys] = numbers
+        self._counters, self._runs = counters, []
 
     def _sort(self) -> None:
         """Keys that wait become a run: each key once, in order, with its number."""
         if self._waiting:
             keys, self._waiting = np.sort(np.concatenate(self._waiting)), []
             keys = keys[np.searchsorted(keys, 0) :]
-            starts = np.flatnonzero(np.diff(keys, prepend=NOBODY))
+            starts = np.flatnonzero(np.diff(keys, prepend=NOT_COUNTED))
             self._runs.append((keys[starts], np.diff(starts, append=len(keys))))
         # a run is merged with those before it once they are not longer: each key is moved only a few times
         while len(self._runs) > 1 and len(self._runs[-2][0]) <= 2 * len(self._runs[-1][0]):

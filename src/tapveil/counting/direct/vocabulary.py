@@ -1,7 +1,7 @@
-"""What spellings mean, learnt as they are met: for counting in one pass, when nobody has listed them before.
+"""What raw values mean, learnt as they are met: for counting in one pass, when nobody has listed them before.
 
 A label gets the next code when a row first has it. At the end the codes are put into the order of the alphabet, as
-`codes.assign` gives them: in what order the trips came must not show.
+`coding.assign` gives them: in what order the trips came must not show.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tapveil.counting.coding import Code, Column, Reasons, understood
 from tapveil.trips.buffers import Integers
 
 REFUSED = -2
-"""Instead of the code of a spelling whose row is refused."""
+"""Instead of the code of a raw value whose row is refused."""
 NEW = -1
 """Instead of the code of a label that no row has had yet. A stop may mean one area for buses and another for trains:
 most such pairs never come up, and must not take room."""
@@ -23,10 +23,10 @@ most such pairs never come up, and must not take room."""
 
 @dataclass(frozen=True)
 class Entries:
-    """What each of some spellings becomes; the last entry is for none at all."""
+    """What each of some raw values becomes; the last entry is for none at all."""
 
     numbers: Integers
-    """Which spellings they are, as the vocabulary numbers them."""
+    """Which raw values they are, as the vocabulary numbers them."""
     codes: Integers
     """All codes in the first variant of the column, then all in the second, …; or NEW, or REFUSED."""
     refusals: Integers
@@ -38,11 +38,11 @@ class Entries:
 
 
 ABSENT = 0
-"""The number of no spelling at all."""
+"""The number of no value at all."""
 
 
 class Vocabulary:
-    """The spellings of one column, as far as they have been met, each with a number."""
+    """The raw values of one column, as far as they have been met, each with a number."""
 
     def __init__(self, column: Column, reasons: Reasons, looked_up: Sequence[str] = ()) -> None:
         self.column = column
@@ -65,39 +65,39 @@ class Vocabulary:
         """How many codes there are by now; never none."""
         return max(1, len(self._given))
 
-    def numbers(self, spellings: Sequence[str]) -> Integers:
+    def numbers(self, raw_values: Sequence[str]) -> Integers:
         """The numbers of these, and last that of none at all; new ones are understood."""
         try:
-            found = [*map(self._numbers.__getitem__, spellings)]
+            found = [*map(self._numbers.__getitem__, raw_values)]
         except KeyError:
-            self._understand(spellings)
-            found = [*map(self._numbers.__getitem__, spellings)]
+            self._understand(raw_values)
+            found = [*map(self._numbers.__getitem__, raw_values)]
         return np.array([*found, ABSENT], dtype=np.int64)
 
-    def _understand(self, spellings: Sequence[str]) -> None:
-        for text in spellings:
+    def _understand(self, raw_values: Sequence[str]) -> None:
+        for text in raw_values:
             if text not in self._numbers:
                 labels = tuple(understand(text) for understand in self.column.variants)
                 self._numbers[text] = len(self._meant)
                 self._add(understood(self.column, labels, self._reasons), self._variant_of.get(text.strip(), 0))
 
     def entries(self, numbers: Integers) -> Entries:
-        """What the spellings of these numbers become, by now."""
+        """What the raw values of these numbers become, by now."""
         if self._last is None or self._last.numbers is not numbers:
             modes = self._modes[numbers] if self._variant_of else np.empty(0, dtype=np.int64)
             self._last = Entries(numbers, self._codes[:, numbers].reshape(-1), self._refusals[numbers], modes)
         return self._last
 
-    def give_codes(self, entries: Entries, places: Integers) -> None:
-        """Codes for the labels at these places, which rows have for the first time."""
-        self._last = None  # another place of these entries may have one of the labels
+    def give_codes(self, entries: Entries, indices: Integers) -> None:
+        """Codes for the labels at these indices, which rows have for the first time."""
+        self._last = None  # another index of these entries may have one of the labels
         self.learnt += 1
-        for place in places.tolist():
-            variant, entry = divmod(place, len(entries))
+        for index in indices.tolist():
+            variant, entry = divmod(index, len(entries))
             meant = self._meant[number := int(entries.numbers[entry])]
             if not isinstance(meant, int):
                 code = self._given.setdefault(meant[variant], len(self._given))
-                self._codes[variant, number] = entries.codes[place] = code
+                self._codes[variant, number] = entries.codes[index] = code
 
     def sorted(self) -> tuple[Code, Integers]:
         """All labels in the order of their final codes, and the final code of each that was given."""
@@ -106,7 +106,7 @@ class Vocabulary:
         return Code(self.column, labels), np.array([final[label] for label in self._given], dtype=np.int64)
 
     def _add(self, meant: tuple[str, ...] | int, variant: int) -> None:
-        """One more spelling."""
+        """One more raw value."""
         number = len(self._meant)
         self._meant.append(meant)
         if number == len(self._refusals):

@@ -1,7 +1,7 @@
 """What counting asks of an engine: to keep tables, to run one dialect of SQL over the trips, and to hand out counts.
 
 The engine only counts. All SQL is written in DuckDB's dialect (`scan`, `query`, `pairing`); an engine that speaks
-another translates it (`dialect`). What a spelling means is decided by Python for every engine alike (`codes`), so
+another translates it (`dialect`). What a raw value means is decided by Python for every engine alike (`coding`), so
 engines cannot differ in it.
 """
 
@@ -19,8 +19,9 @@ import pyarrow as pa
 from tapveil.base.progress import Reporter
 from tapveil.trips.buffers import Integers
 from tapveil.trips.files import TripFiles
+from tapveil.trips.reasons import Reason
 
-Places = Mapping[str, Sequence[tuple[str, int]]]
+Located = Mapping[Reason, Sequence[tuple[str, int]]]
 """Where lines stand, by reason: the name of a file, and a number in it."""
 
 
@@ -33,19 +34,19 @@ class Database(Protocol):
 
     @property
     def rows_at_once(self) -> int | None:
-        """So many rows of cards are ranked at a time; None where the engine looks after its memory itself."""
+        """Rows of cards that are ranked at a time; None where the engine looks after its memory itself."""
 
     @property
     def locates(self) -> bool:
         """Whether it can say in which line of which file a row stands."""
 
     def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
-        """A stage in which the trips are read so many times."""
+        """A stage in which the trips are read `passes` times."""
 
-    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[str]:
+    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[Reason]:
         """A table from one pass over the trips, of which these columns are read; lines that are no rows, by reason."""
 
-    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Places]:
+    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Located]:
         """A small answer from one pass over the trips; with `numbered`, also where the lines are that are no rows."""
 
     def create(self, name: str, sql: str) -> None:
@@ -76,11 +77,11 @@ class Remote(ABC):
     def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
         return progress.stage(name)
 
-    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[str]:
+    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[Reason]:
         self.create(into, sql)
         return Counter()
 
-    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Places]:
+    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Located]:
         return self.fetch(sql), {}
 
     @abstractmethod

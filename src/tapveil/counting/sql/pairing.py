@@ -25,24 +25,24 @@ from tapveil.counting.sql.scan import CARD_TEXT, IS_ON, MOMENT, TOGETHER, quoted
 from tapveil.plan.model import Plan
 
 MOMENTS = "moments"
-"""The table of moments: `spelling`, and `second`, or none where it cannot be read."""
+"""The table of moments: `raw_value`, and `second`, or none where it cannot be read."""
 
 
 def moments_sql() -> str:
-    """Every distinct spelling of a moment."""
-    return f"SELECT DISTINCT {MOMENT} AS spelling FROM trips WHERE {MOMENT} IS NOT NULL"
+    """Every distinct raw value of a moment."""
+    return f"SELECT DISTINCT {MOMENT} AS raw_value FROM trips WHERE {MOMENT} IS NOT NULL"
 
 
 def taps_sql(columns: Sequence[Column], card: Column, reasons: Reasons) -> str:
     """Every tap that is on or off, with the code of each column."""
     codes = ", ".join(f"{code_sql(column)} AS {_code(column.name)}" for column in columns)
     refusal = f"0{refusals_of_row_sql(columns)}{card_refusal_sql(card, reasons)}"
-    # A tap on and a tap off of the same time and place are two taps: equal lots must mean equal cells.
-    lot = f"md5(concat({values_of_row_sql(columns)}, ':', CASE WHEN trips.{IS_ON} THEN '1' ELSE '0' END))"
+    # A tap on and a tap off of the same time and place are two taps: equal ranks must mean equal cells.
+    rank = f"md5(concat({values_of_row_sql(columns)}, ':', CASE WHEN trips.{IS_ON} THEN '1' ELSE '0' END))"
     return (
         f"SELECT trips.{CARD_TEXT} AS card, trips.{IS_ON} AS is_on, trips.{TOGETHER} AS together, second, "
-        f"{lot} AS lot, {refusal} AS refusal, {codes} FROM trips {joins_sql(columns)} "
-        f"LEFT JOIN {MOMENTS} ON trips.{MOMENT} = {MOMENTS}.spelling"
+        f"{rank} AS rank, {refusal} AS refusal, {codes} FROM trips {joins_sql(columns)} "
+        f"LEFT JOIN {MOMENTS} ON trips.{MOMENT} = {MOMENTS}.raw_value"
     )
 
 
@@ -52,15 +52,15 @@ def sound_taps_sql() -> str:
 
 
 def rows_of_taps_sql(plan: Plan, coded: Sequence[Code], sets: Sequence[CellSet]) -> str:
-    """The trips that the taps make up: card, day, lot and keys; and every refused tap, by its reasons."""
+    """The trips that the taps make up: card, day, rank and keys; and every refused tap, by its reasons."""
     missing = {code.column.name: _missing_code(code) for code in coded}
     day = _code("date") if "date" in missing else "0"
     words = [word for cell_set in sets for word in cell_set.words]
     refused = ", ".join(f"refusal AS {word}" for word in words)
     return (
         f"WITH seen AS (SELECT *, {_paired_sql(plan, missing)} FROM taps WHERE coalesce(refusal, 0) >= 0 "
-        f"WINDOW following AS (PARTITION BY {_sequence(plan, missing)} ORDER BY second, is_on, lot)) "
-        f"SELECT card, {day} AS day, md5_number(concat(lot, ':', CASE WHEN begins THEN off_lot END)) AS lot, "
+        f"WINDOW following AS (PARTITION BY {_sequence(plan, missing)} ORDER BY second, is_on, rank)) "
+        f"SELECT card, {day} AS day, md5_number(concat(rank, ':', CASE WHEN begins THEN off_rank END)) AS rank, "
         f"{_keys(missing, sets)} FROM seen WHERE NOT ends "
         f"UNION ALL SELECT card, 0, NULL, {refused} FROM taps WHERE refusal < 0"
     )
@@ -97,11 +97,11 @@ def _paired_sql(plan: Plan, columns: Mapping[str, int]) -> str:
     ends = f"NOT is_on AND lag(is_on) OVER following AND second - lag(second) OVER following <= {within}"
     codes = [f"lead({_code(name)}) OVER following AS {_next(name)}" for name in columns if name.startswith("tap_off_")]
     flags = [f"coalesce({known} AND {begins}, false) AS begins", f"coalesce({known} AND {ends}, false) AS ends"]
-    return ", ".join([*flags, "lead(lot) OVER following AS off_lot", *codes])
+    return ", ".join([*flags, "lead(rank) OVER following AS off_rank", *codes])
 
 
 def _keys(columns: Mapping[str, int], sets: Sequence[CellSet]) -> str:
-    """The keys of a trip: each end from its own tap, or the code of a missing value; the rest from its first tap."""
+    """The keys of a trip: each end from its own tap, or the code of a missing value; the others from its first tap."""
     codes = {name: _code(name) for name in columns}
     for name, missing in columns.items():
         if name.startswith("tap_off_"):

@@ -1,16 +1,16 @@
 """The SQL that counts, written once.
 
     trips      the used columns of all files, raw
-    spellings  every distinct spelling in the text columns           (one pass over the files)
-    code_…     spelling → code, one table per text column
+    raw_values every distinct raw value of the text columns          (one pass over the files)
+    code_…     raw value → code, one table per text column
     counted    the packed key of each cell, and its count, for every maximal set of columns
                                                                      (one pass over the files)
 
 Where the unit of protection is a card or a card's day, its trips are bounded before they are counted:
 
-    rows       every row with its card, its day, its keys, and a lot drawn from its own values
+    rows       every row with its card, its day, its keys, and a pseudo-random rank from its own values
                                                                      (instead of `counted`; one pass over the files)
-    kept       the rows with the least lots of each card and day, and of each card
+    kept       the rows with the least ranks of each card and day, and of each card
                each table then counts, for every cell, the units in it: a unit counts once
 
 A key is a plain sum: of codes times strides, and of reasons to refuse the row, which make it negative. So the one pass
@@ -30,21 +30,21 @@ from tapveil.plan.model import Plan
 # --- coding -------------------------------------------------------------------------------------------------------
 
 
-def spellings_sql(columns: Sequence[Column]) -> str:
-    """Every distinct spelling of every text column, in one pass: a row has one spelling, in its own column."""
+def raw_values_sql(columns: Sequence[Column]) -> str:
+    """Every distinct raw value of every text column, in one pass: a row has one value, in its own column."""
     texts = [quoted(column.name) for column in columns if not column.arithmetic]
     sets = ", ".join(f"({name})" for name in texts)
     return f"SELECT {', '.join(texts)} FROM trips GROUP BY GROUPING SETS ({sets})"
 
 
-def spellings_of_sql(column: Column) -> str:
-    """The spellings of one column: as they are, for the engine, and as texts, for us."""
+def raw_values_of_sql(column: Column) -> str:
+    """The raw values of one column: as they are, for the engine, and as texts, for us."""
     name = quoted(column.name)
-    return f"SELECT {name} AS spelling, CAST({name} AS VARCHAR) AS text FROM spellings WHERE {name} IS NOT NULL"
+    return f"SELECT {name} AS raw_value, CAST({name} AS VARCHAR) AS text FROM raw_values WHERE {name} IS NOT NULL"
 
 
 def code_table(column: Column) -> str:
-    """The table of a column's spellings: `spelling`, `code`, and `refusal`, a reason to refuse the row or 0.
+    """The table of a column's raw values: `raw_value`, `code`, and `refusal`, a reason to refuse the row or 0.
 
     Where modes have a lookup of their own: `more_1`, … is how much the code changes for the first of them, …, and in
     the table of `mode`, `is_1`, … is 1 for that mode.
@@ -58,16 +58,6 @@ def code_sql(column: Column) -> str:
     table = quoted(code_table(column))
     more = (f" + {quoted('code_mode')}.is_{n} * {table}.more_{n}" for n in range(1, len(column.for_mode) + 1))
     return f"({table}.code{''.join(more)})"
-
-
-def _refusal_sql(column: Column) -> str:
-    return f"trips.{refusal_column(column)}" if column.arithmetic else f"{quoted(code_table(column))}.refusal"
-
-
-def _join_sql(column: Column) -> str:
-    """Every spelling has its row, and so has none: a row of trips that finds nothing was not there before."""
-    table = quoted(code_table(column))
-    return f"LEFT JOIN {table} ON trips.{quoted(column.name)} IS NOT DISTINCT FROM {table}.spelling"
 
 
 # --- counting -----------------------------------------------------------------------------------------------------
@@ -98,6 +88,7 @@ class TableCells:
     packing: Packing
     source: CellSet
     recodings: Mapping[str, Recoding]
+    labels: Mapping[str, tuple[str, ...]]
 
     @property
     def words(self) -> list[str]:
@@ -141,12 +132,23 @@ def _keys_sql(columns: Sequence[Column], sets: Sequence[CellSet], more_refusals:
 
 def refusals_of_row_sql(columns: Sequence[Column]) -> str:
     """What a row's values add to its key to refuse it."""
-    return "".join(f" + {_refusal_sql(column)}" for column in columns if column.refuses)
+    refusals = (
+        f"trips.{refusal_column(column)}" if column.arithmetic else f"{quoted(code_table(column))}.refusal"
+        for column in columns
+        if column.refuses
+    )
+    return "".join(f" + {refusal}" for refusal in refusals)
 
 
 def joins_sql(columns: Sequence[Column]) -> str:
-    """The codes of all spellings, beside the row."""
-    return " ".join(_join_sql(column) for column in columns if not column.arithmetic)
+    """The codes of all raw values, joined to the row.
+
+    Every raw value has its row, and so has none: a row of trips that finds nothing was not there before.
+    """
+    tables = [(quoted(column.name), quoted(code_table(column))) for column in columns if not column.arithmetic]
+    return " ".join(
+        f"LEFT JOIN {table} ON trips.{name} IS NOT DISTINCT FROM {table}.raw_value" for name, table in tables
+    )
 
 
 def refused_rows_sql(columns: Sequence[Column], card: Column | None, reasons: Reasons, few: int) -> str:
@@ -172,28 +174,28 @@ def counted_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:
 
 
 def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, reasons: Reasons) -> str:
-    """Every row: its card, its day, its keys, and its lot."""
+    """Every row: its card, its day, its keys, and its rank."""
     keys = _keys_sql(columns, sets, card_refusal_sql(card, reasons))
     day = next((code_sql(column) for column in columns if column.name == "date"), "0")
     return (
-        f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {lot_sql(columns)} AS lot, {keys} "
+        f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {rank_sql(columns)} AS rank, {keys} "
         f"FROM trips {joins_sql(columns)}"
     )
 
 
-def lot_sql(columns: Sequence[Column]) -> str:
-    """The lot of a row, which decides whether it is kept where its card has too many.
+def rank_sql(columns: Sequence[Column]) -> str:
+    """The pseudo-random rank of a row, which decides whether it is kept where its card has too many.
 
-    It is drawn from the card and from what the row's own values mean, so that which of a card's trips are kept
-    follows from that card's rows alone. Codes would not do: they move when any other row brings a new label. Nor would
-    spellings: a column of a file has another type, and other spellings, once a single row of it is missing.
+    It is a hash of the card and of what the row's own values mean, so that which of a card's trips are kept follows
+    from that card's rows alone. Codes would not do: they move when any other row brings a new label. Nor would raw
+    values: a column of a file has another type, and other raw values, once a single row of it is missing.
     """
     return f"md5_number(concat({values_of_row_sql(columns)}))"
 
 
 def values_of_row_sql(columns: Sequence[Column]) -> str:
     """The card of a row and what its values mean, as texts."""
-    # Each with its length before it: values run together would let two different rows have the same lot.
+    # Each with its length before it: values run together would let two different rows have the same rank.
     texts = [f"coalesce(trips.{CARD_TEXT}, '')", *(_meaning_sql(column) for column in columns)]
     return ", ".join(f"length({text}), ':', {text}" for text in texts)
 
@@ -221,12 +223,12 @@ def kept_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
     """
     words = ", ".join(word for cell_set in sets for word in cell_set.words)
     rows = f"FROM rows WHERE {sets[0].is_cell} AND {share}"
-    kept = f"SELECT card, day, lot, {words} {rows} AND card IS NOT NULL"
+    kept = f"SELECT card, day, rank, {words} {rows} AND card IS NOT NULL"
     for most, unit in ((plan.privacy.trips_per_day, "card, day"), (plan.privacy.trips_per_card, "card")):
         if most is not None:
-            ranked = f"SELECT *, row_number() OVER (PARTITION BY {unit} ORDER BY lot) AS place FROM ({kept})"
-            kept = f"SELECT card, day, lot, {words} FROM ({ranked}) WHERE place <= {most}"
-    alone = f"SELECT card, day, lot, {words} {rows} AND card IS NULL"
+            ranked = f"SELECT *, row_number() OVER (PARTITION BY {unit} ORDER BY rank) AS position FROM ({kept})"
+            kept = f"SELECT card, day, rank, {words} FROM ({ranked}) WHERE position <= {most}"
+    alone = f"SELECT card, day, rank, {words} {rows} AND card IS NULL"
     return f"SELECT card, day, {words} FROM ({kept} UNION ALL {alone})"
 
 
@@ -270,7 +272,7 @@ def refusals_sql(first: CellSet) -> str:
 
 
 def strays_sql(sets: Sequence[CellSet]) -> str:
-    """Rows that had a spelling which the first pass did not see: no key at all, or one with a part missing."""
+    """Rows that had a raw value which the first pass did not see: no key at all, or one with a part missing."""
     nowhere = " AND ".join(f"{word} IS NULL" for cell_set in sets for word in cell_set.words)
     partly = (f" OR ({cell_set.words[0]} IS NULL) <> ({word} IS NULL)" for cell_set in sets for word in cell_set.words)
     return f"SELECT count(*) FROM counted WHERE ({nowhere}){''.join(partly)}"

@@ -1,15 +1,15 @@
-"""The rows of all files, as SQL: each value as its spelling, whatever type and format a file has.
+"""The rows of all files, as SQL: each value as text, whatever type and format a file has.
 
-Rows that are one tap are told apart here by their end. What a spelling means is for `codes` to say.
+Rows that are one tap are distinguished here by their end. What a raw value means is for `coding` to say.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from tapveil.base.vocabulary import CARD, MINUTES_PER_DAY, MISSING_TIME, TAP
 from tapveil.counting.coding import Column, Reasons
+from tapveil.counting.taps import counted_words, pairs_taps
 from tapveil.inputs.areas import TimeBins
 from tapveil.inputs.values import BESIDE, LATEST_MINUTE
 from tapveil.plan.model import Plan
@@ -37,18 +37,19 @@ IS_ON, MOMENT, TOGETHER = quoted("#on"), quoted("#moment"), quoted("#together")
 
 
 LINE = quoted("#line")
-"""Where a row stands, for the holder: its number in its file, after the number of the group and of the file."""
+"""Where a row stands, for the data custodian: its number in its file, after the number of the group and of the file."""
 
 
 def trips_sql(
     plan: Plan, files: TripFiles, columns: Sequence[Column], reasons: Reasons, *, numbered: bool = False
 ) -> str:
-    """All rows of all files, the used columns only, each as its spelling or, for typed times, as its code.
+    """All rows of all files, the used columns only, each as its raw value or, for typed times, as its code.
 
     Where a row is one tap, the rows that the plan's tables count: taps on, taps off, or both.
     """
-    groups = enumerate(files.groups)
-    return " UNION ALL ".join(_group_sql(plan, group, number, columns, reasons, numbered) for number, group in groups)
+    return " UNION ALL ".join(
+        _group_sql(plan, group, number, columns, reasons, numbered) for number, group in enumerate(files.groups)
+    )
 
 
 def _group_sql(
@@ -62,36 +63,29 @@ def _group_sql(
     ]
     if plan.privacy.by_card:
         selected.append(f"{_card_sql(group, plan.file_columns[CARD], plan.source.missing(CARD))} AS {CARD_TEXT}")
-    if "both" in plan.sides:
+    if pairs_taps(plan):
         selected += _of_a_tap_sql(plan, group)
     if numbered:
         selected.append(f"[{number}, field_file, field_line]::BIGINT[] AS {LINE}")
     # Taps that are only counted, without a partition, have no column that says more than that they are there.
-    return f"SELECT {', '.join(selected) or '1'} FROM {_scan_sql(group, number)}{_which_taps_sql(plan, group)}"
+    which = f" WHERE {_tap_is_sql(plan, group, counted_words(plan))}" if plan.source.taps else ""
+    return f"SELECT {', '.join(selected) or '1'} FROM {_scan_sql(group, number)}{which}"
 
 
 def _of_a_tap_sql(plan: Plan, group: FileGroup) -> list[str]:
     """What it takes to find the taps that belong together."""
     taps = plan.source.taps
     same = taps.same if taps and taps.same in plan.source.columns else "card"
-    together = "''" if same == "card" else f"trim(coalesce({_spelling_sql(plan, group, same)}, ''), {literal(BLANKS)})"
-    day = [_spelling_sql(plan, group, "date")] if "date" in plan.source.columns else ["''"]
-    moment = ", ".join([_spelling_sql(plan, group, "tap_on_time"), literal(BESIDE), "'0'", *day])
+    together = "''" if same == "card" else f"trim(coalesce({_text_sql(plan, group, same)}, ''), {literal(BLANKS)})"
+    day = [_text_sql(plan, group, "date")] if "date" in plan.source.columns else ["''"]
+    moment = ", ".join([_text_sql(plan, group, "tap_on_time"), literal(BESIDE), "'0'", *day])
     is_on = _tap_is_sql(plan, group, taps.on if taps else ())
     return [f"{is_on} AS {IS_ON}", f"{together} AS {TOGETHER}", f"concat({moment}) AS {MOMENT}"]
 
 
-def _which_taps_sql(plan: Plan, group: FileGroup) -> str:
-    taps = plan.source.taps
-    if taps is None:
-        return ""
-    wanted = {"on": taps.on, "off": taps.off, "both": (*taps.on, *taps.off)}
-    return f" WHERE {_tap_is_sql(plan, group, [text for end in plan.sides for text in wanted[end]])}"
-
-
 def _tap_is_sql(plan: Plan, group: FileGroup, values: Iterable[str]) -> str:
     listed = ", ".join(literal(text.strip()) for text in values)
-    tap = f"trim(coalesce({_spelling_sql(plan, group, TAP)}, ''), {literal(BLANKS)})"
+    tap = f"trim(coalesce({_text_sql(plan, group, TAP)}, ''), {literal(BLANKS)})"
     return f"{tap} IN ({listed})" if listed else "false"
 
 
@@ -117,9 +111,10 @@ def _scan_sql(group: FileGroup, number: int) -> str:
 
 def copies_sql(plan: Plan, files: TripFiles) -> str:
     """How many rows say the same as another in every column that the plan names, the card among them."""
+    named = sorted(set(plan.named_columns.values()))
     rows = " UNION ALL ".join(
         "SELECT md5_number(concat_ws(chr(31), "
-        + ", ".join(f"coalesce({_as_text(_stored(group, each), group.type_of(each))}, '')" for each in _named(plan))
+        + ", ".join(f"coalesce({_as_text(_stored(group, each), group.type_of(each))}, '')" for each in named)
         + f")) AS row FROM {_scan_sql(group, number)} "
         + f"WHERE {_card_sql(group, str(plan.source.card), plan.source.missing(CARD))} IS NOT NULL"
         for number, group in enumerate(files.groups)
@@ -127,39 +122,13 @@ def copies_sql(plan: Plan, files: TripFiles) -> str:
     return f"SELECT coalesce(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM ({rows}) GROUP BY row)"
 
 
-def _named(plan: Plan) -> list[str]:
-    return sorted(set(plan.named_columns.values()))
-
-
 def view_of(number: int) -> str:
     """Under which name the engine finds the files of a group; their columns are `field_0`, `field_1`, …"""
     return f"files_{number}"
 
 
-def parquet_sql(group: FileGroup, columns: Collection[str], *, numbered: bool) -> str:
-    """The Parquet files of a group, read by the engine itself."""
-    paths = ", ".join(literal(_not_a_pattern(str(path))) for path in group.paths)
-    selected = [f"{quoted(name)} AS {field_of(group, name)}" for name in columns]
-    selected += ["file_index AS field_file", "file_row_number + 1 AS field_line"] if numbered else []
-    source = f"read_parquet([{paths}], hive_partitioning = false, union_by_name = false)"
-    return f"SELECT {', '.join(selected) or 'NULL'} FROM {source}"
-
-
-def _not_a_pattern(path: str) -> str:
-    """A path that DuckDB takes as it is: it would expand `*`, `?` and `[` once more.
-
-    >>> _not_a_pattern("a[1]*.parquet")
-    'a[[]1][*].parquet'
-    """
-    return re.sub(r"([*?\[])", r"[\1]", path)
-
-
-def _stored_value(plan: Plan, group: FileGroup, name: str) -> str:
-    """A column as the file has it."""
-    return _stored(group, plan.file_columns[name])
-
-
 def _stored(group: FileGroup, theirs: str) -> str:
+    """A column as the file has it."""
     return quoted(theirs) if group.relation else field_of(group, theirs)
 
 
@@ -169,31 +138,29 @@ def field_of(group: FileGroup, theirs: str) -> str:
 
 
 def _raw_value(plan: Plan, group: FileGroup, name: str) -> str:
-    """A column as the file has it; instants as texts with their offset, for `values` to say what the clock showed."""
-    value = _stored_value(plan, group, name)
-    if group.type_of(plan.file_columns[name]) == "instant":
-        return _utc_text(value)
-    return value
+    """A column as the file has it; instants as texts with their offset, for `values` to say what the clock showed.
 
-
-def _utc_text(value: str) -> str:
-    """An instant as a text; the engine knows no time zone but UTC, or its calendar would be a second opinion."""
-    return f"(CAST(TRY(timezone('UTC', {value})) AS VARCHAR) || '+00:00')"
+    The engine knows no time zone but UTC, or its calendar would be a second opinion.
+    """
+    theirs = plan.file_columns[name]
+    value = _stored(group, theirs)
+    instant = group.type_of(theirs) == "instant"
+    return f"(CAST(TRY(timezone('UTC', {value})) AS VARCHAR) || '+00:00')" if instant else value
 
 
 def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
-    """A value as its spelling, with what stands beside it where that is needed; a typed time as its code."""
+    """A raw value, with the one next to it where that is needed; a typed time as its code."""
     if column.beside:
         beside = _first_sql(plan, group, column.beside)
-        return f"concat({_spelling_sql(plan, group, column.name)}, {literal(BESIDE)}, {beside})"
+        return f"concat({_text_sql(plan, group, column.name)}, {literal(BESIDE)}, {beside})"
     if column.arithmetic:
         return _time_code_sql(_raw_value(plan, group, column.name), column.raw, TimeBins.of(plan))
     if column.kind == "date" and column.raw in ("date", "timestamp") and plan.source.calendar:
         return f"CAST({_raw_value(plan, group, column.name)} AS DATE)"
-    return _spelling_sql(plan, group, column.name)
+    return _text_sql(plan, group, column.name)
 
 
-def _spelling_sql(plan: Plan, group: FileGroup, name: str) -> str:
+def _text_sql(plan: Plan, group: FileGroup, name: str) -> str:
     """A value as text."""
     if name not in plan.file_columns:
         return literal(plan.source.columns[name].value or "")
@@ -203,9 +170,9 @@ def _spelling_sql(plan: Plan, group: FileGroup, name: str) -> str:
 def _first_sql(plan: Plan, group: FileGroup, names: Sequence[str]) -> str:
     """The first of some columns that has a value, after its number: which one it is decides how it is read."""
     *others, last = range(len(names))
-    found = f"concat('{last}', {_spelling_sql(plan, group, names[last])})"
+    found = f"concat('{last}', {_text_sql(plan, group, names[last])})"
     for index in reversed(others):
-        text = _spelling_sql(plan, group, names[index])
+        text = _text_sql(plan, group, names[index])
         none = ", ".join(literal(word) for word in sorted({"", "-1", "-1.0", *plan.source.missing(names[index])}))
         there = f"trim(coalesce({text}, ''), {literal(BLANKS)}) NOT IN ({none})"
         found = f"CASE WHEN {there} THEN concat('{index}', {text}) ELSE {found} END"
@@ -222,7 +189,7 @@ LARGEST_EXACT_FLOAT = 2**53
 def _card_sql(group: FileGroup, theirs: str, missing: frozenset[str] = frozenset()) -> str:
     """A card without blanks; one that passed through a float (`7.0`) is the same card; nothing is no card.
 
-    Beyond 2^53 a float holds several whole numbers at once: such cards cannot be told apart.
+    Beyond 2^53 a float holds several whole numbers at once: such cards cannot be distinguished.
     """
     stored, raw = _stored(group, theirs), group.type_of(theirs)
     card = f"trim({_as_text(stored, raw)}, {literal(BLANKS)})"
@@ -250,7 +217,7 @@ def _as_text(value: str, raw: str) -> str:
         whole = f"TRY_CAST({value} AS BIGINT)"
         text = f"NULLIF(CAST({value} AS VARCHAR), 'nan')"
         return f"CASE WHEN TRY({whole} = {value}) THEN CAST({whole} AS VARCHAR) ELSE {text} END"
-    if raw == "binary":  # text without a note that it is, or else a hash, which is told apart by its digits
+    if raw == "binary":  # text without a note that it is, or else a hash, by its digits
         return f"coalesce(TRY(decode({value})), hex({value}))"
     if raw == "timestamp":  # DuckDB breaks down over the very first that there can be
         known = f"CASE WHEN TRY_CAST({value} AS TIMESTAMP) >= {_FIRST_MOMENT} THEN {value} END"

@@ -34,6 +34,7 @@ from tapveil.base.defaults import AUDIT_TRIALS, MEMORY
 from tapveil.base.progress import Reporter, Silent
 from tapveil.counting import counter
 from tapveil.counting.exact import ExactTable
+from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.cell_list import LONG_LIST
 from tapveil.internal.audit.city import PARTS, City, Counts, Row, busy_units
 from tapveil.internal.audit.law import FLOATS, NOTHING, Law
@@ -405,9 +406,9 @@ class _Prepared:
 
 
 def _cells(exact: ExactTable) -> Counter[tuple[str, ...]]:
-    codes = exact.label_codes(np.arange(len(exact.counts)))
+    codes = exact.label_codes(np.arange(len(exact_counts(exact))))
     labels = ([exact.labels[name][code] for code in column] for name, column in codes.items())
-    return Counter(dict(zip(zip(*labels, strict=True), exact.counts.tolist(), strict=True)))
+    return Counter(dict(zip(zip(*labels, strict=True), exact_counts(exact).tolist(), strict=True)))
 
 
 class _Watch:

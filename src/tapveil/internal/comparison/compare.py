@@ -18,6 +18,7 @@ from tapveil.base.defaults import MEMORY
 from tapveil.base.progress import Reporter, Silent
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted
+from tapveil.counting.refusals import refuse_too_many
 from tapveil.inputs.cell_list import Dictionaries
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.comparison.forecast import ExactSizes, TableForecast, Worth, forecast, together
@@ -25,7 +26,6 @@ from tapveil.internal.outlook import INTERNAL
 from tapveil.plan.model import Plan, Privacy, Table
 from tapveil.privacy.accountant import Neighbours, Unit
 from tapveil.published.manifest import number
-from tapveil.veil.release import refuse_too_many
 
 EPSILONS = (Fraction(1, 2), *map(Fraction, (1, 2, 4, 8, 16)))
 """The totals that are compared, besides the plan's own."""

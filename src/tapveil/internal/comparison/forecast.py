@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapveil.counting.exact import ExactTable
+from tapveil.counting.reveal import exact_counts
 from tapveil.privacy.mechanisms import Mechanism
 
 NEXT_TO_NOTHING = 0.5
@@ -62,10 +63,10 @@ class ExactSizes:
     def of(cls, exact: ExactTable, partition: Sequence[str], dictionary: pa.Table | None = None) -> ExactSizes:
         """With a dictionary, only listed cells can be published, and empty ones are, too."""
         codes = exact.label_codes(_all(exact))
-        known, part = np.unique(_part_codes(codes, exact, partition, len(exact.counts)), return_inverse=True)
-        totals = _sums(part, exact.counts, len(known) + 1)
+        known, part = np.unique(_part_codes(codes, exact, partition, len(exact_counts(exact))), return_inverse=True)
+        totals = _sums(part, exact_counts(exact), len(known) + 1)
         listed = _all(exact) if dictionary is None else exact.places_in(dictionary)[1]
-        part, counts = part[listed], exact.counts[listed]
+        part, counts = part[listed], exact_counts(exact)[listed]
         never = totals - _sums(part, counts, len(totals))
         (parts, sizes), cells = np.unique(np.stack([part, counts]), axis=1, return_counts=True)
         if dictionary is not None:
@@ -77,7 +78,7 @@ class ExactSizes:
 
 
 def _all(exact: ExactTable) -> npt.NDArray[np.intp]:
-    return np.arange(len(exact.counts))
+    return np.arange(len(exact_counts(exact)))
 
 
 def _sums(part: Integers, counts: Integers, parts: int) -> Integers:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from tapveil.base.errors import TripDataError
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, Kind
 from tapveil.counting.exact import ExactTable
+from tapveil.counting.reveal import exact_counts
 from tapveil.internal.comparison.forecast import Law
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.mechanisms import Mechanism
@@ -67,7 +68,7 @@ class Cells:
     ) -> Cells:
         """Of an exact table, and of what a folder has of it."""
         mechanism = folder.mechanism(table.name) if folder else plan.mechanisms[table.name]
-        listed = np.ones(len(exact.counts), dtype=bool)
+        listed = np.ones(len(exact_counts(exact)), dtype=bool)
         if dictionary is not None:
             listed[:] = False
             listed[exact.places_in(dictionary)[1]] = True
@@ -78,11 +79,11 @@ class Cells:
             plan.release.partition,
             {key: plan.source.kind(key) for key in keys},
             exact.labels,
-            exact.label_codes(np.arange(len(exact.counts))),
-            exact.counts,
+            exact.label_codes(np.arange(len(exact_counts(exact)))),
+            exact_counts(exact),
             listed,
             0 if dictionary is None else len(dictionary) - int(listed.sum()),
-            np.where(listed, Law(mechanism).published(exact.counts)[0], 0.0),
+            np.where(listed, Law(mechanism).published(exact_counts(exact))[0], 0.0),
             _numbers(exact, folder, table.name, "published", dictionary) if folder else None,
             _numbers(exact, folder, table.name, "consistent", dictionary) if folder else None,
         )

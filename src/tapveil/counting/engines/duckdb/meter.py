@@ -1,4 +1,4 @@
-"""How much of the trip files has gone by, in bytes: for the bar on the holder's screen.
+"""How much of the trip files has gone by, in bytes: for the progress bar.
 
 Of CSV the reader knows exactly. Of Parquet the engine only says which share of a query is done; that share of the bytes
 of the files is as good.
@@ -29,7 +29,7 @@ class Meter:
         self._reading: Sequence[Reading] | None = None
 
     def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
-        """A stage in which all files are read so many times."""
+        """A stage in which all files are read `passes` times."""
         self._whole_passes = 0
         return progress.stage(name, self.done, total=passes * (self._csv + self._parquet), unit=BYTES)
 

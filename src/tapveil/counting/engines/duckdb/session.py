@@ -14,28 +14,29 @@ import pyarrow as pa
 
 from tapveil.base.errors import EngineError, TripDataError
 from tapveil.base.progress import Reporter
+from tapveil.counting.engines.duckdb.dialect import translated
 from tapveil.counting.engines.duckdb.meter import Meter, Reading
-from tapveil.counting.sql import scan
-from tapveil.counting.sql.database import Places, stacked
+from tapveil.counting.engines.duckdb.views import View, find_trips
+from tapveil.counting.sql.database import Located, stacked
+from tapveil.counting.sql.scan import quoted
+from tapveil.plan.model import Plan
 from tapveil.trips.buffers import Integers
-from tapveil.trips.csv_reader import CsvReading
-from tapveil.trips.files import FileGroup, TripFiles
-from tapveil.trips.parquet_reader import UNREADABLE, ParquetReading
+from tapveil.trips.files import TripFiles
+from tapveil.trips.parquet_reader import UNREADABLE
+from tapveil.trips.reasons import Reason
 
 ROWS_AT_ONCE = 1_000_000
-"""So many rows of cards are ranked and told apart at a time."""
+"""Rows of cards that are ranked and distinguished at a time."""
 BATCH = 1 << 20
-_ROW_NUMBERS = frozenset({"file_index", "file_row_number"})
-"""What DuckDB calls the number of a row; a column of a file may be called so as well."""
 
 Found = TypeVar("Found")
 
 
 @contextmanager
-def open_duckdb(files: TripFiles, memory: str, scratch: Path | None) -> Iterator[DuckDB]:
-    """A private database in memory, over these files."""
+def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[DuckDB]:
+    """A private database in memory, over the files of a plan."""
     with _connection(memory, scratch) as connection:
-        yield DuckDB(files, connection)
+        yield DuckDB(connection, find_trips(connection, plan))
 
 
 class DuckDB:
@@ -43,9 +44,9 @@ class DuckDB:
 
     locates = True
 
-    def __init__(self, files: TripFiles, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, session: duckdb.DuckDBPyConnection, files: TripFiles) -> None:
         self.files = files
-        self._connection = connection
+        self._connection = session
         self._meter = Meter(files, self._share_done)
         self._tables: set[str] = set()
         self._reads_all = all(group.format == "csv" for group in files.groups)
@@ -58,24 +59,24 @@ class DuckDB:
     def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
         return self._meter.stage(progress, name, passes)
 
-    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[str]:
+    def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[Reason]:
         _, readings = self._pass(columns, lambda: self.create(into, sql))
-        return sum((reading.refused for reading in readings), start=Counter[str]())
+        return sum((reading.refused for reading in readings), start=Counter[Reason]())
 
-    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Places]:
+    def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Located]:
         found, readings = self._pass(columns, lambda: self.fetch(sql), numbered=numbered)
-        places: dict[str, list[tuple[str, int]]] = {}
+        located: dict[Reason, list[tuple[str, int]]] = {}
         for reading in readings:
             for reason, lines in reading.located.items():
-                places.setdefault(reason, []).extend((path.name, line) for path, line in lines)
-        return found, places
+                located.setdefault(reason, []).extend((path.name, line) for path, line in lines)
+        return found, located
 
     def create(self, name: str, sql: str) -> None:
-        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {scan.quoted(name)} AS {sql}")
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {quoted(name)} AS {translated(sql)}")
         self._tables.add(name)
 
     def append(self, name: str, sql: str) -> None:
-        self._connection.execute(f"INSERT INTO {scan.quoted(name)} {sql}")
+        self._connection.execute(f"INSERT INTO {quoted(name)} {translated(sql)}")
 
     def upload(self, name: str, table: pa.Table) -> None:
         self._connection.register("uploaded", table)
@@ -83,14 +84,14 @@ class DuckDB:
         self._connection.unregister("uploaded")
 
     def fetch(self, sql: str) -> pa.Table:
-        return self._connection.sql(sql).to_arrow_table()
+        return self._connection.sql(translated(sql)).to_arrow_table()
 
     def cells(self, sql: str, words: int) -> tuple[Integers, ...]:
-        return stacked(iter(self._connection.sql(sql).to_arrow_reader(BATCH)), words + 1)
+        return stacked(iter(self._connection.sql(translated(sql)).to_arrow_reader(BATCH)), words + 1)
 
     def clear(self) -> None:
         for name in self._tables:
-            self._connection.execute(f"DROP TABLE {scan.quoted(name)}")
+            self._connection.execute(f"DROP TABLE {quoted(name)}")
         self._tables.clear()
 
     def _pass(
@@ -105,7 +106,8 @@ class DuckDB:
             with _unreadable_files(readings):
                 for number, group in enumerate(self.files.groups):
                     wanted = [each for each in group.names if each in columns]
-                    readings += self._register(number, group, wanted, numbered=numbered)
+                    view = View(number, group, wanted, self.files.encoding, numbered, self._reads_all)
+                    readings += view.register(self._connection)
                 self._meter.begin(readings)
                 found = run()
         except TripDataError:
@@ -115,24 +117,6 @@ class DuckDB:
             return self._pass(columns, run, numbered=numbered)
         self._meter.end()
         return found, readings
-
-    def _register(self, number: int, group: FileGroup, wanted: list[str], *, numbered: bool) -> Iterator[Reading]:
-        """The files of a group, under the name by which the SQL knows them; and how they are read, if not by DuckDB."""
-        view = scan.view_of(number)
-        if group.format == "csv":
-            shape = (group.paths, group.delimiter, len(group.names), [group.names.index(each) for each in wanted])
-            csv = CsvReading(*shape, encoding=self.files.encoding, numbered=numbered)
-            self._connection.register(view, csv.reader())
-            yield csv
-        elif self._reads_all or (numbered and not _ROW_NUMBERS.isdisjoint(map(str.casefold, group.names))):
-            parquet = ParquetReading(group.paths, wanted)
-            rows = parquet.reader([scan.field_of(group, each) for each in wanted], numbered=numbered)
-            self._connection.register(f"{view}_read", rows)
-            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS FROM {view}_read")
-            yield parquet
-        else:
-            sql = scan.parquet_sql(group, wanted, numbered=numbered)
-            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {sql}")
 
     def _share_done(self) -> float:
         """How much of its query the engine has done, from 0 to 1; below 0 where it does not say."""

@@ -1,59 +1,16 @@
 """DuckDB's SQL as PostgreSQL's: parsed, changed where the two differ, and written again.
 
-What a column holds is settled before, by a view over the agency's table (`view_sql`): whole numbers are `bigint`, texts
-are compared by their bytes, whatever the collation says, and what PostgreSQL alone knows is text. So no cast that is
-left in the SQL can fail.
+What a column holds is settled before, by a view over the agency's table (`views`), so no cast that is left in the SQL
+can fail.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable, Mapping
 
 import sqlglot
 from sqlglot import exp
 
 from tapveil.base.errors import EngineError
-from tapveil.counting.sql.scan import quoted
-from tapveil.trips.files import RawType
-
-_RAW: dict[str, RawType] = {
-    **dict.fromkeys(("int2", "int4", "int8"), "integer"),
-    **dict.fromkeys(("float4", "float8", "numeric"), "number"),
-    "date": "date",
-    "time": "time",
-    "timestamp": "timestamp",
-    "timestamptz": "instant",
-}
-
-
-def raw_type(base: str) -> RawType:
-    """What a column of this type holds, as the view has it."""
-    return _RAW.get(base, "text")
-
-
-def view_sql(name: str, relation: str, columns: Mapping[str, str]) -> str:
-    """A view of these columns of a table, given the type of each, below any domain."""
-    selected = ", ".join(f"{_plain(quoted(column), base)} AS {quoted(column)}" for column, base in columns.items())
-    return f"CREATE TEMP VIEW {quoted(name)} AS SELECT {selected} FROM {relation}"
-
-
-def _plain(column: str, base: str) -> str:
-    if raw_type(base) == "integer":
-        return f"CAST({column} AS bigint)"
-    if base in _RAW:
-        return f"CAST({column} AS {base})"
-    if base == "bytea":  # as DuckDB has it: text without a note that it is, or else a hash, by its digits
-        digits = f"encode({column}, 'hex')"
-        text = f"CASE WHEN {digits} ~ '{_UTF8}' THEN convert_from({column}, 'UTF8') ELSE upper({digits}) END"
-        return f'({text}) COLLATE "C"'
-    return f'CAST({column} AS text) COLLATE "C"'
-
-
-_UTF8 = (
-    "^(0[1-9a-f]|[1-7].|c[2-9a-f][89ab].|d.[89ab].|e0[ab].[89ab].|e[1-9a-cef][89ab].[89ab].|ed[89].[89ab]."
-    "|f0[9ab].([89ab].){2}|f[123].([89ab].){3}|f48.([89ab].){2})*$"
-)
-"""The hexadecimal digits of UTF-8 that PostgreSQL can hold as text: it has no character NUL."""
+from tapveil.counting.engines.translation import Change, changed, written
 
 
 def translated(sql: str) -> str:
@@ -62,16 +19,11 @@ def translated(sql: str) -> str:
     >>> translated("SELECT a // 2 FROM (SELECT sum(n) AS a FROM t)")
     'SELECT "a" / 2 FROM (SELECT CAST(SUM("n") AS BIGINT) AS "a" FROM "t") AS "#1"'
     """
-    tree = sqlglot.parse_one(sql, read="duckdb")
-    for node in reversed(list(tree.walk())):  # what lies inside comes first: it is copied into what is made of it
-        change = _CHANGES.get(node.name.lower() if isinstance(node, exp.Anonymous) else type(node))
-        changed = change(node) if change else node
-        if changed is not node:
-            node.replace(changed)
+    tree = changed(sql, _CHANGES)
     unnamed = [each for each in tree.find_all(exp.Subquery) if isinstance(each.parent, exp.From) and not each.alias]
     for number, subquery in enumerate(unnamed, start=1):
         subquery.set("alias", exp.TableAlias(this=exp.to_identifier(f"#{number}", quoted=True)))
-    return tree.sql("postgres", identify=True, unsupported_level=sqlglot.ErrorLevel.RAISE)
+    return written(tree, "postgres")
 
 
 def _sql(template: str, **parts: exp.Expr) -> exp.Expr:
@@ -146,7 +98,7 @@ def _text(node: exp.Expr) -> exp.Expr:
     return node
 
 
-_CHANGES: dict[str | type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
+_CHANGES: dict[str | type[exp.Expr], Change] = {
     "md5_number": _md5_number,
     "epoch_us": _epoch_us,
     exp.Try: lambda node: node.this,

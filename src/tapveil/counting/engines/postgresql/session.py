@@ -18,11 +18,11 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from tapveil.base.errors import EngineError, TapveilError, TripDataError
+from tapveil.counting.engines.postgresql.views import find_trips
 from tapveil.counting.engines.spool import Spool
 from tapveil.counting.sql.database import Remote
 from tapveil.counting.sql.scan import literal, quoted
 from tapveil.plan.model import Plan
-from tapveil.trips import files as sources
 from tapveil.trips.buffers import Integers
 from tapveil.trips.files import TripFiles
 
@@ -38,7 +38,6 @@ A_MOMENT, TIME_TO_STOP = 0.2, 10.0
 _BY_LIBPQ = "postgresql:///?fallback_application_name=tapveil"
 _OPTIONS = "-c quote_all_identifiers=off -c client_min_messages=error"
 """What must be so from the first query on, which is the driver's own; what a user has in PGOPTIONS goes before."""
-_VIEW = "#trips"
 
 _SETTINGS = {
     "search_path": "pg_catalog, pg_temp",  # nobody else's functions and operators
@@ -58,22 +57,21 @@ _SETTINGS = {
     "enable_mergejoin": "off",
     "enable_sort": "off",
 }
-"""So that no setting of a server, a database or a role has a say in what is counted."""
 
 
 @contextmanager
-def open_adbc(plan: Plan, scratch: Path | None) -> Iterator[PostgreSQL]:
-    """A session in the database, over the table of a plan."""
+def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[PostgreSQL]:
+    """A session in the database, over the table of a plan. Memory is for the database to manage."""
     with ThreadPoolExecutor(1) as worker, _connection(worker) as connection, _translated_errors(plan):
-        session = _Session(connection, worker)
+        session = Session(connection, worker)
         session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        yield PostgreSQL(_found(plan, session), session, scratch)
+        yield PostgreSQL(session, find_trips(session, plan), scratch)
 
 
 class PostgreSQL(Remote):
-    """A database of the holder's; see `Database`."""
+    """A database of the data custodian; see `Database`."""
 
-    def __init__(self, files: TripFiles, session: _Session, scratch: Path | None) -> None:
+    def __init__(self, session: Session, files: TripFiles, scratch: Path | None) -> None:
         self.files = files
         self._session, self._scratch = session, scratch
         self._tables: set[str] = set()
@@ -120,7 +118,7 @@ class PostgreSQL(Remote):
 # --- the session ------------------------------------------------------------------------------------------------------
 
 
-class _Session:
+class Session:
     """One transaction. Queries run in a thread of their own: whoever waits for one can still be interrupted."""
 
     def __init__(self, connection: Connection, worker: ThreadPoolExecutor) -> None:
@@ -147,6 +145,13 @@ class _Session:
             return cursor.fetch_arrow_table()
 
         return self.do(fetched)
+
+    def settle(self) -> None:
+        """From here on, no setting of a server, a database or a role has a say in what is counted."""
+        for setting, value in _SETTINGS.items():
+            self.execute(f"SET {setting} = {value if setting == 'search_path' else literal(value)}")
+        if self.fetch("SELECT current_setting('server_encoding')").column(0)[0].as_py() != "UTF8":
+            raise EngineError("the database has texts in another encoding than UTF8; export the trips to files instead")
 
     def _with_cursor(self, work: Callable[[Cursor], _T]) -> _T:
         with self._connection.cursor() as cursor:
@@ -193,50 +198,6 @@ def _not_connected(message: str) -> str:
         f"no connection to the database ({why}); libpq reads PGHOST, PGPORT, PGDATABASE, PGUSER, PGPASSWORD or "
         f"PGPASSFILE, or PGSERVICE with a service file; or {URI} has a URI. `psql` reads the same, and says more"
     )
-
-
-def _found(plan: Plan, session: _Session) -> TripFiles:
-    """The table of a plan, looked at and seen through a view that has the columns which the plan names, and no more."""
-    from tapveil.counting.engines.postgresql.dialect import raw_type, view_sql
-
-    name = str(plan.source.table)
-    relation, types = _columns(session, name)
-    files = sources.table(plan, name, {column: raw_type(base) for column, base in types.items()}, quoted(_VIEW))
-    for setting, value in _SETTINGS.items():
-        session.execute(f"SET {setting} = {value if setting == 'search_path' else literal(value)}")
-    if session.fetch("SELECT current_setting('server_encoding')").column(0)[0].as_py() != "UTF8":
-        raise EngineError("the database has texts in another encoding than UTF8; export the trips to files instead")
-    named = {column: types[column] for column in sorted(set(plan.named_columns.values()))}
-    session.execute(view_sql(_VIEW, relation, named))
-    return files
-
-
-def _columns(session: _Session, name: str) -> tuple[str, dict[str, str]]:
-    """A table by its whole name, and its columns with their types; those of a domain are what it is made of."""
-    parts = ".".join(quoted(part) for part in name.split("."))
-    found = session.fetch(_COLUMNS.format(table=literal(parts))).to_pylist()
-    if not found:
-        raise TripDataError(
-            f"the database has no table or view `{name}` that the role can find; name its schema, and write capital "
-            "letters as they are there"
-        )
-    return found[0]["relation"], {row["name"]: row["base"] for row in found}
-
-
-_COLUMNS = """
-WITH RECURSIVE below AS (
-  SELECT attnum, atttypid AS type FROM pg_catalog.pg_attribute
-  WHERE attrelid = pg_catalog.to_regclass({table}) AND attnum > 0 AND NOT attisdropped
-  UNION ALL
-  SELECT attnum, typbasetype FROM below JOIN pg_catalog.pg_type ON pg_type.oid = type WHERE typtype = 'd'
-)
-SELECT pg_catalog.format('%I.%I', nspname, relname) AS relation, CAST(attname AS text) AS name, CAST(CASE
-  WHEN pg_type.typnamespace = 'pg_catalog'::pg_catalog.regnamespace THEN typname ELSE '' END AS text) AS base
-FROM below JOIN pg_catalog.pg_type ON pg_type.oid = type AND typtype <> 'd'
-JOIN pg_catalog.pg_attribute USING (attnum) JOIN pg_catalog.pg_class ON pg_class.oid = attrelid
-JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
-WHERE attrelid = pg_catalog.to_regclass({table}) AND relkind IN ('r', 'v', 'm', 'f', 'p') ORDER BY attnum
-"""
 
 
 def _translated(sql: str) -> str:

@@ -1,6 +1,6 @@
-"""Our SQL in Spark's words: transpiled by sqlglot, node by node, where the two dialects mean different things.
+"""DuckDB's SQL as Spark's: parsed, changed where the two differ, and written again.
 
-What must not depend on the engine stays as it is: codes, keys, lots. Where Spark writes a value in another way than
+What must not depend on the engine stays as it is: codes, keys, ranks. Where Spark writes a value in another way than
 DuckDB does, the query fails with a mark that says which column it was (`unsure_column`), and nothing is counted.
 """
 
@@ -8,26 +8,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel
+
+from tapveil.counting.engines.translation import Change, changed, written
 
 _PLACES = "0123456789abcdefghijklmnopqrstuv"
 _FROM_THE_LAST_BYTE = "".join(_PLACES[byte : byte + 2] for byte in range(30, -1, -2))
 _MARK = re.compile(r"tapveil#((?:[0-9a-f]{2})*)#")
 _MOST_DIGITS = {"float": 6, "double": 15}
-"""Decimals of so many digits are all different as floats: however an engine finds the digits, it finds the same."""
+"""Decimals with this many digits are all different as floats: however an engine finds the digits, it finds the same."""
 
 
-def spark_sql(sql: str, tables: Mapping[str, str]) -> str:
-    """A query of ours for Spark; `tables` says under which names Spark has our tables."""
-    tree = sqlglot.parse_one(sql, read="duckdb")
-    for node in reversed(list(tree.walk(bfs=False))):  # what is inside comes first
-        translated = _in_spark(node, tables)
-        if translated is not node:
-            node.replace(translated)
-    return tree.sql("spark", identify=True, unsupported_level=ErrorLevel.RAISE)
+def translated(sql: str, tables: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A query in DuckDB's SQL, in Spark's; `tables` says under which names Spark has our tables.
+
+    >>> translated("SELECT a FROM cells", {"cells": "view_1"})
+    'SELECT `a` FROM `view_1` AS `cells`'
+    """
+
+    def renamed(node: exp.Expr) -> exp.Expr:
+        ours = node.name in tables and not node.args.get("db")
+        return exp.to_table(tables[node.name]).as_(node.alias_or_name) if ours else node
+
+    return written(changed(sql, {**_CHANGES, exp.Table: renamed}), "spark")
 
 
 def quoted(name: str) -> str:
@@ -54,47 +60,22 @@ def unsure_column(message: str) -> str | None:
     return bytes.fromhex(found[1]).decode(errors="replace") if found else None
 
 
-def _in_spark(node: exp.Expr, tables: Mapping[str, str]) -> exp.Expr:
-    if isinstance(node, exp.Table) and node.name in tables and not node.db:
-        return exp.to_table(tables[node.name]).as_(node.alias_or_name)
-    if isinstance(node, exp.CTE):
-        node.set("materialized", None)
-    if type(node) is exp.Concat:
-        return _concat(node)
-    if isinstance(node, exp.Bracket):
-        return _element(node)
-    if isinstance(node, exp.Try):
-        return _tried(node)
-    if isinstance(node, exp.Typeof):
-        return exp.Upper(this=node.copy())
-    if isinstance(node, exp.RegexpReplace):
-        node.set("replacement", exp.Literal.string(re.sub(r"\\(\d)", r"$\1", node.args["replacement"].this)))
-    if isinstance(node, exp.Nullif) and node.expression.name == "nan":
-        return _number_text(node.this.this)
-    if isinstance(node, exp.Window) and isinstance(node.parent, exp.Binary):  # or the name of a window runs on
-        return exp.Paren(this=node.copy())
-    if isinstance(node, exp.Anonymous):
-        return _function(node)
-    return node
-
-
 def _spark(sql: str, **parts: exp.Expr) -> exp.Expr:
     """An expression of Spark, with parts in the places of their names."""
-    tree = sqlglot.parse_one(sql, read="spark")
-    return tree.transform(lambda node: parts[node.name].copy() if _is_part(node, parts) else node)
+
+    def placed(node: exp.Expr) -> exp.Expr:
+        return parts[node.name].copy() if isinstance(node, exp.Column) and node.name in parts else node
+
+    return sqlglot.parse_one(sql, read="spark").transform(placed)
 
 
-def _is_part(node: exp.Expr, parts: Mapping[str, exp.Expr]) -> bool:
-    return isinstance(node, exp.Column) and node.name in parts
-
-
-def _concat(node: exp.Concat) -> exp.Expr:
+def _concat(node: exp.Expr) -> exp.Expr:
     """Texts one after the other: what is missing is left out, where Spark's own would have nothing at all."""
     texts = [each if each.is_string else exp.cast(each, "STRING", dialect="spark") for each in node.expressions]
     return exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(""), *texts])
 
 
-def _element(node: exp.Bracket) -> exp.Expr:
+def _element(node: exp.Expr) -> exp.Expr:
     """An element of a list, counted from 1; sqlglot has counted literal ones from 0 already."""
     (index,) = node.expressions
     if isinstance(index, exp.Literal):
@@ -102,7 +83,7 @@ def _element(node: exp.Bracket) -> exp.Expr:
     return exp.Anonymous(this="element_at", expressions=[node.this, exp.cast(index, "INT")])
 
 
-def _tried(node: exp.Try) -> exp.Expr:
+def _tried(node: exp.Expr) -> exp.Expr:
     """What fails in DuckDB: bytes that are no text, and nothing else that we ask for."""
     if isinstance(node.this, exp.Decode):
         return _spark("CASE WHEN is_valid_utf8(bytes) THEN CAST(bytes AS STRING) END", bytes=node.this.this)
@@ -110,15 +91,33 @@ def _tried(node: exp.Try) -> exp.Expr:
     return inside.copy()
 
 
-def _function(node: exp.Anonymous) -> exp.Expr:
-    name, arguments = node.name.lower(), node.expressions
-    if name == "md5_number":  # the bytes of an MD5 as a number, the last byte first: as digits, they sort alike
-        return _spark(f"translate('{_FROM_THE_LAST_BYTE}', '{_PLACES}', md5(text))", text=arguments[0])
-    if name == "timezone":  # the session is in UTC
-        return _spark("CAST(instant AS TIMESTAMP_NTZ)", instant=arguments[1])
-    if name == "epoch_us" and isinstance(arguments[0], exp.TryCast):  # of the day: whole minutes are all we ask for
-        return _spark("((hour(moment) * 60 + minute(moment)) * 60000000L)", moment=arguments[0].this)
+def _cte(node: exp.Expr) -> exp.Expr:
+    node.set("materialized", None)
     return node
+
+
+def _replaced(node: exp.Expr) -> exp.Expr:
+    """Groups of a pattern have another sign."""
+    node.set("replacement", exp.Literal.string(re.sub(r"\\(\d)", r"$\1", node.args["replacement"].this)))
+    return node
+
+
+def _window(node: exp.Expr) -> exp.Expr:
+    """In parentheses where more follows, or the name of a window runs on."""
+    return exp.Paren(this=node.copy()) if isinstance(node.parent, exp.Binary) else node
+
+
+def _md5_number(node: exp.Expr) -> exp.Expr:
+    """The bytes of an MD5 as a number, the last byte first: as digits, they sort alike."""
+    return _spark(f"translate('{_FROM_THE_LAST_BYTE}', '{_PLACES}', md5(text))", text=node.expressions[0])
+
+
+def _epoch_us(node: exp.Expr) -> exp.Expr:
+    """Of the day: whole minutes are all we ask for."""
+    (moment,) = node.expressions
+    if not isinstance(moment, exp.TryCast):
+        return node
+    return _spark("((hour(moment) * 60 + minute(moment)) * 60000000L)", moment=moment.this)
 
 
 def _number_text(value: exp.Expr) -> exp.Expr:
@@ -133,3 +132,18 @@ def _number_text(value: exp.Expr) -> exp.Expr:
         f"ELSE {refused(value.name)} END",
         value=value,
     )
+
+
+_CHANGES: dict[str | type[exp.Expr], Change] = {
+    "md5_number": _md5_number,
+    "timezone": lambda node: _spark("CAST(instant AS TIMESTAMP_NTZ)", instant=node.expressions[1]),  # it is UTC
+    "epoch_us": _epoch_us,
+    exp.CTE: _cte,
+    exp.Concat: _concat,
+    exp.Bracket: _element,
+    exp.Try: _tried,
+    exp.Typeof: lambda node: exp.Upper(this=node.copy()),
+    exp.RegexpReplace: _replaced,
+    exp.Nullif: lambda node: _number_text(node.this.this) if node.expression.name == "nan" else node,
+    exp.Window: _window,
+}

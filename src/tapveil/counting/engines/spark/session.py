@@ -1,8 +1,8 @@
 """Counting on Spark: in the user's own session, by SQL and DataFrames alone, so that Spark Connect works as well.
 
 Every table is computed when it is made, once, and kept on the disks of the executors, twice: a task that fails is run
-again over the same trips, and an executor that is lost was not the only one to have it. Only counts and spellings come
-here. Nothing random happens on the cluster.
+again over the same trips, and an executor that is lost was not the only one to have it. Only counts and raw values
+come here. Nothing random happens on the cluster.
 """
 
 from __future__ import annotations
@@ -31,22 +31,21 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 CELLS_AT_ONCE = 2_000_000
-"""So many cells are fetched at a time, or the cells of one part where those are more."""
+"""Cells that are fetched at a time, or the cells of one part where those are more."""
 PART = 1 << 12
-"""Cells whose first words are equal but for so many are of one part."""
+"""Cells whose first words, divided by this, are equal are of one part."""
 BROADCAST = 64 << 20
-"""Tables of ours up to so many bytes are sent to every executor."""
+"""Tables of ours up to this many bytes are sent to every executor."""
 
 
 @contextmanager
-def open_spark(plan: Plan, scratch: Path | None) -> Iterator[Spark]:
-    """The session of the user, or one of our own, over the trips of a plan."""
+def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Spark]:
+    """The session of the user, or one of our own, over the trips of a plan. Memory is for Spark to manage."""
     _require_pyspark()
     from tapveil.counting.engines.spark.views import find_trips
 
     with _translated_errors(plan), _session() as session, _settings(session):
-        prefix = f"tapveil_{secrets.token_hex(8)}_"
-        spark = Spark(session, prefix, find_trips(session, plan, f"{prefix}trips_"), scratch)
+        spark = Spark(session, find_trips(session, plan), scratch)
         try:
             yield spark
         finally:
@@ -56,10 +55,10 @@ def open_spark(plan: Plan, scratch: Path | None) -> Iterator[Spark]:
 class Spark(Remote):
     """A session of Spark; see `Database`."""
 
-    def __init__(self, session: SparkSession, prefix: str, files: TripFiles, scratch: Path | None) -> None:
+    def __init__(self, session: SparkSession, files: TripFiles, scratch: Path | None) -> None:
         self.files = files
         self._session = session
-        self._prefix = prefix
+        self._prefix = f"tapveil_{secrets.token_hex(8)}_"
         self._scratch = scratch
         self._tables: dict[str, str] = {}
         self._views = count()
@@ -106,9 +105,9 @@ class Spark(Remote):
                 self._session.catalog.dropTempView(group.relation)
 
     def _query(self, sql: str) -> DataFrame:
-        from tapveil.counting.engines.spark.dialect import spark_sql
+        from tapveil.counting.engines.spark.dialect import translated
 
-        return self._session.sql(spark_sql(sql, self._tables))
+        return self._session.sql(translated(sql, self._tables))
 
     def _keep(self, name: str, frame: DataFrame) -> None:
         """Under a name of its own: those of a plan may hold what no view of Spark's may be called."""
@@ -211,9 +210,7 @@ def _new_session() -> SparkSession:
     if not is_remote():
         _require_java()
         builder = builder.config("spark.ui.showConsoleProgress", "false")
-        if (
-            "PYSPARK_GATEWAY_PORT" not in os.environ
-        ):  # not by spark-submit: its logs, which quote rows, are read by none
+        if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit: nobody reads its logs, which quote rows
             builder = builder.config("spark.log.level", "OFF")
     return builder.getOrCreate()
 

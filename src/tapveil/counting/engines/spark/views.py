@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def find_trips(session: SparkSession, plan: Plan, prefix: str) -> TripFiles:
-    """The trips of a plan, each group of them as a temporary view with this prefix."""
-    source = plan.source
+def find_trips(session: SparkSession, plan: Plan) -> TripFiles:
+    """The trips of a plan, each group of them as a temporary view."""
+    source, prefix = plan.source, f"tapveil_{secrets.token_hex(8)}_trips_"
     if source.table:
         return _of_frame(plan, session.table(source.table), source.table, prefix)
     if sources.is_elsewhere(plan):
@@ -62,7 +63,7 @@ def _of_frame(plan: Plan, frame: DataFrame, called: str, prefix: str) -> TripFil
     """One view, of the columns that the plan names."""
     held = {field.name: field.dataType.simpleString() for field in frame.schema}
     view, known = f"{prefix}0", [name for name in _named(plan) if name in held]
-    values = {name: _value(name, quoted(name), held[name], _Uses.of(plan, name)) for name in known}
+    values = {name: _value(name, quoted(name), held[name], _text_matters(plan, name)) for name in known}
     _select(frame, {name: value.sql for name, value in values.items()}, view)
     raw: dict[str, RawType] = {name: values[name].raw if name in values else "text" for name in held}
     return sources.table(plan, called, raw, view)
@@ -75,7 +76,7 @@ def _of_files(session: SparkSession, plan: Plan, group: FileGroup, view: str) ->
         if not each.read_as:
             raise _unknown(name, each.called)
     values = {
-        name: _value(name, each.sql.format(quoted(name)), each.held, _Uses.of(plan, name))
+        name: _value(name, each.sql.format(quoted(name)), each.held, _text_matters(plan, name))
         for name, each in stored.items()
     }
     schema = ", ".join(f"{quoted(name)} {each.read_as}" for name, each in stored.items())
@@ -105,23 +106,14 @@ def _local(path: Path) -> str:
 # --- what a column becomes in the view --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Uses:
-    """What the plan makes of a column."""
-
-    text: bool
-    """Whether its very text matters: it is published, compared, or read in a format of the plan's."""
-
-    @classmethod
-    def of(cls, plan: Plan, theirs: str) -> _Uses:
-        ours = [name for name, column in plan.source.columns.items() if column.column == theirs]
-        return cls(any(_text_matters(plan, name) for name in ours))
-
-
-def _text_matters(plan: Plan, name: str) -> bool:
-    column, kind = plan.source.columns[name], plan.source.kind(name)
-    understood = kind == "time" or (kind == "date" and plan.source.calendar)
-    return not understood or bool(column.missing or column.format)
+def _text_matters(plan: Plan, theirs: str) -> bool:
+    """Whether the very text of a column matters: it is published, compared, or read in a format of the plan's."""
+    source = plan.source
+    for name, column in source.columns.items():
+        understood = source.kind(name) == "time" or (source.kind(name) == "date" and source.calendar)
+        if column.column == theirs and (not understood or column.missing or column.format):
+            return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -132,7 +124,7 @@ class _Value:
     sql: str
 
 
-def _value(name: str, sql: str, held: str, uses: _Uses) -> _Value:
+def _value(name: str, sql: str, held: str, text_matters: bool) -> _Value:
     """A column of a type of Spark's, so that its text is that which DuckDB writes, or the query fails."""
     kind = held.partition("(")[0].partition(" ")[0]
     if kind in ("string", "char", "varchar"):
@@ -144,15 +136,17 @@ def _value(name: str, sql: str, held: str, uses: _Uses) -> _Value:
     if kind in ("boolean", "void"):
         return _Value("text", f"CAST({sql} AS STRING)")
     if kind == "time":
-        return _Value("text", f"CAST({sql} AS STRING)" if uses.text else f"substring(CAST({sql} AS STRING), 1, 8)")
+        return _Value("text", f"CAST({sql} AS STRING)" if text_matters else f"substring(CAST({sql} AS STRING), 1, 8)")
     if kind == "clock":
-        return _Value("text", _clock_text(sql, int(held[6:-1]), uses.text))
+        return _Value("text", _clock_text(sql, int(held[6:-1]), text_matters))
+    if kind == "unsigned" and text_matters:
+        return _Value("text", f"CAST({sql} AS STRING)")
     if kind == "unsigned":  # whatever is larger is no minute either
-        return _Value("text", f"CAST({sql} AS STRING)") if uses.text else _Value("integer", _as_minute(sql))
+        return _Value("integer", f"CAST(least({sql}, 1000000BD) AS BIGINT)")
     raw = _RAW.get(kind)
     if raw is None:
         raise _unknown(name, held)
-    return _Value(raw, _guarded(name, sql, raw) if uses.text and raw in _FIRST_AND_LAST else sql)
+    return _Value(raw, _guarded(name, sql, raw) if text_matters and raw in _FIRST_AND_LAST else sql)
 
 
 _RAW: dict[str, RawType] = {
@@ -181,10 +175,6 @@ def _decimal_text(sql: str) -> str:
     text = f"CAST({sql} AS STRING)"
     whole = f"regexp_replace({text}, '^(-?[0-9]+)[.]0+$', '$1')"
     return f"CASE WHEN try_cast({sql} AS BIGINT) IS NULL THEN {text} ELSE {whole} END"
-
-
-def _as_minute(sql: str) -> str:
-    return f"CAST(least({sql}, 1000000BD) AS BIGINT)"
 
 
 def _clock_text(sql: str, per_second: int, exact: bool) -> str:
@@ -236,8 +226,9 @@ def _of_arrow(arrow: pa.DataType, column: Any) -> _Stored:
         name = f"decimal({arrow.precision},{arrow.scale})"
         return _Stored(name if known else "", name, called=str(arrow))
     name = next((name for name, is_so in _ARROW.items() if is_so(arrow)), "")
-    held = {"decimal(20,0)": "unsigned"}.get(name, name)
-    return _Stored(name, "string" if pa.types.is_null(arrow) else held, _CASTS.get(str(arrow), "{}"), str(arrow))
+    if pa.types.is_null(arrow):
+        return _Stored(name, "string", "CAST({} AS STRING)", str(arrow))
+    return _Stored(name, "unsigned" if name == "decimal(20,0)" else name, called=str(arrow))
 
 
 def _of_timestamp(instant: bool, column: Any) -> _Stored:
@@ -265,9 +256,7 @@ _ARROW = {
     "boolean": pa.types.is_boolean,
     "date": pa.types.is_date,
     "string": lambda arrow: pa.types.is_string(arrow) or pa.types.is_large_string(arrow),
-    "binary": lambda arrow: (
-        any(is_so(arrow) for is_so in (pa.types.is_binary, pa.types.is_large_binary))
-        or pa.types.is_fixed_size_binary(arrow)
+    "binary": lambda arrow: any(
+        is_so(arrow) for is_so in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
     ),
 }
-_CASTS = {"null": "CAST({} AS STRING)"}

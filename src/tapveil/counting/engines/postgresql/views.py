@@ -1,0 +1,92 @@
+"""The trips as PostgreSQL has them: a table, as a view whose types mean what they mean in DuckDB.
+
+Whole numbers are `bigint`, texts are compared by their bytes, whatever the collation says, and what PostgreSQL alone
+knows is text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tapveil.base.errors import TripDataError
+from tapveil.counting.sql.scan import literal, quoted
+from tapveil.plan.model import Plan
+from tapveil.trips import files as sources
+from tapveil.trips.files import RawType, TripFiles
+
+if TYPE_CHECKING:
+    from tapveil.counting.engines.postgresql.session import Session
+
+_VIEW = quoted("#trips")
+
+
+def find_trips(session: Session, plan: Plan) -> TripFiles:
+    """The table of a plan, seen through a view that has the columns which the plan names, and no more."""
+    name = str(plan.source.table)
+    relation, types = _columns(session, name)
+    files = sources.table(plan, name, {column: _RAW.get(base, "text") for column, base in types.items()}, _VIEW)
+    session.settle()  # not before: the table is found as the role would find it
+    named = {column: types[column] for column in sorted(set(plan.named_columns.values()))}
+    selected = ", ".join(f"{_plain(quoted(column), base)} AS {quoted(column)}" for column, base in named.items())
+    session.execute(f"CREATE TEMP VIEW {_VIEW} AS SELECT {selected} FROM {relation}")
+    return files
+
+
+def _columns(session: Session, name: str) -> tuple[str, dict[str, str]]:
+    """A table by its whole name, and its columns with their types; those of a domain are what it is made of."""
+    parts = ".".join(quoted(part) for part in name.split("."))
+    found = session.fetch(_COLUMNS.format(table=literal(parts))).to_pylist()
+    if not found:
+        raise TripDataError(
+            f"the database has no table or view `{name}` that the role can find; name its schema, and write capital "
+            "letters as they are there"
+        )
+    return found[0]["relation"], {row["name"]: row["base"] for row in found}
+
+
+_COLUMNS = """
+WITH RECURSIVE below AS (
+  SELECT attnum, atttypid AS type FROM pg_catalog.pg_attribute
+  WHERE attrelid = pg_catalog.to_regclass({table}) AND attnum > 0 AND NOT attisdropped
+  UNION ALL
+  SELECT attnum, typbasetype FROM below JOIN pg_catalog.pg_type ON pg_type.oid = type WHERE typtype = 'd'
+)
+SELECT pg_catalog.format('%I.%I', nspname, relname) AS relation, CAST(attname AS text) AS name, CAST(CASE
+  WHEN pg_type.typnamespace = 'pg_catalog'::pg_catalog.regnamespace THEN typname ELSE '' END AS text) AS base
+FROM below JOIN pg_catalog.pg_type ON pg_type.oid = type AND typtype <> 'd'
+JOIN pg_catalog.pg_attribute USING (attnum) JOIN pg_catalog.pg_class ON pg_class.oid = attrelid
+JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
+WHERE attrelid = pg_catalog.to_regclass({table}) AND relkind IN ('r', 'v', 'm', 'f', 'p') ORDER BY attnum
+"""
+
+
+# --- what a column becomes in the view --------------------------------------------------------------------------------
+
+_RAW: dict[str, RawType] = {
+    **dict.fromkeys(("int2", "int4", "int8"), "integer"),
+    **dict.fromkeys(("float4", "float8", "numeric"), "number"),
+    "date": "date",
+    "time": "time",
+    "timestamp": "timestamp",
+    "timestamptz": "instant",
+}
+
+
+def _plain(column: str, base: str) -> str:
+    """A column of this type, below any domain, so that its text is that which DuckDB writes."""
+    if _RAW.get(base) == "integer":
+        return f"CAST({column} AS bigint)"
+    if base in _RAW:
+        return f"CAST({column} AS {base})"
+    if base == "bytea":  # as DuckDB has it: text without a note that it is, or else a hash, by its digits
+        digits = f"encode({column}, 'hex')"
+        text = f"CASE WHEN {digits} ~ '{_UTF8}' THEN convert_from({column}, 'UTF8') ELSE upper({digits}) END"
+        return f'({text}) COLLATE "C"'
+    return f'CAST({column} AS text) COLLATE "C"'
+
+
+_UTF8 = (
+    "^(0[1-9a-f]|[1-7].|c[2-9a-f][89ab].|d.[89ab].|e0[ab].[89ab].|e[1-9a-cef][89ab].[89ab].|ed[89].[89ab]."
+    "|f0[9ab].([89ab].){2}|f[123].([89ab].){3}|f48.([89ab].){2})*$"
+)
+"""The hexadecimal digits of UTF-8 that PostgreSQL can hold as text: it has no character NUL."""
