@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.base.defaults import MEMORY
@@ -29,11 +28,9 @@ from tapveil.inputs.areas import relabelling
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.warnings import Look, percent, remarks
 from tapveil.plan.model import Level, Plan, Table
+from tapveil.privacy.distribution import Integers, distribution
 from tapveil.published.describe.wording import COUNTED, LOOKED, UNIT_NAMES, change, loss_in_words
-from tapveil.veil.expectation import publish_probabilities
 from tapveil.veil.release import refuse_too_many, sound_places
-
-Integers = npt.NDArray[np.int64]
 
 INTERNAL = "internal: not private"
 NEARLY_EMPTY = 0.10
@@ -214,22 +211,21 @@ def _table_outlook(plan: Plan, table: Table, exact: ExactTable, dictionary: pa.T
     sizes, cells = np.unique(counts, return_counts=True)
     total, trips = int(cells.sum()), int(exact.counts.sum())
     mechanism = plan.mechanisms[table.name]
-    chance = publish_probabilities(mechanism, sizes)
-    invented = 0.0 if dictionary is None else (len(dictionary) - total) * float(mechanism.publish_probability(0))
+    empty = 0 if dictionary is None else len(dictionary) - total
+    expected = distribution(mechanism).expected(np.append(sizes, 0), np.append(cells, empty))
 
     def share_from(k: float) -> float:
         return float(cells[sizes >= k].sum() / total) if total else 0.0
 
-    expected_trips = float((chance * sizes * cells).sum())
     return TableOutlook(
         name=table.name,
         cells=total,
         trips=trips,
         density={k: share_from(k) for k in DENSITY_AT},
         threshold_density=share_from(float(mechanism.threshold)),
-        expected_cells=float((chance * cells).sum()) + invented,
-        expected_trips=expected_trips,
-        advice=_advice(plan, table, expected_trips / trips if trips else 0.0),
+        expected_cells=expected.cells,
+        expected_trips=expected.trips,
+        advice=_advice(plan, table, expected.trips / trips if trips else 0.0),
     )
 
 
@@ -252,9 +248,8 @@ def shares_by_width(
     for width in widths:
         wider = width // plan.coarsen.time_minutes
         columns = {each: (codes[each] + wider - 1) // wider if each in timed else codes[each] for each in codes}
-        sizes, times = np.unique(merged(columns, exact.counts)[1], return_counts=True)
-        expected = float((publish_probabilities(mechanism, sizes) * sizes * times).sum())
-        shares[width] = expected / trips if trips else 0.0
+        expected = distribution(mechanism).expected(merged(columns, exact.counts)[1])
+        shares[width] = expected.trips / trips if trips else 0.0
     return shares
 
 

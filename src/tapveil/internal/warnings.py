@@ -21,6 +21,7 @@ from tapveil.counting.exact import Counted, ExactTable
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.coupling import from_timetable, from_trips
 from tapveil.plan.model import Plan, Table
+from tapveil.privacy.distribution import distribution
 
 MANY_UNKNOWN = 0.20
 MANY_LEFT_OUT = 0.20
@@ -142,7 +143,7 @@ def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table 
         places, cells = exact.places_in(dictionary)
         outside = int(exact.counts.sum() - exact.counts[cells].sum())
         empty = len(dictionary) - len(places)
-        noise = empty * float(mechanism.publish_probability(0))
+        noise = distribution(mechanism).expected(np.zeros(1, dtype=np.int64), empty).cells
         yield (
             f"{name}: of {len(dictionary):,} listed cells {empty:,} are empty, and about {noise:,.0f} of those would "
             f"be printed with a number that is noise alone; {outside:,} {NOUNS[plan.privacy.unit]} are in cells that "

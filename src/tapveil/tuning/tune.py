@@ -29,6 +29,7 @@ from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import COUNT, OPAL_SHAPES, TOTAL
 from tapveil.privacy.accountant import over_time
 from tapveil.privacy.calibration import calibrate
+from tapveil.privacy.distribution import Integers
 from tapveil.privacy.loss import Loss, certified
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.describe.wording import UNIT_NAMES, loss_in_words
@@ -213,7 +214,7 @@ def _no_release(folder: Path, finding: Finding) -> str:
     return f"{folder} is not a published folder that can be used: {finding.place} {finding.sentence}"
 
 
-def _seen(folder: Path, manifest: Manifest, table: TableClaim) -> sizes.Ints:
+def _seen(folder: Path, manifest: Manifest, table: TableClaim) -> Integers:
     """The published counts of one table, by their size."""
     sheet, tap = OPAL_SHAPES[table.columns] if manifest.layout == "opal" else (table.name, None)
     name = f"data/{sheet}.parquet"
@@ -231,7 +232,7 @@ def _seen(folder: Path, manifest: Manifest, table: TableClaim) -> sizes.Ints:
         raise PlanError(f"{folder} has no counts of table {table.name} that can be read: {name}") from None
 
 
-def _by_size(batch: pa.RecordBatch, tap: str | None, table: TableClaim) -> sizes.Ints:
+def _by_size(batch: pa.RecordBatch, tap: str | None, table: TableClaim) -> Integers:
     if tap:
         batch = batch.filter(pc.equal(batch.column("tap"), tap))
     published = batch.column(COUNT).to_numpy()  # an ArrowException where one is missing
@@ -240,7 +241,7 @@ def _by_size(batch: pa.RecordBatch, tap: str | None, table: TableClaim) -> sizes
     return sizes.histogram(published)
 
 
-def _laws(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[sizes.Ints]) -> list[Sizes]:
+def _laws(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[Integers]) -> list[Sizes]:
     """How large the cells of each table are; one that shows nearly all trips says how many the others hide."""
     laws = [sizes.guess(each, mechanism) for each, mechanism in zip(seen, made, strict=True)]
     names = [table.name for table in manifest.tables]

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tapveil.internal.comparison.forecast import NEXT_TO_NOTHING, Law
+from tapveil.internal.comparison.forecast import NEXT_TO_NOTHING
 from tapveil.internal.report.cells import Cells, Floats, Ints, Numbers
+from tapveil.privacy.distribution import distribution
 from tapveil.privacy.intervals import MISS, interval
 
 QUANTILES = (0.5, 0.9, 0.99)
@@ -99,13 +100,13 @@ def accuracy(cells: Cells, total_off: float | None) -> TableAccuracy:
 
 
 def _expected(cells: Cells, total_off: float | None) -> Accuracy:
-    law, rule = Law(cells.mechanism), interval(cells.mechanism, MISS)
+    known, rule = distribution(cells.mechanism), interval(cells.mechanism, MISS)
     counts = cells.true[cells.listed]
-    off, expected = law.errors(np.concatenate([counts, np.zeros(cells.empty, dtype=np.int64)]))
+    off, expected = known.errors(np.concatenate([counts, np.zeros(cells.empty, dtype=np.int64)]))
     sizes, times = np.unique(counts, return_counts=True)
     if cells.empty:
         sizes, times = np.append(sizes, 0), np.append(times, cells.empty)
-    printed, near = law.published(sizes)[0], law.within(sizes, rule.half_width)
+    printed, near = known.tail(sizes), known.within(sizes, rule.half_width)
     errors = Errors(int(off[0]), expected)
     held = float((near * times).sum())
     hidden = float(((1 - printed) * (sizes <= rule.absent) * times).sum())

@@ -12,7 +12,7 @@ from typing import Literal
 from tapveil.internal.comparison.compare import WIDEST_COMPARED, remade
 from tapveil.internal.warnings import share_left_out
 from tapveil.plan.model import Plan
-from tapveil.privacy.intervals import mean_error
+from tapveil.privacy.distribution import mean_error
 
 Bound = Literal["trips_per_day", "trips_per_card"]
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 from tapveil.base.errors import TripDataError
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, Kind
 from tapveil.counting.exact import ExactTable
-from tapveil.internal.comparison.forecast import Law
 from tapveil.plan.model import Plan, Table
+from tapveil.privacy.distribution import distribution
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.folder import Folder
 
@@ -82,7 +82,7 @@ class Cells:
             exact.counts,
             listed,
             0 if dictionary is None else len(dictionary) - int(listed.sum()),
-            np.where(listed, Law(mechanism).published(exact.counts)[0], 0.0),
+            np.where(listed, distribution(mechanism).tail(exact.counts), 0.0),
             _numbers(exact, folder, table.name, "published", dictionary) if folder else None,
             _numbers(exact, folder, table.name, "consistent", dictionary) if folder else None,
         )

@@ -18,11 +18,11 @@ import numpy as np
 from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY
 from tapveil.inputs.areas import Areas, Relabel
 from tapveil.internal.comparison.compare import ALL, Comparison, Point, Truth, remade, variant, weights_of
-from tapveil.internal.comparison.forecast import Law
 from tapveil.internal.comparison.screen import percent, three_digits
 from tapveil.internal.outlook import merged
 from tapveil.internal.report.cells import Cells, Ints
 from tapveil.plan.model import Plan, Table
+from tapveil.privacy.distribution import distribution
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.rational import decimal_text
 
@@ -408,5 +408,4 @@ def _summed(tables: Iterable[Options]) -> tuple[float, int]:
 
 def _expected(cells: Merged, mechanism: Mechanism) -> float:
     """How many trips would be published."""
-    counts = cells[1]
-    return float((Law(mechanism).published(counts)[0] * counts).sum())
+    return distribution(mechanism).expected(cells[1]).trips

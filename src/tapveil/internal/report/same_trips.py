@@ -15,9 +15,9 @@ from math import exp, log
 import numpy as np
 
 from tapveil.base.errors import PlanError
-from tapveil.internal.comparison.forecast import Law
 from tapveil.internal.report.accuracy import intervals_held
 from tapveil.internal.report.cells import Cells, Numbers
+from tapveil.privacy.distribution import distribution
 from tapveil.privacy.intervals import MISS
 from tapveil.published.folder import Folder
 
@@ -42,11 +42,11 @@ def refuse_other_trips(cells: Cells, folder: Folder) -> None:
 
 def rarest_cell(cells: Cells, published: Numbers) -> float:
     """At most so likely is it that any cell of the table is as far off as the worst one, or hidden as surprisingly."""
-    law = Law(cells.mechanism)
+    known = distribution(cells.mechanism)
     hidden = cells.listed.copy()
     hidden[published.cells] = False
     off = np.concatenate([published.count - cells.true[published.cells], published.invented])
-    chances = np.concatenate([law.as_far_off(off), law.hidden(cells.true[hidden])])
+    chances = np.concatenate([known.as_far_off(off), known.hidden(cells.true[hidden])])
     every = int(cells.listed.sum()) + cells.empty
     return float(min(1.0, WAYS * every * chances.min())) if len(chances) else 1.0
 
