@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 
 from tapveil.base.atomic import write_private
 from tapveil.base.errors import PlanError, TripDataError
+from tapveil.base.numbers import percent, three_digits
 from tapveil.base.progress import Silent
 from tapveil.cli.app import app
 from tapveil.counting.counter import count
@@ -31,7 +32,6 @@ from tapveil.demo import city as demo_city
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.comparison import compare as comparing
 from tapveil.internal.comparison.compare import ALL, remade
-from tapveil.internal.comparison.screen import percent, three_digits
 from tapveil.internal.confidential import check_destination, write_internal
 from tapveil.internal.outlook import INTERNAL, Outlook, outlook, outlook_of
 from tapveil.internal.report.accuracy import Errors

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import TripDataError
+from tapveil.base.numbers import percent
 from tapveil.base.pace import SHARE
 from tapveil.base.progress import Done, Reporter, Silent
 from tapveil.base.types import clock_text
@@ -26,7 +27,7 @@ from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.inputs.areas import relabelling
 from tapveil.inputs.public import PublicInputs
-from tapveil.internal.warnings import Look, percent, remarks
+from tapveil.internal.warnings import Look, remarks
 from tapveil.plan.model import Level, Plan, Table
 from tapveil.privacy.distribution import Integers, distribution
 from tapveil.published.describe.wording import COUNTED, LOOKED, UNIT_NAMES, change, loss_in_words
@@ -269,7 +270,7 @@ def _advice(plan: Plan, table: Table, share: float) -> str | None:
         *(["larger areas"] if "location" in kinds else []),
         *(["fewer or broader labels"] if kinds & {"label", "date"} else []),
     ]
-    published = f"{percent(share)} of {NOUNS[plan.privacy.unit]}"
+    published = f"{percent(share, digits=0)} of {NOUNS[plan.privacy.unit]}"
     several = any(set(other.columns) == set(table.columns) and other is not table for other in plan.table)
     levels = "" if several or not kinds & {"time", "location"} else ", or publish it at several `levels`"
     what = table.name if several else table.in_words

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from tapveil.base.errors import did_you_mean
+from tapveil.base.numbers import percent
 from tapveil.base.progress import Reporter
 from tapveil.base.vocabulary import EVERY_MODE, NOUNS, UNKNOWN
 from tapveil.counting import counter
@@ -58,7 +59,7 @@ def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
         share = float(table.counts[unknown].sum() / table.counts.sum())
         if share > MANY_UNKNOWN:
             reason = "no tap, or stops that the lookup does not know"
-            yield f"{column} is {UNKNOWN} for {percent(share)} of {NOUNS[plan.privacy.unit]}: {reason}"
+            yield f"{column} is {UNKNOWN} for {percent(share, digits=0)} of {NOUNS[plan.privacy.unit]}: {reason}"
 
 
 def _not_on_the_map(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
@@ -74,7 +75,7 @@ def _not_on_the_map(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
             lacking = [place for place in trips if not _is_drawn(drawn, *place)]
             lost = sum(trips[place] for place in lacking)
             if lacking:
-                share = f"{percent(lost / int(exact.counts.sum()))} of {NOUNS[plan.privacy.unit]}"
+                share = f"{percent(lost / int(exact.counts.sum()), digits=0)} of {NOUNS[plan.privacy.unit]}"
                 what = f"{len(lacking):,} of {len(trips):,} places, with {share}, are {lists}"
                 yield f"{column}: {what}: they will not be on the map{_MISNAMED if len(lacking) == len(trips) else ''}"
 
@@ -129,8 +130,8 @@ def _many_left_out(plan: Plan, counted: Counted) -> Iterator[str]:
     if share > MANY_LEFT_OUT:
         at_least = "at least " if "both" in plan.sides else ""
         yield (
-            f"{at_least}{percent(share)} of trips are left out because their card has more than the plan counts: "
-            "is `card` the right column, and are trips_per_day and trips_per_card what people do"
+            f"{at_least}{percent(share, digits=0)} of trips are left out because their card has more than the plan "
+            "counts: is `card` the right column, and are trips_per_day and trips_per_card what people do"
         )
 
 
@@ -157,11 +158,6 @@ def _no_such_taps(plan: Plan, counted: Counted) -> Iterator[str]:
         if end != "both" and not any(len(counted.tables[table.name].counts) for table in tables):
             empty = ", ".join(table.name for table in tables)
             yield f"no row is a tap {end} by the words under [source.taps], so nothing is counted in {empty}"
-
-
-def percent(share: float) -> str:
-    """A share for a person: never a rounded 0."""
-    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else "less than 1 %"
 
 
 @dataclass(frozen=True)
@@ -228,8 +224,8 @@ class Look:
             share = float(exact.counts[outside].sum() / exact.counts.sum())
             named = {stop for (_, stop), out in zip(cells, unlisted, strict=True) if out}
             yield (
-                f"{column}: {len(named):,} stops, with {percent(share)} of {NOUNS[self.plan.privacy.unit]}, are not in "
-                f"the lists beside the trips, and are UNKNOWN or have no place (is it the right list or feed, and "
+                f"{column}: {len(named):,} stops, with {percent(share, digits=0)} of {NOUNS[self.plan.privacy.unit]}, are "
+                f"not in the lists beside the trips, and are UNKNOWN or have no place (is it the right list or feed, and "
                 "the right column of it?)"
             )
 

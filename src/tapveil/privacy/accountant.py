@@ -113,7 +113,7 @@ def any_exceeds(possible: Iterable[Change], epsilon: float, target: float, block
     return any(_Worst(change, epsilon, enough=target, blocks=blocks).find() > target for change in possible)
 
 
-def least_epsilon(
+def epsilon_upper_bound(
     possible: Sequence[Change], target: float, precision: float = 1e-12, blocks: int = MOST_BLOCKS
 ) -> float:
     """A certified upper bound of the ε at which δ is at most `target`; infinite where no ε is enough.
@@ -148,8 +148,8 @@ def epsilon(
     exposure: Exposure = TRIP_REPLACED,
     precision: float = 1e-12,
 ) -> float:
-    """`least_epsilon` for one release."""
-    return least_epsilon(changes(tables, exposure), target, precision)
+    """`epsilon_upper_bound` for one release."""
+    return epsilon_upper_bound(changes(tables, exposure), target, precision)
 
 
 @dataclass(frozen=True)

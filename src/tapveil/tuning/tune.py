@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from tapveil.base.errors import PlanError
 from tapveil.base.findings import Finding
+from tapveil.base.numbers import percent
 from tapveil.base.progress import Reporter, Silent
 from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import COUNT, OPAL_SHAPES, TOTAL
@@ -157,7 +158,7 @@ class Tuned:
         yield ""
         yield from _aligned([_HEADINGS, *map(_row, self.tables)])
         yield ""
-        yield f"Published trips, as a mean over the tables: {_percent(self.before)}, then {_percent(self.after)}."
+        yield f"Published trips, as a mean over the tables: {percent(self.before)}, then {percent(self.after)}."
         if not all(table.known for table in self.tables):
             yield UNKNOWN
         yield CAUTION
@@ -414,7 +415,7 @@ def _row(table: TunedTable) -> list[str]:
     return [
         table.name,
         str(table.weight),
-        f"{_percent(before.share)} → {_percent(after.share):>7}" if table.known else "not known",
+        f"{percent(before.share)} → {percent(after.share):>7}" if table.known else "not known",
         f"± {before.error} → {after.error}",
         f"{before.smallest} → {after.smallest}",
     ]
@@ -435,10 +436,6 @@ def _table_json(table: TunedTable) -> dict[str, Any]:
         "error_95": {when: outlook.error for when, outlook in both.items()},
         "smallest_published": {when: outlook.smallest for when, outlook in both.items()},
     }
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _mean(outlooks: Sequence[Outlook]) -> float:

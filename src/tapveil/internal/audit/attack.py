@@ -38,7 +38,7 @@ from tapveil.inputs.cell_list import LONG_LIST
 from tapveil.internal.audit.city import PARTS, City, Counts, Row, busy_units
 from tapveil.internal.audit.law import FLOATS, NOTHING, Law
 from tapveil.plan.model import Plan, Table
-from tapveil.privacy.binomial import Trials, least_delta, least_epsilon
+from tapveil.privacy.binomial import Trials, delta_lower_bound, epsilon_lower_bound
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.veil import release
 from tapveil.veil.statement import cost
@@ -292,7 +292,7 @@ class _Attack:
                 ("a trip of its own", one, none, epsilon, law.apart(1, 0, epsilon)),
                 ("one trip elsewhere", *elsewhere, 2 * epsilon, law.moved(high, high - 1, 2 * epsilon)),
             ):
-                proven = least_delta(here, there, at, ALPHA)
+                proven = delta_lower_bound(here, there, at, ALPHA)
                 yield Finding(
                     f"{what}: delta at epsilon = {at:.3g}",
                     name,
@@ -301,7 +301,7 @@ class _Attack:
                     proven > allowed + FLOATS,
                 )
         if law.mechanism != "gaussian":
-            proven, allowed = least_epsilon(*elsewhere, 0.0, ALPHA), 2 / law.scale
+            proven, allowed = epsilon_lower_bound(*elsewhere, 0.0, ALPHA), 2 / law.scale
             observed = f"at least {max(0.0, proven):.3f}"
             yield Finding("one trip elsewhere: epsilon", name, observed, f"at most {allowed:.3f}", proven > allowed)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
+from tapveil.base.numbers import percent, three_digits
 from tapveil.base.text_table import Grid
 from tapveil.internal.comparison.compare import ALL, Comparison, Point
 from tapveil.internal.comparison.forecast import Worth
@@ -108,22 +109,3 @@ def cautions(comparison: Comparison) -> Iterator[str]:
     if len(comparison.units) > 1:
         yield "One epsilon is not one promise: it is stronger for a card than for a trip."
     yield "What is chosen by looking here is a choice that no epsilon counts."
-
-
-def percent(share: float) -> str:
-    """Three digits at most, and never a rounded 0 or 100."""
-    points = 100 * share
-    if 0 < points < 0.1:
-        return "< 0.1 %"
-    if 99.9 < points < 100:
-        return "> 99.9 %"
-    return f"{points:,.0f} %" if points >= 999.5 else f"{points:.1f} %"
-
-
-def three_digits(x: float) -> str:
-    """As many digits as matter.
-
-    >>> three_digits(0.456), three_digits(12.34), three_digits(1234.5)
-    ('0.46', '12.3', '1,234')
-    """
-    return f"{x:.2f}" if x < 10 else f"{x:.1f}" if x < 100 else f"{x:,.0f}"

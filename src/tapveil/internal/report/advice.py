@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tapveil.base.numbers import percent, three_digits
 from tapveil.internal.comparison.compare import ALL, Point
-from tapveil.internal.comparison.screen import percent, three_digits
 from tapveil.internal.report.bounds import Higher
 from tapveil.internal.report.changes import WORTHWHILE, Change
 from tapveil.internal.report.findings import Findings, TableFindings

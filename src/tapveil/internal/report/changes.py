@@ -15,10 +15,10 @@ from typing import Literal
 
 import numpy as np
 
+from tapveil.base.numbers import percent, three_digits
 from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY
 from tapveil.inputs.areas import Areas, Relabel
 from tapveil.internal.comparison.compare import ALL, Comparison, Point, Truth, remade, variant, weights_of
-from tapveil.internal.comparison.screen import percent, three_digits
 from tapveil.internal.outlook import merged
 from tapveil.internal.report.cells import Cells, Ints
 from tapveil.plan.model import Plan, Table

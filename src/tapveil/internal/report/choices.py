@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tapveil.base.numbers import percent
 from tapveil.base.vocabulary import MINUTES_PER_DAY
 from tapveil.internal.comparison.compare import ALL
 from tapveil.internal.comparison.plot import trips_svg
-from tapveil.internal.comparison.screen import percent, refusals
+from tapveil.internal.comparison.screen import refusals
 from tapveil.internal.report import figures
 from tapveil.internal.report.advice import curve, epsilon_pays, lacking
 from tapveil.internal.report.findings import Findings

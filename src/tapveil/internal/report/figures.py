@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log10
 
+from tapveil.base.numbers import percent
 from tapveil.base.vocabulary import MISSING
-from tapveil.internal.comparison.screen import percent
 from tapveil.internal.report.accuracy import TableAccuracy
 from tapveil.internal.report.changes import Change
 from tapveil.internal.report.density import Density

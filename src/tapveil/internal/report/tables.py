@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tapveil.internal.comparison.screen import percent
+from tapveil.base.numbers import percent
 from tapveil.internal.report import figures
 from tapveil.internal.report.accuracy import QUANTILES, Accuracy
 from tapveil.internal.report.density import AT, WANTED

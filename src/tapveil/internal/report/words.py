@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tapveil.base.numbers import percent, three_digits
 from tapveil.base.vocabulary import NOUNS
-from tapveil.internal.comparison.screen import percent, three_digits
 from tapveil.internal.report.findings import Findings, TableFindings
 from tapveil.internal.report.markup import Html, element
 
