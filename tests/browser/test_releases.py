@@ -312,4 +312,4 @@ def test_the_page_and_the_report_of_a_month_of_real_trips(tmp_path: Path, shared
         shown = [row for each in looked.run(EVERYTHING, name) for row in csv.DictReader(io.StringIO(each, newline=""))]
         assert len(shown) == len(tapveil.open(folder).table(name)) > 10
     report = html(findings(plan, folder=folder))
-    assert "internal: not private" in report
+    assert "CONFIDENTIAL: exact data" in report

@@ -27,7 +27,8 @@ from tapveil.internal.comparison.compare import ALL, ONE, SEVERAL, Comparison, P
 from tapveil.internal.comparison.forecast import ExactSizes, forecast, mean_distance, together
 from tapveil.internal.comparison.plot import svg, write_plot
 from tapveil.internal.comparison.screen import show
-from tapveil.internal.outlook import INTERNAL, outlook
+from tapveil.internal.confidential import NOTICE
+from tapveil.internal.outlook import outlook
 from tapveil.plan.model import Plan
 from tapveil.privacy.distribution import distribution
 from tapveil.privacy.mechanisms import Dictionary, Gaussian, Laplace, Mechanism, StabilityHistogram
@@ -331,7 +332,7 @@ def shown(found: Comparison) -> str:
 
 def test_the_table_says_that_it_is_internal_and_marks_the_plan(compared: Comparison) -> None:
     lines = shown(compared).splitlines()
-    assert lines[0].startswith(INTERNAL)
+    assert lines[0].startswith(NOTICE)
     (marked,) = (line.split() for line in lines if line.startswith("* "))
     assert marked[:3] == ["*", "sbh", "8"]
     assert marked[3] == f"{compared.own.worth[ALL].cells:,.0f}"
@@ -340,7 +341,7 @@ def test_the_table_says_that_it_is_internal_and_marks_the_plan(compared: Compari
 
 def test_the_numbers_are_json_and_say_that_they_are_internal(compared: Comparison) -> None:
     said = json.loads(json.dumps(compared.as_json(), allow_nan=False))
-    assert said["notice"] == INTERNAL
+    assert said["notice"] == NOTICE
     assert [unit["unit"] for unit in said["units"]] == ["trip", "card-day", "card"]
     (own,) = (point for point in said["points"] if point["is_the_plan"])
     assert own["tables"]["all tables"]["cells"] == compared.own.worth[ALL].cells
@@ -351,7 +352,7 @@ def test_the_picture_is_whole_and_says_that_it_is_internal(compared: Comparison)
     named = replace(compared, title='Trips & "taps" <2025>')
     root = parsed(svg(named))
     texts = [element.text or "" for element in root.iter() if element.tag.endswith("text")]
-    assert INTERNAL in texts
+    assert NOTICE in texts
     assert 'Choosing ε: Trips & "taps" <2025>' in texts
     assert {"sbh", "laplace", "gaussian", "any one trip", "total ε", "your plan"} <= set(texts)
     assert texts.count("your plan, ε = 8") == 3

@@ -32,8 +32,8 @@ from tapveil.demo import city as demo_city
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.comparison import compare as comparing
 from tapveil.internal.comparison.compare import ALL, remade
-from tapveil.internal.confidential import check_destination, write_internal
-from tapveil.internal.outlook import INTERNAL, Outlook, outlook, outlook_of
+from tapveil.internal.confidential import NOTICE, check_destination, write_internal
+from tapveil.internal.outlook import Outlook, outlook, outlook_of
 from tapveil.internal.report.accuracy import Errors
 from tapveil.internal.report.advice import actions, curve
 from tapveil.internal.report.findings import Findings, findings
@@ -439,7 +439,7 @@ def changed_text(city: Path, *changes: tuple[str, str]) -> str:
 
 def both_ways(plan: Plan, folder: Path) -> Findings:
     """A report of what is expected, and of a release: of both a page can be made."""
-    assert INTERNAL in html(findings(plan))
+    assert NOTICE in html(findings(plan))
     return once_released(plan, folder)
 
 
@@ -688,8 +688,8 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_the_page_says_that_it_is_internal_loads_nothing_and_runs_nothing(found: Findings) -> None:
     page = html(found)
     assert_is_sound(page)
-    assert page.count(INTERNAL) >= 2
-    assert Reader(page).words.index(INTERNAL) < 200
+    assert page.count(NOTICE) >= 2
+    assert Reader(page).words.index(NOTICE) < 200
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page)
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
@@ -867,7 +867,7 @@ def test_the_command_writes_the_report(city: Path, released: Path, tmp_path: Pat
     done = CliRunner().invoke(app, wanted)
     assert done.exit_code == 0, done.output
     assert stat.S_IMODE((tmp_path / "report.html").stat().st_mode) == 0o600
-    assert f"{INTERNAL}, do not publish it" in done.output
+    assert f"{NOTICE} Do not publish it" in done.output
     assert not re.search(r"\d,\d\d\d", done.output), "no number of the trips in what may be a log"
     again = run("report", city, "-o", tmp_path / "report.html")
     assert again.returncode == 2

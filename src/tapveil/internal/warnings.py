@@ -1,4 +1,4 @@
-"""Remarks: what a holder would want to look into before publishing. Internal: computed from exact counts.
+"""Warnings: what the data custodian would want to look into before publishing. Computed from exact counts.
 
 Each is a sentence that says what was found and what to do, and begins in lower case.
 """
@@ -19,6 +19,7 @@ from tapveil.base.vocabulary import EVERY_MODE, NOUNS, UNKNOWN
 from tapveil.counting import counter
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
+from tapveil.inputs.areas import relabelling
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.coupling import from_timetable, from_trips
 from tapveil.plan.model import Plan, Table
@@ -28,6 +29,7 @@ MANY_UNKNOWN = 0.20
 MANY_LEFT_OUT = 0.20
 MOST_COUPLED = 10
 MANY_TRIPS = 10_000
+NEARLY_EMPTY = 0.10
 
 
 def remarks(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
@@ -135,6 +137,45 @@ def _many_left_out(plan: Plan, counted: Counted) -> Iterator[str]:
         )
 
 
+def wider_areas(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
+    """Places that a level does not make wider, or that its list does not have."""
+    plan = inputs.plan
+    modes = next((table.labels["mode"] for table in counted.tables.values() if "mode" in table.labels), ())
+    for name in sorted({table.level.location for table in plan.table if table.level.location}):
+        wider = plan.coarsen.wider[name]
+        if EVERY_MODE not in wider and (without := [mode for mode in modes if mode not in wider]):
+            # They would be published a second time, as finely as before: that wastes their part of the budget.
+            yield f"[coarsen.wider.{name}] has nothing for {', '.join(without)}: their places are not made wider"
+    for table in plan.table:
+        relabelled = relabelling(plan, table, inputs.wider) if table.level.location else {}
+        for column in (column for column in relabelled if plan.source.kind(column) == "location"):
+            if exact := _least_table(plan, counted, column):
+                places = _trips_by_place(exact, column)
+                lost = [place for place in places if relabelled[column].label(*place) == UNKNOWN]
+                if lost:
+                    yield (
+                        f"{table.name}: {len(lost)} of {len(places)} places of {column} are not in the list of wider "
+                        f"areas `{table.level.location}`, and are {UNKNOWN} there"
+                    )
+
+
+def nearly_empty(plan: Plan, table: Table, share: float) -> str | None:
+    """A plain sentence where a table would be nearly empty."""
+    if share >= NEARLY_EMPTY:
+        return None
+    kinds = {plan.source.kind(column) for column in table.columns}
+    ways = [
+        *(["wider bins"] if "time" in kinds else []),
+        *(["larger areas"] if "location" in kinds else []),
+        *(["fewer or broader labels"] if kinds & {"label", "date"} else []),
+    ]
+    published = f"{percent(share, digits=0)} of {NOUNS[plan.privacy.unit]}"
+    several = any(set(other.columns) == set(table.columns) and other is not table for other in plan.table)
+    levels = "" if several or not kinds & {"time", "location"} else ", or publish it at several `levels`"
+    what = table.name if several else table.in_words
+    return f"{what} would publish {published}: use {' or '.join(ways) or 'fewer parts'}{levels}"
+
+
 def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | None]) -> Iterator[str]:
     """With a dictionary: what it leaves out, and how much of what is printed would be noise alone."""
     for name, dictionary in dictionaries.items():
@@ -223,10 +264,11 @@ class Look:
         if outside.any():
             share = float(exact.counts[outside].sum() / exact.counts.sum())
             named = {stop for (_, stop), out in zip(cells, unlisted, strict=True) if out}
+            noun = NOUNS[self.plan.privacy.unit]
             yield (
-                f"{column}: {len(named):,} stops, with {percent(share, digits=0)} of {NOUNS[self.plan.privacy.unit]}, are "
-                f"not in the lists beside the trips, and are UNKNOWN or have no place (is it the right list or feed, and "
-                "the right column of it?)"
+                f"{column}: {len(named):,} stops, with {percent(share, digits=0)} of {noun}, are "
+                "not in the lists beside the trips, and are UNKNOWN or have no place (is it the right list or feed, "
+                "and the right column of it?)"
             )
 
     def _is_listed(self, mode: str, stop: str, known: Mapping[str, object]) -> bool:

@@ -1,7 +1,7 @@
 """Choosing ε with open eyes: what other budgets, mechanisms and units would leave of the same trips.
 
 For the holder, before anything is spent. Trips are counted once for each unit, for counting depends on neither the
-mechanism nor ε; the rest is computed from the laws of the noise, and nothing is drawn. Internal: not private.
+mechanism nor ε; the rest is computed from the distributions of the noise, and nothing is drawn. Confidential.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tapveil.counting.exact import Counted
 from tapveil.inputs.cell_list import Dictionaries
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.comparison.forecast import ExactSizes, TableForecast, Worth, forecast, together
-from tapveil.internal.outlook import INTERNAL
+from tapveil.internal.confidential import NOTICE
 from tapveil.plan.model import Plan, Privacy, Table
 from tapveil.privacy.accountant import Neighbours, Unit
 from tapveil.published.manifest import number
@@ -42,7 +42,7 @@ ONE, SEVERAL, ALL = "one column", "several columns", "all tables"
 
 @dataclass(frozen=True, repr=False)
 class Point:
-    """One unit, mechanism and total ε, and what would come of it. Internal: not private."""
+    """One unit, mechanism and total ε, and what would come of it. Confidential."""
 
     unit: Unit
     mechanism: str
@@ -57,7 +57,7 @@ class Point:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Every unit, mechanism and total ε, side by side. Internal: not private."""
+    """Every unit, mechanism and total ε, side by side. Confidential."""
 
     title: str
     neighbours: Neighbours
@@ -112,7 +112,7 @@ class Comparison:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "notice": INTERNAL,
+            "notice": NOTICE,
             "neighbours": self.neighbours,
             "delta": number(self.delta),
             "units": [

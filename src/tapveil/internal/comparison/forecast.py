@@ -1,7 +1,7 @@
 """What a mechanism would leave of exact counts, and how wrong it would be: computed, not drawn.
 
 What a cell adds to a forecast depends on its part and its count alone, so cells of the same count are looked at
-together. All of it is computed from exact counts: internal, not private.
+together. All of it is computed from exact counts: confidential.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NEXT_TO_NOTHING = 0.5
 
 @dataclass(frozen=True, repr=False)
 class Worth:
-    """What some tables of a release would be worth. Internal: not private."""
+    """What some tables of a release would be worth. Confidential."""
 
     cells: float
     """How many would be published."""
@@ -111,7 +111,7 @@ def _empty_cells(
 
 @dataclass(frozen=True, repr=False)
 class TableForecast:
-    """What one table would be worth, in sums that can be added up over tables. Internal: not private."""
+    """What one table would be worth, in sums that can be added up over tables. Confidential."""
 
     cells: float
     of_cells: int

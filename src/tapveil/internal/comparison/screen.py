@@ -10,7 +10,7 @@ from tapveil.base.numbers import percent, three_digits
 from tapveil.base.text_table import Grid
 from tapveil.internal.comparison.compare import ALL, Comparison, Point
 from tapveil.internal.comparison.forecast import Worth
-from tapveil.internal.outlook import INTERNAL
+from tapveil.internal.confidential import NOTICE
 from tapveil.privacy.accountant import Unit
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import change
@@ -21,7 +21,7 @@ NOTHING = "-"
 
 def show(console: Console, comparison: Comparison) -> None:
     """The whole comparison, from the exact counts: internal."""
-    console.print(f"{INTERNAL}: computed from the trips themselves, do not publish", style="bold")
+    console.print(f"{NOTICE} Do not publish.", style="bold")
     delta = f"delta = {float(comparison.delta):.3g}" if comparison.delta else "no delta"
     console.print(f"What would be left at other totals of epsilon, with {delta} throughout. {MARK} is your plan.")
     for unit in comparison.units:
@@ -95,7 +95,7 @@ def _how_to_read(comparison: Comparison) -> Iterator[str]:
         "number off: how far a published one is from the truth, on average. total off: the same for the published "
         "cells of one table and part, added up, whatever is missing."
     )
-    yield "All of it is computed from the laws of the noise; nothing was drawn."
+    yield "All of it is computed from the distributions of the noise; nothing was drawn."
     yield from cautions(comparison)
 
 

@@ -63,7 +63,7 @@ class TableFindings:
 
 @dataclass(frozen=True, repr=False)
 class Findings:
-    """The whole report, as numbers. Internal: not private."""
+    """The whole report, as numbers. Confidential."""
 
     plan: Plan
     outlook: Outlook

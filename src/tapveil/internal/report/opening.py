@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tapveil.base.numbers import percent
-from tapveil.internal.outlook import warnings
+from tapveil.internal.plan_in_words import warnings
 from tapveil.internal.report import figures
 from tapveil.internal.report.advice import actions
 from tapveil.internal.report.figures import Bar
@@ -64,7 +64,7 @@ def _tile(number: str, words: str) -> Html:
 
 
 def _notes(found: Findings) -> Iterator[Html]:
-    notes = [*(words.removeprefix("Warning: ") for words in warnings(found.plan)), *found.outlook.notes]
+    notes = [*warnings(found.plan), *found.outlook.notes]
     if notes:
         yield element("h3", "Also worth a look")
         yield element("ul", *(element("li", note) for note in notes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapveil._version import __version__
-from tapveil.internal.outlook import INTERNAL
+from tapveil.internal.confidential import NOTICE
 from tapveil.internal.report.choices import changes, epsilon
 from tapveil.internal.report.findings import Findings
 from tapveil.internal.report.markup import Html, element, joined
@@ -33,10 +33,10 @@ def html(found: Findings) -> str:
         Html(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Html('<meta name="robots" content="noindex">'),
-        element("title", f"{INTERNAL}: {found.plan.release.title}"),
+        element("title", f"CONFIDENTIAL: {found.plan.release.title}"),
         Html(f"<style>{STYLE}</style>"),
     )
-    alarm = f"{INTERNAL}. Computed from the trips themselves: do not publish it, do not send it on."
+    alarm = f"{NOTICE} Do not publish it, do not send it on."
     body = joined(
         element("aside", alarm, class_="alarm", aria_label="Internal"),
         _header(found),
@@ -63,5 +63,5 @@ def _header(found: Findings) -> Html:
 
 def _footer(found: Findings) -> Html:
     folder = f", release {found.folder.manifest.release_id[:12]}" if found.folder else ""
-    words = f"Made by tapveil {__version__} from the plan {found.plan.digest[:12]}{folder}. {INTERNAL}."
+    words = f"Made by tapveil {__version__} from the plan {found.plan.digest[:12]}{folder}. {NOTICE}"
     return element("footer", element("p", words))
