@@ -13,8 +13,8 @@ import pytest
 
 import tapveil
 from tapveil.demo.city import make_city
-from tapveil.internal.report.findings import findings
-from tapveil.internal.report.page import html
+from tapveil.internal.report.model.findings import findings
+from tapveil.internal.report.view.page import html
 from tapveil.plan.model import Plan, preset_text
 from tests.browser.conftest import Opener
 from tests.conftest import free_plan, write_csv

@@ -34,12 +34,12 @@ from tapveil.internal.comparison import compare as comparing
 from tapveil.internal.comparison.compare import ALL, remade
 from tapveil.internal.confidential import NOTICE, check_destination, write_internal
 from tapveil.internal.outlook import Outlook, outlook, outlook_of
-from tapveil.internal.report.accuracy import Errors
-from tapveil.internal.report.advice import actions, curve
-from tapveil.internal.report.findings import Findings, findings
-from tapveil.internal.report.page import html
-from tapveil.internal.report.same_trips import NEVER, as_many_missed
-from tapveil.internal.report.suppression import MOST_COLUMNS, MOST_ROWS
+from tapveil.internal.report.model.accuracy import Errors
+from tapveil.internal.report.model.advice import actions
+from tapveil.internal.report.model.findings import Findings, findings
+from tapveil.internal.report.model.same_trips import NEVER, as_many_missed
+from tapveil.internal.report.model.suppression import MOST_COLUMNS, MOST_ROWS
+from tapveil.internal.report.view.page import html
 from tapveil.plan.model import Plan, preset_text
 from tapveil.privacy.distribution import distribution, mean_error
 from tapveil.privacy.mechanisms import Mechanism
@@ -94,11 +94,14 @@ class Reader(HTMLParser):
         self.elements: set[str] = set()
         self.attributes: set[str] = set()
         self.tables: dict[str, list[list[str]]] = {}
+        self.actions: list[str] = []
         self.words = ""
         self._caption: str | None = None
         self._rows: list[list[str]] = []
         self._open: list[str] = []
         self.feed(text)
+        self.words = re.sub(r"\s+", " ", self.words)  # as a browser shows it
+        self.actions = [re.sub(r"\s+", " ", words) for words in self.actions]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.add(tag)
@@ -108,6 +111,8 @@ class Reader(HTMLParser):
             self._caption, self._rows = "", []
         elif tag == "tr":
             self._rows.append([])
+        elif tag == "li" and "ol" in self._open:
+            self.actions.append("")
         elif tag in ("th", "td"):
             self._rows[-1].append("")
 
@@ -121,6 +126,8 @@ class Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._open and self._open[-1] != "style":
             self.words += data
+        if "ol" in self._open and "li" in self._open:
+            self.actions[-1] += data
         if "caption" in self._open[-1:]:
             self._caption = data
         elif "th" in self._open or "td" in self._open:
@@ -506,9 +513,9 @@ def test_what_the_bounds_of_a_card_leave_out_is_said_wherever_numbers_are_praise
     assert "8,000trips beyond what the plan counts of one card, 80.0 %" in page.words
     assert "on average from what was counted" in page.words
     assert "and not about the 8,000 of 10,000 trips (80.0 %)" in page.words
-    (words,) = actions(found)
+    (words,) = page.actions
     assert "8,000 of 10,000 trips (80.0 %) are left out before anything is counted" in words
-    assert "Raise `trips_per_card = 2`" in words
+    assert "Raise trips_per_card = 2," in words
     before, after = (plan_of_busy_cards(tmp_path, most).mechanisms["on"] for most in (2, 4))
     off, least = (f"{three_digits(mean_error(each))}" for each in (after, before)), before.smallest_published
     assert "off by {} on average instead of {}".format(*off) in words, "what it costs"
@@ -519,7 +526,7 @@ def test_bounds_that_leave_out_little_are_no_reason_to_change_them(tmp_path: Pat
     plan = plan_of_busy_cards(tmp_path, PLACES)
     with (tmp_path / "trips.csv").open("a") as file:
         file.write("c1,P1\n" * 40)
-    (words,) = actions(findings(plan))
+    (words,) = Reader(html(findings(plan))).actions
     assert words.startswith("Nothing needs to change")
     assert "40 of 10,040 trips (0.4 %) are left out before that" in words
 
@@ -537,7 +544,7 @@ def test_of_paired_taps_the_share_left_out_is_a_lower_bound(tmp_path: Path) -> N
         found = findings(taps.plan(tmp_path, taps.DAY.replace("= 20", "= 2"), wanted))
         assert found.left_out is not None
         assert found.left_out.share == pytest.approx(share)
-        assert "(at least 80.0 %) are left out" in html(found)
+        assert "(at least 80.0 %) are left out" in Reader(html(found)).words
 
 
 def test_tables_at_several_levels(tmp_path: Path) -> None:
@@ -584,9 +591,9 @@ def test_what_is_not_on_a_list_is_not_called_small(tmp_path: Path) -> None:
     assert "too small to be published" not in page.words
     assert "dense enough" not in page.words
     assert "No size of cells is enough for on_time: 60.0 % of its trips" in page.words
-    (words,) = actions(found)
+    (words,) = page.actions
     assert words.startswith("Complete the lists of cells")
-    assert "on_time (`cells.csv`) lacks the cells of 60.0 % of its trips" in words
+    assert "on_time (cells.csv) lacks the cells of 60.0 % of its trips" in words
     assert "not from the trips" in words, "a list that is made from trips is not public"
     row = page.row("Trips in cells that are not published", "on_time")
     assert (row["lost"], row["of these, not on its list"], row["too small"]) == ("600", "600", "0")
@@ -600,8 +607,8 @@ def test_of_a_list_what_is_too_small_is_called_so(tmp_path: Path) -> None:
     whole = found.tables[0].suppression.whole
     assert whole.small > whole.unlisted == 1
     assert_all_can_be_written(found, (tmp_path / "plan.toml").read_text())
-    assert not [words for words in actions(found) if "list" in words]
-    said = html(found)
+    assert "lists" not in {action.code for action in actions(found)}
+    said = Reader(html(found)).words
     assert "in cells too small to be published, and 4.0 % of its trips are in cells that are not on its" in said
 
 
@@ -623,10 +630,10 @@ def test_more_epsilon_is_advised_where_it_publishes_more_alone(tmp_path: Path, c
     hours = [(*BUS[:3], f"{hour:02}:31", *BUS[4:]) for hour in range(24) for _ in range(copies)]
     plan = plan_of_a_list(tmp_path, hours)
     found = findings(remade(plan, privacy=plan.privacy.model_copy(update={"cut": 3})))
-    first, last = (each.worth[ALL].trip_share for each in (curve(found)[0], curve(found)[-1]))
+    first, last = (each.worth[ALL].trip_share for each in (found.curve[0], found.curve[-1]))
     assert (last < first) == falls
-    said = Reader(html(found)).words
-    (words,) = actions(found)
+    page = Reader(html(found))
+    said, (words,) = page.words, page.actions
     assert ("or more ε" in words) == ("A larger ε publishes more" in said) == (not falls)
     no_more = f"A larger ε than yours publishes no more ({percent(first)} at ε = 1, {percent(last)} at ε = 8)"
     assert (no_more in said) == ("more ε would make numbers more exact, and publish no more" in words) == falls
@@ -649,7 +656,7 @@ def test_a_release_that_would_stop_is_reported_with_exit_code_1(tmp_path: Path) 
     done = CliRunner().invoke(app, ["report", str(tmp_path / "plan.toml"), "-o", str(tmp_path / "r.html")])
     assert done.exit_code == 1, done.output
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "A release would stop: more than 1 % of the rows cannot be read" in page
+    assert "A release would stop: more than 1 % of the rows cannot be read" in Reader(page).words
     assert "seven-ish" not in page, "no value of a refused row"
 
 

@@ -252,8 +252,8 @@ def report(
 ) -> None:
     """The holder's report, for deciding: what is lost where, how far numbers are off, what would pay. Internal."""
     from tapveil.internal.confidential import NOTICE, check_destination, write_internal
-    from tapveil.internal.report.findings import findings as report_findings
-    from tapveil.internal.report.page import html as report_page
+    from tapveil.internal.report.model.findings import findings as report_findings
+    from tapveil.internal.report.view.page import html as report_page
 
     check_destination(output, ".html")
     progress = for_console(err, quiet=quiet)

@@ -1,4 +1,4 @@
-"""Whether a folder can have been made from these trips: what noise all but never does is refused. Internal.
+"""Whether a folder can have been made from these trips: what noise all but never does is refused. Confidential.
 
 Of every cell, published or not, the folder says something that is wrong with at most a known probability, and the noise
 of one cell has nothing to do with that of another. So there are two tests, which a folder of other trips rarely passes
@@ -15,8 +15,8 @@ from math import exp, log
 import numpy as np
 
 from tapveil.base.errors import PlanError
-from tapveil.internal.report.accuracy import intervals_held
-from tapveil.internal.report.cells import Cells, Numbers
+from tapveil.internal.report.model.accuracy import intervals_held
+from tapveil.internal.report.model.cells import Cells, Numbers
 from tapveil.privacy.distribution import distribution
 from tapveil.privacy.intervals import MISS
 from tapveil.published.folder import Folder

@@ -1,4 +1,4 @@
-"""How far published numbers are from the truth: as a folder has them, or as the law of the noise has it. Internal."""
+"""How far published numbers are from the truth: in a folder, or by the distribution of the noise. Confidential."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tapveil.internal.comparison.forecast import NEXT_TO_NOTHING
-from tapveil.internal.report.cells import Cells, Floats, Ints, Numbers
+from tapveil.internal.report.model.cells import Cells, Floats, Ints, Numbers
 from tapveil.privacy.distribution import distribution
 from tapveil.privacy.intervals import MISS, interval
 
@@ -79,7 +79,7 @@ class Accuracy:
 
 @dataclass(frozen=True, repr=False)
 class TableAccuracy:
-    """What the law of the noise has, and what a folder has."""
+    """What the distribution of the noise has, and what a folder has."""
 
     expected: Accuracy
     published: Accuracy | None
@@ -88,6 +88,12 @@ class TableAccuracy:
     @property
     def best_known(self) -> Accuracy:
         return self.published or self.expected
+
+    @property
+    def versions(self) -> list[tuple[str, Accuracy]]:
+        """What there is to be said of the numbers of each version, by its name."""
+        known = (("published", self.published), ("consistent", self.consistent), ("expected", self.expected))
+        return [(name, accuracy) for name, accuracy in known if accuracy]
 
 
 def accuracy(cells: Cells, total_off: float | None) -> TableAccuracy:

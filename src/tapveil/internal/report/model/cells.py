@@ -1,7 +1,7 @@
 """The cells of one table as the report looks at them: what each counts, and what becomes of it. Secret.
 
-Without a published folder, what becomes of a cell is a chance, from the law of its mechanism; with one, it is what the
-folder has. The rest of the report asks `shown`, and need not know which of the two it is.
+Without a published folder, what becomes of a cell is a chance, from the distribution of its mechanism; with one, it is
+what the folder has. The rest of the report asks `shown`, and need not know which of the two it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which change of the plan would pay most: wider bins, wider areas, fewer parts or tables, another mechanism. Internal.
+"""Which change of the plan would help most: wider bins, areas, fewer parts or tables, another mechanism. Confidential.
 
 Each is a forecast from the exact counts, at the same total ε and δ; nothing is drawn. Of cards they are upper bounds,
 for a card that is in two cells counts once where they become one.
@@ -20,7 +20,7 @@ from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY
 from tapveil.inputs.areas import Areas, Relabel
 from tapveil.internal.comparison.compare import ALL, Comparison, Point, Truth, remade, variant, weights_of
 from tapveil.internal.outlook import merged
-from tapveil.internal.report.cells import Cells, Ints
+from tapveil.internal.report.model.cells import Cells, Ints
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import distribution
 from tapveil.privacy.mechanisms import Mechanism
