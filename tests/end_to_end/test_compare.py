@@ -30,7 +30,6 @@ from tapveil.internal.comparison.screen import show
 from tapveil.internal.confidential import NOTICE
 from tapveil.internal.outlook import outlook
 from tapveil.plan.model import Plan
-from tapveil.privacy.distribution import distribution
 from tapveil.privacy.mechanisms import Dictionary, Gaussian, Laplace, Mechanism, StabilityHistogram
 from tests.conftest import BUS, TRAIN, WITH_TOTAL, opal_plan, write_csv
 from tests.end_to_end import test_taps as taps
@@ -105,18 +104,6 @@ def test_forecasts_agree_with_draws(name: str) -> None:
     assert np.all(np.abs(foreseen(MECHANISMS[name]) - means) < 4 * spread)
     others = np.abs(foreseen(ELSEWHERE[name]) - means) / spread
     assert others.max() > 10, "this test could not tell another law"
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
-@pytest.mark.parametrize("size", [0, 1, 8, 15, 16, 40, 5000])
-def test_the_distribution_in_floats_is_the_exact_one(mechanism: Mechanism, size: int) -> None:
-    about = min(size, 200)  # far above the threshold only the noise is left
-    exact = mechanism.distribution(about)
-    chance, off, distance, square = (float(each[0]) for each in distribution(mechanism).published(np.array([size])))
-    assert chance == pytest.approx(float(sum(exact.values())), rel=1e-9, abs=1e-15)
-    assert off == pytest.approx(float(sum(p * (v - about) for v, p in exact.items())), rel=1e-6, abs=1e-9)
-    assert distance == pytest.approx(float(sum(p * abs(v - about) for v, p in exact.items())), rel=1e-9)
-    assert square == pytest.approx(float(sum(p * (v - about) ** 2 for v, p in exact.items())), rel=1e-9)
 
 
 def test_the_error_of_a_total_is_noise_or_what_is_missing() -> None:

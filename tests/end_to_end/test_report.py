@@ -41,12 +41,10 @@ from tapveil.internal.report.model.same_trips import NEVER, as_many_missed
 from tapveil.internal.report.model.suppression import MOST_COLUMNS, MOST_ROWS
 from tapveil.internal.report.view.page import html
 from tapveil.plan.model import Plan, preset_text
-from tapveil.privacy.distribution import distribution, mean_error
-from tapveil.privacy.mechanisms import Mechanism
+from tapveil.privacy.distribution import mean_error
 from tapveil.veil.release import release
 from tests.conftest import BUS, TRAIN, free_plan, levelled_plan, opal_plan, write_csv
 from tests.end_to_end import test_taps as taps
-from tests.end_to_end.test_compare import MECHANISMS
 
 OPAL = {"on_time": "tap_on_time", "on_location": "tap_on_location", "off_time": "tap_off_time"}
 CARD_DAY = ('unit = "trip"', 'unit = "card-day"\ntrips_per_day = 2\nwithout_card = "refuse"')
@@ -779,21 +777,6 @@ def test_a_folder_that_lacks_a_large_cell_of_these_trips_is_refused(tmp_path: Pa
         findings(plan, folder=folder)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
-def test_how_rare_an_error_or_a_hidden_cell_is_has_all_its_digits(mechanism: Mechanism) -> None:
-    """What is next to impossible is told from what is merely rare: 1 minus the rest would not do."""
-    known, sizes = distribution(mechanism), np.array([1, 8, 15, 40, 60, 90])
-    exact = [float(1 - mechanism.publish_probability(int(size))) for size in sizes]
-    beyond = 1e-18  # noise without an end is cut off there
-    assert known.hidden(sizes) == pytest.approx(exact, rel=1e-9, abs=beyond)
-    steps, noise = mechanism.noise.steps_per_count, mechanism.noise
-    for off in (1, 7, 40):
-        above, below = float(noise.tail(steps * off)), float(1 - noise.tail(steps * (1 - off)))
-        assert known.as_far_off(np.array([off, -off])) == pytest.approx([above, below], rel=1e-9, abs=beyond)
-    assert known.as_far_off(np.array([10**6, -(10**6)])).tolist() == [0, 0]
-    assert known.hidden(np.array([10**6])).tolist() == [0]
-
-
 def test_intervals_that_miss_a_little_too_often_are_chance_and_far_too_often_are_not() -> None:
     rng = np.random.default_rng(5)
     for cells in (20, 300, 5000):
@@ -879,27 +862,6 @@ def test_the_command_writes_the_report(city: Path, released: Path, tmp_path: Pat
     again = run("report", city, "-o", tmp_path / "report.html")
     assert again.returncode == 2
     assert "already exists" in again.stderr
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
-def test_the_distribution_of_errors_is_the_exact_one(mechanism: Mechanism) -> None:
-    counts = np.array([1, 3, 8, 9, 9, 14, 15, 40])
-    known = distribution(mechanism)
-    off, expected = known.errors(counts)
-    exact: dict[int, Fraction] = {}
-    for size in counts.tolist():
-        for value, chance in mechanism.distribution(size).items():
-            exact[value - size] = exact.get(value - size, Fraction(0)) + chance
-    found = dict(zip(off.tolist(), expected.tolist(), strict=True))
-    for distance, chance in exact.items():
-        assert found[distance] == pytest.approx(float(chance), rel=1e-9, abs=1e-14)
-    assert sum(found.values()) == pytest.approx(float(sum(exact.values())), rel=1e-9)
-    for distance in (0, 1, 4, 500):
-        for size, near in zip(counts.tolist(), known.within(counts, distance), strict=True):
-            inside = sum(
-                chance for value, chance in mechanism.distribution(size).items() if abs(value - size) <= distance
-            )
-            assert near == pytest.approx(float(inside), rel=1e-9, abs=1e-14)
 
 
 def test_quantiles_and_means_of_errors_are_those_of_numpy() -> None:
