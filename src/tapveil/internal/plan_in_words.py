@@ -82,7 +82,7 @@ def warnings(plan: Plan) -> Iterator[str]:
     """What someone who does not know these numbers should hear."""
     per_day, per_card = plan.privacy.trips_per_day, plan.privacy.trips_per_card
     if per_day and per_card and per_day >= per_card:
-        yield f"trips_per_day = {per_day} does nothing beside trips_per_card = {per_card}."
+        yield f"trips_per_day = {per_day} does nothing next to trips_per_card = {per_card}."
     if plan.loss.epsilon > LARGE_EPSILON:
         yield (
             f"a total epsilon above {LARGE_EPSILON} promises little. The Opal release spent 8, which is "

@@ -10,7 +10,7 @@ maximised over which cells are A (docs/privacy/proofs.md). Nothing is assumed ab
 
 Several releases: the travellers of a later one may have read an earlier one, so which cells are A in the later one may
 depend on what the earlier one showed. Then no maximum over fixed patterns is enough. Every pattern is dominated by one
-pair of laws, "all that can be A, and all that can be B", so the bound is their sum (claim 8),
+pair of distributions, "all that can be A, and all that can be B", so the bound is their sum (claim 8),
 
     H_α ≤ (1 − R) + R · H_{α + ln N}(all cells as B cells),   R and N with all cells as A cells.                 (★★)
 

@@ -131,7 +131,7 @@ class _RoundedThreshold(Mechanism):
 
     @property
     def _split(self) -> Fraction:
-        """Where, between two half-integers, the threshold lies: the noise is told apart there."""
+        """Where, between two half-integers, the threshold lies: the noise is cut there."""
         return self.threshold - self.smallest_published
 
     @property

@@ -19,7 +19,7 @@ from tapveil.privacy.mechanisms import Mechanism
 LARGEST = 10**12
 """No city has a cell of so many trips."""
 SINGLE = 32
-"""Sizes up to this one are told apart, larger ones in classes each 8 % wider than the one before."""
+"""Sizes up to this one are distinguished, larger ones in classes each 8 % wider than the one before."""
 GROWTH = 1.08
 STIFFNESS = 4.0
 """How little the distribution may bend, on logarithmic axes, where the published counts do not say so."""

@@ -1,6 +1,6 @@
 """The audit: attacks the program as built, and says what the attack proves.
 
-It makes up trips, releases them through the same function as everyone (`veil.release`), reads the published folder
+It generates trips, releases them through the same function as everyone (`veil.release`), reads the published folder
 as anyone could, and holds it against the promise and against the exact distribution. Cells are independent, so one run
 with thousands of equal cells is thousands of trials. Singletons must appear often enough to be counted, so the run has
 a δ of its own, large; unit, neighbours, mechanism and ε are those of the plan, and noise and thresholds are made from
@@ -146,7 +146,7 @@ class _Attack:
             yield from self._promise(table)
             yield _replay(table.name, self._audited.mechanisms[table.name])
         city = City(self._counts, self._trials, heavy=False)
-        with self._progress.stage("Releasing made-up trips"), _Watch() as watch:
+        with self._progress.stage("Releasing generated trips"), _Watch() as watch:
             first = self._released(city, "first")
         for name, expected in self._expected.items():
             yield from self._losses(name, expected, first[name])
@@ -184,7 +184,7 @@ class _Attack:
                 yield Finding(f"{what} changes", name, observed, f"{most} cells by 1", number > most or by > 1)
 
     def _exact(self, rows: Sequence[Row]) -> dict[str, Counter[tuple[str, ...]]]:
-        """The exact counts of made-up rows, by cell: what goes into the noise."""
+        """The exact counts of generated rows, by cell: what goes into the noise."""
         days, places, cards = zip(*rows, strict=True)
         dates = [f"2025-03-{3 + int(day.split()[1]):02d}" for day in days]
         fixed = {"part": [PARTS[0]] * len(rows), "twin": ["x"] * len(rows)}
@@ -324,8 +324,8 @@ class _Attack:
         for table in TABLES:
             rows = self._read(name, table)
             keys = list(zip(rows.column("part").to_pylist(), rows.column("place").to_pylist(), strict=True))
-            strange = len(set(keys) - known) + len(keys) - len(set(keys))
-            yield Finding("cells that no trip is in, or twice", table, str(strange), "0", strange > 0)
+            foreign = len(set(keys) - known) + len(keys) - len(set(keys))
+            yield Finding("cells that no trip is in, or twice", table, str(foreign), "0", foreign > 0)
             odd = sum(not text.lstrip("-").isdigit() for text in rows.column("count").to_pylist())
             yield Finding("numbers that are not whole", table, str(odd), "0", odd > 0)
 

@@ -1,7 +1,7 @@
 """Choosing ε with open eyes: what other budgets, mechanisms and units would leave of the same trips.
 
-For the holder, before anything is spent. Trips are counted once for each unit, for counting depends on neither the
-mechanism nor ε; the rest is computed from the distributions of the noise, and nothing is drawn. Confidential.
+For the data custodian, before anything is spent. Trips are counted once for each unit, for counting depends on neither
+the mechanism nor ε; the rest is computed from the distributions of the noise, and nothing is drawn. Confidential.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WIDEST_COMPARED = 250
 """The widest noise of `sbh` that is looked at: to make it takes time in proportion, and it leaves next to nothing."""
 
 ONE, SEVERAL, ALL = "one column", "several columns", "all tables"
-"""Tables are told apart by how many columns of their own they have: the finer ones suffer first."""
+"""Tables are distinguished by how many columns of their own they have: the finer ones suffer first."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,7 +86,7 @@ class Comparison:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Which tables are told apart: where all are of one sort, that is all of them."""
+        """Which tables are distinguished: where all are of one sort, that is all of them."""
         sorts = tuple(group for group in (ONE, SEVERAL) if group in self.own.worth)
         return sorts if len(sorts) > 1 else (ALL,)
 

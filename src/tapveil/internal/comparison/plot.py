@@ -307,5 +307,5 @@ def _notes(comparison: Comparison, room: int) -> list[str]:
         for words in refusals(comparison, unit):
             refused.setdefault(words, []).append(unit)
     reasons = [f"Not possible by {', '.join(units)}: {words}." for words, units in refused.items()]
-    notes = [*reasons, " ".join(cautions(comparison)), "Computed from exact counts, for the holder of the trips alone."]
+    notes = [*reasons, " ".join(cautions(comparison)), "Computed from exact counts, for the data custodian alone."]
     return [line for note in notes for line in textwrap.wrap(note, room)]

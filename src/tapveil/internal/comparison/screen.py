@@ -89,7 +89,9 @@ def refusals(comparison: Comparison, unit: Unit) -> Iterator[str]:
 
 
 def _how_to_read(comparison: Comparison) -> Iterator[str]:
-    sorts = "" if comparison.groups == (ALL,) else "; tables are told apart by how many columns of their own they have"
+    sorts = (
+        "" if comparison.groups == (ALL,) else "; tables are distinguished by how many columns of their own they have"
+    )
     yield f"cells: published, in all tables. trips: those in published cells, as a share of what is counted{sorts}."
     yield (
         "number off: how far a published one is from the truth, on average. total off: the same for the published "

@@ -1,7 +1,7 @@
 """What the bounds of a card leave out before anything is counted, and what a higher one would cost. Confidential.
 
 Errors and shares of the tables are about what was counted. Where a card has more trips than the plan counts, the rest
-is in no table, and no interval is about it: this part of the loss has to be said beside all others.
+is in no table, and no interval is about it: this part of the loss has to be said next to all others.
 """
 
 from __future__ import annotations

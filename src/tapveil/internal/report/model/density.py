@@ -48,7 +48,7 @@ class Density:
 
     @property
     def points(self) -> list[tuple[int, float]]:
-        """The curve, at no more places than can be told apart."""
+        """The curve, at no more places than can be distinguished."""
         if len(self.sizes) <= MOST_POINTS:
             return list(zip(self.sizes.tolist(), self.shares.tolist(), strict=True))
         wanted = np.geomspace(self.sizes[0], self.sizes[-1], MOST_POINTS)

@@ -197,7 +197,7 @@ def _hours(cells: Cells, bin_minutes: int) -> tuple[Group, ...]:
 
 
 def _places(cells: Cells, column: str) -> Places:
-    """The places that lose most, told apart by their mode."""
+    """The places that lose most, distinguished by their mode."""
     by_mode = ["mode"] if "mode" in cells.codes else []
     codes, labels = _joined(cells, [*by_mode, column])
     found = _Grouped.of(cells, codes, len(labels))

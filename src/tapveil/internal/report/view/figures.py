@@ -200,26 +200,26 @@ def errors(found: TableAccuracy, name: str) -> Markup:
 
 
 def _error_lines(found: TableAccuracy, reach: int, left: float, top: float, high: float) -> Iterator[str]:
-    step = -(-(2 * reach + 1) // 61)  # more columns could not be told apart
+    step = -(-(2 * reach + 1) // 61)  # more columns could not be distinguished
     starts = list(range(-(reach // step) * step, reach + 1, step))
-    law = [sum(found.expected.errors.at(start + each) for each in range(step)) for start in starts]
+    expected = [sum(found.expected.errors.at(start + each) for each in range(step)) for start in starts]
     real = (
         [sum(found.published.errors.at(start + each) for each in range(step)) for start in starts]
         if found.published
         else []
     )
-    most = max(*law, *real, 1e-9)
+    most = max(*expected, *real, 1e-9)
     wide = (NARROW - left - 8) / len(starts)
 
     def place(number: int, value: float) -> Place:
         return left + (number + 0.5) * wide, top + high * (1 - value / most)
 
     yield from _rising(left, NARROW - 8, most, lambda value: top + high * (1 - value / most))
-    for number, value in enumerate(real or law):
+    for number, value in enumerate(real or expected):
         x, y = place(number, value)
         colour, opacity = (BLUE, 1.0) if real else (BLUE, 0.35)
         yield box(x - wide / 2 + 0.5, y, wide - 1, top + high - y, colour, opacity=opacity)
-    through = [place(number, value) for number, value in enumerate(law)]
+    through = [place(number, value) for number, value in enumerate(expected)]
     yield line(through, ORANGE, 2)
     yield marks(through, "circle", ORANGE, 2.2) if len(through) <= 31 else ""
     every = max(1, -(-len(starts) // 9))
