@@ -1,6 +1,6 @@
 """The privacy loss of changed cells as a finite spectrum: which losses, with which probability. Never below the truth.
 
-A changed cell has distribution P on one data set and Q on its neighbour. Its loss ln(P/Q) takes finitely many values; the
+A changed cell has distribution P on one data set, Q on its neighbour. Its loss ln(P/Q) takes finitely many values; the
 δ of any number of independent cells at any ε follows from the spectrum of the sum of their losses,
 
     δ(ε) = Σ P(loss)·(1 − e^(ε − loss))₊  +  P(what Q cannot give).
