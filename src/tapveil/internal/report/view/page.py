@@ -47,15 +47,12 @@ NOTHING = "–"
 def html(found: Findings) -> str:
     """The whole page."""
     most_lost = found.by_loss[:MOST_PANELS]
-    return (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            found=found,
-            noun=NOUNS[found.plan.privacy.unit],
-            are="are" if found.folder else "are expected to be",
-            shown=[each for each in found.tables if each in most_lost],
-        )
+    page = _environment().get_template("page.html.j2", globals=_known())
+    return page.render(
+        found=found,
+        noun=NOUNS[found.plan.privacy.unit],
+        are="are" if found.folder else "are expected to be",
+        shown=[each for each in found.tables if each in most_lost],
     )
 
 
@@ -79,9 +76,14 @@ def _environment() -> Environment:
         "minutes": _minutes,
         "coded": _coded,
     }
+    return made
+
+
+def _known() -> dict[str, object]:
+    """What every template may ask for."""
     style = _resource("style.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    made.globals |= {
+    return {
         **{"SECTIONS": SECTIONS, "NOTICE": NOTICE, "NOTHING": NOTHING, "MOST_PANELS": MOST_PANELS, "ALL": ALL},
         **{"AT": AT, "WANTED": WANTED, "QUANTILES": QUANTILES, "TIMETABLE": TIMETABLE},
         **{"COUNTED": COUNTED, "UNIT_NAMES": UNIT_NAMES, "version": __version__, "figures": figures},
@@ -90,7 +92,6 @@ def _environment() -> Environment:
         # What a browser may do with the page: show it, in this style, and nothing else.
         "policy": f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
     }
-    return made
 
 
 def _resource(name: str) -> str:
