@@ -13,7 +13,6 @@ from markupsafe import Markup, escape
 
 from tapveil._version import __version__
 from tapveil.base.numbers import percent, three_digits
-
 from tapveil.base.vocabulary import MINUTES_PER_DAY, NOUNS
 from tapveil.internal.comparison.compare import ALL
 from tapveil.internal.comparison.screen import refusals
@@ -47,8 +46,9 @@ NOTHING = "–"
 def html(found: Findings) -> str:
     """The whole page."""
     most_lost = found.by_loss[:MOST_PANELS]
-    page = _environment().get_template("page.html.j2", globals=_known())
+    page = _environment().get_template("page.html.j2")
     return page.render(
+        _known(),
         found=found,
         noun=NOUNS[found.plan.privacy.unit],
         are="are" if found.folder else "are expected to be",
