@@ -171,7 +171,7 @@ def test_exact_counts_are_read_by_the_veil_and_by_what_is_for_the_custodian_alon
         "tapveil.internal.outlook",
         "tapveil.internal.warnings",
         "tapveil.internal.comparison.forecast",
-        "tapveil.internal.report.cells",
+        "tapveil.internal.report.model.cells",
         "tapveil.internal.audit.attack",
     }
     assert users("_exact_counts") == {"tapveil.counting.reveal"}, "there is no other way to read them"
@@ -180,8 +180,14 @@ def test_exact_counts_are_read_by_the_veil_and_by_what_is_for_the_custodian_alon
 
 def test_what_the_report_calls_true_is_read_by_the_report_alone() -> None:
     """There the exact counts have another name, and all of it is the holder's."""
-    assert "tapveil.internal.report.cells" in users("true")
-    assert not {name for name in users("true") if not name.startswith("tapveil.internal.report.")}
+    assert "tapveil.internal.report.model.cells" in users("true")
+    assert not {name for name in users("true") if not name.startswith("tapveil.internal.report.model.")}
+
+
+@pytest.mark.parametrize("template", sorted((SOURCE / "internal").rglob("*.j2")), ids=lambda path: path.name)
+def test_no_template_reads_an_exact_count_of_a_cell(template: Path) -> None:
+    """A template reaches attributes where no import shows it: it may ask the model, and never the cells."""
+    assert not re.search(r"[.\"'](true|counts)\b", template.read_text(encoding="utf-8"))
 
 
 def test_only_the_veil_makes_a_published_table() -> None:

@@ -13,8 +13,8 @@ import pytest
 
 import tapveil
 from tapveil.demo.city import make_city
-from tapveil.internal.report.findings import findings
-from tapveil.internal.report.page import html
+from tapveil.internal.report.model.findings import findings
+from tapveil.internal.report.view.page import html
 from tapveil.plan.model import Plan, preset_text
 from tests.browser.conftest import Opener
 from tests.conftest import free_plan, write_csv
@@ -312,4 +312,4 @@ def test_the_page_and_the_report_of_a_month_of_real_trips(tmp_path: Path, shared
         shown = [row for each in looked.run(EVERYTHING, name) for row in csv.DictReader(io.StringIO(each, newline=""))]
         assert len(shown) == len(tapveil.open(folder).table(name)) > 10
     report = html(findings(plan, folder=folder))
-    assert "internal: not private" in report
+    assert "CONFIDENTIAL: exact data" in report

@@ -108,7 +108,7 @@ def test_scale_halved(monkeypatch: Patch) -> None:
     monkeypatch.setattr(StabilityHistogram, "noise", rescaled(Fraction(1, 2)))
     found = broken()
     assert any("elsewhere: epsilon" in check for check in found)  # a breach of privacy, not only of the law
-    assert any("the law" in check for check in found)
+    assert any("the distribution" in check for check in found)
 
 
 def test_scale_halved_and_stated_so(monkeypatch: Patch) -> None:
@@ -125,11 +125,11 @@ def test_scale_halved_and_stated_so(monkeypatch: Patch) -> None:
 
 def test_scale_a_tenth_too_small(monkeypatch: Patch) -> None:
     monkeypatch.setattr(StabilityHistogram, "noise", rescaled(Fraction(10, 11)))
-    assert any("the law" in check for check in broken())
+    assert any("the distribution" in check for check in broken())
 
 
 def test_threshold_absent(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(StabilityHistogram, "_cut", property(lambda self: -(10**6)))
+    monkeypatch.setattr(StabilityHistogram, "publish_step", property(lambda self: -(10**6)))
     assert any("a trip of its own" in check for check in broken())
 
 
@@ -141,8 +141,8 @@ def test_missing_plus_one(monkeypatch: Patch) -> None:
 
 def test_round_before_threshold(monkeypatch: Patch) -> None:
     """A value whose cell the threshold cuts is then published whole, or not at all."""
-    monkeypatch.setattr(StabilityHistogram, "_cut", property(lambda self: 2 * self.smallest_published))
-    assert any("the law" in check for check in broken())
+    monkeypatch.setattr(StabilityHistogram, "publish_step", property(lambda self: 2 * self.smallest_published))
+    assert any("the distribution" in check for check in broken())
 
 
 def test_rows_in_the_order_of_first_appearance(monkeypatch: Patch) -> None:
@@ -272,7 +272,7 @@ def test_the_command_prints_a_table_and_exits_0() -> None:
 
 
 def test_the_command_exits_1_when_a_bound_is_broken(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(StabilityHistogram, "_cut", property(lambda self: -(10**6)))
+    monkeypatch.setattr(StabilityHistogram, "publish_step", property(lambda self: -(10**6)))
     result = CliRunner().invoke(app, ["audit", "--trials", "2000", "--json"])
     assert result.exit_code == 1
     assert any(finding["broken"] for finding in json.loads(result.stdout))

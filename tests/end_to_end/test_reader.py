@@ -14,7 +14,8 @@ import pytest
 import tapveil
 from tapveil.base.errors import PlanError
 from tapveil.plan.model import Plan
-from tapveil.privacy.intervals import MISS, interval, spread
+from tapveil.privacy.distribution import spread
+from tapveil.privacy.intervals import MISS, interval
 from tapveil.published.folder import Folder
 from tapveil.published.frame import Estimate, Frame
 from tests.conftest import BY_CARD, OPAL_COLUMNS, WITH_TOTAL, levelled_plan, opal_plan, write_csv

@@ -298,11 +298,11 @@ def test_check_says_what_would_survive(tmp_path: Path) -> None:
     opal_plan(tmp_path)
     done = run("check", "plan.toml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "internal: not private" in done.stdout
+    assert "CONFIDENTIAL: exact data, not protected by differential privacy." in done.stdout
     assert "tap_on_time × tap_on_location would publish 6 % of trips: use wider bins or larger areas" in done.stdout
     assert "2  date cannot be read" in done.stdout
     data: dict[str, Any] = json.loads(run("check", "plan.toml", "--json", cwd=tmp_path).stdout)
-    assert data["data"]["notice"] == "internal: not private"
+    assert data["data"]["notice"] == "CONFIDENTIAL: exact data, not protected by differential privacy."
     tables = {table["name"]: table for table in data["data"]["tables"]}
     assert tables["on_time"]["trips"] == len(crowd) + len(scattered)
     assert tables["on_time_location"]["expected_cells"] == pytest.approx(1, abs=0.01)

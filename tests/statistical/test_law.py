@@ -66,8 +66,8 @@ class TooWide(Rescaled):
 
 class ThresholdLessOne(StabilityHistogram):
     @property
-    def _cut(self) -> int:
-        return super()._cut - 2
+    def publish_step(self) -> int:
+        return super().publish_step - 2
 
 
 class WithoutPlusOne(StabilityHistogram):
@@ -78,7 +78,7 @@ class WithoutPlusOne(StabilityHistogram):
 
 class RoundedBeforeThreshold(StabilityHistogram):
     @property
-    def _cut(self) -> int:
+    def publish_step(self) -> int:
         return 2 * ceil(self.threshold)
 
 

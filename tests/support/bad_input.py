@@ -593,7 +593,7 @@ What tapveil says when something is wrong with your files, word for word: this p
 The command is `tapveil check`, but for the section on `tapveil init`. Exit code 2: the plan or the command is to be
 mended. 3: the files are, and nothing was counted. 1: the trips were read, but a release would stop, because too many
 rows cannot be. 0: it would not, and `check` says what was left out. What `check` says of rows, below the line
-"internal: not private", is for you alone. `tapveil release` stops for the same reasons, in the same words, before
+"CONFIDENTIAL", is for you alone. `tapveil release` stops for the same reasons, in the same words, before
 anything is spent or written; then the exit code is 2 or 3 ([commands](commands.md)).
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -51,6 +52,12 @@ def write_private(path: Path, text: str) -> None:
     except OSError as error:
         path.unlink(missing_ok=True)
         raise PlanError(f"{path} cannot be written: {why(error)}") from None
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def rename(old: Path, new: Path) -> None:

@@ -222,8 +222,7 @@ def _compare(
     from tapveil.internal.comparison import compare as comparing
     from tapveil.internal.comparison import screen as comparison_screen
     from tapveil.internal.comparison.plot import write_plot
-    from tapveil.internal.confidential import check_destination
-    from tapveil.internal.outlook import INTERNAL
+    from tapveil.internal.confidential import NOTICE, check_destination
 
     if plot:
         check_destination(plot, ".svg")
@@ -234,7 +233,7 @@ def _compare(
         comparison_screen.show(out, found)
     if plot:
         write_plot(plot, found)
-        err.print(f"Drawn in {plot}: {INTERNAL}, do not publish it.")
+        err.print(f"Drawn in {plot}. {NOTICE} Do not publish it.")
 
 
 @app.command()
@@ -252,17 +251,16 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """The holder's report, for deciding: what is lost where, how far numbers are off, what would pay. Internal."""
-    from tapveil.internal.confidential import check_destination, write_internal
-    from tapveil.internal.outlook import INTERNAL
-    from tapveil.internal.report.findings import findings as report_findings
-    from tapveil.internal.report.page import html as report_page
+    from tapveil.internal.confidential import NOTICE, check_destination, write_internal
+    from tapveil.internal.report.model.findings import findings as report_findings
+    from tapveil.internal.report.view.page import html as report_page
 
     check_destination(output, ".html")
     progress = for_console(err, quiet=quiet)
     plan = _read_plan(plan_file, progress)
     found = report_findings(plan, folder=folder, memory=memory, scratch=scratch, progress=progress)
     write_internal(output, report_page(found), ".html")
-    err.print(f"Wrote {output}: {INTERNAL}, do not publish it. Open it in a browser.")
+    err.print(f"Wrote {output}. {NOTICE} Do not publish it. Open it in a browser.")
     if found.outlook.stops:
         raise typer.Exit(1)
 

@@ -19,7 +19,9 @@ from tapveil.base.vocabulary import NOUNS
 from tapveil.cli.summary import budget_in_words, left_in_words, spent_in_words
 from tapveil.internal.audit import MISTAKEN
 from tapveil.internal.audit import Finding as AuditFinding
-from tapveil.internal.outlook import DENSITY_AT, INTERNAL, Outlook, in_words
+from tapveil.internal.confidential import NOTICE
+from tapveil.internal.outlook import DENSITY_AT, Outlook
+from tapveil.internal.plan_in_words import in_words
 from tapveil.ledger import words as ledger_words
 from tapveil.ledger.accounts import Account, accounts
 from tapveil.ledger.book import open_ledger
@@ -170,7 +172,7 @@ def show_draft(console: Console, found: Recognised, remarks: Sequence[str]) -> N
 
 def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
     """What would survive, from the exact counts: internal."""
-    console.print(f"\n--- {INTERNAL}: computed from the trips themselves, do not publish ---", style="bold")
+    console.print(f"\n--- {NOTICE} Do not publish. ---", style="bold")
     refused = sum(outlook.refused.values())
     console.print(f"{outlook.rows:,} rows read, {refused:,} of them refused" + (":" if refused else "."))
     for reason, number in sorted(outlook.refused.items(), key=lambda item: -item[1]):

@@ -1,4 +1,4 @@
-"""Where what is internal goes: a new file that only its owner may read, never in a published folder."""
+"""What is confidential says so, and goes into a new file that only its owner may read, never in a published folder."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ Ending = Literal[".html", ".svg"]
 
 NAMES: dict[Ending, tuple[str, str]] = {".html": ("report", "an HTML"), ".svg": ("picture", "an SVG")}
 """What is internal and becomes a file, and of which sort that is."""
+NOTICE = "CONFIDENTIAL: exact data, not protected by differential privacy."
+"""Stands over everything that shows exact counts, or what follows from them."""
 PUBLISHED = "privacy.json"
 """What a published folder has."""
 

@@ -46,7 +46,12 @@ def escape(words: str) -> str:
     >>> escape('<b a="1">\\x07&')
     '&lt;b a=&quot;1&quot;&gt;�&amp;'
     """
-    return html.escape(NOT_PRINTED.sub("�", words), quote=True)
+    return html.escape(printable(words), quote=True)
+
+
+def printable(words: str) -> str:
+    """A text without what a page or picture must not hold: control characters, and halves of characters."""
+    return NOT_PRINTED.sub("�", words)
 
 
 def shortened(words: str, room: float, size: float = 13) -> str:

@@ -1,4 +1,4 @@
-"""Remarks: what a holder would want to look into before publishing. Internal: computed from exact counts.
+"""Warnings: what the data custodian would want to look into before publishing. Computed from exact counts.
 
 Each is a sentence that says what was found and what to do, and begins in lower case.
 """
@@ -13,20 +13,24 @@ import numpy as np
 import pyarrow as pa
 
 from tapveil.base.errors import did_you_mean
+from tapveil.base.numbers import percent
 from tapveil.base.progress import Reporter
 from tapveil.base.vocabulary import EVERY_MODE, NOUNS, UNKNOWN
 from tapveil.counting import counter
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.reveal import exact_counts
+from tapveil.inputs.areas import relabelling
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.coupling import from_timetable, from_trips
 from tapveil.plan.model import Plan, Table
+from tapveil.privacy.distribution import distribution
 
 MANY_UNKNOWN = 0.20
 MANY_LEFT_OUT = 0.20
 MOST_COUPLED = 10
 MANY_TRIPS = 10_000
+NEARLY_EMPTY = 0.10
 
 
 def remarks(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
@@ -58,7 +62,7 @@ def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
         share = float(exact_counts(table)[unknown].sum() / exact_counts(table).sum())
         if share > MANY_UNKNOWN:
             reason = "no tap, or stops that the lookup does not know"
-            yield f"{column} is {UNKNOWN} for {percent(share)} of {NOUNS[plan.privacy.unit]}: {reason}"
+            yield f"{column} is {UNKNOWN} for {percent(share, digits=0)} of {NOUNS[plan.privacy.unit]}: {reason}"
 
 
 def _not_on_the_map(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
@@ -74,7 +78,7 @@ def _not_on_the_map(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
             lacking = [place for place in trips if not _is_drawn(drawn, *place)]
             lost = sum(trips[place] for place in lacking)
             if lacking:
-                share = f"{percent(lost / int(exact_counts(exact).sum()))} of {NOUNS[plan.privacy.unit]}"
+                share = f"{percent(lost / int(exact_counts(exact).sum()), digits=0)} of {NOUNS[plan.privacy.unit]}"
                 what = f"{len(lacking):,} of {len(trips):,} places, with {share}, are {lists}"
                 yield f"{column}: {what}: they will not be on the map{_MISNAMED if len(lacking) == len(trips) else ''}"
 
@@ -129,9 +133,48 @@ def _many_left_out(plan: Plan, counted: Counted) -> Iterator[str]:
     if share > MANY_LEFT_OUT:
         at_least = "at least " if "both" in plan.sides else ""
         yield (
-            f"{at_least}{percent(share)} of trips are left out because their card has more than the plan counts: "
-            "is `card` the right column, and are trips_per_day and trips_per_card what people do"
+            f"{at_least}{percent(share, digits=0)} of trips are left out because their card has more than the plan "
+            "counts: is `card` the right column, and are trips_per_day and trips_per_card what people do"
         )
+
+
+def wider_areas(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
+    """Places that a level does not make wider, or that its list does not have."""
+    plan = inputs.plan
+    modes = next((table.labels["mode"] for table in counted.tables.values() if "mode" in table.labels), ())
+    for name in sorted({table.level.location for table in plan.table if table.level.location}):
+        wider = plan.coarsen.wider[name]
+        if EVERY_MODE not in wider and (without := [mode for mode in modes if mode not in wider]):
+            # They would be published a second time, as finely as before: that wastes their part of the budget.
+            yield f"[coarsen.wider.{name}] has nothing for {', '.join(without)}: their places are not made wider"
+    for table in plan.table:
+        relabelled = relabelling(plan, table, inputs.wider) if table.level.location else {}
+        for column in (column for column in relabelled if plan.source.kind(column) == "location"):
+            if exact := _least_table(plan, counted, column):
+                places = _trips_by_place(exact, column)
+                lost = [place for place in places if relabelled[column].label(*place) == UNKNOWN]
+                if lost:
+                    yield (
+                        f"{table.name}: {len(lost)} of {len(places)} places of {column} are not in the list of wider "
+                        f"areas `{table.level.location}`, and are {UNKNOWN} there"
+                    )
+
+
+def nearly_empty(plan: Plan, table: Table, share: float) -> str | None:
+    """A plain sentence where a table would be nearly empty."""
+    if share >= NEARLY_EMPTY:
+        return None
+    kinds = {plan.source.kind(column) for column in table.columns}
+    ways = [
+        *(["wider bins"] if "time" in kinds else []),
+        *(["larger areas"] if "location" in kinds else []),
+        *(["fewer or broader labels"] if kinds & {"label", "date"} else []),
+    ]
+    published = f"{percent(share, digits=0)} of {NOUNS[plan.privacy.unit]}"
+    several = any(set(other.columns) == set(table.columns) and other is not table for other in plan.table)
+    levels = "" if several or not kinds & {"time", "location"} else ", or publish it at several `levels`"
+    what = table.name if several else table.in_words
+    return f"{what} would publish {published}: use {' or '.join(ways) or 'fewer parts'}{levels}"
 
 
 def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | None]) -> Iterator[str]:
@@ -143,7 +186,7 @@ def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table 
         places, cells = exact.places_in(dictionary)
         outside = int(exact_counts(exact).sum() - exact_counts(exact)[cells].sum())
         empty = len(dictionary) - len(places)
-        noise = empty * float(mechanism.publish_probability(0))
+        noise = distribution(mechanism).expected(np.zeros(1, dtype=np.int64), empty).cells
         yield (
             f"{name}: of {len(dictionary):,} listed cells {empty:,} are empty, and about {noise:,.0f} of those would "
             f"be printed with a number that is noise alone; {outside:,} {NOUNS[plan.privacy.unit]} are in cells that "
@@ -157,11 +200,6 @@ def _no_such_taps(plan: Plan, counted: Counted) -> Iterator[str]:
         if end != "both" and not any(len(exact_counts(counted.tables[table.name])) for table in tables):
             empty = ", ".join(table.name for table in tables)
             yield f"no row is a tap {end} by the words under [source.taps], so nothing is counted in {empty}"
-
-
-def percent(share: float) -> str:
-    """A share for a person: never a rounded 0."""
-    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else "less than 1 %"
 
 
 @dataclass(frozen=True)
@@ -227,10 +265,11 @@ class Look:
         if outside.any():
             share = float(exact_counts(exact)[outside].sum() / exact_counts(exact).sum())
             named = {stop for (_, stop), out in zip(cells, unlisted, strict=True) if out}
+            noun = NOUNS[self.plan.privacy.unit]
             yield (
-                f"{column}: {len(named):,} stops, with {percent(share)} of {NOUNS[self.plan.privacy.unit]}, are not in "
-                f"the lists beside the trips, and are UNKNOWN or have no place (is it the right list or feed, and "
-                "the right column of it?)"
+                f"{column}: {len(named):,} stops, with {percent(share, digits=0)} of {noun}, are "
+                "not in the lists beside the trips, and are UNKNOWN or have no place (is it the right list or feed, "
+                "and the right column of it?)"
             )
 
     def _is_listed(self, mode: str, stop: str, known: Mapping[str, object]) -> bool:

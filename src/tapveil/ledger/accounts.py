@@ -20,7 +20,7 @@ from tapveil.ledger.coverage import ANY_OTHER, ONE_DAY, Coverage, Covering
 from tapveil.ledger.entry import Budget, Entry, Spend
 from tapveil.privacy import accountant
 from tapveil.privacy.accountant import Unit
-from tapveil.privacy.loss import Change, least_epsilon
+from tapveil.privacy.loss import Change, epsilon_upper_bound
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.rational import decimal_text, float_below
 
@@ -120,7 +120,7 @@ class Account:
         changes = [self._change(*move) for move in moves]
         if not any(change.left or change.entered for change in changes):
             return Fraction(0)
-        return least_epsilon(changes, self.budget.delta, PRECISION)
+        return epsilon_upper_bound(changes, self.budget.delta, PRECISION)
 
     @cached_property
     def _generations(self) -> list[Covering]:
@@ -144,7 +144,7 @@ class Account:
         changes = [change for change in changes if change.left or change.entered]
         last = len(changes) - 1
         deltas = [self.budget.delta / 2 ** min(number + 1, last) for number in range(len(changes))]
-        found = [least_epsilon([change], delta, PRECISION) for change, delta in zip(changes, deltas, strict=True)]
+        found = [epsilon_upper_bound([change], delta, PRECISION) for change, delta in zip(changes, deltas, strict=True)]
         return None if None in found else sum((each for each in found if each is not None), start=Fraction(0))
 
     @property

@@ -10,7 +10,7 @@ maximised over which cells are A (docs/privacy/proofs.md). Nothing is assumed ab
 
 Several releases: the travellers of a later one may have read an earlier one, so which cells are A in the later one may
 depend on what the earlier one showed. Then no maximum over fixed patterns is enough. Every pattern is dominated by one
-pair of laws, "all that can be A, and all that can be B", so the bound is their sum (claim 8),
+pair of distributions, "all that can be A, and all that can be B", so the bound is their sum (claim 8),
 
     H_α ≤ (1 − R) + R · H_{α + ln N}(all cells as B cells),   R and N with all cells as A cells.                 (★★)
 
@@ -113,7 +113,7 @@ def any_exceeds(possible: Iterable[Change], epsilon: float, target: float, block
     return any(_Worst(change, epsilon, enough=target, blocks=blocks).find() > target for change in possible)
 
 
-def least_epsilon(
+def epsilon_upper_bound(
     possible: Sequence[Change], target: float, precision: float = 1e-12, blocks: int = MOST_BLOCKS
 ) -> float:
     """A certified upper bound of the ε at which δ is at most `target`; infinite where no ε is enough.
@@ -148,8 +148,8 @@ def epsilon(
     exposure: Exposure = TRIP_REPLACED,
     precision: float = 1e-12,
 ) -> float:
-    """`least_epsilon` for one release."""
-    return least_epsilon(changes(tables, exposure), target, precision)
+    """`epsilon_upper_bound` for one release."""
+    return epsilon_upper_bound(changes(tables, exposure), target, precision)
 
 
 @dataclass(frozen=True)

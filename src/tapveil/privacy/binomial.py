@@ -51,12 +51,12 @@ class Trials:
         return min(1.0, 2 * more, 2 * fewer)
 
 
-def least_delta(here: Trials, there: Trials, epsilon: float, alpha: float) -> float:
+def delta_lower_bound(here: Trials, there: Trials, epsilon: float, alpha: float) -> float:
     """A lower bound of δ at ε: the same event on two neighbours shows that δ is no less."""
     return here.at_least(alpha / 2) - exp(epsilon) * there.at_most(alpha / 2)
 
 
-def least_epsilon(here: Trials, there: Trials, delta: float, alpha: float) -> float:
+def epsilon_lower_bound(here: Trials, there: Trials, delta: float, alpha: float) -> float:
     """A lower bound of ε at δ: the same event on two neighbours shows that ε is no less."""
     more, less = here.at_least(alpha / 2) - delta, there.at_most(alpha / 2)
     return log(more / less) if more > 0 and less > 0 else (inf if more > 0 else 0.0)

@@ -7,7 +7,6 @@ published or not (docs/privacy/proofs.md, intervals). No single bound of noise i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -21,7 +20,6 @@ MISS = Fraction(1, 20)
 """How often a stated interval misses, at most."""
 
 Counts = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -100,54 +98,3 @@ def given_published(mechanism: Mechanism, published: int, miss: Fraction) -> tup
         middle = (low + high) // 2
         low, high = (middle, high) if 1 - tail(middle, published + 1) > miss / 2 else (low, middle)
     return lowest, max(low, published)
-
-
-# --- sums -----------------------------------------------------------------------------------------------------------
-
-
-@lru_cache
-def variance(mechanism: Mechanism) -> float:
-    """Of the noise of one cell, as it is drawn."""
-    steps, law = _law(mechanism)
-    mean = float((steps * law).sum())
-    return float((steps**2 * law).sum()) - mean**2
-
-
-@lru_cache
-def mean_error(mechanism: Mechanism) -> float:
-    """How far a number is from the true one, on average."""
-    steps, law = _law(mechanism)
-    return float((np.abs(steps) * law).sum())
-
-
-def spread(cells: Mapping[Mechanism, int], miss: Fraction) -> int:
-    """The noise of so many cells of these mechanisms, added up, is beyond this with at most this probability.
-
-    The law of the sum is that of its Fourier transform: exact but for rounding, which is paid for.
-    """
-    total = sum(number * variance(mechanism) for mechanism, number in cells.items())
-    if total == 0:
-        return 0
-    widest = max(len(_law(mechanism)[0]) for mechanism in cells)
-    size = 1 << int(np.ceil(np.log2(2 * widest + 40 * np.sqrt(total))))  # what lies beyond is beyond 20 deviations
-    transform = np.ones(size // 2 + 1, dtype=complex)
-    for mechanism, number in cells.items():
-        steps, law = _law(mechanism)
-        placed = np.zeros(size)
-        np.add.at(placed, steps.astype(np.int64) % size, law)
-        transform *= np.fft.rfft(placed) ** number
-    law = np.fft.irfft(transform, size)
-    half = size // 2
-    around = np.concatenate([[law[0]], law[1:half] + law[: size - half : -1]])  # the law of the distance from 0
-    beyond = np.maximum(around, 0)[::-1].cumsum()[::-1] + 1e-9  # rounding, against us
-    return int(np.argmax(beyond <= float(miss))) - 1
-
-
-@lru_cache
-def _law(mechanism: Mechanism) -> tuple[Floats, Floats]:
-    """The noise in counts, and how likely each is."""
-    table = mechanism.noise
-    counts = (table.first + np.arange(len(table.weights))) // table.steps_per_count
-    steps, places = np.unique(counts, return_inverse=True)
-    weights = np.array([weight / table.total for weight in table.weights])
-    return steps.astype(np.float64), np.bincount(places, weights).astype(np.float64)

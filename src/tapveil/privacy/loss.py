@@ -84,11 +84,11 @@ def certified(mechanisms: Sequence[Mechanism], loss: Loss, exposure: Exposure) -
     return all(change.keeps(loss) for change in changes(mechanisms, exposure))
 
 
-def least_epsilon(possible: Sequence[Change], delta: Fraction, precision: float = 1e-12) -> Fraction | None:
+def epsilon_upper_bound(possible: Sequence[Change], delta: Fraction, precision: float = 1e-12) -> Fraction | None:
     """The ε that all changes keep at this δ, from above; None where there is none."""
     pure = [change.pure_epsilon or Fraction(0) for change in possible if change.pure_epsilon is not None]
     noisy = [change.cells for change in possible if change.pure_epsilon is None]
-    bound = accountant.least_epsilon(noisy, float_below(delta), precision) if noisy else 0.0
+    bound = accountant.epsilon_upper_bound(noisy, float_below(delta), precision) if noisy else 0.0
     return None if isinf(bound) else max([Fraction(bound), *pure])
 
 
@@ -98,7 +98,7 @@ def whole_card_epsilon(mechanisms: Sequence[Mechanism], trips: int, delta: Fract
     A certified bound, a little above the least: a closer one would take most of the time of a small release.
     """
     changed = _rough_changes(mechanisms, trips)
-    bound = accountant.least_epsilon(changed, float_below(delta), precision=1e-3, blocks=0) if delta else inf
+    bound = accountant.epsilon_upper_bound(changed, float_below(delta), precision=1e-3, blocks=0) if delta else inf
     return None if isinf(bound) else Fraction(bound)
 
 

@@ -65,13 +65,13 @@ class Mechanism(ABC):
 
     @property
     @abstractmethod
-    def _cut(self) -> int:
-        """The least noisy count, in steps, that is published."""
+    def publish_step(self) -> int:
+        """The least noisy count, in steps of the noise table, that is published."""
 
     @property
     def smallest_published(self) -> int:
         """The least number that can be printed."""
-        return self._cut // self.noise.steps_per_count
+        return self.publish_step // self.noise.steps_per_count
 
     def draw(
         self, counts: npt.NDArray[np.int64], random_bytes: RandomBytes
@@ -80,7 +80,7 @@ class Mechanism(ABC):
         steps = self.noise.steps_per_count
         noisy = self.noise.sample(len(counts), random_bytes)
         noisy += counts if steps == 1 else steps * counts
-        return noisy if steps == 1 else noisy // steps, noisy >= self._cut
+        return noisy if steps == 1 else noisy // steps, noisy >= self.publish_step
 
     def publish_probability(self, count: int) -> Fraction:
         """P(a cell with this true count appears), exactly as drawn."""
@@ -91,17 +91,17 @@ class Mechanism(ABC):
         if count <= 0 and not self.visits_empty_cells:
             return Fraction(0)
         steps = self.noise.steps_per_count
-        return self.noise.tail(max(self._cut, steps * value) - steps * count)
+        return self.noise.tail(max(self.publish_step, steps * value) - steps * count)
 
-    def law(self, count: int) -> dict[int, Fraction]:
+    def distribution(self, count: int) -> dict[int, Fraction]:
         """P(the published number is v) for each v; what is missing to 1 is P(nothing).
 
         Noise without an end is listed as far as its table goes: less than 2^−55 lies beyond.
         """
         highest = count + self.noise.last // self.noise.steps_per_count
         values = range(self.smallest_published, highest + 1)
-        law = {v: self.publish_tail(count, v) - self.publish_tail(count, v + 1) for v in values}
-        return {value: p for value, p in law.items() if p}
+        known = {v: self.publish_tail(count, v) - self.publish_tail(count, v + 1) for v in values}
+        return {value: p for value, p in known.items() if p}
 
     def error_bound(self, beta: Fraction) -> int:
         """The noise, rounded, is beyond this with probability at most β: the least such, from the table itself.
@@ -131,7 +131,7 @@ class _RoundedThreshold(Mechanism):
 
     @property
     def _split(self) -> Fraction:
-        """Where, between two half-integers, the threshold lies: the noise is told apart there."""
+        """Where, between two half-integers, the threshold lies: the noise is cut there."""
         return self.threshold - self.smallest_published
 
     @property
@@ -140,7 +140,7 @@ class _RoundedThreshold(Mechanism):
         return _rounded_laplace(self.scale, self._split)
 
     @property
-    def _cut(self) -> int:
+    def publish_step(self) -> int:
         """The upper half-cell beside the threshold."""
         return 2 * self.smallest_published + 1
 
@@ -212,7 +212,7 @@ class _IntegerThreshold(Mechanism):
         return Fraction(self.least)
 
     @property
-    def _cut(self) -> int:
+    def publish_step(self) -> int:
         return self.least
 
 
@@ -293,7 +293,7 @@ class Dictionary(_IntegerThreshold):
         return _integer_cells(Fraction(0), shift)
 
     def draw_empty(self, cells: int, random_bytes: RandomBytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Which of so many empty cells are published, in increasing order, and as what: the law of `draw` on zeros.
+        """Which of n empty cells are published, in increasing order, and as what: distributed as by `draw` on zeros.
 
         Only the published ones are visited: their number is binomial, they are equally likely anywhere, and the value
         of each is the noise, given that it reaches the cut.

@@ -1,12 +1,12 @@
-"""Integer noise tables: build them, sample them, and know their true law.
+"""Integer noise tables: build them, sample them, and know their true distribution.
 
-A table is a finite law over integer steps, each with an integer weight; one uniform 64-bit word picks a step exactly
-(words beyond the sum of the weights are drawn again), so no float is ever drawn. Its privacy is computed from those
-integers (`spectrum`), so whatever rounding went into them is paid for, not argued away.
+A table is a finite distribution over integer steps, each with an integer weight; one uniform 64-bit word picks a step
+exactly (words beyond the sum of the weights are drawn again), so no float is ever drawn. Its privacy is computed from
+those integers (`spectrum`), so whatever rounding went into them is paid for, not argued away.
 
 A count is `steps_per_count` steps wide. The paper's mechanism needs two: it thresholds a *real* noisy count and
 rounds afterwards, so the printed value beside the threshold has only part of its mass. Cutting every unit
-interval once, where the threshold cuts its own, makes that law a law on a lattice of half-cells.
+interval once, where the threshold cuts its own, makes that a distribution on a lattice of half-cells.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class NoiseTable:
     weights: tuple[int, ...]
     steps_per_count: int = 1
     goes_on: int = 0
-    """Where not 0, the law has no end: from either end it goes on outwards, a step more each time that another word
+    """Where not 0, the noise has no end: from either end it goes on outwards, a step more each time that another word
     is below this. The weight of an end is then that of all that lies beyond, too."""
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ class NoiseTable:
 
     @property
     def continues(self) -> Fraction:
-        """P(a further step beyond an end); 0 for a finite law."""
+        """P(a further step beyond an end); 0 for a finite table."""
         return Fraction(self.goes_on, WORDS)
 
     # --- sampling ---------------------------------------------------------------------------------------------------
@@ -83,8 +83,8 @@ class NoiseTable:
         """Independent draws, in steps; each given that it is `at_least` so much. Looks at nothing but random bytes."""
         start = self.first if at_least is None else max(self.first, at_least)
         if self.goes_on and at_least is not None and at_least <= self.first:
-            raise ValueError("a law without an end can be cut inside its table or above it only")
-        if start > self.last:  # far out the law has no memory: it is as if it had got this far
+            raise ValueError("noise without an end can be cut inside its table or above it only")
+        if start > self.last:  # far out the noise has no memory: it is as if it had got this far
             steps = np.full(size, start, dtype=np.int64)
         else:
             skipped = self.total - self._upper_sums[start - self.first]
@@ -122,7 +122,7 @@ class NoiseTable:
         low, high = (np.searchsorted(self._upper_edges, words, side="right") for words in (starts, ends))
         return np.where(low == high, low, -1).astype(np.int64)
 
-    # --- the law ----------------------------------------------------------------------------------------------------
+    # --- the distribution -------------------------------------------------------------------------------------------
 
     @cached_property
     def _upper_sums(self) -> list[int]:

@@ -1,12 +1,12 @@
 """The privacy loss of changed cells as a finite spectrum: which losses, with which probability. Never below the truth.
 
-A changed cell has law P on one data set and Q on its neighbour. Its loss ln(P/Q) takes finitely many values; the δ of
-any number of independent cells at any ε follows from the spectrum of the sum of their losses,
+A changed cell has distribution P on one data set, Q on its neighbour. Its loss ln(P/Q) takes finitely many values; the
+δ of any number of independent cells at any ε follows from the spectrum of the sum of their losses,
 
     δ(ε) = Σ P(loss)·(1 − e^(ε − loss))₊  +  P(what Q cannot give).
 
 An outcome may be *spread*: replaced by two outcomes, of a smaller and of a larger loss, with the same P and the same Q
-in total. Merging the two again is post-processing, so a spread pair of laws is at least as far apart as the pair it
+in total. Merging the two again is post-processing, so a spread pair of them is at least as far apart as the pair it
 came from, alone and in every product. Spreading puts losses on a lattice, where sums of many cells meet.
 
 Losses are integers in units of 2^−50. Probabilities are floats, but every sum has positive terms only, so that its

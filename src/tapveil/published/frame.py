@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 
 from tapveil.base.errors import PlanError, did_you_mean
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS
-from tapveil.privacy.intervals import MISS, Interval, given_published, interval, spread, variance
+from tapveil.privacy.distribution import spread, variance
+from tapveil.privacy.intervals import MISS, Interval, given_published, interval
 from tapveil.privacy.mechanisms import Mechanism
 
 Ints = npt.NDArray[np.int64]

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from tapveil.base.time_bins import Times
 from tapveil.base.vocabulary import COUNT, MOST_LEVELS
-from tapveil.privacy.intervals import variance
+from tapveil.privacy.distribution import variance
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.manifest import Manifest, TableClaim
 

@@ -6,7 +6,6 @@ Everything written here follows from published tables and the manifest; this mod
 from __future__ import annotations
 
 import csv
-import hashlib
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -173,8 +172,7 @@ def _files(folder: Path) -> list[str]:
 
 
 def _facts(folder: Path, name: str) -> FileFacts:
-    with (folder / name).open("rb") as file:
-        return FileFacts((folder / name).stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+    return FileFacts((folder / name).stat().st_size, atomic.sha256(folder / name))
 
 
 def _hide_the_hour(folder: Path, created: date) -> None:

@@ -1,40 +1,35 @@
 """How large the cells of a table are, guessed from what was published of it: how many cells have 1, 2, 3, … trips.
 
-Published counts are true counts with noise, and nothing below a threshold. The noise is known, so the law of the true
-counts can be found from them by maximum likelihood. Below the threshold nothing is seen: there the law goes on as
-smoothly as it came, along a power law, bent so that all cells together hold as many trips as a coarser table shows.
+Published counts are true counts with noise, and nothing below a threshold. The noise is known, so the distribution of
+the true counts can be found by maximum likelihood. Below the threshold nothing is seen: there it goes on as smoothly
+as it came, along a power law, bent so that all cells together hold as many trips as a coarser table shows.
 
 This follows from published numbers alone and is never published: it is a guess, made to choose the next plan by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from tapveil.privacy.distribution import Floats, Integers, distribution
 from tapveil.privacy.mechanisms import Mechanism
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 LARGEST = 10**12
 """No city has a cell of so many trips."""
 SINGLE = 32
-"""Sizes up to this one are told apart, larger ones in classes each 8 % wider than the one before."""
+"""Sizes up to this one are distinguished, larger ones in classes each 8 % wider than the one before."""
 GROWTH = 1.08
 STIFFNESS = 4.0
-"""How little the law may bend, on logarithmic axes, where the published counts do not say so."""
+"""How little the distribution may bend, on logarithmic axes, where the published counts do not say so."""
 TETHER = 1e-3
-"""Holds the law in place where nothing else does."""
+"""Holds the distribution in place where nothing else does."""
 STEPS = 200
 CLOSE_ENOUGH = 1e-9
 
 
-def _classes() -> Ints:
+def _classes() -> Integers:
     """The least size of each class, and the end of the last."""
     starts = list(range(1, SINGLE + 1))
     while starts[-1] < LARGEST:
@@ -59,24 +54,29 @@ class Sizes:
 
     def published_trips(self, mechanism: Mechanism) -> float:
         """The trips in the cells that a mechanism is expected to publish."""
-        return float(self.sizes * self.cells @ _tails(mechanism, tuple(self.sizes), mechanism.smallest_published))
+        return float(self.sizes * self.cells @ distribution(mechanism).tail(_whole(self.sizes)))
 
     def published_share(self, mechanism: Mechanism) -> float:
         """The same as a share of all trips; 0 where there are none."""
         return self.published_trips(mechanism) / self.trips if self.trips else 0.0
 
 
+def _whole(sizes: Floats) -> Integers:
+    """A class of sizes as the whole number in its middle."""
+    return np.rint(sizes).astype(np.int64)
+
+
 NOTHING = Sizes(np.zeros(1), np.zeros(1))
 """Where nothing is known."""
 
 
-def histogram(published: Ints) -> Ints:
+def histogram(published: Integers) -> Integers:
     """How many published counts fall into each class."""
     return np.histogram(published, CLASSES)[0]
 
 
-def guess(seen: Ints, mechanism: Mechanism, trips: float | None = None, trust: float = 1.0) -> Sizes:
-    """The law behind a histogram of published counts; `trips` in all, known up to the part `trust` of it."""
+def guess(seen: Integers, mechanism: Mechanism, trips: float | None = None, trust: float = 1.0) -> Sizes:
+    """The sizes behind a histogram of published counts; `trips` in all, known up to the part `trust` of it."""
     last = int(np.max(np.flatnonzero(seen), initial=-1))
     if last < 0:
         return NOTHING
@@ -96,7 +96,7 @@ def _reach(mechanism: Mechanism) -> int:
 class _Fit:
     """Penalised maximum likelihood, by scoring: λ = width · exp(Bθ) cells of each class, Kλ of them seen in each."""
 
-    def __init__(self, seen: Ints, mechanism: Mechanism, classes: int, trips: float | None, trust: float) -> None:
+    def __init__(self, seen: Integers, mechanism: Mechanism, classes: int, trips: float | None, trust: float) -> None:
         first = _class_of(mechanism.smallest_published)
         starts, ends = CLASSES[:classes], CLASSES[1 : classes + 1]
         zero = int(mechanism.visits_empty_cells)
@@ -104,7 +104,7 @@ class _Fit:
         self._width = np.concatenate([np.ones(zero), ends - starts])
         self._basis, self._bends = _curve(np.log(self._sizes[zero:]), zero)
         edges = [mechanism.smallest_published, *map(int, CLASSES[first + 1 : classes + 1])]
-        tails = np.array([_tails(mechanism, tuple(self._sizes), edge) for edge in edges])
+        tails = np.array([distribution(mechanism).tail(_whole(self._sizes), edge) for edge in edges])
         self._seeing = tails[:-1] - tails[1:]
         self._seen = seen[first:classes].astype(float)
         self._trips, self._trust = trips, trust
@@ -162,23 +162,3 @@ def _curve(logarithms: Floats, zero: int) -> tuple[Floats, Floats]:
         basis[0, 0] = 1
         bends = np.pad(bends, ((0, 0), (1, 0)))
     return basis, bends
-
-
-@lru_cache(maxsize=4096)
-def _tails(mechanism: Mechanism, sizes: tuple[float, ...], value: int) -> Floats:
-    """For a cell of each size: P(published, and at least `value`)."""
-    tail = _tail_of(mechanism)
-    return np.array([tail(round(size), value) for size in sizes])
-
-
-def _tail_of(mechanism: Mechanism) -> Callable[[int, int], float]:
-    """Far beyond the noise it is 1 or 0; there, exact fractions of a law without an end would be endless themselves."""
-    reach = mechanism.noise.last // mechanism.noise.steps_per_count + 1
-
-    def tail(size: int, value: int) -> float:
-        beyond = size - max(value, mechanism.smallest_published)
-        if abs(beyond) > reach:
-            return float(beyond > 0)
-        return float(mechanism.publish_tail(size, value))
-
-    return tail

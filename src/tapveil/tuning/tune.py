@@ -24,11 +24,13 @@ import pyarrow.parquet as pq
 
 from tapveil.base.errors import PlanError
 from tapveil.base.findings import Finding
+from tapveil.base.numbers import percent
 from tapveil.base.progress import Reporter, Silent
 from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import COUNT, OPAL_SHAPES, TOTAL
 from tapveil.privacy.accountant import over_time
 from tapveil.privacy.calibration import calibrate
+from tapveil.privacy.distribution import Integers
 from tapveil.privacy.loss import Loss, certified
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.describe.wording import UNIT_NAMES, loss_in_words
@@ -75,9 +77,9 @@ class Outlook:
     """The least number that can be printed."""
 
     @staticmethod
-    def of(law: Sizes, mechanism: Mechanism) -> Outlook:
+    def of(guess: Sizes, mechanism: Mechanism) -> Outlook:
         error = mechanism.error_bound(1 - ERROR_CONFIDENCE)
-        return Outlook(law.published_share(mechanism), error, mechanism.smallest_published)
+        return Outlook(guess.published_share(mechanism), error, mechanism.smallest_published)
 
     def worse_than(self, other: Outlook) -> bool:
         """Whether a change from the other one to this must not be made to a table."""
@@ -156,7 +158,7 @@ class Tuned:
         yield ""
         yield from _aligned([_HEADINGS, *map(_row, self.tables)])
         yield ""
-        yield f"Published trips, as a mean over the tables: {_percent(self.before)}, then {_percent(self.after)}."
+        yield f"Published trips, as a mean over the tables: {percent(self.before)}, then {percent(self.after)}."
         if not all(table.known for table in self.tables):
             yield UNKNOWN
         yield CAUTION
@@ -171,8 +173,8 @@ def tune(folder: Path, *, keep_mechanism: bool = False, progress: Reporter | Non
     progress = progress or Silent()
     with progress.stage("Reading the folder"):
         manifest, made = _promise(folder)
-        laws = _laws(manifest, made, [_seen(folder, manifest, table) for table in manifest.tables])
-    search = _Search(manifest, made, laws)
+        guesses = _guesses(manifest, made, [_seen(folder, manifest, table) for table in manifest.tables])
+    search = _Search(manifest, made, guesses)
     names = CANDIDATES if manifest.mechanism in CANDIDATES and not keep_mechanism else (manifest.mechanism,)
     # It ends when nothing gets better, and nobody knows when that is: no total, and so no time that remains.
     with progress.stage("Trying mechanisms and weights", lambda: len(search.tried), total=None, unit="tries"):
@@ -213,7 +215,7 @@ def _no_release(folder: Path, finding: Finding) -> str:
     return f"{folder} is not a published folder that can be used: {finding.place} {finding.sentence}"
 
 
-def _seen(folder: Path, manifest: Manifest, table: TableClaim) -> sizes.Ints:
+def _seen(folder: Path, manifest: Manifest, table: TableClaim) -> Integers:
     """The published counts of one table, by their size."""
     sheet, tap = OPAL_SHAPES[table.columns] if manifest.layout == "opal" else (table.name, None)
     name = f"data/{sheet}.parquet"
@@ -231,7 +233,7 @@ def _seen(folder: Path, manifest: Manifest, table: TableClaim) -> sizes.Ints:
         raise PlanError(f"{folder} has no counts of table {table.name} that can be read: {name}") from None
 
 
-def _by_size(batch: pa.RecordBatch, tap: str | None, table: TableClaim) -> sizes.Ints:
+def _by_size(batch: pa.RecordBatch, tap: str | None, table: TableClaim) -> Integers:
     if tap:
         batch = batch.filter(pc.equal(batch.column("tap"), tap))
     published = batch.column(COUNT).to_numpy()  # an ArrowException where one is missing
@@ -240,29 +242,31 @@ def _by_size(batch: pa.RecordBatch, tap: str | None, table: TableClaim) -> sizes
     return sizes.histogram(published)
 
 
-def _laws(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[sizes.Ints]) -> list[Sizes]:
+def _guesses(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[Integers]) -> list[Sizes]:
     """How large the cells of each table are; one that shows nearly all trips says how many the others hide."""
-    laws = [sizes.guess(each, mechanism) for each, mechanism in zip(seen, made, strict=True)]
+    guesses = [sizes.guess(each, mechanism) for each, mechanism in zip(seen, made, strict=True)]
     names = [table.name for table in manifest.tables]
     if manifest.mechanism != "dictionary":  # where each list leaves out other trips
         shown = [float(each @ sizes.CLASSES[:-1]) for each in seen]
-        trips = shown[names.index(TOTAL)] if TOTAL in names else _trips(made, laws, shown)
+        trips = shown[names.index(TOTAL)] if TOTAL in names else _trips(made, guesses, shown)
         trust = CLOSELY if manifest.unit == "trip" and manifest.rows == "trips" else ROUGHLY
-        laws = [sizes.guess(each, mechanism, trips, trust) for each, mechanism in zip(seen, made, strict=True)]
+        guesses = [sizes.guess(each, mechanism, trips, trust) for each, mechanism in zip(seen, made, strict=True)]
     known = [
-        law if each.sum() > FEW or law.published_share(mechanism) > MOST else sizes.NOTHING
-        for law, each, mechanism in zip(laws, seen, made, strict=True)
+        guess if each.sum() > FEW or guess.published_share(mechanism) > MOST else sizes.NOTHING
+        for guess, each, mechanism in zip(guesses, seen, made, strict=True)
     ]
     if not any(known[place].trips for place in _detailed(names)):
         raise PlanError("too little was published in this folder to learn from: larger areas or longer bins give more")
     return known
 
 
-def _trips(made: Sequence[Mechanism], laws: Sequence[Sizes], shown: Sequence[float]) -> float:
+def _trips(made: Sequence[Mechanism], guesses: Sequence[Sizes], shown: Sequence[float]) -> float:
     """All trips, as the table has them that seems to hide least, of those that show about as many as any."""
-    tables = zip(made, laws, shown, strict=True)
+    tables = zip(made, guesses, shown, strict=True)
     most = [
-        (law.published_share(mechanism), law.trips) for mechanism, law, trips in tables if trips >= MOST * max(shown)
+        (guess.published_share(mechanism), guess.trips)
+        for mechanism, guess, trips in tables
+        if trips >= MOST * max(shown)
     ]
     return max(most)[1]
 
@@ -297,11 +301,11 @@ class _Try:
 class _Search:
     """A walk over weights from those of the folder, one group of tables at a time, while it gets better."""
 
-    def __init__(self, manifest: Manifest, made: Sequence[Mechanism], laws: Sequence[Sizes]) -> None:
-        self._manifest, self._laws = manifest, laws
+    def __init__(self, manifest: Manifest, made: Sequence[Mechanism], guesses: Sequence[Sizes]) -> None:
+        self._manifest, self._guesses = manifest, guesses
         self._cut = int(made[0].threshold) if manifest.mechanism == "dictionary" else 1
-        self._now = tuple(Outlook.of(law, mechanism) for law, mechanism in zip(laws, made, strict=True))
-        self._known = [bool(law.trips) for law in laws]
+        self._now = tuple(Outlook.of(guess, mechanism) for guess, mechanism in zip(guesses, made, strict=True))
+        self._known = [bool(guess.trips) for guess in guesses]
         self._groups = _groups(manifest.tables)
         self._detailed = _detailed([table.name for table in manifest.tables])
         self._start = _start([_weight(table) for table in manifest.tables], self._groups)
@@ -347,7 +351,7 @@ class _Search:
             made = calibrate(name, weights, loss.epsilon, loss.delta, over, self._cut)
         except ValueError:  # there is no such noise
             return None
-        after = tuple(Outlook.of(law, mechanism) for law, mechanism in zip(self._laws, made, strict=True))
+        after = tuple(Outlook.of(guess, mechanism) for guess, mechanism in zip(self._guesses, made, strict=True))
         worse = any(after[index].worse_than(self._now[index]) for index in self._detailed)
         wider = any(new.error > WIDER * old.error for new, old in zip(after, self._now, strict=True))
         return self._tried(name, weights, after, not worse and not wider and certified(made, loss, exposure))
@@ -413,7 +417,7 @@ def _row(table: TunedTable) -> list[str]:
     return [
         table.name,
         str(table.weight),
-        f"{_percent(before.share)} → {_percent(after.share):>7}" if table.known else "not known",
+        f"{percent(before.share)} → {percent(after.share):>7}" if table.known else "not known",
         f"± {before.error} → {after.error}",
         f"{before.smallest} → {after.smallest}",
     ]
@@ -434,10 +438,6 @@ def _table_json(table: TunedTable) -> dict[str, Any]:
         "error_95": {when: outlook.error for when, outlook in both.items()},
         "smallest_published": {when: outlook.smallest for when, outlook in both.items()},
     }
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _mean(outlooks: Sequence[Outlook]) -> float:

@@ -7,7 +7,6 @@ decide anything that shows in a published folder.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +15,7 @@ from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.cell_list import Dictionaries
 from tapveil.plan.model import Plan
+from tapveil.privacy.distribution import distribution
 from tapveil.privacy.mechanisms import Mechanism
 
 FEWEST_CELLS = 0.5
@@ -30,16 +30,10 @@ def empty_tables(plan: Plan, counted: Counted, dictionaries: Dictionaries) -> It
 
 
 def _is_empty(exact: ExactTable, mechanism: Mechanism, dictionary: pa.Table | None) -> bool:
-    if dictionary is not None and len(dictionary) * float(mechanism.publish_probability(0)) >= FEWEST_CELLS:
-        return False  # noise alone fills it
-    counts = exact_counts(exact) if dictionary is None else exact_counts(exact)[exact.places_in(dictionary)[1]]
-    if counts.max(initial=0) >= mechanism.threshold:
+    listed = exact_counts(exact) if dictionary is None else exact_counts(exact)[exact.places_in(dictionary)[1]]
+    if listed.max(initial=0) >= mechanism.threshold:
         return False  # noise is as often above zero as below: one such cell is enough
-    sizes, cells = np.unique(counts, return_counts=True)
-    return float((publish_probabilities(mechanism, sizes) * cells).sum()) < FEWEST_CELLS
-
-
-def publish_probabilities(mechanism: Mechanism, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """P(published) for each count; far above the threshold it is 1 to more digits than matter for a forecast."""
-    certain = float(mechanism.threshold + 30 * mechanism.scale)
-    return np.array([1.0 if size > certain else float(mechanism.publish_probability(int(size))) for size in sizes])
+    sizes, cells = np.unique(listed, return_counts=True)
+    empty = 0 if dictionary is None else len(dictionary) - len(listed)
+    expected = distribution(mechanism).expected(np.append(sizes, 0), np.append(cells, empty))
+    return expected.cells < FEWEST_CELLS

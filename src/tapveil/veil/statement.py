@@ -13,7 +13,8 @@ from tapveil.base.vocabulary import PLACES
 from tapveil.plan.model import Level, Plan, Table
 from tapveil.privacy.accountant import Exposure, Neighbours
 from tapveil.privacy.concentrated import Concentrated, concentrated
-from tapveil.privacy.intervals import MISS, interval, mean_error
+from tapveil.privacy.distribution import mean_error
+from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.loss import Loss, accounted_delta, whole_card_epsilon
 from tapveil.published.manifest import (
     CURVE,

@@ -81,7 +81,7 @@ class Unfinished:
             aside.unlink(missing_ok=True)
             feather.write_feather(table.cells, str(aside))
             atomic.sync_all([aside, self.path])
-            journal = replace(self.journal, sealed={**self.journal.sealed, table.name: _sha256(aside)})
+            journal = replace(self.journal, sealed={**self.journal.sealed, table.name: atomic.sha256(aside)})
             _write(self.path / JOURNAL, journal)
             self.journal = journal
             atomic.rename(aside, sealed)
@@ -104,9 +104,9 @@ class Unfinished:
             sealed = self._seal(name)
             aside = atomic.aside_of(sealed)
             with kept_for_later(_NOT_KEPT):
-                if not sealed.exists() and aside.exists() and _sha256(aside) == digest:
+                if not sealed.exists() and aside.exists() and atomic.sha256(aside) == digest:
                     atomic.rename(aside, sealed)
-                as_drawn = sealed.exists() and _sha256(sealed) == digest
+                as_drawn = sealed.exists() and atomic.sha256(sealed) == digest
             if not as_drawn:
                 raise self._not_as_drawn(name)
         for stray in sorted({path.stem for path in self.path.glob("*.sealed")} - set(self.journal.sealed)):
@@ -139,11 +139,6 @@ def _write(path: Path, journal: Journal) -> None:
         aside.write_text(text, encoding="utf-8")
 
     atomic.write_whole(path, write)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sweep(place: Path) -> None:

@@ -19,8 +19,9 @@ from tapveil.base.findings import Finding
 from tapveil.base.vocabulary import OPAL_SHAPES, TOTAL
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.concentrated import concentrated
+from tapveil.privacy.distribution import mean_error
 from tapveil.privacy.effort import too_much
-from tapveil.privacy.intervals import MISS, interval, mean_error
+from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.loss import (
     Loss,
     accounted_delta,

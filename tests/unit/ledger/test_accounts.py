@@ -116,7 +116,7 @@ def test_a_trip_may_be_exchanged_for_one_of_another_day() -> None:
     changes = {(tuple(c.left.items()), tuple(c.entered.items())) for c in weeks._changes}
     assert len(changes) == 4
     across = accountant.Change(*({stated("laplace", Fraction(s), Fraction(20 * s)).cells: 1} for s in (2, 5)))
-    between = accountant.least_epsilon([across], float(DELTA), 1e-6)
+    between = accountant.epsilon_upper_bound([across], float(DELTA), 1e-6)
     assert alone(5) < between < alone(2)
 
 
@@ -197,7 +197,7 @@ def test_places_are_found_as_by_looking_at_every_day_and_mode(
         changes = [
             change for p in places for change in (accountant.Change(side(p), {}), accountant.Change({}, side(p)))
         ]
-    expected = accountant.least_epsilon([c for c in changes if c.left or c.entered], float(DELTA), 1e-6)
+    expected = accountant.epsilon_upper_bound([c for c in changes if c.left or c.entered], float(DELTA), 1e-6)
     assert spent(*spends, neighbours=neighbours) == pytest.approx(expected, rel=1e-4)
     account = Account(budget("trip", neighbours), spends)
     worst = max(place.epsilon or 0 for place in account.places)
@@ -227,7 +227,7 @@ def test_a_release_of_other_days_that_was_chosen_from_another(neighbours: Neighb
         return
     cell = stated("laplace", Fraction(2), Fraction(40)).cells
     ways = [accountant.Change({cell: 1}, {}), accountant.Change({}, {cell: 1})]
-    across = sum(accountant.least_epsilon([way], float(DELTA / 2), 1e-6) for way in ways)
+    across = sum(accountant.epsilon_upper_bound([way], float(DELTA / 2), 1e-6) for way in ways)
     assert spent(first, later) == pytest.approx(max(across, alone(2)), rel=1e-4)
 
 

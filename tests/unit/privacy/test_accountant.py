@@ -53,7 +53,7 @@ def test_large_counts_alone_give_the_known_epsilon() -> None:
 
 def hockey_stick(mechanism: StabilityHistogram, count: int, other: int, alpha: float) -> float:
     """Σ (P − e^α Q)₊ over every outcome of one cell, from the laws alone."""
-    p, q = ({v: float(x) for v, x in mechanism.law(c).items()} for c in (count, other))
+    p, q = ({v: float(x) for v, x in mechanism.distribution(c).items()} for c in (count, other))
     nothing = max(0.0, (1 - sum(p.values())) - exp(alpha) * (1 - sum(q.values())))
     return nothing + sum(max(0.0, p.get(v, 0.0) - exp(alpha) * q.get(v, 0.0)) for v in {*p, *q})
 
@@ -79,7 +79,7 @@ def replaced(mechanism: StabilityHistogram, c: int, d: int, alpha: float) -> flo
     """The outer product of both changed cells of a replacement: c → c − 1 and d → d + 1, brute force."""
 
     def law(count: int) -> dict[int, float]:
-        known = {value: float(p) for value, p in mechanism.law(count).items()}
+        known = {value: float(p) for value, p in mechanism.distribution(count).items()}
         return {0: 1 - sum(known.values()), **known}
 
     p, q = (law(c), law(d)), (law(c - 1), law(d + 1))
@@ -144,7 +144,7 @@ def test_rounding_to_64_bits_costs_next_to_nothing() -> None:
 
 def test_the_error_bound_is_kept_and_least() -> None:
     for mechanism in (ONE_WAY, TWO_WAY):
-        law, bound = mechanism.law(500), mechanism.error_bound(Fraction(1, 20))
+        law, bound = mechanism.distribution(500), mechanism.error_bound(Fraction(1, 20))
         beyond = sum(p for value, p in law.items() if abs(value - 500) > bound)
         just_short = sum(p for value, p in law.items() if abs(value - 500) >= bound)
         assert beyond <= Fraction(1, 20) < just_short

@@ -23,7 +23,7 @@ MECHANISMS: list[Mechanism] = [
 def covered(mechanism: Mechanism, count: int, *, jointly: bool = False) -> float:
     """Of the releases that print a cell of this count, the share whose interval holds it: exactly, from the law."""
     rule, held = interval(mechanism, MISS), Fraction(0)
-    for published, p in mechanism.law(count).items():
+    for published, p in mechanism.distribution(count).items():
         low, high = rule.of(published) if jointly else given_published(mechanism, published, MISS)
         held += p * (low <= count <= high)
     return float(held / mechanism.publish_probability(count))

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tapveil.plan.model import Plan
-from tapveil.privacy.intervals import MISS, Interval, interval, mean_error, spread, variance
+from tapveil.privacy.distribution import mean_error, spread, variance
+from tapveil.privacy.intervals import MISS, Interval, interval
 from tapveil.privacy.mechanisms import Dictionary, Gaussian, Laplace, Mechanism, StabilityHistogram, stated
 
 DELTA = Fraction(1, 8_000_000)
@@ -40,7 +41,7 @@ def coverage(mechanism: Mechanism, rule: Interval, count: int) -> Fraction:
 
 def coverage_by_law(mechanism: Mechanism, rule: Interval, count: int) -> Fraction:
     """The same, number by number, and with the columns as they are published."""
-    law = mechanism.law(count) if count or mechanism.visits_empty_cells else {}
+    law = mechanism.distribution(count) if count or mechanism.visits_empty_cells else {}
     values = np.array(list(law), dtype=np.int64)
     inside = (rule.low(values) <= count) & (count <= rule.high(values))
     held = sum((p for p, holds in zip(law.values(), inside, strict=True) if holds), start=Fraction(0))
@@ -89,7 +90,7 @@ def test_an_interval_of_a_cell_that_occurs_starts_at_one_and_of_a_listed_one_at_
 @lru_cache
 def law_of_noise(mechanism: Mechanism) -> tuple[int, np.ndarray]:
     """The least noise in counts, and how likely each is from there on: off the drawn law of a count that is large."""
-    law = mechanism.law(300)
+    law = mechanism.distribution(300)
     first, last = min(law), max(law)
     return first - 300, np.array([float(law.get(value, 0)) for value in range(first, last + 1)])
 

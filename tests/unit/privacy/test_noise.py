@@ -56,7 +56,7 @@ def test_scale_and_threshold_are_the_papers(
 @pytest.mark.parametrize("mechanism", [ONE_WAY, TWO_WAY, StabilityHistogram(Fraction(1, 3), Fraction(1, 1000))])
 @pytest.mark.parametrize("count", [1, 2, 10, 18, 30, 34, 35, 60])
 def test_the_law_of_the_table_is_the_closed_form(mechanism: StabilityHistogram, count: int) -> None:
-    ideal, ours = ideal_law(mechanism, count), mechanism.law(count)
+    ideal, ours = ideal_law(mechanism, count), mechanism.distribution(count)
     assert min(ours) == mechanism.smallest_published == min(ideal)
     for v in ideal:
         assert abs(ours.get(v, Fraction(0)) - ideal[v]) < GRID
@@ -65,13 +65,13 @@ def test_the_law_of_the_table_is_the_closed_form(mechanism: StabilityHistogram, 
 
 def test_the_value_beside_the_threshold_has_part_of_its_mass() -> None:
     """34.176 cuts the cell of 34: of its mass only a third is left, as the published Opal files show."""
-    law = ONE_WAY.law(20)
+    law = ONE_WAY.distribution(20)
     assert 0.25 < float(law[34] / law[35]) < 0.65
 
 
 def test_an_absent_cell_is_never_published() -> None:
     assert ONE_WAY.publish_probability(0) == 0
-    assert ONE_WAY.law(0) == {}
+    assert ONE_WAY.distribution(0) == {}
 
 
 def test_a_singleton_appears_a_quarter_of_delta_of_the_time() -> None:
@@ -105,7 +105,7 @@ def brute_force_delta(mechanism: StabilityHistogram, count: int, other: int, eps
     bound = rational.exp_below(epsilon)
 
     def one_way(a: int, b: int) -> Fraction:
-        p, q = mechanism.law(a), mechanism.law(b)
+        p, q = mechanism.distribution(a), mechanism.distribution(b)
         nothing = max(Fraction(0), (1 - sum(p.values())) - bound * (1 - sum(q.values())))
         return nothing + sum(max(Fraction(0), p.get(v, Fraction(0)) - bound * q.get(v, Fraction(0))) for v in {*p, *q})
 

@@ -130,8 +130,8 @@ LARGE = 80
 
 def law(mechanism: Mechanism, count: int) -> dict[int | None, float]:
     """ln P of each published number, and of nothing."""
-    known: dict[int | None, float] = {value: log(p) for value, p in mechanism.law(count).items()}
-    nothing = 1 - sum(mechanism.law(count).values())
+    known: dict[int | None, float] = {value: log(p) for value, p in mechanism.distribution(count).items()}
+    nothing = 1 - sum(mechanism.distribution(count).values())
     if nothing:
         known[None] = log1p(-float(1 - nothing)) if nothing > Fraction(1, 2) else log(nothing)
     return known

@@ -1,4 +1,4 @@
-"""The audit: attacks the program as built, on made-up trips, and says what the attack proves."""
+"""The audit: attacks the program as built, on generated trips, and says what the attack proves."""
 
 from tapveil.internal.audit.attack import MISTAKEN, Finding, audit
 

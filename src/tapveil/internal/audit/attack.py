@@ -1,7 +1,7 @@
 """The audit: attacks the program as built, and says what the attack proves.
 
-It makes up trips, releases them through the same function as everyone (`publication.release`), reads the published
-folder as anyone could, and holds it against the promise and against the exact law. Cells are independent, so one run
+It generates trips, releases them through the same function as everyone (`veil.release`), reads the published folder
+as anyone could, and holds it against the promise and against the exact distribution. Cells are independent, so one run
 with thousands of equal cells is thousands of trials. Singletons must appear often enough to be counted, so the run has
 a δ of its own, large; unit, neighbours, mechanism and ε are those of the plan, and noise and thresholds are made from
 them by the plan's rules. What one unit changes before any noise is compared exactly. Only counting, noise and writing
@@ -37,9 +37,9 @@ from tapveil.counting.exact import ExactTable
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.cell_list import LONG_LIST
 from tapveil.internal.audit.city import PARTS, City, Counts, Row, busy_units
-from tapveil.internal.audit.law import FLOATS, NOTHING, Law
+from tapveil.internal.audit.closed_form import FLOATS, NOTHING, ClosedForm
 from tapveil.plan.model import Plan, Table
-from tapveil.privacy.binomial import Trials, least_delta, least_epsilon
+from tapveil.privacy.binomial import Trials, delta_lower_bound, epsilon_lower_bound
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.veil import release
 from tapveil.veil.statement import cost
@@ -125,21 +125,21 @@ class _Attack:
     def __init__(self, plan: Plan, folder: Path, trials: int, progress: Reporter) -> None:
         self._plan, self._folder, self._progress = plan, folder, progress
         self._audited = _audit_plan(plan, folder)
-        self._laws = {table.name: self._law(table) for table in self._audited.table}
-        busy = max(law.smallest for law in self._laws.values()) + 2
+        self._expected = {table.name: self._closed_form(table) for table in self._audited.table}
+        busy = max(expected.smallest for expected in self._expected.values()) + 2
         self._counts = {"busy": busy, "less": busy - 1, "one": 1, "none": 0}
-        for name, law in self._laws.items():
-            if law.smallest not in self._counts.values():
-                self._counts[f"edge of {name}"] = law.smallest
+        for name, expected in self._expected.items():
+            if expected.smallest not in self._counts.values():
+                self._counts[f"edge of {name}"] = expected.smallest
         self._trials = max(200, min(trials, MOST_ROWS // sum(self._counts.values())))
 
-    def _law(self, table: Table) -> Law:
+    def _closed_form(self, table: Table) -> ClosedForm:
         name, exposure = self._audited.privacy.mechanism, self._audited.exposure
         if name == "sbh":
             scale = exposure.changed / float(table.epsilon or 1)
-            return Law(name, scale, 1 + scale * log(2 * exposure.cells / float(table.delta or 1)))
+            return ClosedForm(name, scale, 1 + scale * log(2 * exposure.cells / float(table.delta or 1)))
         stated = next(each for each in cost(self._audited)["tables"] if each["name"] == table.name)
-        return Law(name, stated["scale"], stated["threshold"])
+        return ClosedForm(name, stated["scale"], stated["threshold"])
 
     def findings(self) -> Iterator[Finding]:
         yield from self._sensitivity()
@@ -147,11 +147,11 @@ class _Attack:
             yield from self._promise(table)
             yield _replay(table.name, self._audited.mechanisms[table.name])
         city = City(self._counts, self._trials, heavy=False)
-        with self._progress.stage("Releasing made-up trips"), _Watch() as watch:
+        with self._progress.stage("Releasing generated trips"), _Watch() as watch:
             first = self._released(city, "first")
-        for name, law in self._laws.items():
-            yield from self._losses(name, law, first[name])
-            yield from _conformance(name, law, self._counts, first[name])
+        for name, expected in self._expected.items():
+            yield from self._losses(name, expected, first[name])
+            yield from _conformance(name, expected, self._counts, first[name])
         yield from self._independence(first)
         yield self._randomness(watch.given)
         yield self._order("first")
@@ -185,7 +185,7 @@ class _Attack:
                 yield Finding(f"{what} changes", name, observed, f"{most} cells by 1", number > most or by > 1)
 
     def _exact(self, rows: Sequence[Row]) -> dict[str, Counter[tuple[str, ...]]]:
-        """The exact counts of made-up rows, by cell: what goes into the noise."""
+        """The exact counts of generated rows, by cell: what goes into the noise."""
         days, places, cards = zip(*rows, strict=True)
         dates = [f"2025-03-{3 + int(day.split()[1]):02d}" for day in days]
         fixed = {"part": [PARTS[0]] * len(rows), "twin": ["x"] * len(rows)}
@@ -196,11 +196,11 @@ class _Attack:
 
     def _promise(self, table: Table) -> Iterator[Finding]:
         """What is stated keeps the promise, by brute force over every outcome of the changed cells."""
-        law, exposure, busy = self._laws[table.name], self._audited.exposure, self._counts["busy"]
+        expected, exposure, busy = self._expected[table.name], self._audited.exposure, self._counts["busy"]
         promised, cell = float(table.epsilon or 0), float(table.epsilon or 0) / exposure.changed
-        if exposure.cells > 1 and law.mechanism in ("laplace", "gaussian"):
-            apart = law.all_shifted(exposure.changed, promised)
-            alone = 1 - law.outcomes(1)[NOTHING]
+        if exposure.cells > 1 and expected.mechanism in ("laplace", "gaussian"):
+            apart = expected.all_shifted(exposure.changed, promised)
+            alone = 1 - expected.outcomes(1)[NOTHING]
             for what, value in (("all trips less", apart), ("all trips alone", 1 - (1 - alone) ** exposure.cells)):
                 check = f"as stated, {what}: delta at epsilon = {promised:.3g}"
                 allowed = float(table.delta or 0)
@@ -209,7 +209,7 @@ class _Attack:
         whole = exposure.cells == 1 and exposure.neighbours == "replace"
         for what, count, other in (("one trip less", busy, busy - 1), ("a trip of its own", 1, 0)):
             epsilon = promised if whole else cell
-            apart = law.moved(count, other, epsilon) if whole else law.apart(count, other, epsilon)
+            apart = expected.moved(count, other, epsilon) if whole else expected.apart(count, other, epsilon)
             allowed = float(table.delta or 0)
             yield Finding(
                 f"as stated, {what}: delta at epsilon = {epsilon:.3g}",
@@ -222,7 +222,8 @@ class _Attack:
     def _independence(self, seen: Mapping[str, Mapping[str, Counts]]) -> Iterator[Finding]:
         high = self._counts["busy"]
         chance = {
-            name: sum(p for value, p in law.outcomes(high).items() if value >= high) for name, law in self._laws.items()
+            name: sum(p for value, p in expected.outcomes(high).items() if value >= high)
+            for name, expected in self._expected.items()
         }
         for name in TABLES:
             busy = seen[name]["busy"]
@@ -249,8 +250,8 @@ class _Attack:
         with self._progress.stage("Releasing busy cards"):
             seen = self._released(City(self._counts, self._trials, heavy=True), "bounded")
         busy = {"busy": self._counts["busy"]}
-        for name, law in self._laws.items():
-            yield from _conformance(name, law, busy, seen[name], "contributions are bounded")
+        for name, expected in self._expected.items():
+            yield from _conformance(name, expected, busy, seen[name], "contributions are bounded")
 
     def _released(self, city: City, name: str) -> dict[str, dict[str, Counts]]:
         """What is published for each place, by table and group, −1 where nothing is."""
@@ -265,7 +266,7 @@ class _Attack:
         options = pa_csv.ConvertOptions(column_types={**keys, "count": pa.string()})
         return pa_csv.read_csv(self._folder / name / "data" / f"{table}.csv", convert_options=options)
 
-    def _losses(self, name: str, law: Law, seen: Mapping[str, Counts]) -> Iterator[Finding]:
+    def _losses(self, name: str, expected: ClosedForm, seen: Mapping[str, Counts]) -> Iterator[Finding]:
         """Events that tell neighbours apart: no δ that they prove may exceed the true one of those neighbours."""
         busy, less, high = seen["busy"], seen["less"], self._counts["busy"]
         half = len(busy) // 2
@@ -274,26 +275,26 @@ class _Attack:
         elsewhere = _trials(own[0] & ~own[1]), _trials(own[2] & ~own[3])
         one, none = _trials(seen["one"] >= 0), _trials(seen["none"] >= 0)
         for part in (0.5, 1.0):
-            epsilon = part / law.scale
+            epsilon = part / expected.scale
             for what, here, there, at, allowed in (
                 (
                     "one trip less",
                     _trials(busy >= high),
                     _trials(less >= high),
                     epsilon,
-                    law.apart(high, high - 1, epsilon),
+                    expected.apart(high, high - 1, epsilon),
                 ),
                 (
                     "one trip more",
                     _trials(less < high),
                     _trials(busy < high),
                     epsilon,
-                    law.apart(high - 1, high, epsilon),
+                    expected.apart(high - 1, high, epsilon),
                 ),
-                ("a trip of its own", one, none, epsilon, law.apart(1, 0, epsilon)),
-                ("one trip elsewhere", *elsewhere, 2 * epsilon, law.moved(high, high - 1, 2 * epsilon)),
+                ("a trip of its own", one, none, epsilon, expected.apart(1, 0, epsilon)),
+                ("one trip elsewhere", *elsewhere, 2 * epsilon, expected.moved(high, high - 1, 2 * epsilon)),
             ):
-                proven = least_delta(here, there, at, ALPHA)
+                proven = delta_lower_bound(here, there, at, ALPHA)
                 yield Finding(
                     f"{what}: delta at epsilon = {at:.3g}",
                     name,
@@ -301,8 +302,8 @@ class _Attack:
                     f"at most {allowed + FLOATS:.3g}",
                     proven > allowed + FLOATS,
                 )
-        if law.mechanism != "gaussian":
-            proven, allowed = least_epsilon(*elsewhere, 0.0, ALPHA), 2 / law.scale
+        if expected.mechanism != "gaussian":
+            proven, allowed = epsilon_lower_bound(*elsewhere, 0.0, ALPHA), 2 / expected.scale
             observed = f"at least {max(0.0, proven):.3f}"
             yield Finding("one trip elsewhere: epsilon", name, observed, f"at most {allowed:.3f}", proven > allowed)
 
@@ -324,8 +325,8 @@ class _Attack:
         for table in TABLES:
             rows = self._read(name, table)
             keys = list(zip(rows.column("part").to_pylist(), rows.column("place").to_pylist(), strict=True))
-            strange = len(set(keys) - known) + len(keys) - len(set(keys))
-            yield Finding("cells that no trip is in, or twice", table, str(strange), "0", strange > 0)
+            foreign = len(set(keys) - known) + len(keys) - len(set(keys))
+            yield Finding("cells that no trip is in, or twice", table, str(foreign), "0", foreign > 0)
             odd = sum(not text.lstrip("-").isdigit() for text in rows.column("count").to_pylist())
             yield Finding("numbers that are not whole", table, str(odd), "0", odd > 0)
 
@@ -357,11 +358,15 @@ def _as_often(check: str, table: str, happened: npt.NDArray[np.bool_], p: float)
 
 
 def _conformance(
-    name: str, law: Law, counts: Mapping[str, int], seen: Mapping[str, Counts], check: str = "the law"
+    name: str,
+    expected: ClosedForm,
+    counts: Mapping[str, int],
+    seen: Mapping[str, Counts],
+    check: str = "the distribution",
 ) -> Iterator[Finding]:
-    """Each number appears as often as its law says: any at all, then the one that is furthest from it."""
+    """Each number appears as often as its distribution says: any at all, then the one that is furthest from it."""
     for group, count in counts.items():
-        outcomes = law.outcomes(count)
+        outcomes = expected.outcomes(count)
         what = "cells of none" if count == 0 else f"cells of {count}"
         yield _as_often(f"{check}: {what} appear", name, seen[group] >= 0, 1 - outcomes[NOTHING])
         common = {value: p for value, p in outcomes.items() if p * len(seen[group]) > 5}

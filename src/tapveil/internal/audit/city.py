@@ -1,4 +1,4 @@
-"""The made-up trips of the audit: places whose exact counts are known, and cards that ride too much."""
+"""The generated trips of the audit: places whose exact counts are known, and cards that ride too much."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Choosing ε with open eyes: what each mechanism, unit and ε would leave of the holder's own trips. Internal."""
+"""Choosing ε with open eyes: what each mechanism, unit and ε would leave of the custodian's own trips. Confidential."""

@@ -1,7 +1,7 @@
 """Choosing ε with open eyes: what other budgets, mechanisms and units would leave of the same trips.
 
-For the holder, before anything is spent. Trips are counted once for each unit, for counting depends on neither the
-mechanism nor ε; the rest is computed from the laws of the noise, and nothing is drawn. Internal: not private.
+For the data custodian, before anything is spent. Trips are counted once for each unit, for counting depends on neither
+the mechanism nor ε; the rest is computed from the distributions of the noise, and nothing is drawn. Confidential.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tapveil.counting.refusals import refuse_too_many
 from tapveil.inputs.cell_list import Dictionaries
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.comparison.forecast import ExactSizes, TableForecast, Worth, forecast, together
-from tapveil.internal.outlook import INTERNAL
-from tapveil.plan.model import Plan, Privacy, Table
+from tapveil.internal.confidential import NOTICE
+from tapveil.plan.model import Plan, Privacy
 from tapveil.privacy.accountant import Neighbours, Unit
 from tapveil.published.manifest import number
 
@@ -37,12 +37,12 @@ WIDEST_COMPARED = 250
 """The widest noise of `sbh` that is looked at: to make it takes time in proportion, and it leaves next to nothing."""
 
 ONE, SEVERAL, ALL = "one column", "several columns", "all tables"
-"""Tables are told apart by how many columns of their own they have: the finer ones suffer first."""
+"""Tables are distinguished by how many columns of their own they have: the finer ones suffer first."""
 
 
 @dataclass(frozen=True, repr=False)
 class Point:
-    """One unit, mechanism and total ε, and what would come of it. Internal: not private."""
+    """One unit, mechanism and total ε, and what would come of it. Confidential."""
 
     unit: Unit
     mechanism: str
@@ -57,7 +57,7 @@ class Point:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Every unit, mechanism and total ε, side by side. Internal: not private."""
+    """Every unit, mechanism and total ε, side by side. Confidential."""
 
     title: str
     neighbours: Neighbours
@@ -86,7 +86,7 @@ class Comparison:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Which tables are told apart: where all are of one sort, that is all of them."""
+        """Which tables are distinguished: where all are of one sort, that is all of them."""
         sorts = tuple(group for group in (ONE, SEVERAL) if group in self.own.worth)
         return sorts if len(sorts) > 1 else (ALL,)
 
@@ -112,7 +112,7 @@ class Comparison:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "notice": INTERNAL,
+            "notice": NOTICE,
             "neighbours": self.neighbours,
             "delta": number(self.delta),
             "units": [
@@ -154,6 +154,7 @@ def compare(
     inputs, progress = inputs or PublicInputs.of(plan, scratch), progress or Silent()
     _ = inputs.dictionaries  # what is wrong with a list is said before the trips are read
     units = [plan.privacy.unit] if truth else list(_units(plan))
+    bounds = {unit: _bounded(plan, unit) for unit in units}
     points: list[Point] = []
     trips: dict[Unit, int] = {}
     for unit in units:
@@ -167,7 +168,7 @@ def compare(
         plan.release.title,
         plan.privacy.neighbours,
         plan.loss.delta,
-        {unit: _bounds(_bounded(plan, unit)) for unit in units},
+        {unit: (bounded.trips_per_day, bounded.trips_per_card) for unit, bounded in bounds.items()},
         {unit: each / trips["trip"] for unit, each in trips.items() if trips.get("trip")},
         tuple(points),
     )
@@ -205,10 +206,6 @@ def _bounded(plan: Plan, unit: Unit) -> Privacy:
     return privacy.model_copy(update={"unit": unit, "without_card": without, **named})
 
 
-def _bounds(privacy: Privacy) -> tuple[int | None, int | None]:
-    return privacy.trips_per_day, privacy.trips_per_card
-
-
 def _has_days(plan: Plan) -> bool:
     source = plan.source
     if "date" not in source.columns or source.columns["date"].column is None:
@@ -233,7 +230,10 @@ def variant(plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> Plan:
         raise ValueError(f"noise wider than scale {WIDEST_COMPARED} takes too long to be compared")
     delta, cut = (None, plan.privacy.cut) if listed else (plan.loss.delta, None)
     budget = {"mechanism": mechanism, "epsilon": epsilon, "delta": delta, "cut": cut}
-    shared = [_sharing(table, weight, listed) for table, weight in zip(plan.table, weights, strict=True)]
+    shares = {"epsilon": None, "delta": None} | ({} if listed else {"cells": None})
+    shared = (
+        table.model_copy(update={**shares, "weight": weight}) for table, weight in zip(plan.table, weights, strict=True)
+    )
     return remade(plan, privacy=bounded.model_copy(update=budget), table=tuple(shared))
 
 
@@ -247,12 +247,6 @@ def remade(plan: Plan, **changed: object) -> Plan:
         raise ValueError(_first_misfit(error)) from None
     made._base = plan.base
     return made
-
-
-def _sharing(table: Table, weight: Fraction, listed: bool) -> Table:
-    """A table with a share of one total."""
-    cells = table.cells if listed else None
-    return table.model_copy(update={"epsilon": None, "delta": None, "weight": weight, "cells": cells})
 
 
 def _first_misfit(error: pydantic.ValidationError) -> str:
@@ -273,13 +267,6 @@ class _Candidate:
     impossible: str | None = None
     own: bool = False
 
-    @classmethod
-    def of(cls, plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> _Candidate:
-        try:
-            return cls(unit, mechanism, epsilon, variant(plan, unit, mechanism, epsilon))
-        except ValueError as error:
-            return cls(unit, mechanism, epsilon, impossible=str(error))
-
     def point(self, truth: Truth | None) -> Point:
         worth = truth.worth(self.plan) if truth and self.plan else {}
         return Point(self.unit, self.mechanism, self.epsilon, worth, self.impossible, self.own)
@@ -294,21 +281,18 @@ def _candidates(plan: Plan, unit: Unit, progress: Reporter) -> list[_Candidate]:
     with progress.stage(f"Finding the noise, by {unit}", lambda: len(found), total=whole, unit="plans"):
         for mechanism in mechanisms:
             for epsilon in epsilons:
-                made = _Candidate.of(plan, unit, mechanism, epsilon)
-                found += _with_own(plan, made) if _is_like(plan, made) else [made]
+                like = (unit, mechanism, epsilon)
+                try:
+                    made = _Candidate(*like, variant(plan, *like))
+                except ValueError as error:
+                    made = _Candidate(*like, impossible=str(error))
+                if like != (plan.privacy.unit, plan.privacy.mechanism, plan.loss.epsilon):
+                    found.append(made)
+                elif made.plan is None or made.plan.mechanisms == plan.mechanisms:
+                    found.append(_Candidate(*like, plan, own=True))
+                else:  # one total would give other noise than the plan has
+                    found += [made, _Candidate(*like, plan, own=True)]
     return found
-
-
-def _is_like(plan: Plan, made: _Candidate) -> bool:
-    own = (plan.privacy.unit, plan.privacy.mechanism, plan.loss.epsilon)
-    return (made.unit, made.mechanism, made.epsilon) == own
-
-
-def _with_own(plan: Plan, made: _Candidate) -> list[_Candidate]:
-    """The plan itself, in the place of one that is the same; else both, where one total would give other noise."""
-    own = _Candidate(made.unit, made.mechanism, made.epsilon, plan, own=True)
-    same = made.plan is None or made.plan.mechanisms == plan.mechanisms
-    return [own] if same else [made, own]
 
 
 # --- what comes of it -----------------------------------------------------------------------------------------------

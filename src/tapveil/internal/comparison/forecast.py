@@ -1,7 +1,7 @@
 """What a mechanism would leave of exact counts, and how wrong it would be: computed, not drawn.
 
 What a cell adds to a forecast depends on its part and its count alone, so cells of the same count are looked at
-together. All of it is computed from exact counts: internal, not private.
+together. All of it is computed from exact counts: confidential.
 """
 
 from __future__ import annotations
@@ -17,18 +17,16 @@ import pyarrow.compute as pc
 
 from tapveil.counting.exact import ExactTable
 from tapveil.counting.reveal import exact_counts
+from tapveil.privacy.distribution import Floats, Integers, distribution
 from tapveil.privacy.mechanisms import Mechanism
 
 NEXT_TO_NOTHING = 0.5
 """Where fewer cells than this are expected, most releases would publish none: there is no error to speak of."""
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, repr=False)
 class Worth:
-    """What some tables of a release would be worth. Internal: not private."""
+    """What some tables of a release would be worth. Confidential."""
 
     cells: float
     """How many would be published."""
@@ -112,59 +110,9 @@ def _empty_cells(
     return listed - np.bincount(occupied, minlength=len(known) + 1)
 
 
-class Law:
-    """What a mechanism publishes, as floats: for any count, the chance of a number, and how far off it is then."""
-
-    def __init__(self, mechanism: Mechanism) -> None:
-        table = mechanism.noise
-        chance = np.array(table.weights, dtype=float) / table.total
-        off = (table.first + np.arange(len(chance))) // table.steps_per_count
-        moments = np.stack([chance, chance * off, chance * np.abs(off), chance * off**2])
-        # Summed from the far end, so that small chances keep their digits; beyond it there is nothing.
-        self._from = np.concatenate([moments[:, ::-1].cumsum(axis=1)[:, ::-1], np.zeros((4, 1))], axis=1)
-        self._below = np.concatenate([np.zeros(1), chance.cumsum()])
-        self._chance, self._off = chance, off
-        self._steps, self._first, self._needed = table.steps_per_count, table.first, mechanism._cut - table.first
-
-    def published(self, counts: Integers) -> tuple[Floats, Floats, Floats, Floats]:
-        """For each count, over the noise that gets it published: Σ p, Σ p·off, Σ p·|off|, Σ p·off²."""
-        least = np.clip(self._needed - self._steps * counts, 0, self._from.shape[1] - 1)
-        chance, off, distance, square = self._from[:, least]
-        return chance, off, distance, square
-
-    def within(self, counts: Integers, distance: int) -> Floats:
-        """For each count, the chance that it is published with a number at most so far off."""
-        nearest = -self._steps * distance - self._first
-        least = np.clip(np.maximum(self._needed - self._steps * counts, nearest), 0, self._from.shape[1] - 1)
-        beyond = min(max(self._steps * (distance + 1) - self._first, 0), self._from.shape[1] - 1)
-        chance: Floats = np.maximum(self._from[0, least] - self._from[0, beyond], 0)
-        return chance
-
-    def hidden(self, counts: Integers) -> Floats:
-        """For each count, the chance that it is not published: with all its digits, also where it is tiny."""
-        least = np.clip(self._needed - self._steps * counts, 0, len(self._chance))
-        chance: Floats = self._below[least]
-        return chance
-
-    def as_far_off(self, off: Integers) -> Floats:
-        """For each error, the chance that noise is as far off, or further, on that side."""
-        above = self._from[0, np.searchsorted(self._off, off, side="left")]
-        below = self._below[np.searchsorted(self._off, off, side="right")]
-        return np.where(off >= 0, above, below)
-
-    def errors(self, counts: Integers) -> tuple[Integers, Floats]:
-        """How far off published numbers can be, in order, and how many of these cells would be off by so much."""
-        ordered = np.sort(counts)
-        steps = np.arange(len(self._chance))
-        enough = -((steps - self._needed) // self._steps)  # the least count that is published with this noise
-        published = len(ordered) - np.searchsorted(ordered, enough)
-        expected = np.bincount(self._off - self._off[0], self._chance * published).astype(np.float64)
-        return np.arange(self._off[0], self._off[0] + len(expected), dtype=np.int64), expected
-
-
 @dataclass(frozen=True, repr=False)
 class TableForecast:
-    """What one table would be worth, in sums that can be added up over tables. Internal: not private."""
+    """What one table would be worth, in sums that can be added up over tables. Confidential."""
 
     cells: float
     of_cells: int
@@ -178,7 +126,9 @@ class TableForecast:
 
 def forecast(sizes: ExactSizes, mechanism: Mechanism) -> TableForecast:
     """What a mechanism would publish of a table."""
-    chance, off, distance, square = Law(mechanism).published(sizes.count)
+    known = distribution(mechanism)
+    chance, off, _, square = known.published(sizes.count)
+    expected = known.expected(sizes.count, sizes.cells)
     # What a cell adds to the error of its total: its noise if it is published, else minus its count.
     bias = off - sizes.count * (1 - chance)
     variance = square + np.square(sizes.count) * (1 - chance) - np.square(bias)
@@ -186,11 +136,11 @@ def forecast(sizes: ExactSizes, mechanism: Mechanism) -> TableForecast:
     errors = mean_distance(whole_bias, _by_part(sizes, variance))
     there = sizes.totals > 0
     return TableForecast(
-        cells=float((chance * sizes.cells).sum()),
+        cells=expected.cells,
         of_cells=sizes.occurring,
-        trips=float((chance * sizes.count * sizes.cells).sum()),
+        trips=expected.trips,
         of_trips=int(sizes.totals.sum()),
-        distance=float((distance * sizes.cells).sum()),
+        distance=expected.distance,
         total_errors=errors[there] / sizes.totals[there],
     )
 

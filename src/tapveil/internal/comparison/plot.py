@@ -12,8 +12,7 @@ from pathlib import Path
 from tapveil.internal.comparison.compare import ALL, EPSILONS, LISTED, MECHANISMS, SEVERAL, Comparison, Point
 from tapveil.internal.comparison.forecast import Worth
 from tapveil.internal.comparison.screen import cautions, refusals
-from tapveil.internal.confidential import write_internal
-from tapveil.internal.outlook import INTERNAL
+from tapveil.internal.confidential import NOTICE, write_internal
 from tapveil.internal.svg import (
     ON_PAPER,
     QUARTERS,
@@ -33,13 +32,15 @@ from tapveil.internal.svg import (
 from tapveil.privacy.accountant import Unit
 from tapveil.privacy.rational import decimal_text
 
-LEFT, TOP, HIGH = 78, 206, 180
+LEFT, TOP, HIGH = 78, 236, 180
 """Where the first panel is, and how high each is."""
 WIDTHS = (560, 310, 220)
 """How wide a panel is, where there are one, two or three of them beside each other."""
 BESIDE, DOWN = 128, HIGH + 116
 """From a panel to the next one on its right, and from the top of one to the top of the one below."""
-BELOW_TITLE = 64
+ALARM = 30
+"""How high the notice is, above all else."""
+BELOW_TITLE = 94
 """How much higher all of it is where there is no title."""
 INSIDE = 14
 """Between the frame of a panel and its first and last ε."""
@@ -83,7 +84,7 @@ class _Picture:
         self._height = self._top + len(axes) * DOWN + 18 * len(self._notes) - (32 if headed else 66)
 
     def svg(self) -> str:
-        said = f"{INTERNAL}. Published trips and errors against epsilon, for each mechanism and unit."
+        said = f"{NOTICE} Published trips and errors against epsilon, for each mechanism and unit."
         return picture(self._width, self._height, said, [f"  <title>{said}</title>", *self._lines()])
 
     def _lines(self) -> Iterator[str]:
@@ -124,15 +125,15 @@ class _Picture:
 
     def _head(self) -> Iterator[str]:
         """What it is, and whom it is for."""
-        title = textwrap.shorten(self._comparison.title, (self._width - 360) // 11, placeholder=" …")
-        yield self._text(20, 32, f"Choosing ε: {title}", 18, bold=True)
-        yield box(self._width - 202, 14, 182, 26, self._colours.alarm, rounded=4)
-        yield text(self._width - 111, 32, INTERNAL, 14, bold=True, anchor="middle", colour="#ffffff")
+        title = textwrap.shorten(self._comparison.title, (self._width - 160) // 11, placeholder=" …")
+        yield self._text(20, ALARM + 32, f"Choosing ε: {title}", 18, bold=True)
+        yield box(0, 0, self._width, ALARM, self._colours.alarm)
+        yield text(self._width / 2, 20, NOTICE, 14, bold=True, anchor="middle", colour="#ffffff")
         delta = self._comparison.delta
         at = f"δ = {float(delta):.3g}" if delta else "no δ"
         changed = "exchanged for another" if self._comparison.neighbours == "replace" else "added or left out"
         words = f"What is to be expected at other totals ε, with {at}. Protected: any one, {changed}."
-        yield self._pale(20, 54, words)
+        yield self._pale(20, ALARM + 54, words)
 
     def _lines_of_mechanisms(self, y: float) -> Iterator[str]:
         x = 20.0
@@ -306,5 +307,5 @@ def _notes(comparison: Comparison, room: int) -> list[str]:
         for words in refusals(comparison, unit):
             refused.setdefault(words, []).append(unit)
     reasons = [f"Not possible by {', '.join(units)}: {words}." for words, units in refused.items()]
-    notes = [*reasons, " ".join(cautions(comparison)), "Computed from exact counts, for the holder of the trips alone."]
+    notes = [*reasons, " ".join(cautions(comparison)), "Computed from exact counts, for the data custodian alone."]
     return [line for note in notes for line in textwrap.wrap(note, room)]

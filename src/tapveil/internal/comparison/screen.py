@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
+from tapveil.base.numbers import percent, three_digits
 from tapveil.base.text_table import Grid
 from tapveil.internal.comparison.compare import ALL, Comparison, Point
 from tapveil.internal.comparison.forecast import Worth
-from tapveil.internal.outlook import INTERNAL
+from tapveil.internal.confidential import NOTICE
 from tapveil.privacy.accountant import Unit
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import change
@@ -20,7 +21,7 @@ NOTHING = "-"
 
 def show(console: Console, comparison: Comparison) -> None:
     """The whole comparison, from the exact counts: internal."""
-    console.print(f"{INTERNAL}: computed from the trips themselves, do not publish", style="bold")
+    console.print(f"{NOTICE} Do not publish.", style="bold")
     delta = f"delta = {float(comparison.delta):.3g}" if comparison.delta else "no delta"
     console.print(f"What would be left at other totals of epsilon, with {delta} throughout. {MARK} is your plan.")
     for unit in comparison.units:
@@ -88,13 +89,15 @@ def refusals(comparison: Comparison, unit: Unit) -> Iterator[str]:
 
 
 def _how_to_read(comparison: Comparison) -> Iterator[str]:
-    sorts = "" if comparison.groups == (ALL,) else "; tables are told apart by how many columns of their own they have"
+    sorts = (
+        "" if comparison.groups == (ALL,) else "; tables are distinguished by how many columns of their own they have"
+    )
     yield f"cells: published, in all tables. trips: those in published cells, as a share of what is counted{sorts}."
     yield (
         "number off: how far a published one is from the truth, on average. total off: the same for the published "
         "cells of one table and part, added up, whatever is missing."
     )
-    yield "All of it is computed from the laws of the noise; nothing was drawn."
+    yield "All of it is computed from the distributions of the noise; nothing was drawn."
     yield from cautions(comparison)
 
 
@@ -108,22 +111,3 @@ def cautions(comparison: Comparison) -> Iterator[str]:
     if len(comparison.units) > 1:
         yield "One epsilon is not one promise: it is stronger for a card than for a trip."
     yield "What is chosen by looking here is a choice that no epsilon counts."
-
-
-def percent(share: float) -> str:
-    """Three digits at most, and never a rounded 0 or 100."""
-    points = 100 * share
-    if 0 < points < 0.1:
-        return "< 0.1 %"
-    if 99.9 < points < 100:
-        return "> 99.9 %"
-    return f"{points:,.0f} %" if points >= 999.5 else f"{points:.1f} %"
-
-
-def three_digits(x: float) -> str:
-    """As many digits as matter.
-
-    >>> three_digits(0.456), three_digits(12.34), three_digits(1234.5)
-    ('0.46', '12.3', '1,234')
-    """
-    return f"{x:.2f}" if x < 10 else f"{x:.1f}" if x < 100 else f"{x:,.0f}"

@@ -1,1 +1,1 @@
-"""The holder's report: what a plan publishes of its trips, what it loses where, and what would pay. Internal."""
+"""The confidential report: what is suppressed and where, how accurate counts are, which changes would help most."""

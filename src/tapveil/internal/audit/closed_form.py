@@ -1,4 +1,4 @@
-"""What should be published, from closed forms in floats: none of the code that is attacked."""
+"""The distribution of what should be published, from closed forms in floats: none of the code that is attacked."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Law:
-    """What should be published for a count, from closed forms and what is stated: none of the code that is attacked.
+class ClosedForm:
+    """The distribution of what is published for a count, by formula: a second opinion on `privacy/`.
 
     `scale` and `threshold` follow from (ε, δ) by the paper's formula for `sbh`; for the others they are those that the
     published folder states, and `attack` holds them against (ε, δ).
@@ -34,8 +34,8 @@ class Law:
             return {NOTHING: 1.0}
         reach = ceil(45 * self.scale) + 2 if self.mechanism != "gaussian" else ceil(12 * self.scale) + 2
         values = range(self.smallest, max(self.smallest, count + reach) + 1)
-        law = {value: self._value(value, count) for value in values}
-        return {NOTHING: 1 - sum(law.values()), **law}
+        known = {value: self._value(value, count) for value in values}
+        return {NOTHING: 1 - sum(known.values()), **known}
 
     def _value(self, value: int, count: int) -> float:
         if self.mechanism == "sbh":  # rounded after the threshold: the value beside it has the outer part of its mass

@@ -1,4 +1,4 @@
-"""Whether a folder can have been made from these trips: what noise all but never does is refused. Internal.
+"""Whether a folder can have been made from these trips: what noise all but never does is refused. Confidential.
 
 Of every cell, published or not, the folder says something that is wrong with at most a known probability, and the noise
 of one cell has nothing to do with that of another. So there are two tests, which a folder of other trips rarely passes
@@ -15,9 +15,9 @@ from math import exp, log
 import numpy as np
 
 from tapveil.base.errors import PlanError
-from tapveil.internal.comparison.forecast import Law
-from tapveil.internal.report.accuracy import intervals_held
-from tapveil.internal.report.cells import Cells, Numbers
+from tapveil.internal.report.model.accuracy import intervals_held
+from tapveil.internal.report.model.cells import Cells, Numbers
+from tapveil.privacy.distribution import distribution
 from tapveil.privacy.intervals import MISS
 from tapveil.published.folder import Folder
 
@@ -42,11 +42,11 @@ def refuse_other_trips(cells: Cells, folder: Folder) -> None:
 
 def rarest_cell(cells: Cells, published: Numbers) -> float:
     """At most so likely is it that any cell of the table is as far off as the worst one, or hidden as surprisingly."""
-    law = Law(cells.mechanism)
+    known = distribution(cells.mechanism)
     hidden = cells.listed.copy()
     hidden[published.cells] = False
     off = np.concatenate([published.count - cells.true[published.cells], published.invented])
-    chances = np.concatenate([law.as_far_off(off), law.hidden(cells.true[hidden])])
+    chances = np.concatenate([known.as_far_off(off), known.hidden(cells.true[hidden])])
     every = int(cells.listed.sum()) + cells.empty
     return float(min(1.0, WAYS * every * chances.min())) if len(chances) else 1.0
 

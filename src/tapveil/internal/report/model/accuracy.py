@@ -1,4 +1,4 @@
-"""How far published numbers are from the truth: as a folder has them, or as the law of the noise has it. Internal."""
+"""How far published numbers are from the truth: in a folder, or by the distribution of the noise. Confidential."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tapveil.internal.comparison.forecast import NEXT_TO_NOTHING, Law
-from tapveil.internal.report.cells import Cells, Floats, Ints, Numbers
+from tapveil.internal.comparison.forecast import NEXT_TO_NOTHING
+from tapveil.internal.report.model.cells import Cells, Floats, Ints, Numbers
+from tapveil.privacy.distribution import distribution
 from tapveil.privacy.intervals import MISS, interval
 
 QUANTILES = (0.5, 0.9, 0.99)
@@ -78,7 +79,7 @@ class Accuracy:
 
 @dataclass(frozen=True, repr=False)
 class TableAccuracy:
-    """What the law of the noise has, and what a folder has."""
+    """What the distribution of the noise has, and what a folder has."""
 
     expected: Accuracy
     published: Accuracy | None
@@ -87,6 +88,12 @@ class TableAccuracy:
     @property
     def best_known(self) -> Accuracy:
         return self.published or self.expected
+
+    @property
+    def versions(self) -> list[tuple[str, Accuracy]]:
+        """What there is to be said of the numbers of each version, by its name."""
+        known = (("published", self.published), ("consistent", self.consistent), ("expected", self.expected))
+        return [(name, accuracy) for name, accuracy in known if accuracy]
 
 
 def accuracy(cells: Cells, total_off: float | None) -> TableAccuracy:
@@ -99,13 +106,13 @@ def accuracy(cells: Cells, total_off: float | None) -> TableAccuracy:
 
 
 def _expected(cells: Cells, total_off: float | None) -> Accuracy:
-    law, rule = Law(cells.mechanism), interval(cells.mechanism, MISS)
+    known, rule = distribution(cells.mechanism), interval(cells.mechanism, MISS)
     counts = cells.true[cells.listed]
-    off, expected = law.errors(np.concatenate([counts, np.zeros(cells.empty, dtype=np.int64)]))
+    off, expected = known.errors(np.concatenate([counts, np.zeros(cells.empty, dtype=np.int64)]))
     sizes, times = np.unique(counts, return_counts=True)
     if cells.empty:
         sizes, times = np.append(sizes, 0), np.append(times, cells.empty)
-    printed, near = law.published(sizes)[0], law.within(sizes, rule.half_width)
+    printed, near = known.tail(sizes), known.within(sizes, rule.half_width)
     errors = Errors(int(off[0]), expected)
     held = float((near * times).sum())
     hidden = float(((1 - printed) * (sizes <= rule.absent) * times).sum())

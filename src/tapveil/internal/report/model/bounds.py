@@ -1,7 +1,7 @@
-"""What the bounds of a card leave out before anything is counted, and what a higher one would cost. Internal.
+"""What the bounds of a card leave out before anything is counted, and what a higher one would cost. Confidential.
 
 Errors and shares of the tables are about what was counted. Where a card has more trips than the plan counts, the rest
-is in no table, and no interval is about it: this part of the loss has to be said beside all others.
+is in no table, and no interval is about it: this part of the loss has to be said next to all others.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 from tapveil.internal.comparison.compare import WIDEST_COMPARED, remade
 from tapveil.internal.warnings import share_left_out
 from tapveil.plan.model import Plan
-from tapveil.privacy.intervals import mean_error
+from tapveil.privacy.distribution import mean_error
 
 Bound = Literal["trips_per_day", "trips_per_card"]
 

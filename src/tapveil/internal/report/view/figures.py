@@ -1,17 +1,22 @@
-"""The plots of the report. Each is an SVG of its own, in the colours of the page, and says what it shows. Internal."""
+"""The plots of the report. Each is an SVG of its own, in the colours of the page, and says what it shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log10
 
+from markupsafe import Markup
+
+from tapveil.base.numbers import percent
 from tapveil.base.vocabulary import MISSING
-from tapveil.internal.comparison.screen import percent
-from tapveil.internal.report.accuracy import TableAccuracy
-from tapveil.internal.report.changes import Change
-from tapveil.internal.report.density import Density
-from tapveil.internal.report.suppression import Group, Strip
+from tapveil.internal.comparison.compare import Comparison
+from tapveil.internal.comparison.plot import trips_svg
+from tapveil.internal.report.model.accuracy import TableAccuracy
+from tapveil.internal.report.model.changes import Change
+from tapveil.internal.report.model.density import Density
+from tapveil.internal.report.model.findings import Findings
+from tapveil.internal.report.model.suppression import Group, Strip
 from tapveil.internal.svg import (
     LETTER,
     ON_PAGE,
@@ -38,7 +43,33 @@ DEEP, DARK = 0.8, 0.6
 """From these shares on, words on a coloured cell change their colour, in light and in dark."""
 
 
+def _picture(width: float, height: float, said: str, body: Iterable[str]) -> Markup:
+    """A whole plot: every text in it was escaped where it was written."""
+    return Markup(picture(width, height, said, body))  # noqa: S704
+
+
 # --- bars -----------------------------------------------------------------------------------------------------------
+
+
+def shares(found: Findings, said: str) -> Markup:
+    """What is published of each table, and of a folder what was expected."""
+    rows = [
+        Bar(each.name, each.share, percent(each.share), each.expected_share if found.folder else None)
+        for each in found.tables
+    ]
+    return bars(rows, said)
+
+
+def refused(found: Findings) -> Markup:
+    """Refused rows by reason, against the most frequent one."""
+    most = found.reasons[0][1]
+    rows = [Bar(reason, rows / most, f"{rows:,}") for reason, rows in found.reasons]
+    return bars(rows, "Refused rows by reason", colour=ORANGE, shares=False)
+
+
+def epsilons(comparison: Comparison) -> Markup:
+    """Published trips against ε."""
+    return Markup(trips_svg(comparison, ON_PAGE))  # noqa: S704  its texts are escaped
 
 
 @dataclass(frozen=True)
@@ -51,12 +82,12 @@ class Bar:
     expected: float | None = None
 
 
-def bars(rows: Sequence[Bar], said: str, *, colour: str = BLUE, shares: bool = True) -> str:
+def bars(rows: Sequence[Bar], said: str, *, colour: str = BLUE, shares: bool = True) -> Markup:
     """Rows one below another; where they are shares, with a scale in quarters."""
     left = _room_for([row.label for row in rows])
     right = 90 if shares else 150
     wide, foot = WIDE - left - right, 24 if shares else 4
-    return picture(WIDE, len(rows) * ROW + foot, said, _bar_lines(rows, left, wide, colour, shares))
+    return _picture(WIDE, len(rows) * ROW + foot, said, _bar_lines(rows, left, wide, colour, shares))
 
 
 def _bar_lines(rows: Sequence[Bar], left: float, wide: float, colour: str, shares: bool) -> Iterator[str]:
@@ -86,14 +117,14 @@ def _room_for(labels: Sequence[str]) -> float:
 # --- what is lost where ---------------------------------------------------------------------------------------------
 
 
-def strip(found: Strip, name: str) -> str:
+def strip(found: Strip, name: str) -> Markup:
     """A coloured cell for each mode and day: the more of its trips are lost, the deeper."""
     left = min(_room_for(found.rows), 130)
     wide = (NARROW - left - 4) / max(1, len(found.columns))
     wide, high = min(wide, 64), 24
     bottom = len(found.rows) * high
     said = f"{name}: the share of trips in cells that are not published, for each part"
-    return picture(NARROW, bottom + 22, said, _strip_lines(found, left, wide, high, bottom))
+    return _picture(NARROW, bottom + 22, said, _strip_lines(found, left, wide, high, bottom))
 
 
 def _strip_lines(found: Strip, left: float, wide: float, high: float, bottom: float) -> Iterator[str]:
@@ -126,11 +157,11 @@ def _day_ticks(days: Sequence[str], left: float, wide: float, bottom: float) -> 
         yield text(NARROW if beyond else x, bottom + 15, words, 11, colour=PALE, anchor="end" if beyond else "middle")
 
 
-def hours(groups: Sequence[Group], name: str, noun: str) -> str:
+def hours(groups: Sequence[Group], name: str, noun: str) -> Markup:
     """A column for each hour: what is published below, what is lost on top."""
     left, top, high = 54.0, 8.0, 120.0
     said = f"{name}: {noun} published and lost, for each hour of the day"
-    return picture(NARROW, top + high + 24, said, _hour_lines(groups, left, top, high))
+    return _picture(NARROW, top + high + 24, said, _hour_lines(groups, left, top, high))
 
 
 def _hour_lines(groups: Sequence[Group], left: float, top: float, high: float) -> Iterator[str]:
@@ -159,36 +190,36 @@ def _rising(left: float, right: float, most: float, height: Callable[[float], fl
 NEARLY_ALL = 0.995
 
 
-def errors(found: TableAccuracy, name: str) -> str:
-    """How many numbers are off by how much: columns as the folder has them, a line by the law of the noise."""
+def errors(found: TableAccuracy, name: str) -> Markup:
+    """How many numbers are off by how much: columns as the folder has them, a line by the distribution of the noise."""
     reach = max(3, found.expected.errors.within(NEARLY_ALL) or 0)
     if found.published:
         reach = max(reach, found.published.errors.within(NEARLY_ALL) or 0)
     said = f"{name}: how many published numbers are off by how much"
-    return picture(NARROW, 186, said, _error_lines(found, reach, 54, 10, 130))
+    return _picture(NARROW, 186, said, _error_lines(found, reach, 54, 10, 130))
 
 
 def _error_lines(found: TableAccuracy, reach: int, left: float, top: float, high: float) -> Iterator[str]:
-    step = -(-(2 * reach + 1) // 61)  # more columns could not be told apart
+    step = -(-(2 * reach + 1) // 61)  # more columns could not be distinguished
     starts = list(range(-(reach // step) * step, reach + 1, step))
-    law = [sum(found.expected.errors.at(start + each) for each in range(step)) for start in starts]
+    expected = [sum(found.expected.errors.at(start + each) for each in range(step)) for start in starts]
     real = (
         [sum(found.published.errors.at(start + each) for each in range(step)) for start in starts]
         if found.published
         else []
     )
-    most = max(*law, *real, 1e-9)
+    most = max(*expected, *real, 1e-9)
     wide = (NARROW - left - 8) / len(starts)
 
     def place(number: int, value: float) -> Place:
         return left + (number + 0.5) * wide, top + high * (1 - value / most)
 
     yield from _rising(left, NARROW - 8, most, lambda value: top + high * (1 - value / most))
-    for number, value in enumerate(real or law):
+    for number, value in enumerate(real or expected):
         x, y = place(number, value)
         colour, opacity = (BLUE, 1.0) if real else (BLUE, 0.35)
         yield box(x - wide / 2 + 0.5, y, wide - 1, top + high - y, colour, opacity=opacity)
-    through = [place(number, value) for number, value in enumerate(law)]
+    through = [place(number, value) for number, value in enumerate(expected)]
     yield line(through, ORANGE, 2)
     yield marks(through, "circle", ORANGE, 2.2) if len(through) <= 31 else ""
     every = max(1, -(-len(starts) // 9))
@@ -203,10 +234,10 @@ def _error_lines(found: TableAccuracy, reach: int, left: float, top: float, high
 # --- density --------------------------------------------------------------------------------------------------------
 
 
-def density(found: Density, name: str, noun: str) -> str:
+def density(found: Density, name: str, noun: str) -> Markup:
     """The share of trips in cells of at least so many, and the threshold."""
     said = f"{name}: the share of {noun} in cells of at least so many, and the least number that is printed"
-    return picture(NARROW, 204, said, _density_lines(found, noun, 54, 24, 130))
+    return _picture(NARROW, 204, said, _density_lines(found, noun, 54, 24, 130))
 
 
 def _density_lines(found: Density, noun: str, left: float, top: float, high: float) -> Iterator[str]:
@@ -247,10 +278,10 @@ def _threshold(found: Density, x: float, top: float, high: float) -> Iterator[st
 # --- changes --------------------------------------------------------------------------------------------------------
 
 
-def changes(found: Sequence[Change]) -> str:
+def changes(found: Sequence[Change]) -> Markup:
     """For each change, from where to where the published share goes."""
     said = "Published trips now and after each change"
-    return picture(WIDE, len(found) * 46 + 26, said, _change_lines(found))
+    return _picture(WIDE, len(found) * 46 + 26, said, _change_lines(found))
 
 
 def _change_lines(found: Sequence[Change]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What is suppressed where: the trips in cells that are not published, by part, hour and place. Internal.
+"""What is suppressed where: the trips in cells that are not published, by part, hour and place. Confidential.
 
 A cell is not published because it is too small, or because the table has a public list and it is not on it: these are
 two things, and what helps against one does nothing about the other.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tapveil.base.vocabulary import MISSING
-from tapveil.internal.report.cells import Cells, Floats, Ints
+from tapveil.internal.report.model.cells import Cells, Floats, Ints
 
 MOST_ROWS, MOST_COLUMNS = 10, 62
 """Of a strip: more modes are put together as others, more days in runs of several."""
@@ -197,7 +197,7 @@ def _hours(cells: Cells, bin_minutes: int) -> tuple[Group, ...]:
 
 
 def _places(cells: Cells, column: str) -> Places:
-    """The places that lose most, told apart by their mode."""
+    """The places that lose most, distinguished by their mode."""
     by_mode = ["mode"] if "mode" in cells.codes else []
     codes, labels = _joined(cells, [*by_mode, column])
     found = _Grouped.of(cells, codes, len(labels))

@@ -1,4 +1,4 @@
-"""Which change of the plan would pay most: wider bins, wider areas, fewer parts or tables, another mechanism. Internal.
+"""Which change of the plan would help most: wider bins, areas, fewer parts or tables, another mechanism. Confidential.
 
 Each is a forecast from the exact counts, at the same total ε and δ; nothing is drawn. Of cards they are upper bounds,
 for a card that is in two cells counts once where they become one.
@@ -15,14 +15,14 @@ from typing import Literal
 
 import numpy as np
 
+from tapveil.base.numbers import percent, three_digits
 from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY
 from tapveil.inputs.areas import Areas, Relabel
 from tapveil.internal.comparison.compare import ALL, Comparison, Point, Truth, remade, variant, weights_of
-from tapveil.internal.comparison.forecast import Law
-from tapveil.internal.comparison.screen import percent, three_digits
 from tapveil.internal.outlook import merged
-from tapveil.internal.report.cells import Cells, Ints
+from tapveil.internal.report.model.cells import Cells, Ints
 from tapveil.plan.model import Plan, Table
+from tapveil.privacy.distribution import distribution
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.rational import decimal_text
 
@@ -162,7 +162,7 @@ def _bins_changes(plan: Plan, cells: Cells, widths: Mapping[int, float]) -> Iter
                 "bins",
                 f"{cells.name}: bins of {length} instead of {own}",
                 how,
-                f"times within {length} can no longer be told apart",
+                f"times within {length} can no longer be distinguished",
                 cells.expected,
                 after,
                 cells.trips,
@@ -295,7 +295,7 @@ def _parts_changes(plan: Plan, tables: Mapping[str, Options]) -> Iterator[Change
                 "parts",
                 f"all tables: not split by {column}",
                 f"`partition = {json.dumps(rest)}` under `[release]`",
-                f"the {parts:,} {NAMES.get(column, f'values of {column}')} can no longer be told apart",
+                f"the {parts:,} {NAMES.get(column, f'values of {column}')} can no longer be distinguished",
                 before,
                 sum(each.without[column].trips for each in tables.values()),
                 of,
@@ -408,5 +408,4 @@ def _summed(tables: Iterable[Options]) -> tuple[float, int]:
 
 def _expected(cells: Merged, mechanism: Mechanism) -> float:
     """How many trips would be published."""
-    counts = cells[1]
-    return float((Law(mechanism).published(counts)[0] * counts).sum())
+    return distribution(mechanism).expected(cells[1]).trips

@@ -1,7 +1,7 @@
 """The cells of one table as the report looks at them: what each counts, and what becomes of it. Secret.
 
-Without a published folder, what becomes of a cell is a chance, from the law of its mechanism; with one, it is what the
-folder has. The rest of the report asks `shown`, and need not know which of the two it is.
+Without a published folder, what becomes of a cell is a chance, from the distribution of its mechanism; with one, it is
+what the folder has. The rest of the report asks `shown`, and need not know which of the two it is.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tapveil.base.errors import TripDataError
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, Kind
 from tapveil.counting.exact import ExactTable
 from tapveil.counting.reveal import exact_counts
-from tapveil.internal.comparison.forecast import Law
 from tapveil.plan.model import Plan, Table
+from tapveil.privacy.distribution import distribution
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.folder import Folder
 
@@ -83,7 +83,7 @@ class Cells:
             exact_counts(exact),
             listed,
             0 if dictionary is None else len(dictionary) - int(listed.sum()),
-            np.where(listed, Law(mechanism).published(exact_counts(exact))[0], 0.0),
+            np.where(listed, distribution(mechanism).tail(exact_counts(exact)), 0.0),
             _numbers(exact, folder, table.name, "published", dictionary) if folder else None,
             _numbers(exact, folder, table.name, "consistent", dictionary) if folder else None,
         )

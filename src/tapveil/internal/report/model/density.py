@@ -1,4 +1,4 @@
-"""How dense a table is: the share of the trips that are in cells of at least so many. Internal.
+"""How dense a table is: the share of the trips that are in cells of at least so many. Confidential.
 
 With a public list only listed cells can be published, so only they count; the trips of the others stay in the whole.
 """
@@ -10,7 +10,7 @@ from math import ceil
 
 import numpy as np
 
-from tapveil.internal.report.cells import Cells, Floats, Ints
+from tapveil.internal.report.model.cells import Cells, Floats, Ints
 
 AT = (2, 5, 10, 20, 50, 100)
 WANTED = 0.8
@@ -48,7 +48,7 @@ class Density:
 
     @property
     def points(self) -> list[tuple[int, float]]:
-        """The curve, at no more places than can be told apart."""
+        """The curve, at no more places than can be distinguished."""
         if len(self.sizes) <= MOST_POINTS:
             return list(zip(self.sizes.tolist(), self.shares.tolist(), strict=True))
         wanted = np.geomspace(self.sizes[0], self.sizes[-1], MOST_POINTS)

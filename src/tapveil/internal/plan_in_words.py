@@ -1,0 +1,95 @@
+"""A plan in sentences, and what someone who does not know its numbers should hear. From the plan alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from tapveil.base.types import clock_text
+from tapveil.base.vocabulary import EVERY_MODE, NOUNS
+from tapveil.plan.model import Level, Plan
+from tapveil.published.describe.wording import COUNTED, LOOKED, UNIT_NAMES, change, loss_in_words
+
+LARGE_EPSILON = 10
+LARGE_DELTA = Fraction(1, 100_000)
+
+
+def in_words(plan: Plan) -> Iterator[str]:
+    """The plan, in sentences."""
+    parts = " and ".join(plan.release.partition)
+    tables = "1 table" if len(plan.table) == 1 else f"{len(plan.table)} tables"
+    what = f"counts of {NOUNS[plan.privacy.unit]}"
+    yield f"Publish {tables} of {what}" + (f", split by {parts}." if parts else ".")
+    if "time" in plan.published_kinds:
+        yield f"Times are rounded down to {plan.coarsen.time_minutes} minutes."
+    for table in plan.table:
+        if table.level != Level():
+            yield f"Of {table.in_words}, {table.name} is at {table.level.in_words}."
+    for mode, area in plan.coarsen.location.items():
+        whose = "Every stop" if mode == EVERY_MODE else f"A stop of mode {mode}"
+        yield f"{whose} is published as its {area.in_words}."
+    yield from _rows_in_words(plan)
+    columns = ", ".join(dict.fromkeys(plan.named_columns.values()))
+    yield f"Only these columns are read: {columns}."
+    if plan.privacy.by_card:
+        yield from _bounds_in_words(plan)
+    summed = "the total given, accounted for exactly" if plan.total_is_given else "the sum over the tables"
+    yield (
+        f"Protected: {change(plan.privacy.unit, plan.privacy.neighbours)}. In total {loss_in_words(plan.loss)} "
+        f"({summed}, however they are split into parts)."
+    )
+    stated = plan.privacy.looked_at_trips is not None
+    yield LOOKED[plan.privacy.looked_at_trips] + ("" if stated else " State it: looked_at_trips under [privacy].")
+    yield from (f"Warning: {words}" for words in warnings(plan))
+
+
+def _rows_in_words(plan: Plan) -> Iterator[str]:
+    """How the rows of an export become trips on days."""
+    source, taps = plan.source, plan.source.taps
+    if taps:
+        ends = [
+            f"on is {' or '.join(taps.on)}" if taps.on else "",
+            f"off is {' or '.join(taps.off)}" if taps.off else "",
+        ]
+        yield f"A row is one tap ({', '.join(filter(None, ends))}); other rows are left out."
+    if "both" in plan.sides and taps:
+        within = f"within {taps.within_minutes} minutes"
+        day = ", on one day" if plan.privacy.unit == "card-day" else ""
+        common = "" if taps.same == "card" else f" with the same {taps.same}"
+        yield f"A tap on and the next tap off of its card{common}, {within}{day}, are one trip."
+    if source.day_starts:
+        what = "Dates are those of service days" if source.dates == "service" else "A day starts"
+        hours = "go on as 24:00, 25:00, …" if plan.coarsen.after_midnight == "continued" else "are 00:00, 01:00, …"
+        yield f"{what} at {clock_text(source.day_starts)}; hours after midnight {hours}"
+    if source.timezone:
+        yield f"Times are those of {source.timezone}: skipped hours are refused, repeated ones are one."
+    if plan.gtfs:
+        yield f"Stops have their names and places from {plan.gtfs.path}."
+
+
+def _bounds_in_words(plan: Plan) -> Iterator[str]:
+    privacy = plan.privacy
+    most = [
+        *([f"{privacy.trips_per_day} trips per day"] if privacy.trips_per_day else []),
+        *([f"{privacy.trips_per_card} trips in all"] if privacy.trips_per_card else []),
+    ]
+    yield f"Of each card at most {' and '.join(most)} are kept; then {COUNTED[privacy.unit]}, are counted."
+    without = {"refuse": "is refused", "own-unit": "counts as a card of its own"}[privacy.without_card or "refuse"]
+    yield f"A row without a card {without}."
+
+
+def warnings(plan: Plan) -> Iterator[str]:
+    """What someone who does not know these numbers should hear."""
+    per_day, per_card = plan.privacy.trips_per_day, plan.privacy.trips_per_card
+    if per_day and per_card and per_day >= per_card:
+        yield f"trips_per_day = {per_day} does nothing next to trips_per_card = {per_card}."
+    if plan.loss.epsilon > LARGE_EPSILON:
+        yield (
+            f"a total epsilon above {LARGE_EPSILON} promises little. The Opal release spent 8, which is "
+            "already high; 1 or less is a strong promise."
+        )
+    if plan.loss.delta > LARGE_DELTA:
+        yield (
+            f"delta is about the chance that {UNIT_NAMES[plan.privacy.unit]} shows where nothing else is. "
+            f"Keep the total well below one over their number; here it is {float(plan.loss.delta):.2g}."
+        )

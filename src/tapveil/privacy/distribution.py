@@ -1,0 +1,156 @@
+"""The distribution of a mechanism as floats: its noise, and what it is expected to publish of true counts.
+
+For forecasts, for sums over many cells, and for words; the exact distribution is `Mechanism.distribution`, and nothing
+here decides what a release promises. Noise without an end is cut where its table ends: less than 2^−55 lies beyond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from tapveil.privacy.mechanisms import Mechanism
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected to be published of some cells."""
+
+    cells: float
+    """How many are published: of those that nobody was in, too, where a mechanism visits them."""
+    trips: float
+    """What the published ones count in truth."""
+    distance: float
+    """How far all published numbers together are from the true ones."""
+
+
+class Distribution:
+    """The noise of one mechanism, and for any true count the probability of a number and how far off it is then."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        table = mechanism.noise
+        self._steps, self._first = table.steps_per_count, table.first
+        self._least = mechanism.publish_step
+        self._lowest_count = 0 if mechanism.visits_empty_cells else 1
+        self._p = np.array([weight / table.total for weight in table.weights])
+        self._off = (table.first + np.arange(len(self._p))) // table.steps_per_count
+
+    @cached_property
+    def noise(self) -> tuple[Floats, Floats]:
+        """The noise in counts, and the probability of each."""
+        off, places = np.unique(self._off, return_inverse=True)
+        return off.astype(np.float64), np.bincount(places, self._p).astype(np.float64)
+
+    @cached_property
+    def _from(self) -> Floats:
+        """For each step of noise, over it and all above: Σ p, Σ p·off, Σ p·|off|, Σ p·off²; beyond the last, zeros."""
+        moments = np.stack([self._p, self._p * self._off, self._p * np.abs(self._off), self._p * self._off**2])
+        # Summed from the far end, so that small probabilities keep their digits.
+        return np.concatenate([moments[:, ::-1].cumsum(axis=1)[:, ::-1], np.zeros((4, 1))], axis=1)
+
+    @cached_property
+    def _below(self) -> Floats:
+        return np.concatenate([np.zeros(1), self._p.cumsum()])
+
+    def _places(self, sizes: Integers, least: int) -> Integers:
+        """For each true count, where the noise begins that raises it to so many steps; empty cells may never be."""
+        places = np.clip(least - self._steps * sizes - self._first, 0, len(self._p))
+        return np.where(sizes < self._lowest_count, len(self._p), places)
+
+    def published(self, sizes: Integers) -> tuple[Floats, Floats, Floats, Floats]:
+        """For each true count, over the noise that gets it published: Σ p, Σ p·off, Σ p·|off|, Σ p·off²."""
+        p, off, distance, square = self._from[:, self._places(sizes, self._least)]
+        return p, off, distance, square
+
+    def tail(self, sizes: Integers, value: int = 0) -> Floats:
+        """For each true count: P(published, and at least `value`)."""
+        tail: Floats = self._from[0, self._places(sizes, max(self._least, self._steps * value))]
+        return tail
+
+    def hidden(self, sizes: Integers) -> Floats:
+        """For each true count: P(not published), with all its digits also where it is tiny."""
+        hidden: Floats = self._below[self._places(sizes, self._least)]
+        return hidden
+
+    def within(self, sizes: Integers, distance: int) -> Floats:
+        """For each true count: P(published with a number at most so far off)."""
+        near, far = (np.clip(self._steps * off - self._first, 0, len(self._p)) for off in (-distance, distance + 1))
+        least = np.maximum(self._places(sizes, self._least), near)
+        inside: Floats = np.maximum(self._from[0, least] - self._from[0, far], 0)
+        return inside
+
+    def as_far_off(self, off: Integers) -> Floats:
+        """For each error: P(noise as far off, or further, on that side)."""
+        above = self._from[0, np.searchsorted(self._off, off, side="left")]
+        below = self._below[np.searchsorted(self._off, off, side="right")]
+        return np.where(off >= 0, above, below)
+
+    def errors(self, sizes: Integers) -> tuple[Integers, Floats]:
+        """How far off published numbers can be, in order, and how many of these cells are expected to be."""
+        ordered = np.sort(sizes[sizes >= self._lowest_count])
+        enough = -((self._first + np.arange(len(self._p)) - self._least) // self._steps)  # the least that is published
+        published = len(ordered) - np.searchsorted(ordered, enough)
+        expected = np.bincount(self._off - self._off[0], self._p * published).astype(np.float64)
+        return np.arange(self._off[0], self._off[0] + len(expected), dtype=np.int64), expected
+
+    def expected(self, sizes: Integers, cells: Integers | Floats | int = 1) -> Expected:
+        """What is expected to be published of so many cells of each true count."""
+        p, _, distance, _ = self.published(sizes)
+        return Expected(float((p * cells).sum()), float((p * sizes * cells).sum()), float((distance * cells).sum()))
+
+
+@lru_cache(maxsize=32)
+def distribution(mechanism: Mechanism) -> Distribution:
+    """The distribution of a mechanism, made once.
+
+    >>> from tapveil.privacy.mechanisms import Laplace
+    >>> distribution(Laplace(Fraction(1), 18)).tail(np.array([0, 15, 18, 40])).round(3).tolist()
+    [0.0, 0.036, 0.731, 1.0]
+    """
+    return Distribution(mechanism)
+
+
+@lru_cache
+def variance(mechanism: Mechanism) -> float:
+    """Of the noise of one cell, as it is drawn."""
+    off, p = distribution(mechanism).noise
+    mean = float((off * p).sum())
+    return float((off**2 * p).sum()) - mean**2
+
+
+@lru_cache
+def mean_error(mechanism: Mechanism) -> float:
+    """How far a number is from the true one, on average, before it is known whether it is published."""
+    off, p = distribution(mechanism).noise
+    return float((np.abs(off) * p).sum())
+
+
+def spread(cells: Mapping[Mechanism, int], miss: Fraction) -> int:
+    """The noise of so many cells of these mechanisms, added up, is beyond this with at most this probability.
+
+    The distribution of the sum is that of its Fourier transform: exact but for rounding, which is paid for.
+    """
+    total = sum(number * variance(mechanism) for mechanism, number in cells.items())
+    if total == 0:
+        return 0
+    widest = max(len(distribution(mechanism).noise[0]) for mechanism in cells)
+    size = 1 << int(np.ceil(np.log2(2 * widest + 40 * np.sqrt(total))))  # what lies beyond is beyond 20 deviations
+    transform = np.ones(size // 2 + 1, dtype=complex)
+    for mechanism, number in cells.items():
+        off, p = distribution(mechanism).noise
+        placed = np.zeros(size)
+        np.add.at(placed, off.astype(np.int64) % size, p)
+        transform *= np.fft.rfft(placed) ** number
+    summed = np.fft.irfft(transform, size)
+    half = size // 2
+    around = np.concatenate([[summed[0]], summed[1:half] + summed[: size - half : -1]])  # of the distance from 0
+    beyond = np.maximum(around, 0)[::-1].cumsum()[::-1] + 1e-9  # rounding, against us
+    return int(np.argmax(beyond <= float(miss))) - 1
