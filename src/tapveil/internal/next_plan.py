@@ -50,11 +50,11 @@ def _refuse_another(plan: Plan, tuned: Tuned) -> None:
         raise PlanError("the tables of the plan are not those of the folder: tune from a folder with the same tables")
     if (plan.release.partition, plan.coarsen.time_minutes) != (folder.partition, folder.time_minutes):
         raise PlanError("the plan has another partition or other time bins than the folder: its cells are others")
-    if (plan.privacy.unit, plan.exposure) != (folder.unit, folder.exposure):
+    if (plan.privacy.unit, plan.guarantee.exposure) != (folder.unit, folder.exposure):
         raise PlanError("the unit, its bounds or the neighbours of the plan are not those of the folder")
-    if plan.loss != tuned.loss:
+    if plan.guarantee.loss != tuned.loss:
         raise PlanError(
-            f"the plan promises {loss_in_words(plan.loss)}, the folder {loss_in_words(tuned.loss)}: "
+            f"the plan promises {loss_in_words(plan.guarantee.loss)}, the folder {loss_in_words(tuned.loss)}: "
             "a plan is tuned at the promise of the folder"
         )
     if (plan.privacy.mechanism == "dictionary") != (tuned.mechanism == "dictionary"):
@@ -110,7 +110,7 @@ def _privacy_lines(section: str, plan: Plan, tuned: Tuned) -> Iterator[str]:
         else:
             yield from _remembered(line)
             yield f'mechanism = "{tuned.mechanism}"\n'
-        if not plan.total_is_given and tuned.improves:
+        if not plan.guarantee.is_shared and tuned.improves:
             yield from (f"{line}\n" for line in _total(tuned))
         yield f'chosen_from = "{tuned.folder.release_id}"  # the ledger must know: see docs/ledger.md\n'
         if plan.privacy.looked_at_trips != _looked(plan, tuned):

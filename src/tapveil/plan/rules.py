@@ -47,8 +47,8 @@ def misfits(plan: Plan) -> Iterator[str]:
     for table in plan.table:
         yield from _table_misfits(plan, table)
     yield from _family_misfits(plan)
-    known = all(column in plan.source.columns for column in plan.used_columns)
-    if known and not any(plan.source.columns[column].column for column in plan.used_columns):
+    known = all(column in plan.source.columns for column in plan.columns.used)
+    if known and not any(plan.source.columns[column].column for column in plan.columns.used):
         yield "[source.columns]: every column has a fixed value: at least one must come from the files"
     if "mode" in plan.source.columns and plan.source.kind("mode") != "label":
         yield "[source.columns] mode: must be a label, not another kind"
@@ -143,7 +143,7 @@ def _level_misfits(plan: Plan, table: Table, place: str) -> Iterator[str]:
     if wider is None:
         hint = did_you_mean(level.location, plan.coarsen.wider)
         yield f"{place}: there are no wider areas `{level.location}`{hint or ' (give them under [coarsen.wider])'}"
-    elif any(mode != EVERY_MODE for mode in wider) and "mode" not in plan.key_columns(table):
+    elif any(mode != EVERY_MODE for mode in wider) and "mode" not in plan.columns.of(table):
         yield f'{place}: its wider areas are by mode, the table is not: use [coarsen.wider.{level.location}."*"]'
 
 
@@ -195,9 +195,9 @@ def _place_misfits(plan: Plan) -> Iterator[str]:
         place = f'[[table]] {table.name}: cells = "{TIMETABLE}"'
         if plan.gtfs is None:
             yield f"{place} needs a section [gtfs]"
-        elif unknown := set(plan.key_columns(table)) - _OF_A_TIMETABLE:
+        elif unknown := set(plan.columns.of(table)) - _OF_A_TIMETABLE:
             yield f"{place} knows nothing of {', '.join(sorted(unknown))}: list the cells in a file"
-        elif plan.ends(table) == "both":
+        elif plan.columns.ends(table) == "both":
             yield f"{place} is for tables of one end of a trip: list the cells in a file"
         elif not plan.source.calendar:
             yield f'{place} needs dates that are dates, not [source] dates = "labels"'
@@ -217,10 +217,10 @@ def _tap_misfits(plan: Plan) -> Iterator[str]:
             yield f"{place}: `{TAP}` says which end a row is: use the columns tap_on_… and tap_off_…"
     if taps and taps.same == "vehicle" and (VEHICLE not in source.columns or source.columns[VEHICLE].column is None):
         yield f"[source.taps] same: needs a column `{VEHICLE}` under [source.columns]"
-    if taps and taps.same == "mode" and "mode" not in source.columns and "both" in plan.sides:
+    if taps and taps.same == "mode" and "mode" not in source.columns and plan.columns.pairs_taps:
         yield '[source.taps] same: needs a column `mode` under [source.columns], or same = "card"'
     for table in plan.table:
-        if plan.ends(table) != "both":
+        if plan.columns.ends(table) != "both":
             continue
         place = f"[[table]] {table.name}"
         if "tap_on_time" not in source.columns:
@@ -285,7 +285,7 @@ def _budget_misfits(plan: Plan) -> Iterator[str]:
     privacy, pure = plan.privacy, plan.privacy.mechanism == "dictionary"
     if privacy.cut is not None and not pure:
         yield '[privacy] cut: is for mechanism = "dictionary"; the others have a threshold that follows from delta'
-    if plan.total_is_given:
+    if plan.guarantee.is_shared:
         yield from _delta_misfits(
             "[privacy] epsilon" if privacy.delta is None else "[privacy] delta", privacy.delta, pure
         )
@@ -296,7 +296,7 @@ def _budget_misfits(plan: Plan) -> Iterator[str]:
         if (table.cells is not None) != pure:
             wanted = "needs `cells`, a file that lists every possible cell" if pure else "has no use for `cells`"
             yield f'{place}: mechanism = "{privacy.mechanism}" {wanted}'
-        if plan.total_is_given:
+        if plan.guarantee.is_shared:
             if table.epsilon is not None or table.delta is not None:
                 yield f"{place}: [privacy] gives a total: give this table a weight instead of epsilon and delta"
         elif table.weight is not None:
@@ -320,23 +320,23 @@ def _delta_misfits(place: str, delta: Fraction | None, pure: bool) -> Iterator[s
 
 def _mechanism_misfits(plan: Plan) -> Iterator[str]:
     """Whether there is noise for the budget, and whether its integers keep the promise."""
-    for table in () if plan.total_is_given else plan.table:
+    for table in () if plan.guarantee.is_shared else plan.table:
         try:
-            plan.own_mechanism(table)
+            plan.guarantee.own_mechanism(table)
         except ValueError as error:
             yield f"[[table]] {table.name}: {error}"
             return
     try:
-        mechanisms = list(plan.mechanisms.values())
+        mechanisms = list(plan.guarantee.mechanisms.values())
     except ValueError as error:
         yield f"[privacy] epsilon: {error}"
         return
-    place = "[privacy]" if plan.total_is_given else "[[table]]"
+    place = "[privacy]" if plan.guarantee.is_shared else "[[table]]"
     if words := too_much(mechanisms):
-        fewer = "weights" if plan.total_is_given else "epsilons and deltas"
+        fewer = "weights" if plan.guarantee.is_shared else "epsilons and deltas"
         yield f"{place}: {words}: use a larger epsilon, or fewer different {fewer}"
         return
-    if not certified(mechanisms, plan.loss, plan.exposure):
+    if not certified(mechanisms, plan.guarantee.loss, plan.guarantee.exposure):
         yield f"{place}: the noise is too coarse for these parameters: use a smaller epsilon or a larger delta"
 
 

@@ -354,7 +354,7 @@ def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
     if not refusals.rows and not refusals.elsewhere and plan.source.taps:
         raise TripDataError(
             "no row is a tap on or off by [source.taps]: name the words that the column "
-            f"`{plan.file_columns[TAP]}` has for them"
+            f"`{plan.columns.read[TAP]}` has for them"
         )
     if refusals.refused == refusals.rows and (refusals.elsewhere or not refusals.rows):
         where = " on the days and of the modes that the plan covers" if refusals.elsewhere else ""
@@ -375,7 +375,7 @@ def _what_can_be_read(reason: str, plan: Plan) -> str:
         return ' If they were written on Windows: [source] encoding = "windows-1252".'
     if reason == MALFORMED:
         return " Is a separator in a text without quotes, a quote not closed, or a text in quotes over several lines?"
-    if reason == "card is missing" and "both" not in plan.sides:
+    if reason == "card is missing" and not plan.columns.pairs_taps:
         return ' To keep them, each as a card of its own: without_card = "own-unit"; else raise max_refused.'
     column = reason.split(" ")[0]
     known = plan.source.columns.get(column)

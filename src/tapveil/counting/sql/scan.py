@@ -61,8 +61,8 @@ def _group_sql(
         if column.arithmetic and column.refuses
     ]
     if plan.privacy.by_card:
-        selected.append(f"{_card_sql(group, plan.file_columns[CARD], plan.source.missing(CARD))} AS {CARD_TEXT}")
-    if "both" in plan.sides:
+        selected.append(f"{_card_sql(group, plan.columns.read[CARD], plan.source.missing(CARD))} AS {CARD_TEXT}")
+    if plan.columns.pairs_taps:
         selected += _of_a_tap_sql(plan, group)
     if numbered:
         selected.append(f"[{number}, field_file, field_line]::BIGINT[] AS {LINE}")
@@ -86,7 +86,7 @@ def _which_taps_sql(plan: Plan, group: FileGroup) -> str:
     if taps is None:
         return ""
     wanted = {"on": taps.on, "off": taps.off, "both": (*taps.on, *taps.off)}
-    return f" WHERE {_tap_is_sql(plan, group, [text for end in plan.sides for text in wanted[end]])}"
+    return f" WHERE {_tap_is_sql(plan, group, [text for end in plan.columns.sides for text in wanted[end]])}"
 
 
 def _tap_is_sql(plan: Plan, group: FileGroup, values: Iterable[str]) -> str:
@@ -128,7 +128,7 @@ def copies_sql(plan: Plan, files: TripFiles) -> str:
 
 
 def _named(plan: Plan) -> list[str]:
-    return sorted(set(plan.named_columns.values()))
+    return sorted(set(plan.columns.named.values()))
 
 
 def view_of(number: int) -> str:
@@ -156,7 +156,7 @@ def _not_a_pattern(path: str) -> str:
 
 def _stored_value(plan: Plan, group: FileGroup, name: str) -> str:
     """A column as the file has it."""
-    return _stored(group, plan.file_columns[name])
+    return _stored(group, plan.columns.read[name])
 
 
 def _stored(group: FileGroup, theirs: str) -> str:
@@ -171,7 +171,7 @@ def field_of(group: FileGroup, theirs: str) -> str:
 def _raw_value(plan: Plan, group: FileGroup, name: str) -> str:
     """A column as the file has it; instants as texts with their offset, for `values` to say what the clock showed."""
     value = _stored_value(plan, group, name)
-    if group.type_of(plan.file_columns[name]) == "instant":
+    if group.type_of(plan.columns.read[name]) == "instant":
         return _utc_text(value)
     return value
 
@@ -195,9 +195,9 @@ def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
 
 def _spelling_sql(plan: Plan, group: FileGroup, name: str) -> str:
     """A value as text."""
-    if name not in plan.file_columns:
+    if name not in plan.columns.read:
         return literal(plan.source.columns[name].value or "")
-    return _as_text(_raw_value(plan, group, name), group.type_of(plan.file_columns[name]))
+    return _as_text(_raw_value(plan, group, name), group.type_of(plan.columns.read[name]))
 
 
 def _first_sql(plan: Plan, group: FileGroup, names: Sequence[str]) -> str:

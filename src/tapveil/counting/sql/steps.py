@@ -45,13 +45,13 @@ def count(
 
 def _by_end(plan: Plan) -> list[Plan]:
     """Where a row is one tap, the tables of each end of a trip are counted from the taps of that end."""
-    return [plan.model_copy(update={"table": tables}) for tables in plan.sides.values()] or [plan]
+    return [plan.model_copy(update={"table": tables}) for tables in plan.columns.sides.values()] or [plan]
 
 
 def _together(plan: Plan, parts: Sequence[Counted]) -> Counted:
     """All tables, in the order of the plan; taps that were refused count once, however many ends they were read for."""
     tables = {name: table for part in parts for name, table in part.tables.items()}
-    both = [part for end, part in zip(plan.sides, parts, strict=True) if end == "both"]
+    both = [part for end, part in zip(plan.columns.sides, parts, strict=True) if end == "both"]
     refusals = [part.refusals for part in both or parts]
     lines = refusals[0].lines
     by_reason = sum((Counter(each.by_reason) - Counter(lines) for each in refusals), start=Counter[str](lines))
@@ -64,14 +64,14 @@ def _together(plan: Plan, parts: Sequence[Counted]) -> Counted:
 def other_taps(plan: Plan, database: Database, *, progress: Reporter) -> int:
     """How many rows are neither taps on nor taps off: one pass over that column alone. Secret."""
     with database.stage(progress, "Reading taps"):
-        found, _ = database.look(scan.other_taps_sql(plan, database.files), {plan.file_columns[TAP]})
+        found, _ = database.look(scan.other_taps_sql(plan, database.files), {plan.columns.read[TAP]})
     return int(found.column(0)[0].as_py() or 0)
 
 
 def copies(plan: Plan, database: Database, *, progress: Reporter) -> int:
     """How many rows say the same as another, card and all: perhaps an export that was made twice. Secret."""
     with database.stage(progress, "Looking for copies"):
-        found, _ = database.look(scan.copies_sql(plan, database.files), set(plan.named_columns.values()))
+        found, _ = database.look(scan.copies_sql(plan, database.files), set(plan.columns.named.values()))
     return int(found.column(0)[0].as_py())
 
 
@@ -135,7 +135,7 @@ class _Counting:
     def _count_units(self, coding: _Coding) -> Counted:
         """Cards or their days instead of trips: bounded first, then counted once per cell."""
         coded, sets, reasons = coding.coded, coding.sets, coding.reasons
-        paired = "both" in self.plan.sides
+        paired = self.plan.columns.pairs_taps
         with self.database.stage(self.progress, "Reading trips", passes=2 if paired else 1):
             lines = self._pair(coding) if paired else self._read_rows(coding)
         self._refuse_strays(query.row_strays_sql(sets))
@@ -177,7 +177,7 @@ class _Counting:
 
     def _cells(self, table: Table, coded: Sequence[Code], sets: Sequence[query.CellSet]) -> query.TableCells:
         """What a table's cells are summed from: a set that has all its columns, at the plan's own resolution."""
-        keys = self.plan.key_columns(table)
+        keys = self.plan.columns.of(table)
         source = next(each for each in sets if set(keys) <= set(each.packing.columns))
         recodings = codes.recodings(relabelling(self.plan, table, self.wider), coded)
         return query.TableCells(_packing(keys, coded, recodings), source, recodings)
@@ -220,7 +220,7 @@ class _Counting:
         return code
 
     def _sets(self, coded: Sequence[Code]) -> list[query.CellSet]:
-        keys = query.maximal_sets(self.plan.key_columns(table) for table in self.plan.table)
+        keys = query.maximal_sets(self.plan.columns.of(table) for table in self.plan.table)
         return [query.CellSet(index, _packing(key, coded, {})) for index, key in enumerate(keys)]
 
     def _tables(
@@ -278,7 +278,7 @@ class _Counting:
 
     @property
     def _used(self) -> set[str]:
-        return set(self.plan.file_columns.values())
+        return set(self.plan.columns.read.values())
 
     def _pass(self, name: str, trips: str, sql: str) -> Counter[str]:
         """One pass over all files into a table; how many lines of CSV were left out, by reason."""

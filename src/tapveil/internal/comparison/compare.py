@@ -166,7 +166,7 @@ def compare(
     return Comparison(
         plan.release.title,
         plan.privacy.neighbours,
-        plan.loss.delta,
+        plan.guarantee.loss.delta,
         {unit: _bounds(_bounded(plan, unit)) for unit in units},
         {unit: each / trips["trip"] for unit, each in trips.items() if trips.get("trip")},
         tuple(points),
@@ -185,7 +185,7 @@ def _points(candidates: Sequence[_Candidate], truth: Truth | None, unit: Unit, p
 
 def _units(plan: Plan) -> Iterator[Unit]:
     """The units that the trips could be protected by: of paired taps no single trip can be, and cards need a card."""
-    if "both" not in plan.sides:
+    if not plan.columns.pairs_taps:
         yield "trip"
     if plan.source.card:
         yield "card-day"
@@ -218,20 +218,20 @@ def _has_days(plan: Plan) -> bool:
 
 def weights_of(plan: Plan) -> list[Fraction]:
     """How the plan shares its total: by weights, or by the ε of each table."""
-    shares = [(table.weight if plan.total_is_given else table.epsilon) or Fraction(1) for table in plan.table]
+    shares = [(table.weight if plan.guarantee.is_shared else table.epsilon) or Fraction(1) for table in plan.table]
     return [share / min(shares) for share in shares]
 
 
 def variant(plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> Plan:
     """The plan as it would be with another unit, mechanism and total; ValueError, in words, if it cannot be."""
     listed, bounded, weights = mechanism == LISTED, _bounded(plan, unit), weights_of(plan)
-    if not listed and not plan.loss.delta:
+    if not listed and not plan.guarantee.loss.delta:
         raise ValueError("it needs a delta, and the plan has none")
     least = min(weight for table, weight in zip(plan.table, weights, strict=True) if table in plan.detailed)
     width = sum(weights) / least * bounded.trips_per_unit * (2 if bounded.neighbours == "replace" else 1) / epsilon
     if mechanism == "sbh" and width > WIDEST_COMPARED:
         raise ValueError(f"noise wider than scale {WIDEST_COMPARED} takes too long to be compared")
-    delta, cut = (None, plan.privacy.cut) if listed else (plan.loss.delta, None)
+    delta, cut = (None, plan.privacy.cut) if listed else (plan.guarantee.loss.delta, None)
     budget = {"mechanism": mechanism, "epsilon": epsilon, "delta": delta, "cut": cut}
     shared = [_sharing(table, weight, listed) for table, weight in zip(plan.table, weights, strict=True)]
     return remade(plan, privacy=bounded.model_copy(update=budget), table=tuple(shared))
@@ -239,10 +239,9 @@ def variant(plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> Plan:
 
 def remade(plan: Plan, **changed: object) -> Plan:
     """The plan with some of its parts changed; ValueError, in words, if it cannot be."""
-    # Made anew rather than copied: a copy would skip what makes sure of it, and keep the noise of the original.
-    parts = {name: part for name, part in plan if name in Plan.model_fields}
+    # Made anew rather than copied: a copy would skip what makes sure of it.
     try:
-        made = Plan.model_validate({**parts, **changed})
+        made = Plan.model_validate({**dict(plan), **changed})
     except pydantic.ValidationError as error:
         raise ValueError(_first_misfit(error)) from None
     made._base = plan.base
@@ -289,7 +288,7 @@ def _candidates(plan: Plan, unit: Unit, progress: Reporter) -> list[_Candidate]:
     """All that is compared for a unit, in the order in which it is shown."""
     found: list[_Candidate] = []
     mechanisms = (*MECHANISMS, *((LISTED,) if all(table.cells for table in plan.table) else ()))
-    epsilons = sorted({*EPSILONS, plan.loss.epsilon})
+    epsilons = sorted({*EPSILONS, plan.guarantee.loss.epsilon})
     whole = len(mechanisms) * len(epsilons)
     with progress.stage(f"Finding the noise, by {unit}", lambda: len(found), total=whole, unit="plans"):
         for mechanism in mechanisms:
@@ -300,14 +299,14 @@ def _candidates(plan: Plan, unit: Unit, progress: Reporter) -> list[_Candidate]:
 
 
 def _is_like(plan: Plan, made: _Candidate) -> bool:
-    own = (plan.privacy.unit, plan.privacy.mechanism, plan.loss.epsilon)
+    own = (plan.privacy.unit, plan.privacy.mechanism, plan.guarantee.loss.epsilon)
     return (made.unit, made.mechanism, made.epsilon) == own
 
 
 def _with_own(plan: Plan, made: _Candidate) -> list[_Candidate]:
     """The plan itself, in the place of one that is the same; else both, where one total would give other noise."""
     own = _Candidate(made.unit, made.mechanism, made.epsilon, plan, own=True)
-    same = made.plan is None or made.plan.mechanisms == plan.mechanisms
+    same = made.plan is None or made.plan.guarantee.mechanisms == plan.guarantee.mechanisms
     return [own] if same else [made, own]
 
 
@@ -349,7 +348,7 @@ class Truth:
     def forecasts(self, plan: Plan) -> dict[str, TableForecast]:
         """What each table of a plan of this unit would be worth."""
         sizes = self.listed if plan.privacy.mechanism == LISTED else self.occurring
-        return {name: forecast(sizes[name], mechanism) for name, mechanism in plan.mechanisms.items()}
+        return {name: forecast(sizes[name], mechanism) for name, mechanism in plan.guarantee.mechanisms.items()}
 
     def worth(self, plan: Plan) -> dict[str, Worth]:
         """What a plan of this unit would publish."""

@@ -55,8 +55,8 @@ def _tiles(found: Findings) -> Iterator[Html]:
     if outlook.elsewhere:
         yield _tile(f"{outlook.elsewhere:,}", "rows of other days or modes")
     yield _tile(percent(found.share), f"of what is counted {are(found).removesuffix(' to be')} published")
-    delta = f"δ = {small(float(plan.loss.delta))}" if plan.loss.delta else "δ = 0"
-    yield _tile(f"ε = {decimal_text(plan.loss.epsilon, 4)}", f"{delta}, for {UNIT_NAMES[plan.privacy.unit]}")
+    delta = f"δ = {small(float(plan.guarantee.loss.delta))}" if plan.guarantee.loss.delta else "δ = 0"
+    yield _tile(f"ε = {decimal_text(plan.guarantee.loss.epsilon, 4)}", f"{delta}, for {UNIT_NAMES[plan.privacy.unit]}")
 
 
 def _tile(number: str, words: str) -> Html:

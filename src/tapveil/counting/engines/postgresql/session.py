@@ -206,7 +206,7 @@ def _found(plan: Plan, session: _Session) -> TripFiles:
         session.execute(f"SET {setting} = {value if setting == 'search_path' else literal(value)}")
     if session.fetch("SELECT current_setting('server_encoding')").column(0)[0].as_py() != "UTF8":
         raise EngineError("the database has texts in another encoding than UTF8; export the trips to files instead")
-    named = {column: types[column] for column in sorted(set(plan.named_columns.values()))}
+    named = {column: types[column] for column in sorted(set(plan.columns.named.values()))}
     session.execute(view_sql(_VIEW, relation, named))
     return files
 
