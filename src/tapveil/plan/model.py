@@ -26,6 +26,8 @@ from tapveil.base.vocabulary import MINUTES_PER_DAY, MOST_LEVELS, columns_in_wor
 from tapveil.plan import toml
 from tapveil.plan.columns import Columns
 from tapveil.plan.guarantee import Guarantee
+from tapveil.plan.problem import MisfitError
+from tapveil.plan.rules import problems
 from tapveil.plan.source import Delimiter, Source
 from tapveil.privacy.accountant import Neighbours, Unit
 
@@ -57,6 +59,11 @@ class Release(Frozen):
     """`tables`: one file per table; `opal`: `time`, `loc` and `time-loc`, as in the published Opal data."""
     synthetic: bool = False
     """Whether to write one row per published trip as well, as the paper did."""
+
+    @property
+    def is_opal(self) -> bool:
+        """Whether the files are those of the published Opal data, which have one width of bins and no levels."""
+        return self.layout == "opal"
 
 
 class LedgerPlace(Frozen):
@@ -225,6 +232,11 @@ class Privacy(Frozen):
     """Whether bins, areas or tables were chosen by looking at the trips: not accounted for, and said in the folder."""
 
     @property
+    def lists_cells(self) -> bool:
+        """Whether every cell of a list gets noise, so that no threshold and no δ is needed."""
+        return self.mechanism == "dictionary"
+
+    @property
     def by_card(self) -> bool:
         """Whether trips are told apart by their card."""
         return self.unit != "trip"
@@ -253,6 +265,11 @@ class Level(Frozen):
         if self.times and list(self.times) != sorted(set(self.times)):
             raise ValueError("`times` must be in their order, none twice")
         return self
+
+    @property
+    def is_finest(self) -> bool:
+        """Whether it is as fine as the plan."""
+        return not (self.time_minutes or self.times or self.location)
 
     @property
     def in_words(self) -> str:
@@ -293,9 +310,14 @@ class Table(Frozen):
 
     @pydantic.model_validator(mode="after")
     def _level_or_levels(self) -> Self:
-        if self.levels and self.level != Level():
+        if self.levels and not self.level.is_finest:
             raise ValueError("give `level` or `levels`, not both")
         return self
+
+    @property
+    def is_of_timetable(self) -> bool:
+        """Whether its cells are those of the timetable."""
+        return self.cells == TIMETABLE
 
     @property
     def is_of_levels(self) -> bool:
@@ -351,11 +373,8 @@ class Plan(Frozen):
 
     @pydantic.model_validator(mode="after")
     def _parts_fit(self) -> Self:
-        from tapveil.plan.rules import misfits  # which knows all the parts of a plan
-
-        problems = list(misfits(self))
-        if problems:
-            raise ValueError("\n".join(problems))
+        if found := list(problems(self)):
+            raise MisfitError(found)
         return self
 
     @classmethod
@@ -375,7 +394,7 @@ class Plan(Frozen):
         try:
             plan = cls.model_validate(data)
         except pydantic.ValidationError as error:
-            raise PlanError(toml.explain(error, cls, data, text, where)) from None
+            raise PlanError(toml.explain(error, cls, text, where)) from None
         plan._base = Path(base)
         return plan
 

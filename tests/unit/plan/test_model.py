@@ -83,7 +83,7 @@ LEVELS = {
     ),
     "not whole bins of the one before": (
         'levels = [{ times = ["06:00"] }, { name = "a", time_minutes = 60 }]',
-        "[[table]] on_time-a: its bins or areas do not hold those of on_time whole",
+        "[[table]] on_time-a: Each bin or area of on_time-a must contain whole bins or areas of on_time.",
     ),
     "too many": (f"levels = [{', '.join(['{}'] * 9)}]", "`levels`"),
     "weight of none": ('levels = [{ weight = 0 }, { name = "a", time_minutes = 60 }]', "`weight`: must be above 0"),
@@ -132,7 +132,7 @@ MISTAKES = {
     "column twice": (
         '["tap_on_time"]',
         '["tap_on_time", "tap_on_time"]',
-        "column of on_time `tap_on_time` is used twice",
+        "[[table]] on_time: column `tap_on_time` is used twice",
     ),
     "partition column in a table": ('["tap_on_time"]', '["mode"]', "`mode` is already a partition column"),
     "unknown partition column": (

@@ -23,6 +23,7 @@ from tapveil.inputs.public import PublicInputs
 from tapveil.internal.comparison.forecast import ExactSizes, TableForecast, Worth, forecast, together
 from tapveil.internal.outlook import INTERNAL
 from tapveil.plan.model import Plan, Privacy, Table
+from tapveil.plan.toml import problems
 from tapveil.privacy.accountant import Neighbours, Unit
 from tapveil.published.manifest import number
 from tapveil.veil.release import refuse_too_many
@@ -243,7 +244,8 @@ def remade(plan: Plan, **changed: object) -> Plan:
     try:
         made = Plan.model_validate({**dict(plan), **changed})
     except pydantic.ValidationError as error:
-        raise ValueError(_first_misfit(error)) from None
+        # Without the place: it is in a plan that nobody wrote.
+        raise ValueError(next(problems(error, Plan)).message) from None
     made._base = plan.base
     return made
 
@@ -252,13 +254,6 @@ def _sharing(table: Table, weight: Fraction, listed: bool) -> Table:
     """A table with a share of one total."""
     cells = table.cells if listed else None
     return table.model_copy(update={"epsilon": None, "delta": None, "weight": weight, "cells": cells})
-
-
-def _first_misfit(error: pydantic.ValidationError) -> str:
-    """What is wrong, without the place: it is in a plan that nobody wrote."""
-    first = error.errors()[0]["msg"].removeprefix("Value error, ").splitlines()[0]
-    place, _, words = first.partition(": ")
-    return words if place.startswith("[") else first
 
 
 @dataclass(frozen=True)
