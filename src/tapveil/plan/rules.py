@@ -94,8 +94,7 @@ def _column_problems(plan: Plan) -> Iterator[Problem]:
             yield Problem(section, "card-published", words, key)
     used = plan.columns.used
     if not any(column not in source.columns or source.columns[column].column for column in used):
-        words = "every column has a fixed value: at least one must come from the files"
-        yield Problem(COLUMNS, "nothing-read", words)
+        yield Problem(COLUMNS, "nothing-read", "every column has a fixed value: at least one must come from the files")
     if "mode" in source.columns and source.kind("mode") != "label":
         yield Problem(COLUMNS, "kind", "must be a label, not another kind", "mode")
 
@@ -150,8 +149,7 @@ def _total_problems(plan: Plan) -> Iterator[Problem]:
         words = "it would be the only number of the release: give it a partition, or add another table"
         yield Problem(where, "total-alone", words)
     if plan.privacy.lists_cells:
-        words = 'mechanism = "dictionary" needs a partition, whose parts can be listed'
-        yield Problem(where, "total-listed", words)
+        yield Problem(where, "total-listed", 'mechanism = "dictionary" needs a partition, whose parts can be listed')
     if plan.release.synthetic:
         yield Problem(where, "total-synthetic", "synthetic = true needs a partition: a row would have no column")
 
@@ -186,8 +184,7 @@ def _coverage_problems(plan: Plan) -> Iterator[Problem]:
         yield Problem(SOURCE, "one-day-given", f"needs {other} as well", given)
     elif source.first_day and source.last_day:
         if source.first_day.year < EARLIEST_YEAR or source.last_day.year > LATEST_YEAR:
-            words = f"days must be between {EARLIEST_YEAR} and {LATEST_YEAR}"
-            yield Problem(SOURCE, "days-beyond", words, "first_day")
+            yield Problem(SOURCE, "days-beyond", f"days must be between {EARLIEST_YEAR} and {LATEST_YEAR}", "first_day")
         if source.first_day > source.last_day:
             yield Problem(SOURCE, "days-turned", "must not be before first_day", "last_day")
         if "date" not in source.columns or source.kind("date") != "date" or not source.calendar:
@@ -244,8 +241,7 @@ def _place_problems(plan: Plan) -> Iterator[Problem]:
             words = f"{what} is for tables of one end of a trip: list the cells in a file"
             yield Problem(where, "not-in-timetable", words)
         elif not plan.source.calendar:
-            words = f'{what} needs dates that are dates, not [source] dates = "labels"'
-            yield Problem(where, "needs-calendar", words)
+            yield Problem(where, "needs-calendar", f'{what} needs dates that are dates, not [source] dates = "labels"')
 
 
 def _tap_problems(plan: Plan) -> Iterator[Problem]:
@@ -264,8 +260,7 @@ def _tap_problems(plan: Plan) -> Iterator[Problem]:
     if taps.same == "vehicle" and (VEHICLE not in source.columns or source.columns[VEHICLE].column is None):
         yield Problem(section, "needs-vehicle", f"needs a column `{VEHICLE}` under [source.columns]", "same")
     if taps.same == "mode" and "mode" not in source.columns and plan.columns.pairs_taps:
-        words = 'needs a column `mode` under [source.columns], or same = "card"'
-        yield Problem(section, "needs-mode", words, "same")
+        yield Problem(section, "needs-mode", 'needs a column `mode` under [source.columns], or same = "card"', "same")
     for table in plan.columns.sides.get("both", ()):
         where = _of(table)
         if "tap_on_time" not in source.columns:
@@ -296,12 +291,10 @@ def _unit_problems(plan: Plan) -> Iterator[Problem]:
     if not privacy.by_card:
         for key in ("trips_per_day", "trips_per_card", "without_card"):
             if dict(privacy)[key] is not None:
-                words = 'is for unit = "card-day" or "card"; a trip is one by itself'
-                yield Problem(PRIVACY, "of-cards", words, key)
+                yield Problem(PRIVACY, "of-cards", 'is for unit = "card-day" or "card"; a trip is one by itself', key)
         return
     if CARD not in source.columns or source.columns[CARD].column is None:
-        words = f'"{privacy.unit}" needs a column `{CARD}` under [source.columns]'
-        yield Problem(PRIVACY, "needs-card", words, "unit")
+        yield Problem(PRIVACY, "needs-card", f'"{privacy.unit}" needs a column `{CARD}` under [source.columns]', "unit")
     elif source.kind(CARD) != "card":
         yield Problem(COLUMNS, "kind", "must be a card, not another kind", CARD)
     if privacy.without_card is None:

@@ -315,13 +315,6 @@ def test_a_lookup_by_mode_needs_a_mode() -> None:
         Plan.parse(text)
 
 
-def test_columns_that_no_table_needs_are_not_read() -> None:
-    text = opal_text(**{'mode = "mode"\n': 'mode = "mode"\ncard = "card_id"\nage = "age_group"\n'})
-    plan = Plan.parse(text)
-    assert "card_id" not in plan.columns.read.values()
-    assert "age_group" not in plan.columns.read.values()
-
-
 @pytest.mark.parametrize("name", ["missing.toml", ".", "latin1.toml"])
 def test_a_plan_that_cannot_be_read_is_a_plan_error(tmp_path: Path, name: str) -> None:
     (tmp_path / "latin1.toml").write_bytes(b'title = "caf\xe9"')
