@@ -109,7 +109,7 @@ def measure(trips: int, name: str, draws: int) -> Measured:
             name: crossing.draw(counted.tables[name], plan, table, None, os.urandom).cells
             for name, table in plan.tables.items()
         }
-        whole = lattice(manifest, plan.mechanisms, cells, {})
+        whole = lattice(manifest, plan.guarantee.mechanisms, cells, {})
         _add(found, plan, whole, consistent(whole), truth)
     return found
 
@@ -118,7 +118,7 @@ def _add(found: Measured, plan: Plan, whole: Lattice, adds_up: Consistent, truth
     total = whole.total
     if total is None:
         raise AssertionError("every plan here has totals")
-    parts, rule = truth.behind(total), interval(plan.mechanisms[total.name], MISS)
+    parts, rule = truth.behind(total), interval(plan.guarantee.mechanisms[total.name], MISS)
     moved_parts = adds_up.numbers[total.name] - parts
     found.totals.append(_held(parts, rule.low(total.numbers), rule.high(total.numbers)))
     for node in whole.nodes:
@@ -129,7 +129,7 @@ def _add(found: Measured, plan: Plan, whole: Lattice, adds_up: Consistent, truth
         summed = raw if node is total else whole.between(node, total).add_up(node.numbers) - parts
         errors.total_off.append((float(np.abs(summed).mean()), float(np.abs(moved_parts).mean())))
         errors.total_lean.append((float(summed.mean()), float(moved_parts.mean())))
-        half_width = interval(plan.mechanisms[node.name], MISS).half_width
+        half_width = interval(plan.guarantee.mechanisms[node.name], MISS).half_width
         errors.covered.append(float((np.abs(raw) <= half_width).mean()))
         found.rests += [_rest_held(edge, adds_up, truth) for edge in stated_edges(whole, node)]
 

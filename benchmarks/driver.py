@@ -69,7 +69,7 @@ def _collected(plan: Plan, cells: int, part: int) -> ExactTable:
     """Generated counts, spooled part by part as an engine hands them out: a part is one mode on one day."""
     places, parts = -(-part // BINS), -(-cells // part)
     days = -(-parts // len(MODES))
-    keys = plan.key_columns(plan.tables[TABLE])
+    keys = plan.columns.of(plan.tables[TABLE])
     labels = {
         "mode": MODES,
         "date": tuple(f"day {n:05d}" for n in range(days)),

@@ -91,7 +91,7 @@ def measure(trips: int, draws: int) -> Measured:
     for name, plan in plans.items():
         seen = [_seen(plan, counted, end) for end in ENDS for _ in range(draws)]
         shares[name], fine[name] = (float(np.mean(each)) for each in zip(*seen, strict=True))
-        made = [each for table, each in plan.mechanisms.items() if table.startswith("on_time_location")]
+        made = [each for table, each in plan.guarantee.mechanisms.items() if table.startswith("on_time_location")]
         noise[name] = "; ".join(f"{float(each.scale):.3g}, from {each.smallest_published}" for each in made)
     return Measured(trips, shares, fine, noise)
 
@@ -99,10 +99,10 @@ def measure(trips: int, draws: int) -> Measured:
 def _seen(plan: Plan, counted: Counted, end: str) -> tuple[float, float]:
     """The share of trips whose hour, or quarter of an hour, at their place is published; and the quarters alone."""
     fine, hour = (counted.tables[f"{end}_time_location{level}"] for level in ("", "-hour"))
-    _, published = plan.mechanisms[fine.name].draw(exact_counts(fine), os.urandom)
+    _, published = plan.guarantee.mechanisms[fine.name].draw(exact_counts(fine), os.urandom)
     seen: Mask = published.copy()
-    if hour.name in plan.mechanisms:
-        _, published_hours = plan.mechanisms[hour.name].draw(exact_counts(hour), os.urandom)
+    if hour.name in plan.guarantee.mechanisms:
+        _, published_hours = plan.guarantee.mechanisms[hour.name].draw(exact_counts(hour), os.urandom)
         seen |= published_hours[_hours(fine, hour, end)]
     total = exact_counts(fine).sum()
     return float(exact_counts(fine)[seen].sum() / total), float(exact_counts(fine)[published].sum() / total)

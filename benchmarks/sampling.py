@@ -33,7 +33,7 @@ CARD = Exposure("add-remove", 28)
 
 def mechanisms() -> list[tuple[str, Mechanism]]:
     """A narrow and a wide one of each: any one trip at a total of 8, and a whole card of 28 trips at ½."""
-    opal = Plan.preset("opal").mechanisms
+    opal = Plan.preset("opal").guarantee.mechanisms
     chosen: list[tuple[str, Mechanism]] = [(f"opal, {name}", opal[name]) for name in ("on_time", "on_time_location")]
     chosen += [("card, ½", calibrate("sbh", WEIGHTS, Fraction(1, 2), DELTA, CARD)[0])]
     for name in ("laplace", "gaussian"):

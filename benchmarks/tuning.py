@@ -100,8 +100,8 @@ def measure(trips: int) -> City:
         "`gaussian`, the preset’s weights": with_weights(text, "gaussian"),
         f"tuned: `{tuned.mechanism}`": tuned_plan_text(text, tuned),
     }
-    loss = Plan.parse(text).loss
-    if any(Plan.parse(each).loss != loss for each in plans.values()):
+    loss = Plan.parse(text).guarantee.loss
+    if any(Plan.parse(each).guarantee.loss != loss for each in plans.values()):
         raise AssertionError("the plans do not promise the same")
     return City(trips, tuned, tuple(measured(name, Plan.parse(each), counted) for name, each in plans.items()))
 
@@ -109,10 +109,10 @@ def measure(trips: int) -> City:
 def measured(name: str, plan: Plan, counted: Counted) -> Measured:
     """One plan on the exact counts."""
     shares = {
-        kind: float(np.mean([share(counted, table, plan.mechanisms[table]) for table in tables]))
+        kind: float(np.mean([share(counted, table, plan.guarantee.mechanisms[table]) for table in tables]))
         for kind, tables in KINDS.items()
     }
-    one_of_each = {kind: plan.mechanisms[tables[0]] for kind, tables in KINDS.items()}
+    one_of_each = {kind: plan.guarantee.mechanisms[tables[0]] for kind, tables in KINDS.items()}
     weights = ":".join(str(_weight(plan, tables[0])) for tables in KINDS.values())
     errors = {kind: mechanism.error_bound(Fraction(1, 20)) for kind, mechanism in one_of_each.items()}
     smallest = {kind: mechanism.smallest_published for kind, mechanism in one_of_each.items()}

@@ -200,8 +200,10 @@ def _results(folder: Path, unit: str, truths: dict[str, Truth], draws: int) -> I
     for epsilon in EPSILONS:
         for mechanism in MECHANISMS:
             plan = plan_for(folder, unit, mechanism, epsilon)
-            mechanisms = plan.mechanisms
-            if (unit, mechanism, epsilon) == ("trip", "sbh", "8") and mechanisms != Plan.preset("opal").mechanisms:
+            mechanisms = plan.guarantee.mechanisms
+            if (unit, mechanism, epsilon) == ("trip", "sbh", "8") and mechanisms != Plan.preset(
+                "opal"
+            ).guarantee.mechanisms:
                 raise AssertionError("sbh at (8, 7.5e-7) is not the opal preset")
             fine, coarse = (
                 _worth([(truths[name], mechanisms[name]) for name in names], draws) for names in (FINE, COARSE)

@@ -98,8 +98,8 @@ def test_our_plan_spends_what_the_peers_spend(card: bool) -> None:
     plan = Plan.parse(plan_text(Path("trips.parquet"), card))
     assert list(plan.tables) == list(TABLES)
     assert (plan.privacy.unit, plan.privacy.neighbours) == ("trip", "add-remove")
-    assert float(plan.loss.epsilon) == pytest.approx(EPSILON_TOTAL)
-    assert float(plan.loss.delta) == pytest.approx(DELTA_TOTAL)
+    assert float(plan.guarantee.loss.epsilon) == pytest.approx(EPSILON_TOTAL)
+    assert float(plan.guarantee.loss.delta) == pytest.approx(DELTA_TOTAL)
     assert DELTA_TOTAL < 1e-6
 
 

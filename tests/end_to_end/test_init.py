@@ -104,7 +104,7 @@ def test_the_bike_share_month(shared_data: Path, tmp_path: Path) -> None:
     released = run("release", "plan.toml", "-o", "out", cwd=tmp_path)
     assert released.returncode == 0, released.stderr
     assert run("verify", "out", cwd=tmp_path).returncode == 0
-    read = set(Plan.read(tmp_path / "plan.toml").named_columns.values())
+    read = set(Plan.read(tmp_path / "plan.toml").columns.named.values())
     assert read == {"Start Time", "Stop Time", "Start Station Name", "End Station Name"}
     rows = (tmp_path / "out" / "data" / "on_time.csv").read_text().splitlines()
     assert len(rows) > 500

@@ -335,6 +335,6 @@ def test_wrong_names_and_damaged_tables_are_said_so(folder: Path, opened: Folder
 
 def test_a_released_plan_and_what_is_opened_say_the_same(folder: Path, opened: Folder) -> None:
     plan = Plan.read(folder.parent / "plan.toml")
-    for name, mechanism in plan.mechanisms.items():
+    for name, mechanism in plan.guarantee.mechanisms.items():
         assert interval(opened.mechanism(name), MISS) == interval(mechanism, MISS)
-    assert opened.manifest.exact.loss == plan.loss
+    assert opened.manifest.exact.loss == plan.guarantee.loss

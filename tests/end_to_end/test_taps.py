@@ -159,7 +159,7 @@ def test_a_trip_cannot_be_protected_where_taps_are_paired(tmp_path: Path) -> Non
     changed.subtract(od(tmp_path, before))
     assert sum(map(abs, changed.values())) == 4
     for unit in (CARD, DAY):
-        assert plan(tmp_path, unit).exposure.cells == 20
+        assert plan(tmp_path, unit).guarantee.exposure.cells == 20
 
 
 @pytest.mark.parametrize("unit", [CARD, DAY])
@@ -178,8 +178,8 @@ def test_taps_without_a_card_are_refused_where_both_ends_are_needed(unit: str, t
 
 def test_one_trip_is_one_cell_of_each_end(tmp_path: Path) -> None:
     made = plan(tmp_path, tables={"on": ["tap_on_location"], "off": ["tap_off_location"]})
-    assert made.exposure.cells == 1, "and ε adds up over both tables: a trip has a tap in each"
-    assert made.loss.epsilon == 8
+    assert made.guarantee.exposure.cells == 1, "and ε adds up over both tables: a trip has a tap in each"
+    assert made.guarantee.loss.epsilon == 8
 
 
 ON = {"on": ["tap_on_location"]}

@@ -98,7 +98,7 @@ def coverage(mechanism: Mechanism, count: int) -> Fraction:
 )
 def test_the_interval_of_a_total_holds_for_19_of_20_whatever_there_is(plan: Plan) -> None:
     """Exactly, for every number of trips from few to many; the flat city's are among them."""
-    total = plan.mechanisms["total"]
+    total = plan.guarantee.mechanisms["total"]
     counts = {*range(1, 4 * total.smallest_published), *(BINS * each for each in range(14, 18)), 10**6}
     assert min(coverage(total, count) for count in counts) >= 1 - MISS
 

@@ -165,11 +165,11 @@ def test_the_second_week_publishes_more_at_the_same_promise(city: Path, tuned: T
     old_text = text_of_week(city, SECOND_WEEK)
     new_text = tuned_plan_text(old_text, tuned)
     old, new = Plan.parse(old_text, base=city), Plan.parse(new_text, base=city)
-    assert new.loss == old.loss
+    assert new.guarantee.loss == old.guarantee.loss
     assert new.privacy.mechanism == tuned.mechanism == "gaussian"
     exact = counted(city, SECOND_WEEK)
-    before = {name: true_share(exact, name, mechanism) for name, mechanism in old.mechanisms.items()}
-    after = {name: true_share(exact, name, mechanism) for name, mechanism in new.mechanisms.items()}
+    before = {name: true_share(exact, name, mechanism) for name, mechanism in old.guarantee.mechanisms.items()}
+    after = {name: true_share(exact, name, mechanism) for name, mechanism in new.guarantee.mechanisms.items()}
     assert all(after[name] > before[name] - 0.005 for name in before)
     assert np.mean([*after.values()]) > np.mean([*before.values()]) + 0.05
     sums_before = published_trips(publish(old_text, city, tmp_path / "old"))
@@ -180,8 +180,8 @@ def test_the_second_week_publishes_more_at_the_same_promise(city: Path, tuned: T
 
 def test_the_guesses_are_near_the_truth(city: Path, tuned: Tuned) -> None:
     exact = counted(city, FIRST_WEEK)
-    present = Plan.parse(text_of_week(city, FIRST_WEEK), base=city).mechanisms
-    following = Plan.parse(tuned_plan_text(text_of_week(city, FIRST_WEEK), tuned), base=city).mechanisms
+    present = Plan.parse(text_of_week(city, FIRST_WEEK), base=city).guarantee.mechanisms
+    following = Plan.parse(tuned_plan_text(text_of_week(city, FIRST_WEEK), tuned), base=city).guarantee.mechanisms
     for table in tuned.tables:
         assert table.before.share == pytest.approx(true_share(exact, table.name, present[table.name]), abs=0.1)
         assert table.after.share == pytest.approx(true_share(exact, table.name, following[table.name]), abs=0.1)
@@ -198,7 +198,7 @@ def test_tuning_again_comes_to_rest(city: Path, tuned: Tuned, tmp_path: Path) ->
     text = tuned_plan_text(text_of_week(city, FIRST_WEEK), tuned)
     again = tune(publish(text, city, tmp_path / "again"))
     assert again.after < again.before + 0.02
-    assert Plan.parse(tuned_plan_text(text, again)).loss == tuned.loss
+    assert Plan.parse(tuned_plan_text(text, again)).guarantee.loss == tuned.loss
 
 
 def test_a_mechanism_may_be_kept(week_one: Path) -> None:
@@ -238,7 +238,7 @@ def test_cards_are_tuned_at_their_bounds(city: Path, tmp_path: Path) -> None:
     found = tune(publish(text, city, tmp_path / "cards"))
     plan = Plan.parse(tuned_plan_text(text, found))
     assert found.improves
-    assert (plan.privacy.unit, plan.exposure.cells, plan.loss) == ("card", 8, found.loss)
+    assert (plan.privacy.unit, plan.guarantee.exposure.cells, plan.guarantee.loss) == ("card", 8, found.loss)
     with pytest.raises(PlanError, match="bounds"):
         tuned_plan_text(text.replace("trips_per_card = 8", "trips_per_card = 9"), found)
 
@@ -288,14 +288,16 @@ def test_of_a_dictionary_only_the_weights_are_tuned(listed: Path, monkeypatch: p
     assert found.mechanism == "dictionary"
     text = tuned_plan_text(LISTED, found)
     plan = Plan.parse(text)
-    assert plan.loss == Plan.parse(LISTED).loss
+    assert plan.guarantee.loss == Plan.parse(LISTED).guarantee.loss
     times, both = (plan.tables[name].weight or Fraction(0) for name in ("times", "both"))
     assert both / times > Fraction(1, 3)  # the fine table needs it more
     assert "# was: epsilon = 0.5   # too little\nweight = " in text
 
 
 def test_empty_cells_of_a_dictionary_are_told_from_small_ones() -> None:
-    (mechanism,) = calibrate("dictionary", (Fraction(1),), Fraction(1), Fraction(0), Plan.preset("opal").exposure)
+    (mechanism,) = calibrate(
+        "dictionary", (Fraction(1),), Fraction(1), Fraction(0), Plan.preset("opal").guarantee.exposure
+    )
     assert isinstance(mechanism, Dictionary)
     noise = np.random.default_rng(2)
     true = np.concatenate([np.zeros(50_000, np.int64), noise.poisson(12, 3_000)])
@@ -496,7 +498,7 @@ def test_levels_of_a_table_have_weights_of_their_own(city: Path, tuned: Tuned, l
     new = tuned_plan_text(text, replace(tuned, folder=manifest, tables=tables))
     plan = Plan.parse(new)
     assert (plan.tables["on_time"].weight, plan.tables["on_time-hour"].weight) == (first.weight, 7)
-    assert plan.loss == tuned.loss
+    assert plan.guarantee.loss == tuned.loss
     assert all(comment in new for comment in comments(text))
 
 

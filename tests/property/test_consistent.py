@@ -94,7 +94,7 @@ def stated(mechanism: str, by_mode: bool, unit: str = "trip") -> tuple[Manifest,
     half = next(table for table in manifest["tables"] if table["name"] == "tl-half")
     crossing = {"name": "tl-morning", "level": {"time_minutes": None, "times": ["06:00"], "location": None}}
     manifest |= {"tables": [*manifest["tables"], {**half, **crossing}]}
-    return Manifest.read(manifest), {**plan.mechanisms, "tl-morning": plan.mechanisms["tl-half"]}
+    return Manifest.read(manifest), {**plan.guarantee.mechanisms, "tl-morning": plan.guarantee.mechanisms["tl-half"]}
 
 
 def coarser(time: str, level: str) -> str:

@@ -99,7 +99,7 @@ def test_intervals_hold_as_often_as_stated(mechanism: str, epsilon: str) -> None
 @pytest.mark.parametrize(("mechanism", "epsilon"), [("sbh", "1"), ("laplace", "2"), ("gaussian", "1")])
 def test_an_absent_cell_taken_for_zero_is_found(mechanism: str, epsilon: str) -> None:
     plan = plan_of(mechanism, epsilon)
-    smallest = plan.mechanisms["stops"].smallest_published
+    smallest = plan.guarantee.mechanisms["stops"].smallest_published
     wrong = too_rarely(held(plan, absent=0))
     assert wrong[1 : smallest - 2].all()
 
@@ -107,7 +107,7 @@ def test_an_absent_cell_taken_for_zero_is_found(mechanism: str, epsilon: str) ->
 @pytest.mark.parametrize(("mechanism", "epsilon"), [("sbh", "2"), ("gaussian", "1"), ("dictionary", "1")])
 def test_an_interval_that_is_too_narrow_is_found(mechanism: str, epsilon: str) -> None:
     plan = plan_of(mechanism, epsilon)
-    half_width = interval(plan.mechanisms["stops"], MISS).half_width
+    half_width = interval(plan.guarantee.mechanisms["stops"], MISS).half_width
     shares = held(plan, narrower=max(1, half_width // 3))[200:]
     hits = shares.sum() * RELEASES  # all counts together, or one step of a narrow noise would not show
     assert stats.binom.cdf(hits, len(shares) * RELEASES, 1 - float(MISS)) < BY_CHANCE

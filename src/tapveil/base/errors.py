@@ -61,7 +61,12 @@ def did_you_mean(wrong: str, candidates: Iterable[str]) -> str:
     >>> did_you_mean("colour", ["delta", "epsilon"])
     ''
     """
+    meant = closest(wrong, candidates)
+    return f": did you mean `{meant}`?" if meant else ""
+
+
+def closest(wrong: str, candidates: Iterable[str]) -> str | None:
+    """The word that a misspelt one is most like, if there is one."""
     known = list(candidates)
     same = [each for each in known if each.casefold() == wrong.casefold()]
-    close = same or difflib.get_close_matches(wrong, known, n=1, cutoff=0.6)
-    return f": did you mean `{close[0]}`?" if close else ""
+    return next(iter(same or difflib.get_close_matches(wrong, known, n=1, cutoff=0.6)), None)

@@ -94,7 +94,7 @@ def show_cost(console: Console, plan: Plan) -> None:
     _head(console, f"The chance that a cell appears, by its true number of {NOUNS[plan.privacy.unit]}")
     chances = Grid("table", *(str(count) for count in EXAMPLE_COUNTS))
     alike: dict[Mechanism, list[str]] = {}
-    for name, mechanism in plan.mechanisms.items():
+    for name, mechanism in plan.guarantee.mechanisms.items():
         alike.setdefault(mechanism, []).append(name)
     for mechanism, names in alike.items():
         chances.add(_named(names), *(_chance(mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS))
@@ -107,10 +107,10 @@ def _named(tables: Sequence[str]) -> str:
 
 
 def _show_tables(console: Console, plan: Plan) -> None:
-    shares = ("weight",) if plan.total_is_given else ("epsilon", "delta")
+    shares = ("weight",) if plan.guarantee.is_shared else ("epsilon", "delta")
     grid = Grid("table", *shares, "scale", "95 % within", "threshold", "prints from")
     for table in plan.table:
-        mechanism = plan.mechanisms[table.name]
+        mechanism = plan.guarantee.mechanisms[table.name]
         share = (
             (decimal_text(table.weight or Fraction(1), 6),)
             if table.epsilon is None
@@ -124,12 +124,12 @@ def _show_tables(console: Console, plan: Plan) -> None:
             f"{float(mechanism.threshold):.2f}",
             f"{mechanism.smallest_published}",
         )
-    if not plan.total_is_given:
-        grid.add("in total", decimal_text(plan.loss.epsilon, 6), f"{float(plan.loss.delta):.3g}")
+    if not plan.guarantee.is_shared:
+        grid.add("in total", decimal_text(plan.guarantee.loss.epsilon, 6), f"{float(plan.guarantee.loss.delta):.3g}")
     grid.show(console)
     bounds = {
         mechanism.scale: f"± {float(mechanism.laplace_bound(1 - ERROR_CONFIDENCE)):.2f}"
-        for mechanism in plan.mechanisms.values()
+        for mechanism in plan.guarantee.mechanisms.values()
         if isinstance(mechanism, StabilityHistogram)
     }
     if bounds:
@@ -222,7 +222,10 @@ def show_verdict(console: Console, plan: Plan, plan_file: Path, outlook: Outlook
     of_tables = (
         f"{empty} of {len(outlook.tables)} tables would be nearly empty" if empty else "no table is nearly empty"
     )
-    _say(console, f"It would spend {loss_in_words(plan.loss)}, for {UNIT_NAMES[plan.privacy.unit]}; {of_tables}.")
+    _say(
+        console,
+        f"It would spend {loss_in_words(plan.guarantee.loss)}, for {UNIT_NAMES[plan.privacy.unit]}; {of_tables}.",
+    )
     if not plan.privacy.looked_at_trips:
         _say(console, "If you change the plan because of this, you looked at the trips: set looked_at_trips = true.")
     if names_no_days(would_spend(plan)):

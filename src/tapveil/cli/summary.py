@@ -163,7 +163,8 @@ def _cost_in_words(plan: Plan, published: Folder) -> str:
     """What is promised, and beside it the δ that the noise really has at this ε."""
     stated = next(each for each in published.privacy["guarantees"] if each["neighbours"] == plan.privacy.neighbours)
     exactly = rounded_up(Fraction(stated["delta_accounted"]))
-    return f"Spent: {loss_in_words(plan.loss)}, for {UNIT_NAMES[plan.privacy.unit]}; exact accounting: {exactly}."
+    spent = f"{loss_in_words(plan.guarantee.loss)}, for {UNIT_NAMES[plan.privacy.unit]}"
+    return f"Spent: {spent}; exact accounting: {exactly}."
 
 
 def _left_in_words(plan: Plan, entries: Sequence[Entry], release: str) -> Iterator[str]:

@@ -129,7 +129,7 @@ class Reasons:
 
 def columns(plan: Plan, files: TripFiles, areas: Areas) -> list[Column]:
     """How each column that the plan uses is coded."""
-    return [_column(plan, files, areas, name) for name in plan.used_columns]
+    return [_column(plan, files, areas, name) for name in plan.columns.used]
 
 
 def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
@@ -182,7 +182,7 @@ def card_column(plan: Plan, files: TripFiles) -> Column | None:
     """The card, where trips are distinguished by it: it is compared, never coded and never published."""
     if not plan.privacy.by_card:
         return None
-    raw = files.type_of(plan.file_columns[CARD])
+    raw = files.type_of(plan.columns.read[CARD])
     without = None if plan.privacy.without_card == "refuse" else ""
     return Column(CARD, raw, "card", without, str.strip)
 

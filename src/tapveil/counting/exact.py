@@ -70,6 +70,6 @@ class Counted:
         found: dict[str, set[str]] = {}
         for table in self.tables.values():
             for column, labels in table.labels.items():
-                if plan.copies(column):
+                if plan.columns.copies(column):
                     found.setdefault(column, set()).update(labels)
         return found

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from tapveil.base.errors import TripDataError
 from tapveil.base.vocabulary import CARD, TAP
-from tapveil.counting.taps import pairs_taps
 from tapveil.inputs.values import READABLE
 from tapveil.plan.model import Plan
 from tapveil.trips.reasons import MALFORMED, NOT_COVERED, NOT_UTF8, Reason
@@ -55,7 +54,7 @@ def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
     if not refusals.rows and not refusals.elsewhere and plan.source.taps:
         raise TripDataError(
             "no row is a tap on or off by [source.taps]: name the words that the column "
-            f"`{plan.file_columns[TAP]}` has for them"
+            f"`{plan.columns.read[TAP]}` has for them"
         )
     if refusals.refused == refusals.rows and (refusals.elsewhere or not refusals.rows):
         where = " on the days and of the modes that the plan covers" if refusals.elsewhere else ""
@@ -77,7 +76,7 @@ def _hint(reason: Reason, plan: Plan) -> str:
         return ' If they were written on Windows: [source] encoding = "windows-1252".'
     if reason == MALFORMED:
         return " Is a separator in a text without quotes, a quote not closed, or a text in quotes over several lines?"
-    if reason == Reason("missing", CARD) and not pairs_taps(plan):
+    if reason == Reason("missing", CARD) and not plan.columns.pairs_taps:
         return ' To keep them, each as a card of its own: without_card = "own-unit"; else raise max_refused.'
     column = plan.source.columns.get(reason.column or "")
     if reason.code != "unreadable" or reason.column is None or column is None:

@@ -7,14 +7,9 @@ from collections.abc import Sequence
 from tapveil.plan.model import Plan
 
 
-def pairs_taps(plan: Plan) -> bool:
-    """Whether a table has both ends of a trip, so that taps on and off must be paired."""
-    return "both" in plan.sides
-
-
 def by_end(plan: Plan) -> list[Plan]:
     """Where a row is one tap, the tables of each end of a trip are counted from the taps of that end."""
-    return [plan.model_copy(update={"table": tables}) for tables in plan.sides.values()] or [plan]
+    return [plan.model_copy(update={"table": tables}) for tables in plan.columns.sides.values()] or [plan]
 
 
 def counted_words(plan: Plan) -> Sequence[str]:
@@ -23,4 +18,4 @@ def counted_words(plan: Plan) -> Sequence[str]:
     if taps is None:
         return ()
     ends = {"on": taps.on, "off": taps.off, "both": (*taps.on, *taps.off)}
-    return [word for end in plan.sides for word in ends[end]]
+    return [word for end in plan.columns.sides for word in ends[end]]

@@ -187,7 +187,7 @@ def read_places(plan: Plan, files: PublicFiles, areas: Areas) -> dict[str, Any] 
 
     All places that the public lists know, not those of the trips: which of them occur is for the mechanism to say.
     """
-    if (plan.gtfs is None and plan.places is None) or "location" not in plan.published_kinds:
+    if (plan.gtfs is None and plan.places is None) or "location" not in plan.columns.kinds:
         return None
     listed = read_place_list(plan.base, plan.places, files) if plan.places else []
     drawn = {(place.mode, place.name): place for place in [*_places_of_stops(plan, files, areas), *listed]}

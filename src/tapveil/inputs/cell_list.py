@@ -75,7 +75,7 @@ def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:
 
 
 def _read(plan: Plan, table: Table, name: str, files: PublicFiles) -> pa.Table:
-    keys = plan.key_columns(table)
+    keys = plan.columns.of(table)
     try:
         with open_text(files, plan.base / name) as file:
             cells = sorted(set(_cells(plan, keys, Path(name).name, csv.DictReader(file, skipinitialspace=True))))

@@ -115,7 +115,7 @@ class Timetable:
 
     def cells(self, table: Table) -> pa.Table:
         """All cells of a table: a column of text for each key, a row for each cell, sorted, none twice."""
-        keys, end = self.plan.key_columns(table), self.plan.ends(table)
+        keys, end = self.plan.columns.of(table), self.plan.columns.ends(table)
         names = {"mode": self._modes, "time": TimeBins.of(self.plan).labels, "place": self._places}
         found: dict[str, list[Ints]] = {"date": [], "mode": [], "time": [], "place": []}
         for day, cells in self._by_day("off" if end == "off" else "on"):

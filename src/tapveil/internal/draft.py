@@ -93,21 +93,21 @@ def _seen(writing: _Writing, memory: str, scratch: Path | None, progress: Report
     if found.unclear:
         return Draft(first, found, remarks)
     plan = _parsed(first.replace(_YOUR_ZONE, "UTC"), plan_path)
-    plan = plan.model_copy(update={"table": plan.detailed})  # totals have neither bins nor areas to choose
-    inputs = PublicInputs.of(plan, scratch)
-    counted = count(plan, memory=memory, scratch=scratch, progress=progress, inputs=inputs)
+    detailed = plan.model_copy(update={"table": plan.detailed})  # totals have neither bins nor areas to choose
+    inputs = PublicInputs.of(detailed, scratch)
+    counted = count(detailed, memory=memory, scratch=scratch, progress=progress, inputs=inputs)
     try:
         refuse_too_many(counted.refusals, plan)
     except TripDataError as error:
         remarks.append(f"A release would stop: {error}")
         return Draft(first, found, remarks)
-    writing.area, areas = _area(inputs, counted) if writing.timetable else (None, None)
-    shares = {name: shares_by_width(plan, counted, name, WIDTHS, areas) for name in plan.tables}
-    width = _width(plan, shares)
-    kept = _kept(plan, {name: by_width[width] for name, by_width in shares.items()})
+    writing.area, areas = _area(plan, inputs, counted) if writing.timetable else (None, None)
+    shares = {name: shares_by_width(plan, counted, name, WIDTHS, areas) for name in detailed.tables}
+    width = _width(shares)
+    kept = _kept({name: by_width[width] for name, by_width in shares.items()})
     text = writing.text(width, kept)
     _parsed(text.replace(_YOUR_ZONE, "UTC"), plan_path)
-    remarks += _about_tables(plan, width, kept, shares, areas is not None)
+    remarks += _about_tables(width, kept, shares, areas is not None)
     return Draft(text, found, remarks)
 
 
@@ -221,15 +221,14 @@ weight = "1/4"
 """
 
 
-def _area(inputs: PublicInputs, counted: Counted) -> tuple[Area | None, Mapping[str, str] | None]:
+def _area(plan: Plan, inputs: PublicInputs, counted: Counted) -> tuple[Area | None, Mapping[str, str] | None]:
     """The finest areas of which tables of places publish enough; the largest where none does."""
-    plan = inputs.plan
     places = [name for name in ("on_location", "off_location") if name in plan.tables]
     chosen: tuple[Area | None, Mapping[str, str] | None] = (None, None)
     for area in _AREAS:
         coarsen = plan.coarsen.model_copy(update={"location": {EVERY_MODE: area}})
         try:
-            areas = inputs.seen_by(plan.model_copy(update={"coarsen": coarsen})).areas.lookups[EVERY_MODE]
+            areas = inputs.seen_by(inputs.plan.model_copy(update={"coarsen": coarsen})).areas.lookups[EVERY_MODE]
         except PlanError:  # H3 is not installed
             continue
         if len(set(areas.values())) > 1:
@@ -244,30 +243,30 @@ _AREAS = (Area(gtfs="station_name"), Area(gtfs="zone_id"), *(Area(h3=resolution)
 """What a stop may be published as, from fine to coarse."""
 
 
-def _width(plan: Plan, shares: Mapping[str, Mapping[int, float]]) -> int:
+def _width(shares: Mapping[str, Mapping[int, float]]) -> int:
     """The finest bins of which tables of times publish enough; the widest where none does."""
-    timed = [name for name in ("on_time", "off_time") if name in plan.tables]
+    timed = [name for name in ("on_time", "off_time") if name in shares]
     for width in WIDTHS:
         if all(shares[name][width] >= ENOUGH for name in timed):
             return width
     return max(WIDTHS, key=lambda width: sum(shares[name][width] for name in timed))
 
 
-def _kept(plan: Plan, shares: Mapping[str, float]) -> list[str]:
+def _kept(shares: Mapping[str, float]) -> list[str]:
     """The tables that would not be nearly empty; the fullest one, where all would be."""
-    kept = [name for name in plan.tables if shares[name] >= TOO_FEW]
-    return kept or [max(plan.tables, key=lambda name: shares[name])]
+    kept = [name for name, share in shares.items() if share >= TOO_FEW]
+    return kept or [max(shares, key=lambda name: shares[name])]
 
 
 def _about_tables(
-    plan: Plan, width: int, kept: Sequence[str], shares: Mapping[str, Mapping[int, float]], areas: bool
+    width: int, kept: Sequence[str], shares: Mapping[str, Mapping[int, float]], areas: bool
 ) -> Iterator[str]:
     chosen = f"Bins of {width} minutes{' and areas' if areas else ''} were chosen by counting your trips."
     yield (
         f"{chosen} Such tuning looks at the data, which no epsilon accounts for: better, choose bins and areas from "
         "common sense or from an earlier period."
     )
-    left = [name for name in plan.tables if name not in kept]
+    left = [name for name in shares if name not in kept]
     if left:
         yield f"Left out, because they would be nearly empty: {', '.join(left)}. Larger areas would bring them back."
     if max(shares[name][width] for name in kept) < TOO_FEW:

@@ -1,18 +1,18 @@
 """The plan of the next release, from the present one and what was learnt of it: same text, other noise.
 
-A plan is a text that people have commented. So it is changed line by line, and what comes out is read again: unless it
+A plan is a text that people have commented. So it is changed key by key, and what comes out is read again: unless it
 means just what the old plan meant, but for mechanism and weights, it is not handed out.
 """
 
 from __future__ import annotations
 
-import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
+
+import tomlkit
+from tomlkit.items import InlineTable, Whitespace
 
 from tapveil.base.errors import PlanError
 from tapveil.base.types import read_exact
@@ -20,11 +20,6 @@ from tapveil.plan.model import Plan
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import loss_in_words
 from tapveil.tuning.tune import Tuned
-
-_HEADER = re.compile(r"^[ \t]*\[\[?[ \t]*([\w.\"'* -]+?)[ \t]*\]\]?[ \t]*(?:#.*)?$", re.MULTILINE)
-_KEY = re.compile(r"\s*([a-z_]+)\s*=")
-_LEVELS = re.compile(r"^\s*levels\s*=\s*\[", re.MULTILINE)
-_WEIGHT = re.compile(r",?\s*\bweight\s*=\s*(?:\"[^\"]*\"|'[^']*'|[\d._eE+-]+)")
 
 
 def tuned_plan_text(text: str, tuned: Tuned) -> str:
@@ -50,14 +45,14 @@ def _refuse_another(plan: Plan, tuned: Tuned) -> None:
         raise PlanError("the tables of the plan are not those of the folder: tune from a folder with the same tables")
     if (plan.release.partition, plan.coarsen.time_minutes) != (folder.partition, folder.time_minutes):
         raise PlanError("the plan has another partition or other time bins than the folder: its cells are others")
-    if (plan.privacy.unit, plan.exposure) != (folder.unit, folder.exposure):
+    if (plan.privacy.unit, plan.guarantee.exposure) != (folder.unit, folder.exposure):
         raise PlanError("the unit, its bounds or the neighbours of the plan are not those of the folder")
-    if plan.loss != tuned.loss:
+    if plan.guarantee.loss != tuned.loss:
         raise PlanError(
-            f"the plan promises {loss_in_words(plan.loss)}, the folder {loss_in_words(tuned.loss)}: "
+            f"the plan promises {loss_in_words(plan.guarantee.loss)}, the folder {loss_in_words(tuned.loss)}: "
             "a plan is tuned at the promise of the folder"
         )
-    if (plan.privacy.mechanism == "dictionary") != (tuned.mechanism == "dictionary"):
+    if plan.privacy.lists_cells != (tuned.mechanism == "dictionary"):
         raise PlanError("a dictionary is neither tuned to, nor from, another mechanism: its cells are listed")
 
 
@@ -66,102 +61,56 @@ def _refuse_another(plan: Plan, tuned: Tuned) -> None:
 
 def _rewritten(text: str, plan: Plan, tuned: Tuned) -> str:
     """Every section as it is, but those that say how the promise is kept."""
-    starts = [0, *(header.start() for header in _HEADER.finditer(text)), len(text)]
-    weights = iter(_weights_by_section(text, tuned))
-    levels: Iterator[Fraction] = iter(())
-    written = []
-    for start, end in pairwise(starts):
-        section, header = text[start:end], _HEADER.match(text, start)
-        name = header[1] if header else ""
-        if name == "privacy":
-            section = "".join(_privacy_lines(section, plan, tuned))
-        elif not tuned.improves:
-            pass  # to keep the plan is a choice, too, and is noted; nothing else changes
-        elif name == "table":
-            own = next(weights, [])
-            levels = iter(own)
-            section = _with_level_weights("".join(_weighed_lines(section, sum(own, start=Fraction(0)))), own)
-        elif name == "table.levels":
-            section = "".join(_weighed_lines(section, next(levels, Fraction(0))))
-        written.append(section)
-    return "".join(written)
-
-
-def _weights_by_section(text: str, tuned: Tuned) -> Iterator[list[Fraction]]:
-    """For each [[table]] of the text the weights of its levels, or its own."""
+    document: Any = tomlkit.parse(text)
+    _rewrite_privacy(document["privacy"], plan, tuned)
     known = _weights(tuned)
-    for table in tomllib.loads(text)["table"]:
-        names = [f"{table['name']}-{level['name']}" if "name" in level else None for level in table.get("levels", [{}])]
-        yield [known[name or table["name"]] for name in names]
+    for table in document["table"] if tuned.improves else ():  # to keep the plan is a choice, too, and is noted
+        name, levels = table["name"], table.get("levels", [])
+        weights = [known[f"{name}-{level['name']}" if "name" in level else name] for level in levels]
+        _weigh(table, sum(weights, start=Fraction(0)) if levels else known[name])
+        for level, weight in zip(levels, weights, strict=True):
+            _weigh(level, weight)
+    return str(document.as_string())
 
 
-def _privacy_lines(section: str, plan: Plan, tuned: Tuned) -> Iterator[str]:
-    for line in section.splitlines(keepends=True):
-        if _key(line) == "chosen_from":
-            continue
-        if _key(line) == "looked_at_trips" and plan.privacy.looked_at_trips != _looked(plan, tuned):
-            yield from _remembered(line)
-            continue
-        if _key(line) != "mechanism":
-            yield line
-            continue
-        if plan.privacy.mechanism == tuned.mechanism or not tuned.improves:
-            yield line
-        else:
-            yield from _remembered(line)
-            yield f'mechanism = "{tuned.mechanism}"\n'
-        if not plan.total_is_given and tuned.improves:
-            yield from (f"{line}\n" for line in _total(tuned))
-        yield f'chosen_from = "{tuned.folder.release_id}"  # the ledger must know: see docs/ledger.md\n'
-        if plan.privacy.looked_at_trips != _looked(plan, tuned):
-            yield f"looked_at_trips = {str(_looked(plan, tuned)).lower()}  # as that release states\n"
+def _rewrite_privacy(section: Any, plan: Plan, tuned: Tuned) -> None:
+    """Below the mechanism stands what it was chosen from, and the total where there was none."""
+    section.pop("chosen_from", None)
+    total = _total(tuned) if tuned.improves and not plan.guarantee.is_shared else []
+    added = [*total, f'chosen_from = "{tuned.folder.release_id}"  # the ledger must know: see docs/ledger.md']
+    if plan.privacy.looked_at_trips != (looked := _looked(plan, tuned)):
+        _replace(section, "looked_at_trips", "")
+        added.append(f"looked_at_trips = {str(looked).lower()}  # as that release states")
+    below = "".join(f"{line}\n" for line in added)
+    if plan.privacy.mechanism == tuned.mechanism or not tuned.improves:
+        section["mechanism"].trivia.trail = f"\n{below}"
+    else:
+        _replace(section, "mechanism", f'mechanism = "{tuned.mechanism}"\n{below}')
 
 
-def _weighed_lines(section: str, weight: Fraction) -> Iterator[str]:
+def _weigh(section: Any, weight: Fraction) -> None:
     """The weight stands where the share of the table stood, or on top."""
-    header, *lines = section.splitlines(keepends=True)
-    yield header
-    if not {"epsilon", "weight"} & set(map(_key, lines)):
-        yield f"weight = {_toml(weight)}\n"
-    for line in lines:
-        key = _key(line)
-        if key not in ("epsilon", "weight", "delta") or (key == "weight" and _value(line) == weight):
-            yield line
-            continue
-        yield from _remembered(line)
-        if key != "delta":
-            yield f"weight = {_toml(weight)}\n"
+    if isinstance(section, InlineTable):
+        for key in {"epsilon", "delta"} & set(section):
+            del section[key]
+        section["weight"] = tomlkit.value(_toml(weight))
+        return
+    stood = next((key for key in ("weight", "epsilon") if key in section), None)
+    line = f"weight = {_toml(weight)}\n"
+    if stood is None:
+        section.value.body.insert(0, (None, Whitespace(line)))
+    elif stood == "epsilon" or read_exact(section["weight"].unwrap()) != weight:
+        _replace(section, stood, line)
+    _replace(section, "delta", "")
 
 
-def _with_level_weights(section: str, weights: Sequence[Fraction]) -> str:
-    """Levels that are written as a list: { … } for each."""
-    start = _LEVELS.search(section)
-    if not start:
-        return section
-    left = iter(weights)
-
-    def weighed(level: re.Match[str]) -> str:
-        inner = _WEIGHT.sub("", level[1]).strip(" ,")
-        comma = ", " if inner else ""
-        return f"{{ {inner}{comma}weight = {_toml(next(left))} }}"
-
-    return section[: start.end()] + re.sub(r"\{([^{}]*)\}", weighed, section[start.end() :], count=len(weights))
-
-
-def _key(line: str) -> str:
-    key = _KEY.match(line)
-    return key[1] if key else ""
-
-
-def _value(line: str) -> Fraction:
-    (value,) = tomllib.loads(line, parse_float=Decimal).values()
-    return read_exact(value)
-
-
-def _remembered(line: str) -> Iterator[str]:
-    """A line that goes, if someone wrote a comment on it: the comment may be about what it said."""
-    if "#" in line:
-        yield f"# was: {line.strip()}\n"
+def _replace(section: Any, key: str, lines: str) -> None:
+    """Other lines instead of a key's. If someone wrote a comment on it, it is kept: it may be about what it said."""
+    for number, (written, item) in enumerate(section.value.body):
+        if written is not None and written.key == key:
+            was = f"# was: {written.as_string().strip()} = {item.as_string()}"
+            note = f"{was}{item.trivia.comment_ws}{item.trivia.comment}\n" if item.trivia.comment else ""
+            section.value.body[number] = (None, Whitespace(note + lines))  # as text: it is read again when it is whole
 
 
 def _total(tuned: Tuned) -> list[str]:

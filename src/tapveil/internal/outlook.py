@@ -163,7 +163,7 @@ def _table_outlook(plan: Plan, table: Table, exact: ExactTable, dictionary: pa.T
     counts = exact_counts(exact) if dictionary is None else exact_counts(exact)[exact.places_in(dictionary)[1]]
     sizes, cells = np.unique(counts, return_counts=True)
     total, trips = int(cells.sum()), int(exact_counts(exact).sum())
-    mechanism = plan.mechanisms[table.name]
+    mechanism = plan.guarantee.mechanisms[table.name]
     empty = 0 if dictionary is None else len(dictionary) - total
     expected = distribution(mechanism).expected(np.append(sizes, 0), np.append(cells, empty))
 
@@ -189,7 +189,7 @@ def shares_by_width(
 
     `areas` says what stops would be published as, where not as themselves.
     """
-    exact, mechanism = counted.tables[name], plan.mechanisms[name]
+    exact, mechanism = counted.tables[name], plan.guarantee.mechanisms[name]
     trips = int(exact_counts(exact).sum())
     codes = exact.packing.unpack(exact.words)
     timed = [column for column in exact.packing.columns if plan.source.kind(column) == "time"]

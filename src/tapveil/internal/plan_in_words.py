@@ -20,7 +20,7 @@ def in_words(plan: Plan) -> Iterator[str]:
     tables = "1 table" if len(plan.table) == 1 else f"{len(plan.table)} tables"
     what = f"counts of {NOUNS[plan.privacy.unit]}"
     yield f"Publish {tables} of {what}" + (f", split by {parts}." if parts else ".")
-    if "time" in plan.published_kinds:
+    if "time" in plan.columns.kinds:
         yield f"Times are rounded down to {plan.coarsen.time_minutes} minutes."
     for table in plan.table:
         if table.level != Level():
@@ -29,14 +29,15 @@ def in_words(plan: Plan) -> Iterator[str]:
         whose = "Every stop" if mode == EVERY_MODE else f"A stop of mode {mode}"
         yield f"{whose} is published as its {area.in_words}."
     yield from _rows_in_words(plan)
-    columns = ", ".join(dict.fromkeys(plan.named_columns.values()))
+    columns = ", ".join(dict.fromkeys(plan.columns.named.values()))
     yield f"Only these columns are read: {columns}."
     if plan.privacy.by_card:
         yield from _bounds_in_words(plan)
-    summed = "the total given, accounted for exactly" if plan.total_is_given else "the sum over the tables"
+    summed = "the total given, accounted for exactly" if plan.guarantee.is_shared else "the sum over the tables"
+    in_total = loss_in_words(plan.guarantee.loss)
     yield (
-        f"Protected: {change(plan.privacy.unit, plan.privacy.neighbours)}. In total {loss_in_words(plan.loss)} "
-        f"({summed}, however they are split into parts)."
+        f"Protected: {change(plan.privacy.unit, plan.privacy.neighbours)}. In total {in_total} ({summed}, however they "
+        "are split into parts)."
     )
     stated = plan.privacy.looked_at_trips is not None
     yield LOOKED[plan.privacy.looked_at_trips] + ("" if stated else " State it: looked_at_trips under [privacy].")
@@ -52,7 +53,7 @@ def _rows_in_words(plan: Plan) -> Iterator[str]:
             f"off is {' or '.join(taps.off)}" if taps.off else "",
         ]
         yield f"A row is one tap ({', '.join(filter(None, ends))}); other rows are left out."
-    if "both" in plan.sides and taps:
+    if "both" in plan.columns.sides and taps:
         within = f"within {taps.within_minutes} minutes"
         day = ", on one day" if plan.privacy.unit == "card-day" else ""
         common = "" if taps.same == "card" else f" with the same {taps.same}"
@@ -83,13 +84,13 @@ def warnings(plan: Plan) -> Iterator[str]:
     per_day, per_card = plan.privacy.trips_per_day, plan.privacy.trips_per_card
     if per_day and per_card and per_day >= per_card:
         yield f"trips_per_day = {per_day} does nothing next to trips_per_card = {per_card}."
-    if plan.loss.epsilon > LARGE_EPSILON:
+    if plan.guarantee.loss.epsilon > LARGE_EPSILON:
         yield (
             f"a total epsilon above {LARGE_EPSILON} promises little. The Opal release spent 8, which is "
             "already high; 1 or less is a strong promise."
         )
-    if plan.loss.delta > LARGE_DELTA:
+    if plan.guarantee.loss.delta > LARGE_DELTA:
         yield (
             f"delta is about the chance that {UNIT_NAMES[plan.privacy.unit]} shows where nothing else is. "
-            f"Keep the total well below one over their number; here it is {float(plan.loss.delta):.2g}."
+            f"Keep the total well below one over their number; here it is {float(plan.guarantee.loss.delta):.2g}."
         )

@@ -54,7 +54,7 @@ def _unmatched_modes(plan: Plan, counted: Counted) -> Iterator[str]:
 
 def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
     """Places that are UNKNOWN for many trips: no tap there, or a lookup that does not know them."""
-    for column in plan.used_columns:
+    for column in plan.columns.used:
         table = next((table for table in counted.tables.values() if column in table.packing.columns), None)
         if table is None or plan.source.kind(column) != "location" or not len(exact_counts(table)):
             continue
@@ -72,7 +72,7 @@ def _not_on_the_map(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
         return
     drawn = _drawn(inputs)
     lists = f"in neither {plan.places.path} nor the timetable" if plan.gtfs else f"not in {plan.places.path}"
-    for column in (column for column in plan.used_columns if plan.source.kind(column) == "location"):
+    for column in (column for column in plan.columns.used if plan.source.kind(column) == "location"):
         if exact := _least_table(plan, counted, column):
             trips = _trips_by_place(exact, column)
             lacking = [place for place in trips if not _is_drawn(drawn, *place)]
@@ -121,7 +121,7 @@ def share_left_out(plan: Plan, left_out: int, accepted: int) -> float:
 
     Where taps are paired, rows are taps, and how many trips they make is not told: it is at least this share then.
     """
-    ends = plan.sides
+    ends = plan.columns.sides
     most = accepted // 2 + (accepted if len(ends) > 1 else 0) if "both" in ends else accepted
     return left_out / most if most else 0.0
 
@@ -131,7 +131,7 @@ def _many_left_out(plan: Plan, counted: Counted) -> Iterator[str]:
     accepted = counted.refusals.rows - counted.refusals.refused
     share = share_left_out(plan, counted.left_out, accepted)
     if share > MANY_LEFT_OUT:
-        at_least = "at least " if "both" in plan.sides else ""
+        at_least = "at least " if plan.columns.pairs_taps else ""
         yield (
             f"{at_least}{percent(share, digits=0)} of trips are left out because their card has more than the plan "
             "counts: is `card` the right column, and are trips_per_day and trips_per_card what people do"
@@ -182,7 +182,7 @@ def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table 
     for name, dictionary in dictionaries.items():
         if dictionary is None:
             continue
-        exact, mechanism = counted.tables[name], plan.mechanisms[name]
+        exact, mechanism = counted.tables[name], plan.guarantee.mechanisms[name]
         places, cells = exact.places_in(dictionary)
         outside = int(exact_counts(exact).sum() - exact_counts(exact)[cells].sum())
         empty = len(dictionary) - len(places)
@@ -196,7 +196,7 @@ def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table 
 
 def _no_such_taps(plan: Plan, counted: Counted) -> Iterator[str]:
     """An end without any tap: most likely a word that the plan does not know."""
-    for end, tables in plan.sides.items():
+    for end, tables in plan.columns.sides.items():
         if end != "both" and not any(len(exact_counts(counted.tables[table.name])) for table in tables):
             empty = ", ".join(table.name for table in tables)
             yield f"no row is a tap {end} by the words under [source.taps], so nothing is counted in {empty}"
@@ -231,7 +231,7 @@ class Look:
 
     def copies(self) -> Iterator[str]:
         """Rows that are the same, card and all: one person cannot do the same twice at once."""
-        timed = any(self.plan.source.kind(ours) == "time" for ours in self.plan.named_columns)
+        timed = any(self.plan.source.kind(ours) == "time" for ours in self.plan.columns.named)
         if self.plan.source.card is None or not timed:
             return  # without a card or a time, rows may be alike that are not the same
         found = counter.copies(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
@@ -247,7 +247,7 @@ class Look:
         if self.plan.gtfs is None and not self.plan.coarsen.location:
             return
         known = self.inputs.stops.by_name
-        for column in self.plan.used_columns:
+        for column in self.plan.columns.used:
             if self.plan.source.kind(column) == "location":
                 with self.progress.stage("Looking up stops"):
                     unknown = list(self._unknown_stops_of(column, known))
@@ -279,7 +279,7 @@ class Look:
 
     def coupled(self) -> Iterator[str]:
         """Places between which there is only one way to go: by the timetable, or else by the trips."""
-        both = {"tap_on_location", "tap_off_location"} <= set(self.plan.used_columns)
+        both = {"tap_on_location", "tap_off_location"} <= set(self.plan.columns.used)
         if not both:
             return
         feed = self.inputs.feed

@@ -13,7 +13,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -23,23 +22,14 @@ from pydantic import AfterValidator, Field
 
 from tapveil.base.errors import PlanError, did_you_mean
 from tapveil.base.types import Clock, Delta, Epsilon, Frozen, Name, Text, Weight
-from tapveil.base.vocabulary import (
-    CARD,
-    EVERY_MODE,
-    MINUTES_PER_DAY,
-    MOST_LEVELS,
-    TAP,
-    End,
-    Kind,
-    columns_in_words,
-    level_in_words,
-)
+from tapveil.base.vocabulary import MINUTES_PER_DAY, MOST_LEVELS, columns_in_words, level_in_words
 from tapveil.plan import toml
+from tapveil.plan.columns import Columns
+from tapveil.plan.guarantee import Guarantee
+from tapveil.plan.problem import MisfitError
+from tapveil.plan.rules import problems
 from tapveil.plan.source import Delimiter, Source
-from tapveil.privacy.accountant import Exposure, Neighbours, Unit, over_time
-from tapveil.privacy.calibration import calibrate
-from tapveil.privacy.loss import Loss, compose, in_other_notion
-from tapveil.privacy.mechanisms import Mechanism
+from tapveil.privacy.accountant import Neighbours, Unit
 
 PRESETS = ("opal", "od")
 TIMETABLE = "gtfs"
@@ -69,6 +59,11 @@ class Release(Frozen):
     """`tables`: one file per table; `opal`: `time`, `loc` and `time-loc`, as in the published Opal data."""
     synthetic: bool = False
     """Whether to write one row per published trip as well, as the paper did."""
+
+    @property
+    def is_opal(self) -> bool:
+        """Whether the files are those of the published Opal data, which have one width of bins and no levels."""
+        return self.layout == "opal"
 
 
 class LedgerPlace(Frozen):
@@ -237,6 +232,11 @@ class Privacy(Frozen):
     """Whether bins, areas or tables were chosen by looking at the trips: not accounted for, and said in the folder."""
 
     @property
+    def lists_cells(self) -> bool:
+        """Whether every cell of a list gets noise, so that no threshold and no δ is needed."""
+        return self.mechanism == "dictionary"
+
+    @property
     def by_card(self) -> bool:
         """Whether trips are told apart by their card."""
         return self.unit != "trip"
@@ -265,6 +265,11 @@ class Level(Frozen):
         if self.times and list(self.times) != sorted(set(self.times)):
             raise ValueError("`times` must be in their order, none twice")
         return self
+
+    @property
+    def is_finest(self) -> bool:
+        """Whether it is as fine as the plan."""
+        return not (self.time_minutes or self.times or self.location)
 
     @property
     def in_words(self) -> str:
@@ -301,11 +306,23 @@ class Table(Frozen):
     levels: Annotated[tuple[NamedLevel, ...], Field(max_length=MOST_LEVELS)] = ()
     """Or: the resolutions at which it is published, from fine to coarse."""
 
+    _is_of_levels: bool = pydantic.PrivateAttr(default=False)
+
     @pydantic.model_validator(mode="after")
     def _level_or_levels(self) -> Self:
-        if self.levels and self.level != Level():
+        if self.levels and not self.level.is_finest:
             raise ValueError("give `level` or `levels`, not both")
         return self
+
+    @property
+    def is_of_timetable(self) -> bool:
+        """Whether its cells are those of the timetable."""
+        return self.cells == TIMETABLE
+
+    @property
+    def is_of_levels(self) -> bool:
+        """Whether it was made from one of the `levels` of a table."""
+        return self._is_of_levels
 
     @property
     def in_words(self) -> str:
@@ -320,7 +337,7 @@ class Table(Frozen):
         weights = [level.weight or Fraction(1) for level in self.levels]
         for level, weight in zip(self.levels, weights, strict=True):
             share = weight / sum(weights)
-            yield Table(
+            made = Table(
                 name=f"{self.name}-{level.name}" if level.name else self.name,
                 columns=self.columns,
                 epsilon=None if self.epsilon is None else self.epsilon * share,
@@ -331,6 +348,8 @@ class Table(Frozen):
                     time_minutes=level.time_minutes, times=level.times, location=level.location
                 ),
             )
+            made._is_of_levels = True
+            yield made
 
 
 class Plan(Frozen):
@@ -354,11 +373,8 @@ class Plan(Frozen):
 
     @pydantic.model_validator(mode="after")
     def _parts_fit(self) -> Self:
-        from tapveil.plan.rules import misfits  # which knows all the parts of a plan
-
-        problems = list(misfits(self))
-        if problems:
-            raise ValueError("\n".join(problems))
+        if found := list(problems(self)):
+            raise MisfitError(found)
         return self
 
     @classmethod
@@ -378,7 +394,7 @@ class Plan(Frozen):
         try:
             plan = cls.model_validate(data)
         except pydantic.ValidationError as error:
-            raise PlanError(toml.explain(error, cls, data, text, where)) from None
+            raise PlanError(toml.explain(error, cls, text, where)) from None
         plan._base = Path(base)
         return plan
 
@@ -393,49 +409,14 @@ class Plan(Frozen):
         return self._base
 
     @property
-    def exposure(self) -> Exposure:
-        """What one unit of protection can change: each of its trips is in one cell of every table."""
-        return Exposure(self.privacy.neighbours, self.privacy.trips_per_unit)
+    def guarantee(self) -> Guarantee:
+        """What it promises, and the noise that keeps it."""
+        return Guarantee(self.privacy, self.table)
 
     @property
-    def exposure_over_time(self) -> Exposure:
-        """The same where releases of other days follow: what is exchanged may leave this one and enter another."""
-        return over_time(self.exposure, self.privacy.unit)
-
-    @property
-    def total_is_given(self) -> bool:
-        """Whether one total is shared by weight; else every table has its own (ε, δ)."""
-        return self.privacy.epsilon is not None
-
-    @cached_property
-    def mechanisms(self) -> Mapping[str, Mechanism]:
-        """The mechanism of each table, by its name."""
-        privacy, cut = self.privacy, self.privacy.cut or 1
-        if privacy.epsilon is not None:
-            weights = tuple(table.weight or Fraction(1) for table in self.table)
-            delta = privacy.delta or Fraction(0)
-            shared = calibrate(privacy.mechanism, weights, privacy.epsilon, delta, self.exposure_over_time, cut)
-            return {table.name: mechanism for table, mechanism in zip(self.table, shared, strict=True)}
-        return {table.name: self.own_mechanism(table) for table in self.table}
-
-    def own_mechanism(self, table: Table) -> Mechanism:
-        """The mechanism of a table that has an (ε, δ) of its own."""
-        epsilon, delta = table.epsilon or Fraction(0), table.delta or Fraction(0)
-        one = (Fraction(1),)
-        return calibrate(self.privacy.mechanism, one, epsilon, delta, self.exposure_over_time, self.privacy.cut or 1)[0]
-
-    @property
-    def loss(self) -> Loss:
-        """The (ε, δ) of the whole release, as promised: the total, or the sum over the tables."""
-        if self.privacy.epsilon is not None:
-            return Loss(self.privacy.epsilon, self.privacy.delta or Fraction(0))
-        return compose(Loss(table.epsilon or Fraction(0), table.delta or Fraction(0)) for table in self.table)
-
-    def loss_for(self, neighbours: Neighbours) -> Loss:
-        """The (ε, δ) of the whole release in either notion of neighbours."""
-        if neighbours == self.privacy.neighbours:
-            return self.loss
-        return in_other_notion(list(self.mechanisms.values()), self.loss, Exposure(neighbours, self.exposure.cells))
+    def columns(self) -> Columns:
+        """Which columns are read, and what the tables make of them."""
+        return Columns(self)
 
     @property
     def tables(self) -> Mapping[str, Table]:
@@ -446,71 +427,6 @@ class Plan(Frozen):
     def detailed(self) -> tuple[Table, ...]:
         """The tables that may lose something: all but the totals, which hide next to nothing; else these."""
         return tuple(table for table in self.table if table.columns) or self.table
-
-    def key_columns(self, table: Table) -> tuple[str, ...]:
-        """The columns that tell the cells of a table apart: those of the partition, then its own."""
-        return (*self.release.partition, *table.columns)
-
-    @property
-    def used_columns(self) -> tuple[str, ...]:
-        """The columns that are read, and no others."""
-        by_mode = ["mode"] if any(mode != EVERY_MODE for mode in self.coarsen.location) else []
-        tables = (column for table in self.table for column in table.columns)
-        by_day = ["date"] if self.privacy.trips_per_day or self.source.first_day else []
-        some_modes = ["mode"] if self.source.modes else []
-        used = dict.fromkeys([*self.release.partition, *tables, *by_mode, *by_day, *some_modes])
-        times = self.source.deciding if "date" in used and self.source.day_follows_time else ()
-        order = ("tap_on_time",) if "both" in self.sides else ()  # a tap that has none cannot be put in order
-        return tuple(dict.fromkeys([*used, *times, *order]))
-
-    def ends(self, table: Table) -> End | Literal["both"]:
-        """Which end of a trip a table is about; one that is about neither counts trips where they begin."""
-        keys = self.key_columns(table)
-        on, off = (any(key.startswith(end) for key in keys) for end in ("tap_on_", "tap_off_"))
-        return "both" if on and off else "off" if off else "on"
-
-    @property
-    def sides(self) -> dict[End | Literal["both"], tuple[Table, ...]]:
-        """Where a row is one tap: the tables that count taps on, taps off, and the trips that they make up."""
-        if not self.source.taps:
-            return {}
-        found: dict[End | Literal["both"], list[Table]] = {}
-        for table in self.table:
-            found.setdefault(self.ends(table), []).append(table)
-        return {end: tuple(tables) for end, tables in found.items()}
-
-    @property
-    def published_kinds(self) -> set[Kind]:
-        """What sorts of columns the tables have."""
-        return {self.source.kind(column) for table in self.table for column in self.key_columns(table)}
-
-    def copies(self, column: str) -> bool:
-        """Whether a column is published in the words of the trips; a time, and a calendar day, is written anew."""
-        kind = self.source.kind(column)
-        return kind in ("label", "location") or (kind == "date" and not self.source.calendar)
-
-    @property
-    def file_columns(self) -> dict[str, str]:
-        """The columns that are read from the files: ours, theirs."""
-        for_days = ["date"] if self.source.timezone and "date" in self.source.columns else []
-        card = [CARD] if self.privacy.by_card else []
-        read = dict.fromkeys([*self.used_columns, *card, *for_days, *self._tap_columns])
-        origins = {ours: self.source.columns[ours].column for ours in read}
-        return {ours: theirs for ours, theirs in origins.items() if theirs is not None}
-
-    @property
-    def _tap_columns(self) -> list[str]:
-        """What it takes to tell taps on from taps off, and which of them belong together."""
-        taps = self.source.taps
-        if taps is None:
-            return []
-        together = [name for name in ("date", taps.same) if name in self.source.columns]
-        return [TAP, *(together if "both" in self.sides else [])]
-
-    @property
-    def named_columns(self) -> dict[str, str]:
-        """The columns that the files must have: those that are read, and the card, which the leak guard looks for."""
-        return {**self.file_columns, **({CARD: self.source.card} if self.source.card else {})}
 
     @property
     def ledger_path(self) -> Path:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from fractions import Fraction
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from tapveil.base.errors import did_you_mean
 from tapveil.base.time_bins import Times
@@ -20,340 +21,382 @@ from tapveil.base.vocabulary import (
     TOTAL,
     VEHICLE,
 )
-from tapveil.plan.model import TIMETABLE, Level, Plan, Table
+from tapveil.plan.problem import Location, Problem
 from tapveil.privacy.effort import too_much
 from tapveil.privacy.loss import certified
 
+if TYPE_CHECKING:
+    from tapveil.plan.model import Plan, Privacy, Table
 
-def misfits(plan: Plan) -> Iterator[str]:
-    """All of it, a sentence each."""
-    yield from _repeated("table name", (table.name for table in plan.table), " (give every level but one a `name`)")
-    alike = [(", ".join(sorted(table.columns)), table.level) for table in plan.table]
-    for columns, level in dict.fromkeys(each for each in alike if alike.count(each) > 1):
-        yield f"set of columns in a table `{columns} ({level.in_words})` is used twice"
-    yield from _repeated("partition column", plan.release.partition)
-    for place, column in _named_columns(plan):
-        if column not in plan.source.columns:
-            hint = did_you_mean(column, plan.source.columns)
-            yield f"{place}: unknown column `{column}`{hint or ' (it is not under [source.columns])'}"
-        elif column in RESERVED:
-            yield f"{place}: `{column}` is the name of a published number: give your column another name of ours"
-        elif column.endswith("_until"):
-            yield f"{place}: `{column}` ends like the ends of times in a folder: give it another name of ours"
-        elif plan.source.kind(column) == "card":
-            yield f"{place}: `{column}` tells people apart and can never be published"
-        elif (theirs := plan.source.columns[column].column) and theirs == plan.source.card:
-            yield f"{place}: `{column}` is the column of the cards, `{theirs}`: it can never be published"
+RELEASE, SOURCE, COLUMNS, COARSEN, PRIVACY = (
+    ("release",),
+    ("source",),
+    ("source", "columns"),
+    ("coarsen",),
+    ("privacy",),
+)
+TABLES: Location = ("table",)
+
+
+def problems(plan: Plan) -> Iterator[Problem]:
+    """All of it. Whether there is noise for the budget is asked once unit and budget are right."""
+    yield from _column_problems(plan)
     for table in plan.table:
-        yield from _table_misfits(plan, table)
-    yield from _family_misfits(plan)
-    known = all(column in plan.source.columns for column in plan.used_columns)
-    if known and not any(plan.source.columns[column].column for column in plan.used_columns):
-        yield "[source.columns]: every column has a fixed value: at least one must come from the files"
-    if "mode" in plan.source.columns and plan.source.kind("mode") != "label":
-        yield "[source.columns] mode: must be a label, not another kind"
-    yield from _coverage_misfits(plan)
-    yield from _day_misfits(plan)
-    yield from _place_misfits(plan)
-    if plan.source.taps:
-        yield from _tap_misfits(plan)
-    problems = [*_unit_misfits(plan), *_budget_misfits(plan)]
-    yield from problems or _mechanism_misfits(plan)
-    if "mode" not in plan.source.columns and any(mode != EVERY_MODE for mode in plan.coarsen.location):
-        yield f'[coarsen.location]: there is no `mode` column; use [coarsen.location."{EVERY_MODE}"] for every row'
-    yield from _total_misfits(plan)
-    if plan.release.layout == "opal":
-        yield from _opal_misfits(plan)
+        yield from _table_problems(plan, table)
+    yield from _family_problems(plan)
+    yield from _coverage_problems(plan)
+    yield from _day_problems(plan)
+    yield from _place_problems(plan)
+    yield from _tap_problems(plan)
+    promise = [*_unit_problems(plan), *_budget_problems(plan)]
+    yield from promise or _mechanism_problems(plan)
+    yield from _total_problems(plan)
+    yield from _opal_problems(plan)
 
 
-def _named_columns(plan: Plan) -> Iterator[tuple[str, str]]:
+def _of(table: Table) -> Location:
+    return ("table", table.name)
+
+
+def _twice(names: Iterable[str]) -> list[str]:
+    return [name for name, times in Counter(names).items() if times > 1]
+
+
+def _column_problems(plan: Plan) -> Iterator[Problem]:
+    """Whether the columns that are published are there, and may be."""
+    source = plan.source
+    for name in _twice(table.name for table in plan.table):
+        words = f"table name `{name}` is used twice (give every level but one a `name`)"
+        yield Problem(("table", name), "table-twice", words)
+    seen = set()
+    for table in plan.table:
+        alike = (frozenset(table.columns), table.level)
+        if alike in seen:
+            columns = f"{', '.join(sorted(table.columns))} ({table.level.in_words})"
+            yield Problem(_of(table), "columns-twice", f"set of columns in a table `{columns}` is used twice")
+        seen.add(alike)
+    for column in _twice(plan.release.partition):
+        yield Problem(RELEASE, "column-twice", f"partition column `{column}` is used twice", "partition")
+    for section, key, column in _published(plan):
+        if column not in source.columns:
+            hint = did_you_mean(column, source.columns) or " (it is not under [source.columns])"
+            yield Problem(section, "unknown-column", f"unknown column `{column}`{hint}", key)
+        elif column in RESERVED:
+            words = f"`{column}` is the name of a published number: give your column another name of ours"
+            yield Problem(section, "reserved-column", words, key)
+        elif column.endswith("_until"):
+            words = f"Column names ending in `_until` are reserved; rename `{column}` under [source.columns]."
+            yield Problem(section, "reserved-column", words, key)
+        elif source.kind(column) == "card":
+            yield Problem(section, "card-published", f"`{column}` tells people apart and can never be published", key)
+        elif (theirs := source.columns[column].column) and theirs == source.card:
+            words = f"`{column}` is the column of the cards, `{theirs}`: it can never be published"
+            yield Problem(section, "card-published", words, key)
+    used = plan.columns.used
+    if not any(column not in source.columns or source.columns[column].column for column in used):
+        yield Problem(COLUMNS, "nothing-read", "every column has a fixed value: at least one must come from the files")
+    if "mode" in source.columns and source.kind("mode") != "label":
+        yield Problem(COLUMNS, "kind", "must be a label, not another kind", "mode")
+
+
+def _published(plan: Plan) -> Iterator[tuple[Location, str | None, str]]:
     for column in plan.release.partition:
-        yield "[release] partition", column
+        yield RELEASE, "partition", column
     for table in plan.table:
         for column in table.columns:
-            yield f"[[table]] {table.name}", column
+            yield _of(table), None, column
 
 
-def _table_misfits(plan: Plan, table: Table) -> Iterator[str]:
-    place = f"[[table]] {table.name}"
-    yield from _repeated(f"column of {table.name}", table.columns)
+def _table_problems(plan: Plan, table: Table) -> Iterator[Problem]:
+    """Whether a table is more than the partition, and its coarser level made from the plan's own bins and areas."""
+    where, level, bin_minutes = _of(table), table.level, plan.coarsen.time_minutes
+    for column in _twice(table.columns):
+        yield Problem(where, "column-twice", f"column `{column}` is used twice")
     for column in set(table.columns) & set(plan.release.partition):
-        yield f"{place}: `{column}` is already a partition column: leave it out of the table"
+        words = f"`{column}` is already a partition column: leave it out of the table"
+        yield Problem(where, "column-of-partition", words)
     if (table.name == TOTAL) != (not table.columns):
-        yield f"{place}: the table of totals, and no other, has columns = [] and the name `{TOTAL}`"
-    if all(column in plan.source.columns for column in table.columns):
-        yield from _level_misfits(plan, table, place)
+        words = f"the table of totals, and no other, has columns = [] and the name `{TOTAL}`"
+        yield Problem(where, "total-name", words)
+    if any(column not in plan.source.columns for column in table.columns):
+        return
+    kinds = {plan.source.kind(column) for column in table.columns}
+    if (level.time_minutes or level.times) and "time" not in kinds:
+        yield Problem(where, "level-without-times", "its level has times, the table has not")
+    if level.time_minutes and (level.time_minutes % bin_minutes or level.time_minutes == bin_minutes):
+        yield Problem(where, "level-bins", f"time_minutes of a level must be several bins of {bin_minutes} minutes")
+    if any(minute % bin_minutes for minute in level.times or ()):
+        yield Problem(where, "level-bins", f"times of a level must be starts of bins of {bin_minutes} minutes")
+    if level.location is None:
+        return
+    if "location" not in kinds:
+        yield Problem(where, "level-without-places", "its level has wider areas, the table has no places")
+    wider = plan.coarsen.wider.get(level.location)
+    if wider is None:
+        hint = did_you_mean(level.location, plan.coarsen.wider) or " (give them under [coarsen.wider])"
+        yield Problem(where, "unknown-areas", f"there are no wider areas `{level.location}`{hint}")
+    elif any(mode != EVERY_MODE for mode in wider) and "mode" not in plan.columns.of(table):
+        words = f'its wider areas are by mode, the table is not: use [coarsen.wider.{level.location}."*"]'
+        yield Problem(where, "areas-by-mode", words)
 
 
-def _total_misfits(plan: Plan) -> Iterator[str]:
+def _total_problems(plan: Plan) -> Iterator[Problem]:
     """Without a partition, the table of totals is one number, which no list can name and no row can stand for."""
     if TOTAL not in plan.tables or plan.release.partition:
         return
-    place = f"[[table]] {TOTAL}"
+    where: Location = ("table", TOTAL)
     if len(plan.table) == 1:
-        yield f"{place}: it would be the only number of the release: give it a partition, or add another table"
-    if plan.privacy.mechanism == "dictionary":
-        yield f'{place}: mechanism = "dictionary" needs a partition, whose parts can be listed'
+        words = "it would be the only number of the release: give it a partition, or add another table"
+        yield Problem(where, "total-alone", words)
+    if plan.privacy.lists_cells:
+        yield Problem(where, "total-listed", 'mechanism = "dictionary" needs a partition, whose parts can be listed')
     if plan.release.synthetic:
-        yield f"{place}: synthetic = true needs a partition: a row would have no column"
+        yield Problem(where, "total-synthetic", "synthetic = true needs a partition: a row would have no column")
 
 
-def _family_misfits(plan: Plan) -> Iterator[str]:
+def _family_problems(plan: Plan) -> Iterator[Problem]:
     """Whether the levels of one table lie in each other, so that what shows can be put together."""
+    first = plan.source.day_starts if plan.coarsen.after_midnight == "continued" else 0
+
+    def times(table: Table) -> Times:
+        if table.level.times:
+            return Times.parts(table.level.times, first)
+        return Times.every(table.level.time_minutes or plan.coarsen.time_minutes, first)
+
     families: dict[frozenset[str], list[Table]] = {}
     for table in plan.table:
         families.setdefault(frozenset(table.columns), []).append(table)
     for family in families.values():
         if len(family) > MOST_LEVELS:
-            yield f"[[table]] {family[0].name}: has more than {MOST_LEVELS} levels"
+            yield Problem(_of(family[0]), "too-many-levels", f"has more than {MOST_LEVELS} levels")
         for fine, coarse in pairwise(family):
-            if not _lies_in(plan, fine, coarse):
-                yield (
-                    f"[[table]] {coarse.name}: its bins or areas do not hold those of {fine.name} whole: list levels "
-                    "from the finest to the coarsest, each of whole bins and areas of the one before"
-                )
+            within = fine.level.location in (None, coarse.level.location)
+            if not within or not times(fine).nests_in(times(coarse)):
+                words = f"Each bin or area of {coarse.name} must contain whole bins or areas of {fine.name}."
+                yield Problem(_of(coarse), "levels-cross", f"{words} List levels from finest to coarsest.")
 
 
-def _lies_in(plan: Plan, fine: Table, coarse: Table) -> bool:
-    first = plan.source.day_starts if plan.coarsen.after_midnight == "continued" else 0
-    times = [
-        Times.parts(level.times, first)
-        if level.times
-        else Times.every(level.time_minutes or plan.coarsen.time_minutes, first)
-        for level in (fine.level, coarse.level)
-    ]
-    return times[0].nests_in(times[1]) and fine.level.location in (None, coarse.level.location)
-
-
-def _level_misfits(plan: Plan, table: Table, place: str) -> Iterator[str]:
-    """Whether a coarser level can be made from the plan's own bins and areas."""
-    level, bin_minutes = table.level, plan.coarsen.time_minutes
-    kinds = {plan.source.kind(column) for column in table.columns}
-    if (level.time_minutes or level.times) and "time" not in kinds:
-        yield f"{place}: its level has times, the table has not"
-    if level.time_minutes and (level.time_minutes % bin_minutes or level.time_minutes == bin_minutes):
-        yield f"{place}: time_minutes of a level must be several bins of {bin_minutes} minutes"
-    if any(minute % bin_minutes for minute in level.times or ()):
-        yield f"{place}: times of a level must be starts of bins of {bin_minutes} minutes"
-    if level.location is None:
-        return
-    if "location" not in kinds:
-        yield f"{place}: its level has wider areas, the table has no places"
-    wider = plan.coarsen.wider.get(level.location)
-    if wider is None:
-        hint = did_you_mean(level.location, plan.coarsen.wider)
-        yield f"{place}: there are no wider areas `{level.location}`{hint or ' (give them under [coarsen.wider])'}"
-    elif any(mode != EVERY_MODE for mode in wider) and "mode" not in plan.key_columns(table):
-        yield f'{place}: its wider areas are by mode, the table is not: use [coarsen.wider.{level.location}."*"]'
-
-
-def _coverage_misfits(plan: Plan) -> Iterator[str]:
+def _coverage_problems(plan: Plan) -> Iterator[Problem]:
     """Whether the days and modes that a release is limited to can be told apart."""
     source = plan.source
     if (source.first_day is None) != (source.last_day is None):
         given, other = ("first_day", "last_day") if source.last_day is None else ("last_day", "first_day")
-        yield f"[source] {given}: needs {other} as well"
+        yield Problem(SOURCE, "one-day-given", f"needs {other} as well", given)
     elif source.first_day and source.last_day:
         if source.first_day.year < EARLIEST_YEAR or source.last_day.year > LATEST_YEAR:
-            yield f"[source] first_day: days must be between {EARLIEST_YEAR} and {LATEST_YEAR}"
+            yield Problem(SOURCE, "days-beyond", f"days must be between {EARLIEST_YEAR} and {LATEST_YEAR}", "first_day")
         if source.first_day > source.last_day:
-            yield "[source] last_day: must not be before first_day"
+            yield Problem(SOURCE, "days-turned", "must not be before first_day", "last_day")
         if "date" not in source.columns or source.kind("date") != "date" or not source.calendar:
-            yield "[source] first_day: needs a column `date` under [source.columns], and dates that are no labels"
+            words = "needs a column `date` under [source.columns], and dates that are no labels"
+            yield Problem(SOURCE, "needs-date", words, "first_day")
         elif source.columns["date"].column is None:
-            yield "[source] first_day: needs a `date` that comes from the files, not one value for every row"
+            words = "needs a `date` that comes from the files, not one value for every row"
+            yield Problem(SOURCE, "needs-date", words, "first_day")
     if source.modes and ("mode" not in source.columns or source.columns["mode"].column is None):
-        yield "[source] modes: needs a column `mode` that comes from the files"
-    yield from _repeated("mode in [source] modes", source.modes or ())
+        yield Problem(SOURCE, "needs-mode", "needs a column `mode` that comes from the files", "modes")
+    for mode in _twice(source.modes or ()):
+        yield Problem(SOURCE, "mode-twice", f"`{mode}` is used twice", "modes")
 
 
-def _day_misfits(plan: Plan) -> Iterator[str]:
+def _day_problems(plan: Plan) -> Iterator[Problem]:
     """Whether days that start at another hour than midnight can be told, and their times labelled."""
     source, starts = plan.source, plan.source.day_starts
     for name, column in source.columns.items():
         if source.kind(name) == "date" and source.calendar and not column.tells_days_apart:
-            yield f"[source.columns] {name}: `{column.format}` has no year, month or day: several days would become one"
+            words = f"`{column.format}` has no year, month or day: several days would become one"
+            yield Problem(COLUMNS, "days-alike", words, name)
     if starts % plan.coarsen.time_minutes:
-        yield f"[source] day_starts: must be the start of a time bin of {plan.coarsen.time_minutes} minutes"
+        words = f"must be the start of a time bin of {plan.coarsen.time_minutes} minutes"
+        yield Problem(SOURCE, "day-within-bin", words, "day_starts")
     if starts and source.dates == "labels":
-        yield '[source] day_starts: needs dates = "calendar" or "service"'
+        yield Problem(SOURCE, "needs-calendar", 'needs dates = "calendar" or "service"', "day_starts")
     if starts and source.dates == "calendar" and "date" in source.columns and not source.deciding:
-        yield "[source] day_starts: needs a tap_on_time or tap_off_time, which says to which day a trip belongs"
+        words = "needs a tap_on_time or tap_off_time, which says to which day a trip belongs"
+        yield Problem(SOURCE, "needs-time", words, "day_starts")
     if plan.coarsen.after_midnight == "continued" and not starts:
-        yield '[coarsen] after_midnight: "continued" needs [source] day_starts, such as "04:00"'
+        words = '"continued" needs [source] day_starts, such as "04:00"'
+        yield Problem(COARSEN, "needs-day-start", words, "after_midnight")
 
 
-def _place_misfits(plan: Plan) -> Iterator[str]:
+def _place_problems(plan: Plan) -> Iterator[Problem]:
     """Whether there is a list of stops for what needs one."""
     for mode, area in plan.coarsen.location.items():
         if plan.gtfs is None and (area.gtfs or area.needs_coordinates):
             what = "gtfs" if area.gtfs else "polygons" if area.polygons else "h3"
-            yield f"[coarsen.location.{mode}] {what}: needs a section [gtfs], whose stops have names and coordinates"
-    for table in plan.table:
-        if table.cells != TIMETABLE:
-            continue
-        place = f'[[table]] {table.name}: cells = "{TIMETABLE}"'
+            words = "needs a section [gtfs], whose stops have names and coordinates"
+            yield Problem(("coarsen", "location", mode), "needs-timetable", words, what)
+    if "mode" not in plan.source.columns and any(mode != EVERY_MODE for mode in plan.coarsen.location):
+        words = f'there is no `mode` column; use [coarsen.location."{EVERY_MODE}"] for every row'
+        yield Problem(("coarsen", "location"), "needs-mode", words)
+    known = {"mode", "date", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location"}
+    for table in (table for table in plan.table if table.is_of_timetable):
+        where, what = _of(table), f'cells = "{table.cells}"'
         if plan.gtfs is None:
-            yield f"{place} needs a section [gtfs]"
-        elif unknown := set(plan.key_columns(table)) - _OF_A_TIMETABLE:
-            yield f"{place} knows nothing of {', '.join(sorted(unknown))}: list the cells in a file"
-        elif plan.ends(table) == "both":
-            yield f"{place} is for tables of one end of a trip: list the cells in a file"
+            yield Problem(where, "needs-timetable", f"{what} needs a section [gtfs]")
+        elif unknown := set(plan.columns.of(table)) - known:
+            words = f"{what} knows nothing of {', '.join(sorted(unknown))}: list the cells in a file"
+            yield Problem(where, "not-in-timetable", words)
+        elif plan.columns.ends(table) == "both":
+            words = f"{what} is for tables of one end of a trip: list the cells in a file"
+            yield Problem(where, "not-in-timetable", words)
         elif not plan.source.calendar:
-            yield f'{place} needs dates that are dates, not [source] dates = "labels"'
+            yield Problem(where, "needs-calendar", f'{what} needs dates that are dates, not [source] dates = "labels"')
 
 
-_OF_A_TIMETABLE = {"mode", "date", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location"}
-
-
-def _tap_misfits(plan: Plan) -> Iterator[str]:
+def _tap_problems(plan: Plan) -> Iterator[Problem]:
     """Whether taps can be counted as the plan asks."""
-    source, taps = plan.source, plan.source.taps
-    for place, column in _named_columns(plan):
+    source, taps, section = plan.source, plan.source.taps, ("source", "taps")
+    if taps is None:
+        return
+    for where, key, column in _published(plan):
         of_an_end = column.startswith(("tap_on_", "tap_off_")) and column in source.columns
         if of_an_end and source.kind(column) == "date":
-            yield f"{place}: `{column}` is a day of one end of a trip, which the other end has not: use `date`"
+            words = f"`{column}` is a day of one end of a trip, which the other end has not: use `date`"
+            yield Problem(where, "day-of-one-end", words, key)
         if column == TAP:
-            yield f"{place}: `{TAP}` says which end a row is: use the columns tap_on_… and tap_off_…"
-    if taps and taps.same == "vehicle" and (VEHICLE not in source.columns or source.columns[VEHICLE].column is None):
-        yield f"[source.taps] same: needs a column `{VEHICLE}` under [source.columns]"
-    if taps and taps.same == "mode" and "mode" not in source.columns and "both" in plan.sides:
-        yield '[source.taps] same: needs a column `mode` under [source.columns], or same = "card"'
-    for table in plan.table:
-        if plan.ends(table) != "both":
-            continue
-        place = f"[[table]] {table.name}"
+            words = f"`{TAP}` says which end a row is: use the columns tap_on_… and tap_off_…"
+            yield Problem(where, "tap-published", words, key)
+    if taps.same == "vehicle" and (VEHICLE not in source.columns or source.columns[VEHICLE].column is None):
+        yield Problem(section, "needs-vehicle", f"needs a column `{VEHICLE}` under [source.columns]", "same")
+    if taps.same == "mode" and "mode" not in source.columns and plan.columns.pairs_taps:
+        yield Problem(section, "needs-mode", 'needs a column `mode` under [source.columns], or same = "card"', "same")
+    for table in plan.columns.sides.get("both", ()):
+        where = _of(table)
         if "tap_on_time" not in source.columns:
-            yield f"{place}: needs both ends of a trip, and so a `tap_time`, which says which tap comes first"
+            words = "needs both ends of a trip, and so a `tap_time`, which says which tap comes first"
+            yield Problem(where, "needs-time", words)
         elif CARD not in source.columns:
-            yield f"{place}: needs both ends of a trip, and so a column `{CARD}`, which says which taps belong together"
+            words = f"needs both ends of a trip, and so a column `{CARD}`, which says which taps belong together"
+            yield Problem(where, "needs-card", words)
         elif plan.privacy.unit == "trip":
             # One tap more can pair the taps around it anew, in several cells (docs/privacy/proofs.md, taps).
-            yield (
-                f"{place}: needs both ends of a trip. Which taps belong together depends on the other taps of their "
+            words = (
+                "needs both ends of a trip. Which taps belong together depends on the other taps of their "
                 'card, so no single trip can be protected: use unit = "card-day" or "card"'
             )
+            yield Problem(where, "pairs-of-trips", words)
         elif plan.privacy.without_card == "own-unit":
             # Such a trip is two taps that nobody can pair: two cells, or one cell twice (docs/privacy/proofs.md, taps).
-            yield (
-                f"{place}: needs both ends of a trip. Taps without a card cannot be paired, so one trip without a card "
+            words = (
+                "needs both ends of a trip. Taps without a card cannot be paired, so one trip without a card "
                 'would count twice: use without_card = "refuse"'
             )
+            yield Problem(where, "pairs-without-card", words)
 
 
-def _unit_misfits(plan: Plan) -> Iterator[str]:
+def _unit_problems(plan: Plan) -> Iterator[Problem]:
     """Whether the unit of protection can be told apart, and how many trips it has."""
-    privacy = plan.privacy
+    privacy, source = plan.privacy, plan.source
     if not privacy.by_card:
-        for_cards = {
-            "trips_per_day": privacy.trips_per_day,
-            "trips_per_card": privacy.trips_per_card,
-            "without_card": privacy.without_card,
-        }
-        for key in (key for key, value in for_cards.items() if value is not None):
-            yield f'[privacy] {key}: is for unit = "card-day" or "card"; a trip is one by itself'
+        for key in ("trips_per_day", "trips_per_card", "without_card"):
+            if dict(privacy)[key] is not None:
+                yield Problem(PRIVACY, "of-cards", 'is for unit = "card-day" or "card"; a trip is one by itself', key)
         return
-    if CARD not in plan.source.columns or plan.source.columns[CARD].column is None:
-        yield f'[privacy] unit: "{privacy.unit}" needs a column `{CARD}` under [source.columns]'
-    elif plan.source.kind(CARD) != "card":
-        yield f"[source.columns] {CARD}: must be a card, not another kind"
+    if CARD not in source.columns or source.columns[CARD].column is None:
+        yield Problem(PRIVACY, "needs-card", f'"{privacy.unit}" needs a column `{CARD}` under [source.columns]', "unit")
+    elif source.kind(CARD) != "card":
+        yield Problem(COLUMNS, "kind", "must be a card, not another kind", CARD)
     if privacy.without_card is None:
-        yield '[privacy] unit: say under without_card what becomes of rows without a card: "refuse" or "own-unit"'
-    if privacy.trips_per_day and "date" not in plan.source.columns:
-        yield "[privacy] trips_per_day: needs a column `date` under [source.columns]"
-    elif privacy.trips_per_day and plan.source.kind("date") != "date":
-        yield "[source.columns] date: must be a date, not another kind"
-    elif privacy.trips_per_day and plan.source.columns["date"].column is None:
+        words = 'say under without_card what becomes of rows without a card: "refuse" or "own-unit"'
+        yield Problem(PRIVACY, "without-card", words, "unit")
+    if privacy.trips_per_day and "date" not in source.columns:
+        yield Problem(PRIVACY, "needs-date", "needs a column `date` under [source.columns]", "trips_per_day")
+    elif privacy.trips_per_day and source.kind("date") != "date":
+        yield Problem(COLUMNS, "kind", "must be a date, not another kind", "date")
+    elif privacy.trips_per_day and source.columns["date"].column is None:
         # Of several days that pass for one, what is kept of the one would depend on the others.
-        yield (
-            "[privacy] trips_per_day: needs a `date` that comes from the files, not one value for every row, which "
+        words = (
+            "needs a `date` that comes from the files, not one value for every row, which "
             'would make all days of a card one. If the files are of a single day: unit = "card" with trips_per_card'
         )
-    if privacy.trips_per_day and not plan.source.calendar:
-        yield '[privacy] trips_per_day: needs dates = "calendar" or "service": by labels, one day could be several'
+        yield Problem(PRIVACY, "days-alike", words, "trips_per_day")
+    if privacy.trips_per_day and not source.calendar:
+        words = 'needs dates = "calendar" or "service": by labels, one day could be several'
+        yield Problem(PRIVACY, "needs-calendar", words, "trips_per_day")
     if privacy.unit == "card" and privacy.trips_per_card is None:
-        yield '[privacy] unit: "card" needs trips_per_card, the most trips of one card that are counted'
+        words = '"card" needs trips_per_card, the most trips of one card that are counted'
+        yield Problem(PRIVACY, "needs-bound", words, "unit")
     if privacy.unit == "card-day" and privacy.trips_per_day is None:
-        yield '[privacy] unit: "card-day" needs trips_per_day, the most trips of one card and day that are counted'
+        words = '"card-day" needs trips_per_day, the most trips of one card and day that are counted'
+        yield Problem(PRIVACY, "needs-bound", words, "unit")
     if privacy.unit == "card-day" and privacy.trips_per_card is not None:
         # The trips kept of one day would depend on those of other days, and a changed day would show in all of them.
-        yield '[privacy] trips_per_card: does not go with unit = "card-day", whose days must not depend on each other'
+        words = 'does not go with unit = "card-day", whose days must not depend on each other'
+        yield Problem(PRIVACY, "days-depend", words, "trips_per_card")
 
 
-def _budget_misfits(plan: Plan) -> Iterator[str]:
+def _budget_problems(plan: Plan) -> Iterator[Problem]:
     """Whether there is one total with weights, or an (ε, δ) for every table; and δ where it is needed."""
-    privacy, pure = plan.privacy, plan.privacy.mechanism == "dictionary"
-    if privacy.cut is not None and not pure:
-        yield '[privacy] cut: is for mechanism = "dictionary"; the others have a threshold that follows from delta'
-    if plan.total_is_given:
-        yield from _delta_misfits(
-            "[privacy] epsilon" if privacy.delta is None else "[privacy] delta", privacy.delta, pure
-        )
+    privacy, listed, shared = plan.privacy, plan.privacy.lists_cells, plan.guarantee.is_shared
+    if privacy.cut is not None and not listed:
+        words = 'is for mechanism = "dictionary"; the others have a threshold that follows from delta'
+        yield Problem(PRIVACY, "cut", words, "cut")
+    if shared:
+        yield from _delta_problems(PRIVACY, privacy, listed)
     elif privacy.delta is not None:
-        yield "[privacy] delta: a total needs epsilon as well"
+        yield Problem(PRIVACY, "delta-alone", "a total needs epsilon as well", "delta")
     for table in plan.table:
-        place = f"[[table]] {table.name}"
-        if (table.cells is not None) != pure:
-            wanted = "needs `cells`, a file that lists every possible cell" if pure else "has no use for `cells`"
-            yield f'{place}: mechanism = "{privacy.mechanism}" {wanted}'
-        if plan.total_is_given:
-            if table.epsilon is not None or table.delta is not None:
-                yield f"{place}: [privacy] gives a total: give this table a weight instead of epsilon and delta"
-        elif table.weight is not None:
-            yield f"{place}: a weight shares a total: give epsilon and delta under [privacy], or none of the weights"
+        where = _of(table)
+        if (table.cells is not None) != listed:
+            wanted = "needs `cells`, a file that lists every possible cell" if listed else "has no use for `cells`"
+            yield Problem(where, "cells", f'mechanism = "{privacy.mechanism}" {wanted}')
+        if shared and (table.epsilon is not None or table.delta is not None):
+            words = "[privacy] gives a total: give this table a weight instead of epsilon and delta"
+            yield Problem(where, "total-and-own", words)
+        if shared:
+            continue
+        if table.weight is not None:
+            words = "a weight shares a total: give epsilon and delta under [privacy], or none of the weights"
+            yield Problem(where, "weight-alone", words)
         elif table.epsilon is None:
-            yield f"{place}: epsilon is missing (or give a total under [privacy] and a weight to each table)"
+            words = "epsilon is missing (or give a total under [privacy] and a weight to each table)"
+            yield Problem(where, "no-epsilon", words)
         else:
-            yield from _delta_misfits(place, table.delta, pure)
+            yield from _delta_problems(where, table, listed)
     if sum(table.delta or 0 for table in plan.table) >= 1:
-        yield "[[table]]: the deltas add up to 1 or more: nothing would be promised"
+        yield Problem(TABLES, "delta-of-one", "the deltas add up to 1 or more: nothing would be promised")
 
 
-def _delta_misfits(place: str, delta: Fraction | None, pure: bool) -> Iterator[str]:
-    if pure and delta:
-        yield f'{place}: `delta`: mechanism = "dictionary" has none: leave it out'
-    if not pure and delta is None:
-        yield f"{place}: delta is missing"
-    elif not pure and delta == 0:
-        yield f"{place}: `delta`: must be above 0: the threshold would be infinite"
+def _delta_problems(where: Location, budget: Privacy | Table, listed: bool) -> Iterator[Problem]:
+    if listed and budget.delta:
+        yield Problem(where, "delta-of-list", 'mechanism = "dictionary" has none: leave it out', "delta")
+    if not listed and budget.delta is None:
+        yield Problem(where, "no-delta", "delta is missing")
+    elif not listed and budget.delta == 0:
+        yield Problem(where, "delta-of-zero", "must be above 0: the threshold would be infinite", "delta")
 
 
-def _mechanism_misfits(plan: Plan) -> Iterator[str]:
+def _mechanism_problems(plan: Plan) -> Iterator[Problem]:
     """Whether there is noise for the budget, and whether its integers keep the promise."""
-    for table in () if plan.total_is_given else plan.table:
+    guarantee = plan.guarantee
+    for table in () if guarantee.is_shared else plan.table:
         try:
-            plan.own_mechanism(table)
+            guarantee.own_mechanism(table)
         except ValueError as error:
-            yield f"[[table]] {table.name}: {error}"
+            yield Problem(_of(table), "no-noise", str(error))
             return
     try:
-        mechanisms = list(plan.mechanisms.values())
+        mechanisms = list(guarantee.mechanisms.values())
     except ValueError as error:
-        yield f"[privacy] epsilon: {error}"
+        yield Problem(PRIVACY, "no-noise", str(error), "epsilon")
         return
-    place = "[privacy]" if plan.total_is_given else "[[table]]"
+    where, fewer = (PRIVACY, "weights") if guarantee.is_shared else (TABLES, "epsilons and deltas")
     if words := too_much(mechanisms):
-        fewer = "weights" if plan.total_is_given else "epsilons and deltas"
-        yield f"{place}: {words}: use a larger epsilon, or fewer different {fewer}"
+        yield Problem(where, "too-much", f"{words}: use a larger epsilon, or fewer different {fewer}")
+    elif not certified(mechanisms, guarantee.loss, guarantee.exposure):
+        words = "the noise is too coarse for these parameters: use a smaller epsilon or a larger delta"
+        yield Problem(where, "too-coarse", words)
+
+
+def _opal_problems(plan: Plan) -> Iterator[Problem]:
+    if not plan.release.is_opal:
         return
-    if not certified(mechanisms, plan.loss, plan.exposure):
-        yield f"{place}: the noise is too coarse for these parameters: use a smaller epsilon or a larger delta"
-
-
-def _opal_misfits(plan: Plan) -> Iterator[str]:
     if plan.release.partition != ("mode", "date"):
-        yield '[release] layout: "opal" needs partition = ["mode", "date"]'
+        yield Problem(RELEASE, "opal-partition", '"opal" needs partition = ["mode", "date"]', "layout")
     for table in plan.table:
-        if table.level != Level():
-            yield f'[[table]] {table.name}: layout "opal" has no file for a coarser level'
+        if not table.level.is_finest:
+            yield Problem(_of(table), "opal-level", 'layout "opal" has no file for a coarser level')
         if table.columns not in OPAL_SHAPES:
             what = f"the columns {', '.join(table.columns)}" if table.columns else "totals: leave the table out"
-            yield f'[[table]] {table.name}: layout "opal" has no file for {what}'
-
-
-def _repeated(what: str, names: Iterator[str] | tuple[str, ...], hint: str = "") -> Iterator[str]:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            yield f"{what} `{name}` is used twice{hint}"
-        seen.add(name)
+            yield Problem(_of(table), "opal-columns", f'layout "opal" has no file for {what}')

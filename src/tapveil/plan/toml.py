@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import pydantic
 
-from tapveil.base.errors import PlanError, did_you_mean
-
-Location = tuple[str | int, ...]
+from tapveil.base.errors import PlanError, closest, did_you_mean
+from tapveil.plan.problem import Location, MisfitError, Problem
 
 
 def read_text(path: Path) -> str:
@@ -29,34 +30,59 @@ def read_text(path: Path) -> str:
         raise PlanError(f"{path} is not UTF-8 text; save it as UTF-8") from None
 
 
-def explain(
-    error: pydantic.ValidationError,
-    model: type[pydantic.BaseModel],
-    data: dict[str, Any],
-    text: str,
-    where: str,
-) -> str:
+def explain(error: pydantic.ValidationError, model: type[pydantic.BaseModel], text: str, where: str) -> str:
     """All mistakes of a plan, a line each: file, line, place, what is wrong, what to do."""
-    problems = list(_without_echoes(error.errors(), model))
-    lines = [line for problem in problems for line in _explain_one(problem, model, data, text)]
-    if len(lines) == 1:
-        return f"{where}: {lines[0]}"
-    return f"{where} has {len(lines)} mistakes:\n" + "\n".join(f"  {line}" for line in lines)
+    data, known = tomllib.loads(text), lines(text)
+    found = [f"{_place(problem, data, known)}{problem.sentence}" for problem in problems(error, model)]
+    if len(found) == 1:
+        return f"{where}: {found[0]}"
+    return f"{where} has {len(found)} mistakes:\n" + "\n".join(f"  {line}" for line in found)
 
 
-def _without_echoes(problems: list[Any], model: type[pydantic.BaseModel]) -> Iterator[Any]:
-    """A misspelt key is one mistake: leave out that the right spelling is missing."""
-    misspelt = [problem["loc"] for problem in problems if problem["type"] == "extra_forbidden"]
-    meant = {(*loc[:-1], _suggestion(str(loc[-1]), model, loc[:-1])) for loc in misspelt}
-    inside = {problem["loc"][:length] for problem in problems for length in range(len(problem["loc"]))}
-    for problem in problems:
-        emptied = problem["type"] == "too_short" and problem["loc"] in inside  # a wrong table is not counted as one
-        if not emptied and (problem["type"] != "missing" or problem["loc"] not in meant):
-            yield problem
+# --- what is wrong ----------------------------------------------------------------------------------------------------
 
 
-def _suggestion(key: str, model: type[pydantic.BaseModel], location: Location) -> str:
-    return did_you_mean(key, _keys_of(model, location)).removeprefix(": did you mean `").removesuffix("`?")
+@dataclass(frozen=True)
+class _Misread(Problem):
+    """What a single key has wrong, by its type; the code is pydantic's."""
+
+    @property
+    def sentence(self) -> str:
+        if self.code == "extra_forbidden":
+            return f"unknown key `{self.key}`{self.message}"
+        return f"`{self.key}` is missing" if self.code == "missing" else f"`{self.key}`: {self.message}"
+
+
+def problems(error: pydantic.ValidationError, model: type[pydantic.BaseModel]) -> Iterator[Problem]:
+    """Each mistake once: a misspelt key is not also missing, and a list is not empty because its entries are wrong."""
+    found = error.errors()
+    misspelt = [each["loc"] for each in found if each["type"] == "extra_forbidden"]
+    meant = {(*loc[:-1], closest(str(loc[-1]), _keys(_inside(model, loc[:-1])))) for loc in misspelt}
+    inside = {each["loc"][:length] for each in found for length in range(len(each["loc"]))}
+    echoes: dict[str, set[Any]] = {"missing": meant, "too_short": inside}
+    for each in found:
+        cause = each.get("ctx", {}).get("error")
+        if isinstance(cause, MisfitError):
+            yield from cause.problems
+        elif each["loc"] not in echoes.get(each["type"], ()):
+            yield _misread(each, model)
+
+
+def _misread(error: Any, model: type[pydantic.BaseModel]) -> Problem:
+    location: Location = tuple(part for part in error["loc"] if part != "[key]")
+    while len(location) > 1 and isinstance(location[-1], int):  # an entry of a list is named by the list
+        location = location[:-1]
+    section, key = location[:-1], str(location[-1])
+    code, cause = error["type"], error.get("ctx", {}).get("error")
+    words = str(cause) if cause else str(error["msg"]).replace("Input should be", "must be")
+    message = _PLAINER.get(code, words)
+    if code == "extra_forbidden":
+        message = did_you_mean(key, _keys(_inside(model, section)))
+    elif code == "literal_error":
+        message += did_you_mean(str(error["input"]), _choices(_inside(model, location)))
+    elif code == "model_type":
+        message = _HOW["wider"] if location[:2] == ("coarsen", "wider") else _HOW.get(key, message)
+    return _Misread(section, code, message, key)
 
 
 _PLAINER = {
@@ -81,98 +107,101 @@ _HOW = {
 """How parts of a plan are written that are easily written in another way."""
 
 
-def _explain_one(problem: Any, model: type[pydantic.BaseModel], data: dict[str, Any], text: str) -> Iterator[str]:
-    location: Location = tuple(part for part in problem["loc"] if part != "[key]")
-    if not location:  # found between the parts: the message carries its own places
-        for line in str(problem["msg"]).removeprefix("Value error, ").splitlines():
-            yield f"{_line_named(line, text)}{line}"
-        return
-    named = location
-    while len(named) > 1 and isinstance(named[-1], int):  # an entry of a list is named by the list
-        named = named[:-1]
-    key = str(named[-1])
-    sentence = _sentence(problem, key, _keys_of(model, named[:-1]))
-    if problem["type"] == "model_type" and key in _HOW:
-        sentence = f"`{key}`: {_HOW[key]}"
-    if problem["type"] == "model_type" and named[:2] == ("coarsen", "wider"):
-        sentence = f"`{key}`: {_HOW['wider']}"
-    yield f"{_place(named[:-1], data, text, key)}{sentence}"
+# --- the model --------------------------------------------------------------------------------------------------------
 
 
-def _sentence(problem: Any, key: str, keys: list[str]) -> str:
-    if problem["type"] == "extra_forbidden":
-        return f"unknown key `{key}`{did_you_mean(key, keys)}"
-    if problem["type"] == "missing":
-        return f"`{key}` is missing"
-    words = str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
-    hint = ""
-    if problem["type"] == "literal_error":
-        hint = did_you_mean(str(problem["input"]), re.findall(r"'([^']+)'", problem["ctx"]["expected"]))
-    return f"`{key}`: {_PLAINER.get(problem['type'], words)}{hint}"
-
-
-def _keys_of(model: Any, location: Iterable[str | int]) -> list[str]:
-    """The keys that may stand at a place in the plan."""
+def _inside(annotation: Any, location: Iterable[str | int]) -> Any:
+    """The type of what stands at a place in the plan; the names of modes and the numbers of entries lead into it."""
     for part in location:
-        model = model.model_fields[part].annotation if isinstance(part, str) and _has(model, part) else model
-        model = _inner_model(model)
+        model = _model(annotation)
+        fields = {field.alias or name: field for name, field in model.model_fields.items()} if model else {}
+        annotation = fields[str(part)].annotation if part in fields else annotation
+    return annotation
+
+
+def _model(annotation: Any) -> Any:
+    if isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel):
+        return annotation
+    return next(filter(None, map(_model, get_args(annotation))), None)
+
+
+def _keys(annotation: Any) -> list[str]:
+    model = _model(annotation)
     return [field.alias or name for name, field in model.model_fields.items()] if model else []
 
 
-def _has(model: Any, field: str) -> bool:
-    return isinstance(model, type) and issubclass(model, pydantic.BaseModel) and field in model.model_fields
+def _choices(annotation: Any) -> list[str]:
+    if get_origin(annotation) is Literal:
+        return [str(each) for each in get_args(annotation)]
+    return [choice for each in get_args(annotation) for choice in _choices(each)]
 
 
-def _inner_model(annotation: Any) -> Any:
-    if isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel):
-        return annotation
-    inner = (_inner_model(argument) for argument in get_args(annotation))
-    return next((model for model in inner if model is not None), None)
+# --- the place --------------------------------------------------------------------------------------------------------
 
 
-def _place(location: Location, data: dict[str, Any], text: str, key: str) -> str:
-    line = _line_of(location, key, text)
-    at = f"line {line}, " if line else ""
-    if not location:
-        return f"{at}" if line else ""
-    if location[0] == "table" and len(location) > 1:
-        name = _table_name(data, int(location[1]))
-        level = f"level {int(location[3]) + 1}: " if location[2:3] == ("levels",) and len(location) > 3 else ""
-        where = f"[[table]] {name}: "
-        return f"{at or _line_named(where, text)}{where}{level}"
-    return f"{at}[{'.'.join(str(part) for part in location)}] "
+def _place(problem: Problem, data: Mapping[str, Any], known: Mapping[Location, int]) -> str:
+    """The line of the key; of the section, or of the name of the table, where the key is not there."""
+    section, key, shown = problem.section, problem.key, ""
+    if section[:1] == ("table",) and len(section) > 1:
+        tables, which = data["table"], section[1]
+        if isinstance(which, str):
+            which = max(number for number, table in enumerate(tables) if which in _made(table))
+        named = tables[which].get("name") if isinstance(tables[which], dict) else None
+        shown = f"[[table]] {section[1] if isinstance(section[1], str) else named or f'number {which + 1}'}: "
+        if section[2:3] == ("levels",) and len(section) > 3:
+            shown += f"level {int(section[3]) + 1}: "
+        section = ("table", which, *section[2:])
+    elif section:
+        name = ".".join(map(str, section))
+        shown = (f"[[{name}]]" if section == ("table",) else f"[{name}]") + (" " if key else ": ")
+    title = [(*section, "name")] if section[:1] == ("table",) else []
+    places: list[Location] = [(*section, key or ""), *title, section, section[:2]]
+    line = next((known[place] for place in places if place in known), None)
+    return f"line {line}, {shown}" if line else shown
 
 
-def _table_name(data: dict[str, Any], index: int) -> str:
-    name = data["table"][index].get("name") if isinstance(data["table"][index], dict) else None
-    return str(name) if name else f"number {index + 1}"
+def _made(table: Any) -> list[str]:
+    """The names of the tables that are made from one of the file."""
+    levels = table.get("levels") or [{}]
+    return [f"{table['name']}-{level['name']}" if "name" in level else table["name"] for level in levels]
 
 
-def _line_named(message: str, text: str) -> str:
-    """The line of the table, or of the key of a section, that a message starts with."""
-    if key := re.match(r"\[(\w+)\] (\w+):", message):
-        line = _line_of((key[1],), key[2], text)
-        return f"line {line}, " if line else ""
-    table = re.match(r"\[\[table\]\] ([^:]+):", message)
-    if not table:
-        return ""
-    pattern = rf"\s*name\s*=\s*[\"']{re.escape(table[1])}[\"']"
-    lines = [number for number, line in enumerate(text.splitlines(), start=1) if re.match(pattern, line)]
-    return f"line {lines[-1]}, " if lines else ""
+def lines(text: str) -> dict[Location, int]:
+    """The line on which each section and each key starts.
+
+    TOML libraries do not say it, so their parser is asked for one statement at a time: lines are taken together until
+    they can be read, which is when a statement ends.
+
+    >>> lines('[a]\\nb = [\\n]\\n[[t]]\\n[[t]]\\nc.d = 2')
+    {('a',): 1, ('a', 'b'): 2, ('t', 0): 4, ('t', 1): 5, ('t', 1, 'c'): 6, ('t', 1, 'c', 'd'): 6}
+    """
+    found: dict[Location, int] = {}
+    entries: Counter[Location] = Counter()
+    section: Location = ()
+    statement, start = "", 1
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+        statement, start = (f"{statement}\n{line}", start) if statement else (line, number)
+        try:
+            said: Any = tomllib.loads(statement)
+        except tomllib.TOMLDecodeError:
+            continue
+        if statement.lstrip().startswith("["):
+            section = ()
+            while said:
+                ((name, said),) = said.items()
+                section = (*section, name)
+                entries[section] += isinstance(said, list)
+                section = (*section, entries[section] - 1) if entries[section] else section
+                said = said[0] if isinstance(said, list) else said
+            found[section] = start
+        else:
+            found.update(dict.fromkeys(_paths(said, section), start))
+        statement = ""
+    return found
 
 
-def _line_of(location: Location, key: str, text: str) -> int | None:
-    """The line of a key, found by reading the section headers; None where the file spells it another way."""
-    section: tuple[str, ...] = ()
-    tables, wanted = -1, tuple(str(part) for part in location)
-    for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*(\[\[?)\s*([^\]]+?)\s*\]", line)
-        if header:
-            names = tuple(part.strip().strip("\"'") for part in header[2].split("."))
-            tables += header[1] == "[["
-            section = (*names, str(tables)) if header[1] == "[[" else names
-            if section == (*wanted, key):
-                return number
-        elif section == wanted and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
-            return number
-    return None
+def _paths(value: Any, location: Location) -> Iterator[Location]:
+    within = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, each in within:
+        yield (*location, name)
+        yield from _paths(each, (*location, name))

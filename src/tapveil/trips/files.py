@@ -69,7 +69,7 @@ def find(plan: Plan) -> TripFiles:
     """The trip files of a plan, each with the columns it must have, grouped by what they are."""
     shapes: dict[Shape, list[Path]] = defaultdict(list)
     for path in _paths(plan):
-        shape = inspect(path, plan.source.encoding, plan.source.delimiter, plan.named_columns.values())
+        shape = inspect(path, plan.source.encoding, plan.source.delimiter, plan.columns.named.values())
         _require(plan, shape, path.name)
         shapes[shape].append(path)
     groups = tuple(FileGroup(*shape[:4], tuple(paths)) for shape, paths in shapes.items())
@@ -140,7 +140,7 @@ def _each_once(paths: list[Path]) -> list[Path]:
 
 def _require(plan: Plan, shape: Shape, called: str) -> None:
     """Every column the plan names, once. A header may turn out to be a trip, so it is never quoted."""
-    names, needed = shape[1], plan.named_columns
+    names, needed = shape[1], plan.columns.named
     missing = {ours: theirs for ours, theirs in needed.items() if theirs not in names}
     if missing:
         raise TripDataError(_missing_columns(plan, missing, shape, called))
@@ -166,7 +166,7 @@ def _missing_columns(plan: Plan, missing: dict[str, str], shape: Shape, called: 
             f"{message}; its columns seem to be separated by another character: set delimiter = {other!r} in [source]"
         )
     # If none of the columns is there, the first line may be a trip: then nothing of it is suggested.
-    is_header = shape[0] != "csv" or bool(set(plan.file_columns.values()) & set(names))
+    is_header = shape[0] != "csv" or bool(set(plan.columns.read.values()) & set(names))
     # Nor is one that begins with a wanted name: a header that lost its line end runs on into a trip.
     wanted = tuple(missing.values())
     odd = {name for name in names if any(character.isdigit() or character == "\ufffd" for character in name)}
@@ -177,7 +177,7 @@ def _missing_columns(plan: Plan, missing: dict[str, str], shape: Shape, called: 
 
 def _refuse_wrong_types(plan: Plan, files: TripFiles) -> None:
     """Columns whose type alone shows that they cannot be what the plan says."""
-    for ours, theirs in plan.file_columns.items():
+    for ours, theirs in plan.columns.read.items():
         kind, raw = plan.source.kind(ours), files.type_of(theirs)
         if kind == "time" and raw == "date":
             raise TripDataError(f"the column `{theirs}` holds dates; [source.columns] {ours} needs times")

@@ -26,7 +26,7 @@ def draw(
     exact: ExactTable, plan: Plan, table: Table, dictionary: pa.Table | None, random_bytes: RandomBytes
 ) -> PublishedTable:
     """One table through its mechanism. Every call spends the table's budget again."""
-    mechanism = plan.mechanisms[table.name]
+    mechanism = plan.guarantee.mechanisms[table.name]
     if isinstance(mechanism, Dictionary) and dictionary is not None:
         keys, numbers = _draw_listed(exact, mechanism, dictionary, random_bytes)
     elif mechanism.visits_empty_cells:
@@ -40,7 +40,7 @@ def draw(
 
 def fields(plan: Plan, table: Table) -> tuple[Field, ...]:
     """The key columns of a table, each with what sort of values it holds."""
-    return tuple(Field(name, plan.source.kind(name)) for name in plan.key_columns(table))
+    return tuple(Field(name, plan.source.kind(name)) for name in plan.columns.of(table))
 
 
 Keys = dict[str, pa.Array]

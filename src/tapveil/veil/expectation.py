@@ -25,7 +25,7 @@ FEWEST_CELLS = 0.5
 def empty_tables(plan: Plan, counted: Counted, dictionaries: Dictionaries) -> Iterator[str]:
     """The tables that will probably be published without a single cell."""
     for table in plan.table:
-        if _is_empty(counted.tables[table.name], plan.mechanisms[table.name], dictionaries[table.name]):
+        if _is_empty(counted.tables[table.name], plan.guarantee.mechanisms[table.name], dictionaries[table.name]):
             yield table.name
 
 

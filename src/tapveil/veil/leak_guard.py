@@ -84,7 +84,7 @@ _STOPPED = (
 
 
 def _published_columns(plan: Plan) -> set[str]:
-    keys = {column for table in plan.table for column in plan.key_columns(table)}
+    keys = {column for table in plan.table for column in plan.columns.of(table)}
     ends = {f"{column}{UNTIL}" for column in keys if plan.source.kind(column) == "time"}
     opal = set(OPAL_COLUMNS) if plan.release.layout == "opal" else set()
     return keys | ends | opal | RESERVED | set(WIDER_COLUMNS)
@@ -92,8 +92,8 @@ def _published_columns(plan: Plan) -> set[str]:
 
 def _copied_columns(plan: Plan) -> set[str]:
     if plan.release.layout == "opal":
-        return {"mode", "loc", *(["date"] if plan.copies("date") else [])}
-    return {column for table in plan.table for column in plan.key_columns(table) if plan.copies(column)}
+        return {"mode", "loc", *(["date"] if plan.columns.copies("date") else [])}
+    return {column for table in plan.table for column in plan.columns.of(table) if plan.columns.copies(column)}
 
 
 def _columns(folder: Path) -> Iterator[Place]:

@@ -25,10 +25,10 @@ def spend_of(plan: Plan, identity: str, today: date) -> Spend:
         plan_sha256=plan.digest,
         unit=plan.privacy.unit,
         neighbours=plan.privacy.neighbours,
-        cells=plan.exposure.cells,
+        cells=plan.guarantee.exposure.cells,
         tables=tuple(
             SpentTable(name=name, mechanism=plan.privacy.mechanism, scale=each.scale, threshold=each.threshold)
-            for name, each in plan.mechanisms.items()
+            for name, each in plan.guarantee.mechanisms.items()
         ),
         first_day=None if runs_on else source.first_day,
         last_day=None if runs_on else source.last_day,

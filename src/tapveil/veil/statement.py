@@ -52,7 +52,7 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
     Which release it is, and who paid for it, comes in when it is paid for.
     """
     release, source = plan.release, plan.source
-    taps = source.taps if "both" in plan.sides else None
+    taps = source.taps if plan.columns.pairs_taps else None
     levels = sorted({table.level.location for table in plan.table if table.level.location})
     return Manifest(
         manifest_version=MANIFEST_VERSION,
@@ -74,7 +74,7 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
             modes=tuple(sorted(source.modes)) if source.modes else None,
         ),
         partition=release.partition,
-        columns={name: source.kind(name) for table in plan.table for name in plan.key_columns(table)},
+        columns={name: source.kind(name) for table in plan.table for name in plan.columns.of(table)},
         layout=release.layout,
         synthetic=release.synthetic,
         rows=source.shape,
@@ -109,7 +109,7 @@ def _cost(plan: Plan) -> dict[str, Any]:
         "bounds": _bounds(plan),
         "neighbours": privacy.neighbours,
         "mechanism": privacy.mechanism,
-        **_loss(plan.loss),
+        **_loss(plan.guarantee.loss),
         "guarantees": [_guarantee(plan, "replace"), _guarantee(plan, "add-remove")],
         "curve": Curve(neighbours=privacy.neighbours, points=_curve(plan)),
         "gaussian": gaussian(gaussian_part(plan)),
@@ -136,22 +136,24 @@ def _bounds(plan: Plan) -> Bounds:
     """How many trips of one unit are counted, at most; each of them changes one cell of a table by one."""
     names = ("trips_per_day", "trips_per_card", "without_card")
     given = plan.privacy.model_dump(include=set(names), exclude_none=True)
-    return Bounds(cells_per_table=plan.exposure.cells, **{name: given[name] for name in names if name in given})
+    return Bounds(
+        cells_per_table=plan.guarantee.exposure.cells, **{name: given[name] for name in names if name in given}
+    )
 
 
 def _curve(plan: Plan) -> list[Point]:
     """What is left of δ at other ε, by exact accounting; a bound at a smaller ε is one at a larger, too."""
     points, least = [], 1.0
     for part in CURVE:
-        epsilon = plan.loss.epsilon * part
-        least = min(least, accounted_delta(list(plan.mechanisms.values()), epsilon, plan.exposure))
+        epsilon = plan.guarantee.loss.epsilon * part
+        least = min(least, accounted_delta(list(plan.guarantee.mechanisms.values()), epsilon, plan.guarantee.exposure))
         points.append(Point(epsilon=number(epsilon, ROUND_CEILING), delta=_few_digits(least)))
     return points
 
 
 def gaussian_part(plan: Plan) -> Concentrated | None:
     """The Gaussian noise of a plan by itself; None for other noise."""
-    return concentrated(list(plan.mechanisms.values()), plan.exposure)
+    return concentrated(list(plan.guarantee.mechanisms.values()), plan.guarantee.exposure)
 
 
 def gaussian(part: Concentrated | None) -> GaussianPart | None:
@@ -171,21 +173,24 @@ def _whole_card(plan: Plan, trips: int) -> WholeCard:
 
     δ grows with the number of trips, as each of them may be alone in its cells; ε then follows.
     """
-    delta = plan.loss.delta * trips
-    bound = whole_card_epsilon(list(plan.mechanisms.values()), trips, delta)
-    pure = plan.loss_for("add-remove").epsilon * trips
+    delta = plan.guarantee.loss.delta * trips
+    bound = whole_card_epsilon(list(plan.guarantee.mechanisms.values()), trips, delta)
+    pure = plan.guarantee.loss_for("add-remove").epsilon * trips
     epsilon = number(pure if bound is None else bound, ROUND_CEILING)
     return WholeCard(trips=trips, epsilon=epsilon, delta=number(delta, ROUND_CEILING))
 
 
 def _guarantee(plan: Plan, neighbours: Neighbours) -> Guarantee:
-    loss, exposure = plan.loss_for(neighbours), Exposure(neighbours, plan.exposure.cells)
-    accounted = accounted_delta(list(plan.mechanisms.values()), loss.epsilon, exposure)
+    loss, exposure = plan.guarantee.loss_for(neighbours), Exposure(neighbours, plan.guarantee.exposure.cells)
+    accounted = accounted_delta(list(plan.guarantee.mechanisms.values()), loss.epsilon, exposure)
     return Guarantee(neighbours=neighbours, **_loss(loss), delta_accounted=_few_digits(accounted))
 
 
 def _table(plan: Plan, table: Table) -> TableClaim:
-    mechanism, own = plan.mechanisms[table.name], Loss(table.epsilon or Fraction(0), table.delta or Fraction(0))
+    mechanism, own = (
+        plan.guarantee.mechanisms[table.name],
+        Loss(table.epsilon or Fraction(0), table.delta or Fraction(0)),
+    )
     share: dict[str, Any] = {"weight": number(table.weight or Fraction(1))} if table.epsilon is None else _loss(own)
     return TableClaim(
         name=table.name,

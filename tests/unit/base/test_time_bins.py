@@ -81,7 +81,7 @@ def test_the_budget_of_a_table_is_shared_over_its_levels() -> None:
     assert [each.name for each in plan.table[:4]] == ["on_time", "on_time-hours", "on_time-peaks", "on_location"]
     assert [each.epsilon for each in (first, hours, peaks)] == [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)]
     assert sum(each.delta or 0 for each in (first, hours, peaks)) == other.delta == Fraction(1, 8_000_000)
-    assert plan.loss == Plan.preset("opal").loss, "levels cost no more than the table did"
+    assert plan.guarantee.loss == Plan.preset("opal").guarantee.loss, "levels cost no more than the table did"
     assert (first.level, hours.level) == (Level(), Level(time_minutes=60))
     assert peaks.level == Level(times=("06:00", "10:00"))  # type: ignore[arg-type]
     assert peaks.weight is None
@@ -96,11 +96,13 @@ def test_a_weight_is_shared_over_levels_too() -> None:
     }
     plan = with_levels("weight = 2", **total)
     assert [each.weight for each in plan.table[:3]] == [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)]
-    assert plan.loss.epsilon == 8
+    assert plan.guarantee.loss.epsilon == 8
     once = Plan.parse(opal_text(**total))
     # all that a table had is what its levels have: the others get what they got
-    assert plan.mechanisms["on_location"].scale == pytest.approx(once.mechanisms["on_location"].scale, rel=0.05)
-    assert plan.mechanisms["on_time"].scale < plan.mechanisms["on_time-hours"].scale
+    assert plan.guarantee.mechanisms["on_location"].scale == pytest.approx(
+        once.guarantee.mechanisms["on_location"].scale, rel=0.05
+    )
+    assert plan.guarantee.mechanisms["on_time"].scale < plan.guarantee.mechanisms["on_time-hours"].scale
 
 
 def test_two_ways_to_cut_a_day_are_two_levels() -> None:
@@ -118,8 +120,8 @@ def test_the_digest_knows_levels() -> None:
 @pytest.mark.parametrize("name", ["opal", "od"])
 def test_a_preset_is_a_plan(name: str) -> None:
     plan = Plan.preset(name)
-    assert plan.loss.epsilon == 8
-    assert plan.loss.delta == Fraction(3, 4_000_000)
+    assert plan.guarantee.loss.epsilon == 8
+    assert plan.guarantee.loss.delta == Fraction(3, 4_000_000)
 
 
 def test_the_plan_for_origins_and_destinations_has_two_levels_and_what_they_are_held_against() -> None:

@@ -244,7 +244,7 @@ def test_a_single_day_may_be_named_by_the_plan(tmp_path: Path) -> None:
     text = plan_text("card", "trips_per_card = 2").replace('date = "day"', 'date = { value = "2025-03-03" }')
     rows = [("1", "", "07:00", "Ash"), ("1", "", "08:00", "Ash"), ("1", "", "09:00", "Ash")]
     assert count(tmp_path, text, rows)["both"].total() == 2
-    assert Plan.parse(text).exposure.cells == 2
+    assert Plan.parse(text).guarantee.exposure.cells == 2
 
 
 def test_a_unit_counts_once_in_a_cell(tmp_path: Path) -> None:
@@ -302,11 +302,11 @@ def test_the_holder_sees_what_was_left_out(tmp_path: Path) -> None:
 
 
 def test_sensitivity_follows_from_the_plan() -> None:
-    assert Plan.parse(plan_text("trip")).exposure == Exposure("add-remove", 1)
-    assert Plan.parse(plan_text("card-day", "trips_per_day = 4")).exposure == Exposure("add-remove", 4)
+    assert Plan.parse(plan_text("trip")).guarantee.exposure == Exposure("add-remove", 1)
+    assert Plan.parse(plan_text("card-day", "trips_per_day = 4")).guarantee.exposure == Exposure("add-remove", 4)
     plan = Plan.parse(plan_text("card", "trips_per_card = 30\ntrips_per_day = 4", neighbours="replace"))
-    assert plan.exposure == Exposure("replace", 30)
-    assert plan.exposure.changed == 60
+    assert plan.guarantee.exposure == Exposure("replace", 30)
+    assert plan.guarantee.exposure.changed == 60
 
 
 MISTAKES = {
@@ -393,7 +393,7 @@ def test_a_trip_plan_shows_what_it_means_for_a_card() -> None:
 
 @pytest.mark.parametrize("trips", [2, 10, 40])
 def test_the_quick_bound_for_a_card_is_a_little_above_the_close_one(trips: int) -> None:
-    mechanisms = list(Plan.preset("opal").mechanisms.values())
+    mechanisms = list(Plan.preset("opal").guarantee.mechanisms.values())
     delta = Fraction(trips * 75, 10**8)
     quick = whole_card_epsilon(mechanisms, trips, delta)
     close = epsilon([m.cells for m in mechanisms], float(delta), Exposure("add-remove", trips), precision=1e-4)
@@ -404,7 +404,7 @@ def test_the_quick_bound_for_a_card_is_a_little_above_the_close_one(trips: int) 
 
 
 def test_without_delta_a_card_has_no_bound_of_its_own() -> None:
-    assert whole_card_epsilon(list(Plan.preset("opal").mechanisms.values()), 2, Fraction(0)) is None
+    assert whole_card_epsilon(list(Plan.preset("opal").guarantee.mechanisms.values()), 2, Fraction(0)) is None
 
 
 # --- dictionaries ---------------------------------------------------------------------------------------------------
@@ -450,8 +450,8 @@ def published(folder: Path, plan: Plan) -> dict[tuple[str, str], int]:
 
 def test_a_dictionary_has_noise_on_every_listed_cell_and_on_no_other(tmp_path: Path) -> None:
     plan = listed_plan(tmp_path)
-    assert plan.mechanisms["both"] == Dictionary(Fraction(1), 1)
-    assert plan.loss.delta == 0
+    assert plan.guarantee.mechanisms["both"] == Dictionary(Fraction(1), 1)
+    assert plan.guarantee.loss.delta == 0
     found = published(tmp_path, plan)
     assert abs(found["07:00", "s1"] - 300) < 50
     assert ("07:00", "elsewhere") not in found  # it is not on the list
@@ -467,7 +467,7 @@ def test_a_dictionary_has_noise_on_every_listed_cell_and_on_no_other(tmp_path: P
 
 def test_a_cut_is_public_and_costs_nothing(tmp_path: Path) -> None:
     plan = listed_plan(tmp_path, cut=30)
-    assert plan.loss == listed_plan(tmp_path).loss
+    assert plan.guarantee.loss == listed_plan(tmp_path).guarantee.loss
     assert set(published(tmp_path, plan)) == {("07:00", "s1")}
 
 

@@ -176,7 +176,7 @@ def test_the_opal_design_costs_two_counts_of_a_threshold() -> None:
         'epsilon = 1\ndelta = "1/8000000"\n': "",
         'epsilon = 2\ndelta = "1/8000000"\n': "weight = 2\n",
     }
-    made = Plan.parse(opal_text(**gaussian)).mechanisms
+    made = Plan.parse(opal_text(**gaussian)).guarantee.mechanisms
     assert {made[name].smallest_published for name in ("on_time", "off_location")} == {20}
     assert {made[name].smallest_published for name in ("on_time_location", "off_time_location")} == {10}
     assert made["on_time_location"].scale <= Fraction(163, 100)

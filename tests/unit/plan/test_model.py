@@ -24,8 +24,8 @@ def test_the_opal_preset_is_the_papers_release() -> None:
     ]
     assert plan.release.partition == ("mode", "date")
     assert plan.coarsen.time_minutes == 15
-    assert (plan.loss.epsilon, plan.loss.delta) == (8, Fraction(3, 4_000_000))
-    added = plan.loss_for("add-remove")
+    assert (plan.guarantee.loss.epsilon, plan.guarantee.loss.delta) == (8, Fraction(3, 4_000_000))
+    added = plan.guarantee.loss_for("add-remove")
     assert (added.epsilon, added.delta) == (4, Fraction(3, 4_000_000))
 
 
@@ -83,7 +83,7 @@ LEVELS = {
     ),
     "not whole bins of the one before": (
         'levels = [{ times = ["06:00"] }, { name = "a", time_minutes = 60 }]',
-        "[[table]] on_time-a: its bins or areas do not hold those of on_time whole",
+        "[[table]] on_time-a: Each bin or area of on_time-a must contain whole bins or areas of on_time.",
     ),
     "too many": (f"levels = [{', '.join(['{}'] * 9)}]", "`levels`"),
     "weight of none": ('levels = [{ weight = 0 }, { name = "a", time_minutes = 60 }]', "`weight`: must be above 0"),
@@ -132,7 +132,7 @@ MISTAKES = {
     "column twice": (
         '["tap_on_time"]',
         '["tap_on_time", "tap_on_time"]',
-        "column of on_time `tap_on_time` is used twice",
+        "[[table]] on_time: column `tap_on_time` is used twice",
     ),
     "partition column in a table": ('["tap_on_time"]', '["mode"]', "`mode` is already a partition column"),
     "unknown partition column": (
@@ -270,11 +270,11 @@ def test_totals_that_cannot_be_are_named(changes: dict[str, str], message: str) 
 
 def test_totals_are_a_table_like_any_other() -> None:
     plan = Plan.parse(opal_text(**WITH_TOTAL))
-    assert plan.key_columns(plan.tables["total"]) == ("mode", "date")
-    assert (plan.loss.epsilon, plan.tables["total"].in_words) == (9, "total")
+    assert plan.columns.of(plan.tables["total"]) == ("mode", "date")
+    assert (plan.guarantee.loss.epsilon, plan.tables["total"].in_words) == (9, "total")
     assert [table.name for table in plan.detailed] == list(Plan.preset("opal").tables), "what may lose something"
     in_all = opal_text(**WITH_TOTAL, **{'["mode", "date"]': "[]"})
-    assert Plan.parse(in_all).key_columns(plan.tables["total"]) == ()
+    assert Plan.parse(in_all).columns.of(plan.tables["total"]) == ()
     alone = in_all[: in_all.index('[[table]]\nname = "on_time"')] + in_all[in_all.index('[[table]]\nname = "total"') :]
     with pytest.raises(PlanError, match="it would be the only number of the release"):
         Plan.parse(alone.replace("[source]\n", '[source]\nmodes = ["bus"]\n'))
@@ -282,13 +282,15 @@ def test_totals_are_a_table_like_any_other() -> None:
 
 
 def test_the_plan_of_pairs_has_totals_and_the_papers_plan_shows_how() -> None:
-    total = Plan.preset("od").mechanisms["total"]
+    total = Plan.preset("od").guarantee.mechanisms["total"]
     assert float(total.scale) < 15
     text = preset_text("opal")
     start = text.index("# [[table]]\n")
     shown = text[:start] + "\n".join(line.removeprefix("# ") for line in text[start:].splitlines())
     plan = Plan.parse(shown)
-    assert (plan.loss.epsilon, plan.loss.delta) == (Fraction("8.2"), Fraction("8.75e-7")), "as the preset says"
+    assert (plan.guarantee.loss.epsilon, plan.guarantee.loss.delta) == (Fraction("8.2"), Fraction("8.75e-7")), (
+        "as the preset says"
+    )
     assert "epsilon = 8.2, delta = 8.75e-7" in text
 
 
@@ -311,13 +313,6 @@ def test_a_lookup_by_mode_needs_a_mode() -> None:
     text = opal_text(**{'mode = "mode"\n': "", '["mode", "date"]': '["date"]'})
     with pytest.raises(PlanError, match="there is no `mode` column"):
         Plan.parse(text)
-
-
-def test_columns_that_no_table_needs_are_not_read() -> None:
-    text = opal_text(**{'mode = "mode"\n': 'mode = "mode"\ncard = "card_id"\nage = "age_group"\n'})
-    plan = Plan.parse(text)
-    assert "card_id" not in plan.file_columns.values()
-    assert "age_group" not in plan.file_columns.values()
 
 
 @pytest.mark.parametrize("name", ["missing.toml", ".", "latin1.toml"])

@@ -47,4 +47,4 @@ def test_a_plan_that_nobody_could_verify_is_refused_in_plain_words() -> None:
         plan(1, CARD.format(2100), EPSILON.format("1"))
     with pytest.raises(PlanError, match=r"33 tables with different noise.* fewer different epsilons and deltas"):
         plan(33, TRIP.format("sbh"), 'epsilon = "1.{n:02d}"\ndelta = "1e-6"')
-    assert len(plan(33, TRIP.format("sbh"), EPSILON.format("1")).mechanisms) == 33
+    assert len(plan(33, TRIP.format("sbh"), EPSILON.format("1")).guarantee.mechanisms) == 33

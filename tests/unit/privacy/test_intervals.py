@@ -71,7 +71,7 @@ def test_other_levels_hold_too() -> None:
 
 def test_the_papers_release() -> None:
     """What README, manifest and notes say of it."""
-    found = {name: interval(mechanism, MISS) for name, mechanism in Plan.preset("opal").mechanisms.items()}
+    found = {name: interval(mechanism, MISS) for name, mechanism in Plan.preset("opal").guarantee.mechanisms.items()}
     assert found["on_time"] == found["off_location"] == Interval(half_width=6, least=1, absent=39)
     assert found["on_time_location"] == Interval(half_width=3, least=1, absent=20)
 

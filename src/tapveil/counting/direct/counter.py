@@ -51,7 +51,7 @@ def suits(plan: Plan, files: TripFiles, areas: Areas) -> bool:
 
 
 def _is_known(column: Column, plan: Plan, group: FileGroup) -> bool:
-    theirs = plan.file_columns.get(column.name)
+    theirs = plan.columns.read.get(column.name)
     if theirs is None:
         return not column.beside
     if column.beside or group.type_of(theirs) != column.raw or group.relation or "." in theirs:
@@ -69,16 +69,16 @@ class Pass:
     def __init__(self, plan: Plan, files: TripFiles, areas: Areas, wider: Mapping[str, Areas], memory: float) -> None:
         columns = coding.columns(plan, files, areas)
         self._plan, self._wider = plan, wider
-        theirs = plan.file_columns
+        theirs = plan.columns.read
         card = plan.source.card
         self._card = card if card and not are_numbers(files, card) else None
-        self._used = sorted({theirs[ours] for ours in plan.used_columns if ours in theirs})
+        self._used = sorted({theirs[ours] for ours in plan.columns.used if ours in theirs})
         self.batches = Batches(files, self._used, self._card)
         self._cards = CardShapes()
         self._reasons = Reasons(columns)
         self._slow_path = SlowPath(plan, columns, self._reasons)
         # Days keep coming as the files go by; the first column of a tally may grow without moving anything.
-        sets = maximal_sets(tuple(sorted(plan.key_columns(table), key="date".__ne__)) for table in plan.table)
+        sets = maximal_sets(tuple(sorted(plan.columns.of(table), key="date".__ne__)) for table in plan.table)
         fixed = {column.name: len(column.fixed_labels) for column in columns if column.fixed_labels}
         each_has = memory / len(sets)
         room = int(each_has / BYTES_OF_A_COUNTER), int(each_has / BYTES_OF_A_CELL)
@@ -160,7 +160,7 @@ class Pass:
         """Every tally, with the tables that are made from it: from the first that has all their columns."""
         waiting = list(self._plan.table)
         for tally in self._tallies:
-            own = [table for table in waiting if set(self._plan.key_columns(table)) <= set(tally.columns)]
+            own = [table for table in waiting if set(self._plan.columns.of(table)) <= set(tally.columns)]
             waiting = [table for table in waiting if table not in own]
             shape = len(tally.columns), tally.added
             yield tally, [Rollup(self._plan, table, coded, self._wider, *shape) for table in own]

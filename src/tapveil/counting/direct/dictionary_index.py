@@ -51,7 +51,7 @@ class DictionaryIndex:
     """The lists of all columns but those of typed times, as far as they have been met."""
 
     def __init__(self, plan: Plan, columns: Sequence[Column], reasons: Reasons) -> None:
-        self._theirs = {ours: theirs for ours, theirs in plan.file_columns.items() if ours in plan.used_columns}
+        self._theirs = {ours: theirs for ours, theirs in plan.columns.read.items() if ours in plan.columns.used}
         self._given = {ours: column.value or "" for ours, column in plan.source.columns.items()}
         looked_up = [mode for mode, _ in next((each.for_mode for each in columns if each.for_mode), ())]
         self.vocabularies = {

@@ -26,7 +26,7 @@ class Rollup:
         self, plan: Plan, table: Table, coded: Sequence[Code], wider: Mapping[str, Areas], columns: int, trips: int
     ) -> None:
         """From cells of this many columns, for this many trips."""
-        self._name, keys = table.name, plan.key_columns(table)
+        self._name, keys = table.name, plan.columns.of(table)
         self._recodings = coding.recodings(relabelling(plan, table, wider), coded)
         self._labels = {code.column.name: code.labels for code in coded if code.column.name in keys}
         self._labels |= {column: recoding.labels for column, recoding in self._recodings.items()}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from tapveil.base.vocabulary import CARD, MINUTES_PER_DAY, MISSING_TIME, TAP
 from tapveil.counting.coding import Column, Reasons
-from tapveil.counting.taps import counted_words, pairs_taps
+from tapveil.counting.taps import counted_words
 from tapveil.inputs.areas import TimeBins
 from tapveil.inputs.values import BESIDE, LATEST_MINUTE
 from tapveil.plan.model import Plan
@@ -62,8 +62,8 @@ def _group_sql(
         if column.arithmetic and column.refuses
     ]
     if plan.privacy.by_card:
-        selected.append(f"{_card_sql(group, plan.file_columns[CARD], plan.source.missing(CARD))} AS {CARD_TEXT}")
-    if pairs_taps(plan):
+        selected.append(f"{_card_sql(group, plan.columns.read[CARD], plan.source.missing(CARD))} AS {CARD_TEXT}")
+    if plan.columns.pairs_taps:
         selected += _of_a_tap_sql(plan, group)
     if numbered:
         selected.append(f"[{number}, field_file, field_line]::BIGINT[] AS {LINE}")
@@ -111,7 +111,7 @@ def _scan_sql(group: FileGroup, number: int) -> str:
 
 def copies_sql(plan: Plan, files: TripFiles) -> str:
     """How many rows say the same as another in every column that the plan names, the card among them."""
-    named = sorted(set(plan.named_columns.values()))
+    named = sorted(set(plan.columns.named.values()))
     rows = " UNION ALL ".join(
         "SELECT md5_number(concat_ws(chr(31), "
         + ", ".join(f"coalesce({_as_text(_stored(group, each), group.type_of(each))}, '')" for each in named)
@@ -142,7 +142,7 @@ def _raw_value(plan: Plan, group: FileGroup, name: str) -> str:
 
     The engine knows no time zone but UTC, or its calendar would be a second opinion.
     """
-    theirs = plan.file_columns[name]
+    theirs = plan.columns.read[name]
     value = _stored(group, theirs)
     instant = group.type_of(theirs) == "instant"
     return f"(CAST(TRY(timezone('UTC', {value})) AS VARCHAR) || '+00:00')" if instant else value
@@ -162,9 +162,9 @@ def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
 
 def _text_sql(plan: Plan, group: FileGroup, name: str) -> str:
     """A value as text."""
-    if name not in plan.file_columns:
+    if name not in plan.columns.read:
         return literal(plan.source.columns[name].value or "")
-    return _as_text(_raw_value(plan, group, name), group.type_of(plan.file_columns[name]))
+    return _as_text(_raw_value(plan, group, name), group.type_of(plan.columns.read[name]))
 
 
 def _first_sql(plan: Plan, group: FileGroup, names: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ def _together(plan: Plan, parts: Sequence[Counted]) -> Counted:
     """All tables, in the order of the plan; taps that were refused count once, however many ends they were read for."""
     tables = {name: table for part in parts for name, table in part.tables.items()}
     # Where taps are paired, every tap is read for that; else each is read for its own end.
-    paired = [part.refusals for of_end, part in zip(taps.by_end(plan), parts, strict=True) if taps.pairs_taps(of_end)]
+    paired = [part.refusals for of_end, part in zip(taps.by_end(plan), parts, strict=True) if of_end.columns.pairs_taps]
     refusals = paired or [part.refusals for part in parts]
     lines = refusals[0].lines
     by_reason = sum((Counter(each.by_reason) - Counter(lines) for each in refusals), start=Counter[Reason](lines))
@@ -62,14 +62,14 @@ def _together(plan: Plan, parts: Sequence[Counted]) -> Counted:
 def other_taps(plan: Plan, database: Database, *, progress: Reporter) -> int:
     """How many rows are neither taps on nor taps off: one pass over that column alone. Secret."""
     with database.stage(progress, "Reading taps"):
-        found, _ = database.look(scan.other_taps_sql(plan, database.files), {plan.file_columns[TAP]})
+        found, _ = database.look(scan.other_taps_sql(plan, database.files), {plan.columns.read[TAP]})
     return int(found.column(0)[0].as_py() or 0)
 
 
 def copies(plan: Plan, database: Database, *, progress: Reporter) -> int:
     """How many rows say the same as another, card and all: perhaps an export that was made twice. Secret."""
     with database.stage(progress, "Looking for copies"):
-        found, _ = database.look(scan.copies_sql(plan, database.files), set(plan.named_columns.values()))
+        found, _ = database.look(scan.copies_sql(plan, database.files), set(plan.columns.named.values()))
     return int(found.column(0)[0].as_py())
 
 
@@ -103,14 +103,14 @@ class _Counting:
         self._card = codes.card_column(plan, database.files)
         self._reasons = codes.Reasons([*self._columns, *([self._card] if self._card else [])])
         self._trips = scan.trips_sql(plan, database.files, self._columns, self._reasons)
-        self._used = set(plan.file_columns.values())
+        self._used = set(plan.columns.read.values())
 
     def run(self) -> Counted:
         """Learn the codes of all columns, then count by them."""
         with self._database.stage(self._progress, "Reading values"):
             coded = self._code()
         sizes = {code.column.name: len(code.labels) for code in coded}
-        keys = query.maximal_sets(self._plan.key_columns(table) for table in self._plan.table)
+        keys = query.maximal_sets(self._plan.columns.of(table) for table in self._plan.table)
         packings = [Packing(key, tuple(sizes[column] for column in key)) for key in keys]
         sets = [query.CellSet(index, packing) for index, packing in enumerate(packings)]
         return self._count_units(coded, sets, self._card) if self._card else self._count_trips(coded, sets)
@@ -125,7 +125,7 @@ class _Counting:
 
     def _count_units(self, coded: Sequence[Code], sets: Sequence[query.CellSet], card: Column) -> Counted:
         """Cards or their days instead of trips: bounded first, then counted once per cell."""
-        paired = taps.pairs_taps(self._plan)
+        paired = self._plan.columns.pairs_taps
         with self._database.stage(self._progress, "Reading trips", passes=2 if paired else 1):
             if paired:
                 lines = self._pair(coded, sets, card)
@@ -199,7 +199,7 @@ class _Counting:
 
     def _cells(self, table: Table, coded: Sequence[Code], sets: Sequence[query.CellSet]) -> query.TableCells:
         """What a table's cells are summed from: a set that has all its columns, at the plan's own resolution."""
-        keys = self._plan.key_columns(table)
+        keys = self._plan.columns.of(table)
         source = next(each for each in sets if set(keys) <= set(each.packing.columns))
         recodings = codes.recodings(relabelling(self._plan, table, self._wider), coded)
         labels = {code.column.name: code.labels for code in coded if code.column.name in keys}

@@ -87,7 +87,7 @@ def _budgets(plan: Plan) -> list[Fraction]:
 def _test_delta(plan: Plan) -> Fraction:
     """A δ at which singletons appear often enough to be counted."""
     slack = 4 if plan.privacy.mechanism == "sbh" else 1
-    return min(slack * SINGLETON * plan.exposure.cells, Fraction(4, 10))
+    return min(slack * SINGLETON * plan.guarantee.exposure.cells, Fraction(4, 10))
 
 
 def _audit_plan(plan: Plan, folder: Path) -> Plan:
@@ -134,7 +134,7 @@ class _Attack:
         self._trials = max(200, min(trials, MOST_ROWS // sum(self._counts.values())))
 
     def _closed_form(self, table: Table) -> ClosedForm:
-        name, exposure = self._audited.privacy.mechanism, self._audited.exposure
+        name, exposure = self._audited.privacy.mechanism, self._audited.guarantee.exposure
         if name == "sbh":
             scale = exposure.changed / float(table.epsilon or 1)
             return ClosedForm(name, scale, 1 + scale * log(2 * exposure.cells / float(table.delta or 1)))
@@ -145,7 +145,7 @@ class _Attack:
         yield from self._sensitivity()
         for table in self._audited.table:
             yield from self._promise(table)
-            yield _replay(table.name, self._audited.mechanisms[table.name])
+            yield _replay(table.name, self._audited.guarantee.mechanisms[table.name])
         city = City(self._counts, self._trials, heavy=False)
         with self._progress.stage("Releasing generated trips"), _Watch() as watch:
             first = self._released(city, "first")
@@ -167,11 +167,11 @@ class _Attack:
 
         Other units have more trips than are counted, over many days, and the new one brings places of its own.
         """
-        busy, unit = busy_units(self._audited.exposure.cells), self._audited.privacy.unit
-        trips = 5 * self._audited.exposure.cells if unit != "trip" else 1
+        busy, unit = busy_units(self._audited.guarantee.exposure.cells), self._audited.privacy.unit
+        trips = 5 * self._audited.guarantee.exposure.cells if unit != "trip" else 1
         day = (np.arange(trips) % 9 if unit == "card" else np.zeros(trips, np.int64)).tolist()
         new: list[Row] = [(f"day {day[k]}", f"{'a' if k % 2 else 'z'} {k}", "new") for k in range(trips)]
-        additions = {f"one {unit} more": (new, self._audited.exposure.cells)}
+        additions = {f"one {unit} more": (new, self._audited.guarantee.exposure.cells)}
         if self._audited.privacy.without_card == "own-unit":
             alone: list[Row] = [("day 0", "a 0", None)]
             additions["one row without a card more"] = (alone, 1)
@@ -196,7 +196,7 @@ class _Attack:
 
     def _promise(self, table: Table) -> Iterator[Finding]:
         """What is stated keeps the promise, by brute force over every outcome of the changed cells."""
-        expected, exposure, busy = self._expected[table.name], self._audited.exposure, self._counts["busy"]
+        expected, exposure, busy = self._expected[table.name], self._audited.guarantee.exposure, self._counts["busy"]
         promised, cell = float(table.epsilon or 0), float(table.epsilon or 0) / exposure.changed
         if exposure.cells > 1 and expected.mechanism in ("laplace", "gaussian"):
             apart = expected.all_shifted(exposure.changed, promised)
@@ -244,7 +244,7 @@ class _Attack:
 
     def _bounds(self) -> Iterator[Finding]:
         """One card that rides everywhere, and cards that ride twice in a cell, must not show."""
-        if self._trials < 50 * self._audited.exposure.cells:
+        if self._trials < 50 * self._audited.guarantee.exposure.cells:
             yield Finding("contributions are bounded", EVERY_TABLE, "not tried", "more trials needed", False)
             return
         with self._progress.stage("Releasing busy cards"):

@@ -24,6 +24,7 @@ from tapveil.inputs.public import PublicInputs
 from tapveil.internal.comparison.forecast import ExactSizes, TableForecast, Worth, forecast, together
 from tapveil.internal.confidential import NOTICE
 from tapveil.plan.model import Plan, Privacy
+from tapveil.plan.toml import problems
 from tapveil.privacy.accountant import Neighbours, Unit
 from tapveil.published.manifest import number
 
@@ -167,7 +168,7 @@ def compare(
     return Comparison(
         plan.release.title,
         plan.privacy.neighbours,
-        plan.loss.delta,
+        plan.guarantee.loss.delta,
         {unit: (bounded.trips_per_day, bounded.trips_per_card) for unit, bounded in bounds.items()},
         {unit: each / trips["trip"] for unit, each in trips.items() if trips.get("trip")},
         tuple(points),
@@ -186,7 +187,7 @@ def _points(candidates: Sequence[_Candidate], truth: Truth | None, unit: Unit, p
 
 def _units(plan: Plan) -> Iterator[Unit]:
     """The units that the trips could be protected by: of paired taps no single trip can be, and cards need a card."""
-    if "both" not in plan.sides:
+    if not plan.columns.pairs_taps:
         yield "trip"
     if plan.source.card:
         yield "card-day"
@@ -215,20 +216,20 @@ def _has_days(plan: Plan) -> bool:
 
 def weights_of(plan: Plan) -> list[Fraction]:
     """How the plan shares its total: by weights, or by the ε of each table."""
-    shares = [(table.weight if plan.total_is_given else table.epsilon) or Fraction(1) for table in plan.table]
+    shares = [(table.weight if plan.guarantee.is_shared else table.epsilon) or Fraction(1) for table in plan.table]
     return [share / min(shares) for share in shares]
 
 
 def variant(plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> Plan:
     """The plan as it would be with another unit, mechanism and total; ValueError, in words, if it cannot be."""
     listed, bounded, weights = mechanism == LISTED, _bounded(plan, unit), weights_of(plan)
-    if not listed and not plan.loss.delta:
+    if not listed and not plan.guarantee.loss.delta:
         raise ValueError("it needs a delta, and the plan has none")
     least = min(weight for table, weight in zip(plan.table, weights, strict=True) if table in plan.detailed)
     width = sum(weights) / least * bounded.trips_per_unit * (2 if bounded.neighbours == "replace" else 1) / epsilon
     if mechanism == "sbh" and width > WIDEST_COMPARED:
         raise ValueError(f"noise wider than scale {WIDEST_COMPARED} takes too long to be compared")
-    delta, cut = (None, plan.privacy.cut) if listed else (plan.loss.delta, None)
+    delta, cut = (None, plan.privacy.cut) if listed else (plan.guarantee.loss.delta, None)
     budget = {"mechanism": mechanism, "epsilon": epsilon, "delta": delta, "cut": cut}
     shares = {"epsilon": None, "delta": None} | ({} if listed else {"cells": None})
     shared = (
@@ -239,21 +240,14 @@ def variant(plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> Plan:
 
 def remade(plan: Plan, **changed: object) -> Plan:
     """The plan with some of its parts changed; ValueError, in words, if it cannot be."""
-    # Made anew rather than copied: a copy would skip what makes sure of it, and keep the noise of the original.
-    parts = {name: part for name, part in plan if name in Plan.model_fields}
+    # Made anew rather than copied: a copy would skip what makes sure of it.
     try:
-        made = Plan.model_validate({**parts, **changed})
+        made = Plan.model_validate({**dict(plan), **changed})
     except pydantic.ValidationError as error:
-        raise ValueError(_first_misfit(error)) from None
+        # Without the place: it is in a plan that nobody wrote.
+        raise ValueError(next(problems(error, Plan)).message) from None
     made._base = plan.base
     return made
-
-
-def _first_misfit(error: pydantic.ValidationError) -> str:
-    """What is wrong, without the place: it is in a plan that nobody wrote."""
-    first = error.errors()[0]["msg"].removeprefix("Value error, ").splitlines()[0]
-    place, _, words = first.partition(": ")
-    return words if place.startswith("[") else first
 
 
 @dataclass(frozen=True)
@@ -276,7 +270,7 @@ def _candidates(plan: Plan, unit: Unit, progress: Reporter) -> list[_Candidate]:
     """All that is compared for a unit, in the order in which it is shown."""
     found: list[_Candidate] = []
     mechanisms = (*MECHANISMS, *((LISTED,) if all(table.cells for table in plan.table) else ()))
-    epsilons = sorted({*EPSILONS, plan.loss.epsilon})
+    epsilons = sorted({*EPSILONS, plan.guarantee.loss.epsilon})
     whole = len(mechanisms) * len(epsilons)
     with progress.stage(f"Finding the noise, by {unit}", lambda: len(found), total=whole, unit="plans"):
         for mechanism in mechanisms:
@@ -286,9 +280,9 @@ def _candidates(plan: Plan, unit: Unit, progress: Reporter) -> list[_Candidate]:
                     made = _Candidate(*like, variant(plan, *like))
                 except ValueError as error:
                     made = _Candidate(*like, impossible=str(error))
-                if like != (plan.privacy.unit, plan.privacy.mechanism, plan.loss.epsilon):
+                if like != (plan.privacy.unit, plan.privacy.mechanism, plan.guarantee.loss.epsilon):
                     found.append(made)
-                elif made.plan is None or made.plan.mechanisms == plan.mechanisms:
+                elif made.plan is None or made.plan.guarantee.mechanisms == plan.guarantee.mechanisms:
                     found.append(_Candidate(*like, plan, own=True))
                 else:  # one total would give other noise than the plan has
                     found += [made, _Candidate(*like, plan, own=True)]
@@ -333,7 +327,7 @@ class Truth:
     def forecasts(self, plan: Plan) -> dict[str, TableForecast]:
         """What each table of a plan of this unit would be worth."""
         sizes = self.listed if plan.privacy.mechanism == LISTED else self.occurring
-        return {name: forecast(sizes[name], mechanism) for name, mechanism in plan.mechanisms.items()}
+        return {name: forecast(sizes[name], mechanism) for name, mechanism in plan.guarantee.mechanisms.items()}
 
     def worth(self, plan: Plan) -> dict[str, Worth]:
         """What a plan of this unit would publish."""

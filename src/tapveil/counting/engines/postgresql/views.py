@@ -26,7 +26,7 @@ def find_trips(session: Session, plan: Plan) -> TripFiles:
     relation, types = _columns(session, name)
     files = sources.table(plan, name, {column: _RAW.get(base, "text") for column, base in types.items()}, _VIEW)
     session.settle()  # not before: the table is found as the role would find it
-    named = {column: types[column] for column in sorted(set(plan.named_columns.values()))}
+    named = {column: types[column] for column in sorted(set(plan.columns.named.values()))}
     selected = ", ".join(f"{_plain(quoted(column), base)} AS {quoted(column)}" for column, base in named.items())
     session.execute(f"CREATE TEMP VIEW {_VIEW} AS SELECT {selected} FROM {relation}")
     return files

@@ -88,7 +88,7 @@ def _of_files(session: SparkSession, plan: Plan, group: FileGroup, view: str) ->
 
 
 def _named(plan: Plan) -> list[str]:
-    return sorted(set(plan.named_columns.values()))
+    return sorted(set(plan.columns.named.values()))
 
 
 def _select(frame: DataFrame, columns: Mapping[str, str], view: str) -> None:

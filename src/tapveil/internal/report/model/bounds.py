@@ -56,7 +56,7 @@ def left_out(plan: Plan, trips: int, accepted: int) -> LeftOut | None:
     """What the bounds of the plan leave out; None where nothing is."""
     if not trips:
         return None
-    paired = "both" in plan.sides
+    paired = plan.columns.pairs_taps
     return LeftOut(trips, accepted, share_left_out(plan, trips, accepted), not paired, _higher(plan))
 
 
@@ -80,12 +80,12 @@ def _least_exact(plan: Plan) -> Cost:
 
 
 def _cost(plan: Plan, table: str) -> Cost:
-    mechanism = plan.mechanisms[table]
+    mechanism = plan.guarantee.mechanisms[table]
     return Cost(table, mean_error(mechanism), mechanism.smallest_published)
 
 
 def _with_bound(plan: Plan, bound: Bound, most: int, table: str) -> Cost | None:
-    if plan.privacy.mechanism == "sbh" and 2 * plan.mechanisms[table].scale > WIDEST_COMPARED:
+    if plan.privacy.mechanism == "sbh" and 2 * plan.guarantee.mechanisms[table].scale > WIDEST_COMPARED:
         return None  # to make it takes too long
     try:
         return _cost(remade(plan, privacy=plan.privacy.model_copy(update={bound: most})), table)

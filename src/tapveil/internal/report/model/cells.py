@@ -67,12 +67,12 @@ class Cells:
         cls, plan: Plan, table: Table, exact: ExactTable, dictionary: pa.Table | None, folder: Folder | None
     ) -> Cells:
         """Of an exact table, and of what a folder has of it."""
-        mechanism = folder.mechanism(table.name) if folder else plan.mechanisms[table.name]
+        mechanism = folder.mechanism(table.name) if folder else plan.guarantee.mechanisms[table.name]
         listed = np.ones(len(exact_counts(exact)), dtype=bool)
         if dictionary is not None:
             listed[:] = False
             listed[exact.places_in(dictionary)[1]] = True
-        keys = plan.key_columns(table)
+        keys = plan.columns.of(table)
         return cls(
             table,
             mechanism,

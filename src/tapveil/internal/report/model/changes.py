@@ -213,11 +213,6 @@ def _relabelled(cells: Cells, column: str, relabel: Relabel) -> tuple[Ints, int]
 # --- what to write in the plan --------------------------------------------------------------------------------------
 
 
-def is_of_levels(table: Table) -> bool:
-    """Whether it is one of the `levels` of a table. These are made with every key; a `level` bins in one way alone."""
-    return {"time_minutes", "times"} <= table.level.model_fields_set
-
-
 def _is_accepted(plan: Plan, **changed: object) -> bool:
     """Whether the plan could be so: it could not, for one, where another level is as coarse already."""
     try:
@@ -240,7 +235,7 @@ def _level(plan: Plan, table: Table, *, minutes: int | None = None, location: st
     coarser = tuple(each.model_copy(update={"level": level}) if each is table else each for each in plan.table)
     if not _is_accepted(plan, table=coarser):
         return None
-    if is_of_levels(table):
+    if table.is_of_levels:
         return f"`{_keys(wanted)}` in the entry of `levels` that makes `{table.name}`"
     return f"`level = {{ {_keys(level.model_dump(exclude_none=True))} }}` in the table `{table.name}`"
 
@@ -264,9 +259,9 @@ def _weights(plan: Plan, tables: Sequence[Table]) -> Iterator[str]:
 
 def _written_in(plan: Plan, table: Table) -> str:
     """A table as the plan has it: where it has levels, by all that they make."""
-    if not is_of_levels(table):
+    if not table.is_of_levels:
         return f"`{table.name}`"
-    family = [each.name for each in plan.table if is_of_levels(each) and set(each.columns) == set(table.columns)]
+    family = [each.name for each in plan.table if each.is_of_levels and set(each.columns) == set(table.columns)]
     return f"the table of the levels {' and '.join(f'`{name}`' for name in family)}"
 
 
@@ -312,7 +307,7 @@ def _mechanism_changes(plan: Plan, comparison: Comparison) -> Iterator[Change]:
     for point in comparison.of(own.unit):
         if point.own or point.epsilon != own.epsilon or ALL not in point.worth or ALL not in own.worth:
             continue
-        total = "" if plan.total_is_given else ", with one total"
+        total = "" if plan.guarantee.is_shared else ", with one total"
         now, then = own.worth[ALL], point.worth[ALL]
         yield Change(
             "mechanism",
@@ -329,17 +324,17 @@ def _mechanism_changes(plan: Plan, comparison: Comparison) -> Iterator[Change]:
 
 def _other_mechanism(plan: Plan, point: Point) -> str:
     mechanism = f'`mechanism = "{point.mechanism}"`'
-    if plan.total_is_given:
+    if plan.guarantee.is_shared:
         return f"{mechanism} under `[privacy]`"
     return f"{mechanism}, {_one_total(plan, plan.table)}"
 
 
 def _one_total(plan: Plan, tables: Sequence[Table]) -> str:
     """The total that tables with budgets of their own have, as one that they share."""
-    delta = f", `delta = {decimal_text(plan.loss.delta).lower()}`" if plan.loss.delta else ""
+    delta = f", `delta = {decimal_text(plan.guarantee.loss.delta).lower()}`" if plan.guarantee.loss.delta else ""
     heavier = ", ".join(_weights(plan, tables))
     return (
-        f"`epsilon = {decimal_text(plan.loss.epsilon)}`{delta} under `[privacy]`; in the tables no "
+        f"`epsilon = {decimal_text(plan.guarantee.loss.epsilon)}`{delta} under `[privacy]`; in the tables no "
         f"epsilon and delta of their own{f', but {heavier}' if heavier else ''}"
     )
 
@@ -355,7 +350,7 @@ def _fewer_tables(plan: Plan, tables: Mapping[str, Options], truth: Truth) -> It
 
     A level is not left out: its share would go to the other levels of its table.
     """
-    whole = [table.name for table in plan.detailed if not is_of_levels(table)]
+    whole = [table.name for table in plan.detailed if not table.is_of_levels]
     sparse = min(whole, key=lambda name: tables[name].share, default=None)
     if sparse is None or len(tables) == 1 or tables[sparse].share >= SPARSE:
         return
@@ -368,7 +363,7 @@ def _fewer_tables(plan: Plan, tables: Mapping[str, Options], truth: Truth) -> It
     yield Change(
         "tables",
         f"leave out {sparse}, and give its share of ε to the others",
-        f"no table `{sparse}`{'' if plan.total_is_given else f', and {_one_total(plan, others)}'}",
+        f"no table `{sparse}`{'' if plan.guarantee.is_shared else f', and {_one_total(plan, others)}'}",
         f"the whole of {sparse}, which has {percent(tables[sparse].share)} of its trips",
         before,
         sum(each.trips for name, each in truth.forecasts(fewer).items() if name in tables),
@@ -378,8 +373,8 @@ def _fewer_tables(plan: Plan, tables: Mapping[str, Options], truth: Truth) -> It
 
 def _without(plan: Plan, others: Sequence[Table]) -> Plan:
     """The plan with these tables alone, and all of its budget."""
-    like = (plan.privacy.unit, plan.privacy.mechanism, plan.loss.epsilon)
-    whole = plan if plan.total_is_given else variant(plan, *like)  # so that what is freed is not lost
+    like = (plan.privacy.unit, plan.privacy.mechanism, plan.guarantee.loss.epsilon)
+    whole = plan if plan.guarantee.is_shared else variant(plan, *like)  # so that what is freed is not lost
     names = {table.name for table in others}
     rest = tuple(table for table in whole.table if table.name in names)
     return variant(whole.model_copy(update={"table": rest}), *like)

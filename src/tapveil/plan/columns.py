@@ -1,0 +1,80 @@
+"""The columns of a plan: which are read, which tell the cells of a table apart, and which end of a trip they are of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tapveil.base.vocabulary import CARD, EVERY_MODE, TAP, End, Kind
+
+if TYPE_CHECKING:
+    from tapveil.plan.model import Plan, Table
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a plan, by the names that the plan gives them."""
+
+    plan: Plan
+
+    def of(self, table: Table) -> tuple[str, ...]:
+        """The columns that tell the cells of a table apart: those of the partition, then its own."""
+        return (*self.plan.release.partition, *table.columns)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The columns that are read, and no others."""
+        plan, source = self.plan, self.plan.source
+        by_mode = ["mode"] if any(mode != EVERY_MODE for mode in plan.coarsen.location) else []
+        by_day = ["date"] if plan.privacy.trips_per_day or source.first_day else []
+        some_modes = ["mode"] if source.modes else []
+        keys = (column for table in plan.table for column in table.columns)
+        used = dict.fromkeys([*plan.release.partition, *keys, *by_mode, *by_day, *some_modes])
+        times = source.deciding if "date" in used and source.day_follows_time else ()
+        order = ("tap_on_time",) if self.pairs_taps else ()  # a tap that has none cannot be put in order
+        return tuple(dict.fromkeys([*used, *times, *order]))
+
+    @property
+    def read(self) -> dict[str, str]:
+        """The columns that are read from the files: ours, theirs."""
+        source = self.plan.source
+        card = [CARD] if self.plan.privacy.by_card else []
+        for_days = ["date"] if source.timezone else []
+        ends = [TAP] if source.taps else []
+        pairs = ["date", source.taps.same] if source.taps and self.pairs_taps else []
+        wanted = dict.fromkeys([*self.used, *card, *for_days, *ends, *pairs])
+        return {ours: theirs for ours in wanted if ours in source.columns and (theirs := source.columns[ours].column)}
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The columns that the files must have: those that are read, and the card, which the leak guard looks for."""
+        card = self.plan.source.card
+        return {**self.read, **({CARD: card} if card else {})}
+
+    @property
+    def kinds(self) -> set[Kind]:
+        """What sorts of columns the tables have."""
+        return {self.plan.source.kind(column) for table in self.plan.table for column in self.of(table)}
+
+    def copies(self, column: str) -> bool:
+        """Whether a column is published in the words of the trips; a time, and a calendar day, is written anew."""
+        kind = self.plan.source.kind(column)
+        return kind in ("label", "location") or (kind == "date" and not self.plan.source.calendar)
+
+    def ends(self, table: Table) -> End | Literal["both"]:
+        """Which end of a trip a table is about; one that is about neither counts trips where they begin."""
+        keys = self.of(table)
+        on, off = (any(key.startswith(end) for key in keys) for end in ("tap_on_", "tap_off_"))
+        return "both" if on and off else "off" if off else "on"
+
+    @property
+    def sides(self) -> dict[End | Literal["both"], tuple[Table, ...]]:
+        """Where a row is one tap: the tables that count taps on, taps off, and the trips that they make up."""
+        tables = self.plan.table if self.plan.source.taps else ()
+        ends = dict.fromkeys(map(self.ends, tables))
+        return {end: tuple(table for table in tables if self.ends(table) == end) for end in ends}
+
+    @property
+    def pairs_taps(self) -> bool:
+        """Whether a row is one tap, and some table needs both taps of a trip."""
+        return "both" in self.sides

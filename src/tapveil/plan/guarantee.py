@@ -1,0 +1,73 @@
+"""What a plan promises, and the noise that keeps it: a function of its sections [privacy] and [[table]] alone.
+
+It is made anew whenever a plan is asked for it, so that a copy of a plan never carries the noise of the original;
+what takes time, `calibrate`, remembers what it found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tapveil.privacy.accountant import Exposure, Neighbours, over_time
+from tapveil.privacy.calibration import calibrate
+from tapveil.privacy.loss import Loss, compose, in_other_notion
+from tapveil.privacy.mechanisms import Mechanism
+
+if TYPE_CHECKING:
+    from tapveil.plan.model import Privacy, Table
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The promise of a release. Where no noise can keep it, `mechanisms` is a ValueError that says why."""
+
+    privacy: Privacy
+    tables: tuple[Table, ...]
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether one total is shared by weight; else every table has its own (ε, δ)."""
+        return self.privacy.epsilon is not None
+
+    @property
+    def exposure(self) -> Exposure:
+        """What one unit of protection can change: each of its trips is in one cell of every table."""
+        return Exposure(self.privacy.neighbours, self.privacy.trips_per_unit)
+
+    @property
+    def exposure_over_time(self) -> Exposure:
+        """The same where releases of other days follow: what is exchanged may leave this one and enter another."""
+        return over_time(self.exposure, self.privacy.unit)
+
+    @property
+    def loss(self) -> Loss:
+        """The (ε, δ) of the whole release, as promised: the total, or the sum over the tables."""
+        whole = (self.privacy,) if self.is_shared else self.tables
+        return compose(Loss(each.epsilon or Fraction(0), each.delta or Fraction(0)) for each in whole)
+
+    def loss_for(self, neighbours: Neighbours) -> Loss:
+        """The (ε, δ) of the whole release in either notion of neighbours."""
+        if neighbours == self.privacy.neighbours:
+            return self.loss
+        return in_other_notion(list(self.mechanisms.values()), self.loss, Exposure(neighbours, self.exposure.cells))
+
+    @cached_property
+    def mechanisms(self) -> Mapping[str, Mechanism]:
+        """The mechanism of each table, by its name."""
+        if not self.is_shared:
+            return {table.name: self.own_mechanism(table) for table in self.tables}
+        made = self._calibrated(self.privacy, *(table.weight or Fraction(1) for table in self.tables))
+        return {table.name: mechanism for table, mechanism in zip(self.tables, made, strict=True)}
+
+    def own_mechanism(self, table: Table) -> Mechanism:
+        """The mechanism of a table that has an (ε, δ) of its own."""
+        return self._calibrated(table, Fraction(1))[0]
+
+    def _calibrated(self, budget: Privacy | Table, *weights: Fraction) -> tuple[Mechanism, ...]:
+        epsilon, delta = budget.epsilon or Fraction(0), budget.delta or Fraction(0)
+        name, cut = self.privacy.mechanism, self.privacy.cut or 1
+        return calibrate(name, weights, epsilon, delta, self.exposure_over_time, cut)
