@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tapveil.base.errors import TripDataError
-from tapveil.inputs.geometry import Place, collection
+from tapveil.inputs.geometry import Place
 from tapveil.inputs.place_list import read_place_list
 from tapveil.inputs.public import PublicInputs
 from tapveil.inputs.snapshot import ON_DISK
@@ -19,11 +19,9 @@ from tapveil.ledger.entry import Spend
 from tapveil.plan.model import PlaceList, Plan
 from tapveil.veil.release import release
 from tapveil.verify.folder import verify_folder
-from tapveil.verify.places import is_places
 from tests.conftest import opal_plan, start_ledger, write_csv
 
 SQUARE = [[[1.0, 1.0], [1.0, 2.0], [2.0, 2.0], [1.0, 1.0]]]
-SQUARES = {"type": "MultiPolygon", "coordinates": [SQUARE]}
 
 
 def listed(folder: Path, file: str, text: str, **columns: str) -> list[Place]:
@@ -161,55 +159,12 @@ def test_what_verify_would_not_take_is_not_paid_for(
         assert not [entry for entry in book.entries if isinstance(entry, Spend)]
 
 
-def test_places_are_looked_at_as_verify_looks_at_them() -> None:
-    sound = collection([Place("B", {"type": "Point", "coordinates": [1, 2]}), Place("A", SQUARES)])
-    assert is_places(sound)
-    assert not is_places({**sound, "features": sound["features"][::-1]})
-    assert not is_places({**sound, "name": "more"})
-    assert not is_places({})
-
-
-POINTS: list[Any] = [[1.5, 2.5], [180.0, -90.0], [-0.000001, 0.1]]
-NO_POINTS: list[Any] = [
-    *([], [1.5], [1.5, 2.5, 3.5], [1, 2.5], [True, 2.5], ["1.5", 2.5], [[1.5], 2.5], [None, 2.5], "ab", 1.5, None),
-    *(
-        [180.000001, 0.5],
-        [0.5, -90.000001],
-        [0.1234567, 0.5],
-        [float("nan"), 0.5],
-        [float("inf"), 0.5],
-        {1.5: 2, 2.5: 3},
-    ),
-]
-
-
-@pytest.mark.parametrize("position", POINTS)
-@pytest.mark.parametrize("kind", ["Point", "MultiPoint", "Polygon", "MultiPolygon"])
-def test_a_position_is_two_numbers_on_earth_of_six_digits(kind: str, position: Any) -> None:
-    assert is_places(shaped(kind, position))
-    assert not any(is_places(shaped(kind, wrong)) for wrong in NO_POINTS)
-
-
-@pytest.mark.parametrize("shape", [[], [[]], [[POINTS[0]] * 3], [POINTS * 2], [[*POINTS, POINTS[1]]], POINTS, None])
-def test_a_ring_is_closed_and_goes_around_something(shape: Any) -> None:
-    assert not is_places(shaped("Polygon", shape, whole=True))
-
-
-def shaped(kind: str, position: Any, *, whole: bool = False) -> dict[str, Any]:
-    """A place with this position among others; or with these as all of its positions."""
-    ring = [POINTS[0], position, POINTS[1], POINTS[0]]
-    shapes = {"Point": position, "MultiPoint": ring, "Polygon": [ring], "MultiPolygon": [[ring, ring], [ring]]}
-    geometry = {"type": kind, "coordinates": position if whole else shapes[kind]}
-    feature = {"type": "Feature", "properties": {"name": "A", "mode": "*"}, "geometry": geometry}
-    return {"type": "FeatureCollection", "features": [feature]}
-
-
 def test_shapes_too_large_to_be_verified_are_refused_before_anything_is_paid_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "places.csv").write_text("name,latitude,longitude\nA,1,2\n", encoding="utf-8")
     plan = with_places(tmp_path, "places.csv")
-    monkeypatch.setattr("tapveil.base.vocabulary.LARGEST_PLACES", 100)
+    monkeypatch.setattr("tapveil.published.places.LARGEST", 100)
     with pytest.raises(TripDataError, match="simplify their borders"):
         read_public_files(plan)
 
