@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from tapveil.base.errors import did_you_mean
-from tapveil.base.time_bins import Times
+from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import (
     CARD,
     EARLIEST_YEAR,
@@ -117,9 +117,9 @@ def _family_misfits(plan: Plan) -> Iterator[str]:
 def _lies_in(plan: Plan, fine: Table, coarse: Table) -> bool:
     first = plan.source.day_starts if plan.coarsen.after_midnight == "continued" else 0
     times = [
-        Times.parts(level.times, first)
+        TimeBins.parts(level.times, first)
         if level.times
-        else Times.every(level.time_minutes or plan.coarsen.time_minutes, first)
+        else TimeBins.every(level.time_minutes or plan.coarsen.time_minutes, first)
         for level in (fine.level, coarse.level)
     ]
     return times[0].nests_in(times[1]) and fine.level.location in (None, coarse.level.location)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tapveil.base.errors import TripDataError
-from tapveil.inputs.geometry import Place
+from tapveil.inputs.geometry import NamedShape, collection
 from tapveil.inputs.place_list import read_place_list
 from tapveil.inputs.public import PublicInputs
 from tapveil.inputs.snapshot import ON_DISK
@@ -24,7 +24,7 @@ from tests.conftest import opal_plan, start_ledger, write_csv
 SQUARE = [[[1.0, 1.0], [1.0, 2.0], [2.0, 2.0], [1.0, 1.0]]]
 
 
-def listed(folder: Path, file: str, text: str, **columns: str) -> list[Place]:
+def listed(folder: Path, file: str, text: str, **columns: str) -> list[NamedShape]:
     (folder / file).write_text(text, encoding="utf-8")
     return read_place_list(folder, PlaceList(path=file, **columns), ON_DISK)
 
@@ -64,7 +64,8 @@ def test_points_and_areas_of_a_geojson_file(tmp_path: Path) -> None:
     )
     found = listed(tmp_path, "places.geojson", text)
     assert [(place.name, place.mode) for place in found] == [("Central", "train"), ("2000", "bus"), ("East", "*")]
-    assert found[0].geometry == {"type": "Point", "coordinates": [151.2, -33.9]}
+    (drawn,) = collection(found[:1])["features"]
+    assert drawn["geometry"] == {"type": "Point", "coordinates": [151.2, -33.9]}, "without its height"
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -89,8 +90,9 @@ WRONG = {
     "no name": ("places.geojson", geojson(feature("Point", [1, 2], title="A")), "has no property `name`"),
     "no shape": ("places.geojson", geojson({"type": "Feature", "properties": {"name": "A"}}), "feature 1: has no"),
     "an open ring": ("places.geojson", geojson(feature("Polygon", [SQUARE[0][:3]], name="A")), "is not closed"),
-    "metres": ("places.geojson", geojson(feature("Point", [334000, 6250000], name="A")), "not a longitude and"),
-    "one number": ("places.geojson", geojson(feature("Point", [1], name="A")), "not a longitude and a latitude"),
+    "latitude first": ("places.geojson", geojson(feature("Point", [-33.8, 151.2], name="A")), "longitude first"),
+    "metres": ("places.geojson", geojson(feature("Point", [334000, 6250000], name="A")), "not a longitude from"),
+    "one number": ("places.geojson", geojson(feature("Point", [1], name="A")), "not a list of two numbers"),
     "wrongly nested": ("places.geojson", geojson(feature("Polygon", [1, 2], name="A")), "not nested"),
     "twice": ("places.geojson", geojson(*[feature("Point", [1, 2], name="A")] * 2), "two shapes of `A`"),
     "half a character": ("places.json", geojson(feature("Point", [1, 2], name="A\ud800")), "feature 1: its `name` has"),
@@ -118,7 +120,9 @@ def test_what_cannot_be_read_is_said_with_its_place(wrong: str, tmp_path: Path) 
 
 
 def test_a_list_that_is_not_there_is_said_before_anything_is_spent(tmp_path: Path) -> None:
-    with pytest.raises(TripDataError, match=r"no list of places places\.csv"):
+    with pytest.raises(
+        TripDataError, match=r"no list of places .*places\.csv \(\[places\] path; it starts from the plan\)"
+    ):
         read_place_list(tmp_path, PlaceList(path="places.csv"), ON_DISK)
 
 
@@ -137,14 +141,14 @@ def test_a_folder_with_these_places_keeps_its_word(mode: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "place",
     [
-        Place(" ", {"type": "Point", "coordinates": [1.0, 2.0]}),
-        Place("A", {"type": "Point", "coordinates": [1.0, 2.0]}, " "),
-        Place("A\ud800", {"type": "Point", "coordinates": [1.0, 2.0]}),
-        Place("A", {"type": "Polygon", "coordinates": []}),
+        NamedShape(" ", {"type": "Point", "coordinates": [1.0, 2.0]}),
+        NamedShape("A", {"type": "Point", "coordinates": [1.0, 2.0]}, " "),
+        NamedShape("A\ud800", {"type": "Point", "coordinates": [1.0, 2.0]}),
+        NamedShape("A", {"type": "Polygon", "coordinates": []}),
     ],
 )
 def test_what_verify_would_not_take_is_not_paid_for(
-    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: NamedShape, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever list it came from."""
     (tmp_path / "places.csv").write_text("name,latitude,longitude\nA,1,2\n", encoding="utf-8")
