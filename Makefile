@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 DEMO   := build/demo
 TRIPS  ?= 30000000
 
-.PHONY: demo test test-full browser postgres java lint check format bench bench-docs bench-utility bench-numbers bench-sampling docs pictures reference clean
+.PHONY: demo test test-full browser postgres java lint check format bench bench-docs bench-utility bench-numbers bench-sampling docs pictures reference house clean
 
 demo: $(READY)
 	@rm -rf $(DEMO)
@@ -64,6 +64,10 @@ docs: $(READY)
 # The pages of docs/reference, from the code.
 reference: $(READY)
 	$(BIN)/python -m tools.reference --write
+
+# The picture of the house, from the imports.
+house: $(READY)
+	$(BIN)/python -m tools.house --write
 
 # The pictures of the tutorial, from a release of the demo city.
 pictures: $(READY) browser
