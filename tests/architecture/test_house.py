@@ -152,7 +152,7 @@ HARMLESS = {"importlib.resources", "importlib.metadata", "importlib.import_modul
 ALLOWED = {
     "tapveil.__main__": {"import gc"},  # how often it looks for what is unused; never what there is
     "tapveil": {"import_module", "getattr", "globals"},  # the public door: to the modules of _HOME
-    "tapveil.published.reader": {"import_module"},  # libraries for tables: see below
+    "tapveil.published.frame": {"import_module"},  # libraries for tables: see below
     "tapveil.internal.outlook": {"vars"},
     "tapveil.cli.app": {"asdict"},  # of findings
     "tapveil.internal.comparison.compare": {"asdict"},  # of what a plan is worth
@@ -273,7 +273,7 @@ def test_the_page_on_the_house_says_what_is_held_here() -> None:
 
 def test_what_is_loaded_by_its_name_is_a_library_for_tables() -> None:
     """The reader's users choose what they want a table as."""
-    source = source_of("tapveil.published.reader")
+    source = source_of("tapveil.published.frame")
     assert re.findall(r"import_module\(.*", source) == ["import_module(library)"]
     loaded = [
         node.args[0].value if isinstance(node.args[0], ast.Constant) else None
