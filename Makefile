@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 DEMO   := build/demo
 TRIPS  ?= 30000000
 
-.PHONY: demo test test-full browser postgres java lint check format bench bench-docs bench-utility bench-numbers bench-sampling docs pictures reference clean
+.PHONY: demo test test-full browser postgres java lint check format bench bench-docs bench-utility bench-numbers bench-sampling docs pictures reference house clean
 
 demo: $(READY)
 	@rm -rf $(DEMO)
@@ -24,6 +24,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 check: lint
 	$(BIN)/pytest -q -n auto -m "not slow" tests/unit tests/property tests/architecture src
@@ -64,6 +65,10 @@ docs: $(READY)
 reference: $(READY)
 	$(BIN)/python -m tools.reference --write
 
+# The picture of the house, from the imports.
+house: $(READY)
+	$(BIN)/python -m tools.house --write
+
 # The pictures of the tutorial, from a release of the demo city.
 pictures: $(READY) browser
 	$(BIN)/python -m tools.pictures
@@ -91,7 +96,7 @@ java:
 	  java -version > /dev/null 2>&1 || echo "No Java: install one (17 or newer); the tests of counting on Spark will be skipped."; }
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt src/tapveil/_version.py
 	@$(PYTHON) -c 'import sys; sys.exit("tapveil needs Python 3.11 or newer; try: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'

@@ -1,39 +1,44 @@
-"""Resolutions: which coarser cell a finer one lies in. Pure: from the plan, or from a folder, alone.
+"""A day in bins, and which coarser bin a finer one lies in. Pure: from the plan, or from a folder, alone.
 
-A level of a table has wider bins of time, or wider areas. Both nest: a fine cell lies in one coarse cell, so coarse
-counts are sums of fine ones, and what is published at one level can be held against the other.
+The bins of levels of a table nest: a fine bin lies in one coarse bin, so coarse counts are sums of fine ones, and what
+is published at one level can be held against the other.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tapveil.base.types import clock_text
-from tapveil.base.vocabulary import MINUTES_PER_DAY, MISSING
+from tapveil.base.vocabulary import MINUTES_PER_DAY, MISSING, MISSING_TIME
 
 
 @dataclass(frozen=True)
-class Times:
+class TimeBins:
     """A day in bins, by the minutes at which they start; the first starts the day, the last ends it.
 
-    >>> Times((0, 360, 1140)).labels
+    Code 0 is a missing time; the others are the bins in order.
+
+    >>> TimeBins((0, 360, 1140)).labels
     ('-1', '00:00', '06:00', '19:00')
+    >>> bins = TimeBins.every(15, 240)
+    >>> [bins.labels[bins.code(minute)] for minute in (-1, 240, 75, 1515, 1680)]
+    ['-1', '04:00', '25:15', '25:15', '04:00']
     """
 
     starts: tuple[int, ...]
 
     @classmethod
-    def every(cls, minutes: int, first: int = 0) -> Times:
+    def every(cls, minutes: int, first: int = 0) -> TimeBins:
         """Bins of equal length."""
         return cls(tuple(range(first, first + MINUTES_PER_DAY, minutes)))
 
     @classmethod
-    def parts(cls, clocks: Sequence[int], first: int = 0) -> Times:
+    def parts(cls, clocks: Sequence[int], first: int = 0) -> TimeBins:
         """Parts of a day that starts at minute `first`; clocks before it are of the next morning.
 
-        >>> Times.parts((60, 360), first=240).labels
+        >>> TimeBins.parts((60, 360), first=240).labels
         ('-1', '04:00', '06:00', '25:00')
         """
         later = {clock if clock >= first else clock + MINUTES_PER_DAY for clock in clocks}
@@ -41,7 +46,13 @@ class Times:
 
     @property
     def first(self) -> int:
+        """The first minute: those before it are of the night after."""
         return self.starts[0]
+
+    @property
+    def minutes(self) -> int:
+        """How long the first bin is, and so each of bins of equal length."""
+        return (*self.starts, self.first + MINUTES_PER_DAY)[1] - self.first
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -56,19 +67,17 @@ class Times:
         )
 
     def code(self, minute: int) -> int:
-        """The bin of a minute of the day."""
-        return bisect_right(self.starts, minute)
+        """The bin of a minute; after a whole day, it is the first again."""
+        if minute == MISSING_TIME:
+            return 0
+        return bisect_right(self.starts, self.first + (minute - self.first) % MINUTES_PER_DAY)
 
-    def within(self, coarser: Times) -> dict[str, str]:
+    def within(self, coarser: TimeBins) -> dict[str, str]:
         """The coarser bin that each of these lies in."""
         labels = coarser.labels
         found = (labels[coarser.code(start)] for start in self.starts)
         return dict(zip(self.labels, [MISSING, *found], strict=True))
 
-    def nests_in(self, coarser: Times) -> bool:
+    def nests_in(self, coarser: TimeBins) -> bool:
         """Whether no bin of these lies in two coarser ones."""
         return set(coarser.starts) <= set(self.starts)
-
-
-Places = Mapping[tuple[str, str], str]
-"""The wider area of a place, by mode and label; what is not there lies in itself."""

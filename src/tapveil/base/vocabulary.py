@@ -88,8 +88,6 @@ PLACES: Literal["areas.geojson"] = "areas.geojson"
 """The file that says where the published places lie."""
 WIDER = "wider-areas.csv"
 """The file that says which wider area each published place lies in."""
-LARGEST_PLACES = 32 * 2**20
-"""Whoever verifies a folder reads them all, and so does the page."""
 
 # --- units ----------------------------------------------------------------------------------------------------------
 

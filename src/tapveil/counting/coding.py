@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from tapveil.base.vocabulary import CARD, EVERY_MODE, UNKNOWN, Kind
 from tapveil.counting.packing import WORD
-from tapveil.inputs.areas import Areas, Relabel, TimeBins
+from tapveil.inputs.areas import Areas, Relabel, time_bins
 from tapveil.inputs.values import BESIDE, Days, is_written_with_a_date, read_date, read_location, read_second, read_time
 from tapveil.plan.model import Plan
 from tapveil.trips.files import RawType, TripFiles
@@ -149,7 +149,7 @@ def _plain_column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Colu
     raw: RawType = files.type_of(theirs) if theirs else "text"
     if kind == "time":
         beside, zoned = _day_beside(plan, raw), plan.source.timezone is not None
-        bins, read = TimeBins.of(plan), _reads_time(plan, name, bool(beside))
+        bins, read = time_bins(plan), _reads_time(plan, name, bool(beside))
         return Column(name, raw, kind, bins.labels[0], read, fixed_labels=bins.labels, beside=beside, zoned=zoned)
     if kind == "date":
         beside = plan.source.deciding if name == "date" and plan.source.day_follows_time else ()
@@ -194,7 +194,7 @@ def _apart(text: str, beside: bool) -> tuple[str, str] | None:
 
 
 def _reads_time(plan: Plan, name: str, beside: bool) -> Understand:
-    bins, days, written = TimeBins.of(plan), Days.of(plan.source), plan.source.columns[name].format
+    bins, days, written = time_bins(plan), Days.of(plan.source), plan.source.columns[name].format
     labels = bins.labels
     day_written = plan.source.columns["date"].format if "date" in plan.source.columns else None
 

@@ -5,65 +5,30 @@ Both are fixed by the plan alone, so giving up detail costs no privacy and promi
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tapveil.base.errors import TripDataError, did_you_mean
-from tapveil.base.time_bins import Times
-from tapveil.base.types import clock_text
-from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY, MISSING_TIME, UNKNOWN
-from tapveil.inputs.geometry import Place, Polygons, collection, h3_cell, h3_place, points
+from tapveil.base.errors import TripDataError
+from tapveil.base.time_bins import TimeBins
+from tapveil.base.vocabulary import EVERY_MODE, UNKNOWN
+from tapveil.inputs.geometry import NamedShape, Polygons, collection, h3_cell, h3_place, points
 from tapveil.inputs.place_list import read_place_list
-from tapveil.inputs.snapshot import PublicFiles, open_text
+from tapveil.inputs.public_list import PublicList
+from tapveil.inputs.snapshot import PublicFiles
 from tapveil.plan.model import Area, Level, Plan, Table, WiderArea
 
 if TYPE_CHECKING:
-    from _csv import Reader as CsvReader
-
     from tapveil.inputs.gtfs import Stop
 
 
-@dataclass(frozen=True)
-class TimeBins:
-    """A day in bins of equal length. Code 0 is a missing time; the rest are the bins in order.
-
-    >>> bins = TimeBins(15)
-    >>> bins.code(451), bins.labels[bins.code(451)], bins.labels[bins.code(1465)], bins.labels[bins.code(-1)]
-    (31, '07:30', '00:15', '-1')
-    >>> bins = TimeBins(15, 240)
-    >>> [bins.labels[bins.code(minute)] for minute in (75, 1515, 240, 1680)]
-    ['25:15', '25:15', '04:00', '04:00']
-    """
-
-    minutes: int
-    starts: int = 0
-    """The first minute: those before it are of the night after."""
-
-    @classmethod
-    def of(cls, plan: Plan) -> TimeBins:
-        continued = plan.coarsen.after_midnight == "continued"
-        return cls(plan.coarsen.time_minutes, plan.source.day_starts if continued else 0)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """`-1`, then the start of each bin as HH:MM: in the order of the codes, and of the alphabet."""
-        starts = range(self.starts, self.starts + MINUTES_PER_DAY, self.minutes)
-        return (str(MISSING_TIME), *map(clock_text, starts))
-
-    def code(self, minute: int) -> int:
-        """The bin of a minute; after a whole day, it is the first again."""
-        return 0 if minute == MISSING_TIME else 1 + (minute - self.starts) % MINUTES_PER_DAY // self.minutes
-
-
-def times_of(plan: Plan, level: Level) -> Times:
-    """The bins of a level of a table."""
-    fine = TimeBins.of(plan)
-    if level.times:
-        return Times.parts(level.times, fine.starts)
-    return Times.every(level.time_minutes or fine.minutes, fine.starts)
+def time_bins(plan: Plan, level: Level | None = None) -> TimeBins:
+    """The bins of a day, at the plan's own level or at one of a table."""
+    first = plan.source.day_starts if plan.coarsen.after_midnight == "continued" else 0
+    if level and level.times:
+        return TimeBins.parts(level.times, first)
+    return TimeBins.every((level and level.time_minutes) or plan.coarsen.time_minutes, first)
 
 
 @dataclass(frozen=True)
@@ -158,7 +123,7 @@ def relabelling(plan: Plan, table: Table, wider: Mapping[str, Areas]) -> dict[st
     level, found = table.level, dict[str, Relabel]()
     for column in table.columns:
         if plan.source.kind(column) == "time" and (level.time_minutes or level.times):
-            found[column] = Relabel.of_times(times_of(plan, Level()).within(times_of(plan, level)))
+            found[column] = Relabel.of_times(time_bins(plan).within(time_bins(plan, level)))
         if plan.source.kind(column) == "location" and level.location:
             found[column] = Relabel.of_places(wider[level.location])
     return found
@@ -194,7 +159,7 @@ def read_places(plan: Plan, files: PublicFiles, areas: Areas) -> dict[str, Any] 
     return collection(drawn.values())
 
 
-def _places_of_stops(plan: Plan, files: PublicFiles, areas: Areas) -> Iterator[Place]:
+def _places_of_stops(plan: Plan, files: PublicFiles, areas: Areas) -> Iterator[NamedShape]:
     """By the timetable, what can be told from its stops."""
     if plan.gtfs is None:
         return
@@ -205,14 +170,14 @@ def _places_of_stops(plan: Plan, files: PublicFiles, areas: Areas) -> Iterator[P
         yield from (replace(place, mode=mode) for place in found)
 
 
-def _drawn(area: Area | None, mode: str, stops: Stops, areas: Areas) -> Iterable[Place]:
+def _drawn(area: Area | None, mode: str, stops: Stops, areas: Areas) -> Iterable[NamedShape]:
     """The cells of H3, or the points of the stops."""
     if area and area.h3 is not None:
         return [h3_place(cell) for cell in sorted(set(areas.lookups[mode].values()))]
     return _stop_places(mode, stops, areas)
 
 
-def _stop_places(mode: str, stops: Stops, areas: Areas) -> Iterator[Place]:
+def _stop_places(mode: str, stops: Stops, areas: Areas) -> Iterator[NamedShape]:
     """An area that is nowhere drawn is the points of its stops; a stop that keeps its id brings its name."""
     members: dict[str, list[Stop]] = {}
     for name, stop in stops.by_name.items():
@@ -225,47 +190,12 @@ def _stop_places(mode: str, stops: Stops, areas: Areas) -> Iterator[Place]:
 
 
 def _read_lookup(path: Path, lookup: Area | WiderArea, files: PublicFiles) -> dict[str, str]:
-    try:
-        with open_text(files, path) as file:
-            rows = csv.reader(file, delimiter=lookup.delimiter or ",", skipinitialspace=True)
-            columns = [name.strip() for name in next(rows, [])]
-            _require_columns(path, lookup, columns)
-            pairs = _pairs(rows, columns.index(str(lookup.from_)), columns.index(str(lookup.to)))
-            return _areas_by_stop(path, lookup, pairs)
-    except FileNotFoundError:
-        raise TripDataError(f"there is no lookup {lookup.lookup} (under [coarsen]; it starts from the plan)") from None
-    except IsADirectoryError:
-        raise TripDataError(f"the lookup {lookup.lookup} is a folder") from None
-    except PermissionError:
-        raise TripDataError(f"no permission to read the lookup {lookup.lookup}") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise TripDataError(f"the lookup {lookup.lookup} is not a CSV file in UTF-8") from None
-
-
-def _require_columns(path: Path, lookup: Area | WiderArea, columns: Sequence[str]) -> None:
-    for wanted in (str(lookup.from_), str(lookup.to)):
-        if wanted not in columns:
-            hint = did_you_mean(wanted, columns) or f" (columns: {', '.join(columns)})"
-            raise TripDataError(f"the lookup {path.name} has no column `{wanted}`{hint}")
-        if columns.count(wanted) > 1:
-            raise TripDataError(
-                f"the lookup {path.name} has {columns.count(wanted)} columns named `{wanted}`; keep one"
-            )
-
-
-def _pairs(rows: CsvReader, from_: int, to: int) -> Iterator[tuple[int, str, str]]:
-    """The line, the stop and the area of each row; nothing where a row ends before them."""
-    needed = max(from_, to) + 1
-    for row in rows:
-        if row:
-            row += [""] * (needed - len(row))
-            yield rows.line_num, row[from_].strip(), row[to].strip()
-
-
-def _areas_by_stop(path: Path, lookup: Area | WiderArea, pairs: Iterable[tuple[int, str, str]]) -> dict[str, str]:
+    listed = PublicList(files, path, "lookup", "[coarsen]")
+    stop_column, area_column = str(lookup.from_), str(lookup.to)
     areas: dict[str, str] = {}
-    for line, stop, area in pairs:
-        if areas.setdefault(stop, area or UNKNOWN) != (area or UNKNOWN):
+    for line, row in listed.rows([stop_column, area_column], delimiter=lookup.delimiter):
+        stop, area = row[stop_column], row[area_column] or UNKNOWN
+        if areas.setdefault(stop, area) != area:
             raise TripDataError(f"{path.name}, line {line}: stop `{stop}` has two values of `{lookup.to}`; keep one")
     areas.pop("", None)
     return areas

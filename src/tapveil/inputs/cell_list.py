@@ -7,17 +7,16 @@ cells are published.
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from tapveil.base.errors import TripDataError, did_you_mean
+from tapveil.base.errors import TripDataError
 from tapveil.base.vocabulary import UNKNOWN
-from tapveil.inputs.areas import Areas, Relabel, TimeBins, relabelling
-from tapveil.inputs.snapshot import PublicFiles, open_text
+from tapveil.inputs.areas import Areas, Relabel, relabelling, time_bins
+from tapveil.inputs.public_list import PublicList
+from tapveil.inputs.snapshot import PublicFiles
 from tapveil.inputs.values import READABLE, read_date, read_time
 from tapveil.plan.model import TIMETABLE, Plan, Table
 
@@ -75,50 +74,34 @@ def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:
 
 
 def _read(plan: Plan, table: Table, name: str, files: PublicFiles) -> pa.Table:
-    keys = plan.columns.of(table)
-    try:
-        with open_text(files, plan.base / name) as file:
-            cells = sorted(set(_cells(plan, keys, Path(name).name, csv.DictReader(file, skipinitialspace=True))))
-    except FileNotFoundError:
-        raise TripDataError(
-            f"there is no list of cells {name} ([[table]] {table.name}; it starts from the plan)"
-        ) from None
-    except OSError as error:
-        raise TripDataError(f"the list of cells {name} cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise TripDataError(f"the list of cells {name} is not a CSV file in UTF-8") from None
-    if not cells:
-        raise TripDataError(f"the list of cells {name} has a header but no cells")
-    return pa.table(
-        {key: pa.array(values, pa.string()) for key, values in zip(keys, zip(*cells, strict=True), strict=True)}
+    keys, listed = (
+        plan.columns.of(table),
+        PublicList(files, plan.base / name, "list of cells", f"[[table]] {table.name}"),
     )
-
-
-def _cells(plan: Plan, keys: tuple[str, ...], name: str, rows: csv.DictReader[str]) -> Iterator[tuple[str, ...]]:
-    rows.fieldnames = [column.strip() for column in rows.fieldnames or ()]
-    for key in keys:
-        if rows.fieldnames.count(key) != 1:
-            others = [name for name in rows.fieldnames if name not in keys]
-            hint = did_you_mean(key, others) if key not in rows.fieldnames else ""
-            raise TripDataError(f"the list of cells {name} needs one column `{key}`{hint}")
-    spellings = [_spelling(plan, key) for key in keys]
-    for row in rows:
-        cell = tuple(spell((row[key] or "").strip()) for key, spell in zip(keys, spellings, strict=True))
-        if None in cell:
-            key = keys[cell.index(None)]
+    spellings = {key: _spelling(plan, key) for key in keys}
+    cells = set[tuple[str, ...]]()
+    for line, row in listed.rows(keys):
+        cell = {key: spell(row[key]) for key, spell in spellings.items()}
+        for key in (key for key, value in cell.items() if value is None):
             kind = plan.source.kind(key)
             raise TripDataError(
-                f"{name}, line {rows.line_num}: `{key}` cannot be read as a {kind}. What can be read: {READABLE[kind]}"
+                f"{listed.path.name}, line {line}: `{key}` cannot be read as a {kind}. What can be read: "
+                f"{READABLE[kind]}"
             )
-        yield tuple(str(value) for value in cell)
+        cells.add(tuple(str(value) for value in cell.values()))
+    if not cells:
+        raise TripDataError(f"the list of cells {name} has a header but no cells")
+    columns = zip(*sorted(cells), strict=True)
+    return pa.table({key: pa.array(values, pa.string()) for key, values in zip(keys, columns, strict=True)})
 
 
 def _spelling(plan: Plan, key: str) -> Spelling:
     """How a value of the list is spelt in what is published."""
     kind = plan.source.kind(key)
     if kind == "time":
-        bins = TimeBins.of(plan)
-        return lambda text: None if (minute := read_time(text)) is None else bins.labels[bins.code(minute)]
+        bins = time_bins(plan)
+        labels = bins.labels
+        return lambda text: None if (minute := read_time(text)) is None else labels[bins.code(minute)]
     if kind == "date" and plan.source.calendar:
         return lambda text: read_date(text) or None
     return lambda text: text or UNKNOWN

@@ -21,25 +21,22 @@ import numpy as np
 import numpy.typing as npt
 
 from tapveil.base.errors import PlanError, TripDataError, did_you_mean
+from tapveil.base.geojson import on_earth
 from tapveil.base.vocabulary import DIGITS
-from tapveil.inputs.snapshot import ON_DISK, PublicFiles, open_text
+from tapveil.inputs.geojson import Corner, corner, properties_of, read_features
+from tapveil.inputs.snapshot import ON_DISK, PublicFiles
 
 Geometry = dict[str, Any]
 """A geometry of GeoJSON, longitude before latitude."""
 
-Corner = tuple[float, float]
-"""Longitude, latitude."""
-
 FINEST_RESOLUTION = 15
 
 _AREAL = ("Polygon", "MultiPolygon", "GeometryCollection")
-_WGS84 = ("CRS84", "CRS84H", "4326", "WGS84")
-_SAVE_AS_WGS84 = "save it in WGS 84 (EPSG:4326)"
 
 
 @dataclass(frozen=True)
-class Place:
-    """A named place to draw."""
+class NamedShape:
+    """A place to draw: its name, and its shape on a map."""
 
     name: str
     geometry: Geometry
@@ -89,10 +86,10 @@ class Polygons:
         return [names[index] for index in first]
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[NamedShape]:
         """Every area, sorted by name; shapes of one name are joined."""
         parts = groupby(zip(self.names, self.shapes, strict=True), key=lambda part: part[0])
-        return [Place(name, _joined(shape for _, shape in group)) for name, group in parts]
+        return [NamedShape(name, _joined(shape for _, shape in group)) for name, group in parts]
 
     @cached_property
     def _index(self) -> tuple[Any, Any]:
@@ -113,7 +110,7 @@ def h3_cell(latitude: float | None, longitude: float | None, resolution: int) ->
     return str(h3.latlng_to_cell(latitude, longitude, resolution)) if on_earth(latitude, longitude) else None
 
 
-def h3_place(cell: str) -> Place:
+def h3_place(cell: str) -> NamedShape:
     """The outline of an H3 cell, in two polygons where longitude 180 cuts it."""
     h3 = _h3()
     if not h3.is_valid_cell(cell):
@@ -121,11 +118,11 @@ def h3_place(cell: str) -> Place:
     ring = _unrolled([(longitude, latitude) for latitude, longitude in h3.cell_to_boundary(cell)])
     polygons = [[[[*corner] for corner in (*piece, piece[0])]] for piece in _cut_at_180(ring)]
     if len(polygons) == 1:
-        return Place(cell, {"type": "Polygon", "coordinates": polygons[0]})
-    return Place(cell, {"type": "MultiPolygon", "coordinates": polygons})
+        return NamedShape(cell, {"type": "Polygon", "coordinates": polygons[0]})
+    return NamedShape(cell, {"type": "MultiPolygon", "coordinates": polygons})
 
 
-def point(name: str, latitude: float, longitude: float) -> Place:
+def point(name: str, latitude: float, longitude: float) -> NamedShape:
     """A place that is a point.
 
     >>> point("Central", -33.883, 151.206).geometry
@@ -135,10 +132,10 @@ def point(name: str, latitude: float, longitude: float) -> Place:
         raise TripDataError(
             f"`{name}` cannot be drawn: latitude {latitude}, longitude {longitude} is nowhere on the earth"
         )
-    return Place(name, {"type": "Point", "coordinates": [longitude, latitude]})
+    return NamedShape(name, {"type": "Point", "coordinates": [longitude, latitude]})
 
 
-def points(name: str, places: Iterable[tuple[float, float]]) -> Place:
+def points(name: str, places: Iterable[tuple[float, float]]) -> NamedShape:
     """A place that is several points, or one: the stops of a station, or of a zone.
 
     >>> points("Central", [(-33.883, 151.206), (-33.883, 151.206), (-33.9, 151.2)]).geometry
@@ -147,10 +144,10 @@ def points(name: str, places: Iterable[tuple[float, float]]) -> Place:
     distinct = [point(name, *place) for place in sorted(set(places))]
     if len(distinct) == 1:
         return distinct[0]
-    return Place(name, {"type": "MultiPoint", "coordinates": [each.geometry["coordinates"] for each in distinct]})
+    return NamedShape(name, {"type": "MultiPoint", "coordinates": [each.geometry["coordinates"] for each in distinct]})
 
 
-def collection(places: Iterable[Place]) -> dict[str, Any]:
+def collection(places: Iterable[NamedShape]) -> dict[str, Any]:
     """The places as a GeoJSON FeatureCollection: the same bytes for the same places."""
     features = [
         {
@@ -179,69 +176,10 @@ def _h3() -> Any:
     return h3
 
 
-def on_earth(latitude: float | None, longitude: float | None) -> bool:
-    """Whether there is such a place."""
-    return latitude is not None and longitude is not None and abs(latitude) <= 90 and abs(longitude) <= 180
-
-
-def _not_degrees(longitude: float, latitude: float) -> str:
-    if on_earth(longitude, latitude):
-        return f"({longitude}, {latitude}) puts the latitude first; GeoJSON puts the longitude first"
-    return (
-        f"({longitude}, {latitude}) is not a longitude from -180 to 180 and a latitude from -90 to 90. "
-        f"If it is in metres of a projection, {_SAVE_AS_WGS84}"
-    )
-
-
-def read_features(path: Path, files: PublicFiles) -> list[Any]:
-    """The features of a GeoJSON file in WGS 84."""
-    match _read_json(path, files):
-        case {"type": "FeatureCollection", "features": [_, *_] as features, **others}:
-            system = _coordinate_system(others.get("crs"))
-            if re.split("[:/#]", system)[-1].replace(" ", "").upper() not in _WGS84:
-                raise TripDataError(f"the areas {path.name} are in the coordinates of {system}; {_SAVE_AS_WGS84}")
-            return list(features)
-        case {"type": "FeatureCollection", "features": []}:
-            raise TripDataError(f"the areas {path.name} have no features")
-    raise TripDataError(f"the areas {path.name} are not a FeatureCollection; save them as GeoJSON")
-
-
-def _read_json(path: Path, files: PublicFiles) -> Any:
-    try:
-        with open_text(files, path) as file:
-            return json.load(file)
-    except FileNotFoundError:
-        raise TripDataError(f"there is no file of areas {path}") from None
-    except IsADirectoryError:
-        raise TripDataError(f"{path} is a folder; name the file of areas in it") from None
-    except PermissionError:
-        raise TripDataError(f"no permission to read the areas {path}") from None
-    except OSError as error:
-        raise TripDataError(f"the areas {path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise TripDataError(f"the areas {path.name} are not UTF-8 text; save them as GeoJSON in UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise TripDataError(f"{path.name}, line {error.lineno}: not JSON; save the areas as GeoJSON") from None
-    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists without end
-        raise TripDataError(f"the areas {path.name} cannot be read as JSON; save them as GeoJSON") from None
-
-
-def _coordinate_system(crs: Any) -> str:
-    """GeoJSON is WGS 84 unless it says otherwise, in the way of 2008, which programs still write."""
-    match crs:
-        case None:
-            return "WGS 84"
-        case {"properties": {"name": str(name)}}:
-            return name
-        case {"type": "EPSG", "properties": {"code": int(code)}}:
-            return f"EPSG:{code}"
-    return "an unknown system"
-
-
 def _read_area(path: Path, features: list[Any], number: int, name: str) -> Iterator[tuple[str, Any]]:
     """The name and each shape of a feature."""
     try:
-        area = _read_name(_properties(features[number]), name, _properties(features[0]))
+        area = _read_name(properties_of(features[number]), name, properties_of(features[0]))
         shapes = [shape for rings in _polygons(features[number].get("geometry")) for shape in _sound_shapes(rings)]
         if not shapes:
             raise ValueError("its geometry covers no ground")
@@ -249,15 +187,6 @@ def _read_area(path: Path, features: list[Any], number: int, name: str) -> Itera
         raise TripDataError(f"{path.name}, feature {number + 1}: {error}") from None
     for shape in shapes:
         yield area, shape
-
-
-def _properties(feature: Any) -> Mapping[str, Any]:
-    match feature:
-        case {"type": "Feature", "properties": dict(properties)}:
-            return properties
-        case {"type": "Feature"}:
-            return {}
-    raise ValueError("this is not a Feature of GeoJSON")
 
 
 def _read_name(properties: Mapping[str, Any], name: str, first: Mapping[str, Any]) -> str:
@@ -326,16 +255,7 @@ def _sound_shapes(rings: Any) -> list[Any]:
 def _ring(ring: Any) -> npt.NDArray[np.float64]:
     if not isinstance(ring, list) or len(ring) < 3:
         raise ValueError("a ring of its geometry has fewer than three corners")
-    return np.array([_corner(position) for position in ring], dtype=float)
-
-
-def _corner(position: Any) -> Corner:
-    match position:
-        case [int() | float() as longitude, int() | float() as latitude, *_]:
-            if not on_earth(latitude, longitude):
-                raise ValueError(_not_degrees(longitude, latitude))
-            return longitude, latitude
-    raise ValueError("a corner of its geometry is not a list of two numbers")
+    return np.array([corner(position) for position in ring], dtype=float)
 
 
 def _joined(shapes: Iterable[Any]) -> Geometry:
@@ -347,9 +267,11 @@ def _joined(shapes: Iterable[Any]) -> Geometry:
 
 
 def _rounded(coordinates: Any) -> Any:
-    if isinstance(coordinates, list | tuple):
-        return [_rounded(each) for each in coordinates]
-    return round(float(coordinates), DIGITS) + 0.0  # no -0.0
+    """Positions of two numbers, whatever height they had."""
+    match coordinates:
+        case [int() | float() as longitude, int() | float() as latitude, *_]:
+            return [round(float(degrees), DIGITS) + 0.0 for degrees in (longitude, latitude)]  # no -0.0
+    return [_rounded(each) for each in coordinates]
 
 
 def _unrolled(ring: list[Corner]) -> list[Corner]:

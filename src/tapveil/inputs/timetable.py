@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from tapveil.base.errors import TripDataError
 from tapveil.base.vocabulary import EARLIEST_YEAR, LATEST_YEAR, MINUTES_PER_DAY, UNKNOWN, End
-from tapveil.inputs.areas import Areas, TimeBins, stop_name
+from tapveil.inputs.areas import Areas, stop_name, time_bins
 from tapveil.inputs.gtfs import Calls, Feed
 from tapveil.inputs.gtfs.table import LATEST
 from tapveil.inputs.values import Days
@@ -116,7 +116,7 @@ class Timetable:
     def cells(self, table: Table) -> pa.Table:
         """All cells of a table: a column of text for each key, a row for each cell, sorted, none twice."""
         keys, end = self.plan.columns.of(table), self.plan.columns.ends(table)
-        names = {"mode": self._modes, "time": TimeBins.of(self.plan).labels, "place": self._places}
+        names = {"mode": self._modes, "time": time_bins(self.plan).labels, "place": self._places}
         found: dict[str, list[Ints]] = {"date": [], "mode": [], "time": [], "place": []}
         for day, cells in self._by_day("off" if end == "off" else "on"):
             found["date"].append(day.toordinal() + cells.later)
@@ -172,7 +172,7 @@ class Timetable:
 
     def _clock(self, day: date) -> Ints:
         """For each minute of a service day, counted from 12 hours before noon: its day after this one, and its bin."""
-        days, bins = Days.of(self.plan.source), TimeBins.of(self.plan)
+        days, bins = Days.of(self.plan.source), time_bins(self.plan)
         noon = datetime.combine(day, time(12), tzinfo=self._zone or UTC).astimezone(UTC)
         found = []
         for minute in range(self._span[0], self._span[1] + 1):

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tapveil.base.errors import did_you_mean
-from tapveil.base.time_bins import Times
+from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import (
     CARD,
     EARLIEST_YEAR,
@@ -158,10 +158,10 @@ def _family_problems(plan: Plan) -> Iterator[Problem]:
     """Whether the levels of one table lie in each other, so that what shows can be put together."""
     first = plan.source.day_starts if plan.coarsen.after_midnight == "continued" else 0
 
-    def times(table: Table) -> Times:
+    def times(table: Table) -> TimeBins:
         if table.level.times:
-            return Times.parts(table.level.times, first)
-        return Times.every(table.level.time_minutes or plan.coarsen.time_minutes, first)
+            return TimeBins.parts(table.level.times, first)
+        return TimeBins.every(table.level.time_minutes or plan.coarsen.time_minutes, first)
 
     families: dict[frozenset[str], list[Table]] = {}
     for table in plan.table:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tapveil.base.time_bins import Times
+from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import COUNT, MOST_LEVELS
 from tapveil.privacy.distribution import variance
 from tapveil.privacy.mechanisms import Mechanism
@@ -225,8 +225,8 @@ def _level(node: Node) -> str | None:
     return node.claim.level.location if node.claim and node.claim.level else None
 
 
-def _times(manifest: Manifest, node: Node) -> Times:
-    return manifest.times(node.claim) if node.claim else Times((0,))
+def _times(manifest: Manifest, node: Node) -> TimeBins:
+    return manifest.times(node.claim) if node.claim else TimeBins((0,))
 
 
 def _lies_in(manifest: Manifest, fine: Node, coarse: Node) -> bool:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from tapveil.base.time_bins import Times
+from tapveil.base.time_bins import TimeBins
 from tapveil.base.types import Clock, Exact, Name, Text, known_zone
 from tapveil.base.vocabulary import EVERY_MODE, Kind, columns_in_words, level_in_words
 from tapveil.privacy.accountant import Exposure, Neighbours, Unit
@@ -430,12 +430,12 @@ class Manifest(_Part):
         """The columns that distinguish the cells of a table: those of the partition, then its own."""
         return (*self.partition, *table.columns)
 
-    def times(self, table: TableClaim) -> Times:
+    def times(self, table: TableClaim) -> TimeBins:
         """The bins of a table's times."""
         level, first = table.level, self.day.first_minute
         if level and level.times:
-            return Times.parts(level.times, first)
-        return Times.every((level and level.time_minutes) or self.time_minutes, first)
+            return TimeBins.parts(level.times, first)
+        return TimeBins.every((level and level.time_minutes) or self.time_minutes, first)
 
     def has_wider(self, name: str, mode: str) -> bool:
         """Whether places of a mode have wider areas of this name; else each is its own."""

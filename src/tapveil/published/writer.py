@@ -33,7 +33,7 @@ from tapveil.published.explorer.page import page
 from tapveil.published.folder import Folder
 from tapveil.published.lattice import WIDER_COLUMNS, Wider
 from tapveil.published.manifest import Manifest, json_text
-from tapveil.published.places import Places, places_text
+from tapveil.published.places import FeatureCollection, places_text
 from tapveil.published.sheets import laid_out, raw_tables
 from tapveil.published.table import PublishedTable
 
@@ -68,7 +68,7 @@ def write(
     manifest: Manifest,
     tables: Sequence[PublishedTable],
     *,
-    places: Places | None = None,
+    places: FeatureCollection | None = None,
     wider: Wider | None = None,
     guard: Callable[[Path], None],
     bind: Callable[[bytes], None],

@@ -21,7 +21,7 @@ from tapveil.base import vocabulary
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import BudgetError, LedgerError, PlanError, TripDataError
 from tapveil.base.progress import Reporter, Silent
-from tapveil.base.vocabulary import EVERY_MODE
+from tapveil.base.vocabulary import EVERY_MODE, PLACES, WIDER
 from tapveil.counting import counter
 from tapveil.counting.card_ids import CardShapes
 from tapveil.counting.digest import counts_hmac
@@ -33,11 +33,11 @@ from tapveil.ledger.book import Folder as Witness
 from tapveil.ledger.book import Head, Ledger, open_ledger
 from tapveil.ledger.entry import Published, Spend
 from tapveil.plan.model import Plan
+from tapveil.published import places as published_places
 from tapveil.published import writer
 from tapveil.published.folder import Folder, folders_in
 from tapveil.published.lattice import Wider
 from tapveil.published.manifest import LedgerEntry, Manifest
-from tapveil.published.places import places_text
 from tapveil.published.table import PublishedTable
 from tapveil.trips import files
 from tapveil.veil import crossing, statement, workspace
@@ -47,7 +47,6 @@ from tapveil.veil.leak_guard import CardsAmong, refuse_leaks, refuse_mixed_up, w
 from tapveil.veil.spend import spend_of
 from tapveil.veil.workspace import Journal, Unfinished
 from tapveil.verify.manifest import free_text_findings
-from tapveil.verify.places import is_places
 
 if TYPE_CHECKING:  # what a key needs takes time to load, and most have none
     from tapveil.published.signature import SigningKey
@@ -232,16 +231,18 @@ def _stated(inputs: PublicInputs, created: str) -> Manifest:
 
 
 def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:
-    """The places to publish; what `verify` would not take is refused before anything is paid for."""
+    """The places to publish; what `verify` would not take of public lists is refused before anything is paid for."""
     places = inputs.places
-    if places and not is_places(places):
-        raise TripDataError(
-            "the lists have places that no folder may have: one without a name, a mode or a sound shape"
-        )
-    if places and (size := len(places_text(places).encode())) > vocabulary.LARGEST_PLACES:
+    wider = {area for areas in inputs.wider.values() for listed in areas.lookups.values() for area in listed.values()}
+    for finding in (
+        *(published_places.places_findings(places, PLACES) if places else ()),
+        *published_places.name_findings(WIDER, wider),
+    ):
+        raise TripDataError(f"the lists have places that no folder may have: {finding.place} {finding.sentence}")
+    if places and (size := len(published_places.places_text(places).encode())) > published_places.LARGEST:
         raise TripDataError(
             f"the shapes of the areas would take {size / 2**20:.0f} MB in the folder; at most "
-            f"{vocabulary.LARGEST_PLACES >> 20} MB can be published: simplify their borders"
+            f"{published_places.LARGEST >> 20} MB can be published: simplify their borders"
         )
     return places
 

@@ -18,6 +18,7 @@ from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.derived import CONSISTENT, DerivedSheet, derived
 from tapveil.published.lattice import WIDER_COLUMNS, Ints, Wider
 from tapveil.published.manifest import Manifest
+from tapveil.published.places import name_findings
 from tapveil.published.sheets import raw_tables
 from tapveil.verify import reading
 from tapveil.verify.known_versions import LARGEST_PLACES
@@ -138,6 +139,9 @@ def wider_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
     csv.writer(written, lineterminator="\n").writerows([WIDER_COLUMNS, *rows])
     if written.getvalue() != text:
         yield Finding("hidden-data", WIDER, "is not written as it was: how it is could tell something")
+    # what is named as itself stands in the tables, and is looked at there
+    named = (area for places in found.values() for (_, place), area in places.items() if area != place)
+    yield from name_findings(WIDER, named)
     published = _published_places(folder, manifest)
     if any(set(places) != published for places in found.values()):
         yield Finding("places-shape", WIDER, "does not list each published place once, and nothing else")

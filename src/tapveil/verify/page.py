@@ -16,7 +16,7 @@ from tapveil.published.derived import DerivedSheet
 from tapveil.published.explorer.contents import contents
 from tapveil.published.explorer.page import LEVEL, Shell, taken_apart, unpacked
 from tapveil.published.manifest import VERSIONS, Manifest
-from tapveil.published.places import Places
+from tapveil.published.places import FeatureCollection
 from tapveil.verify import reading
 from tapveil.verify.known_versions import PROGRAMS
 from tapveil.verify.reading import UnreadableError
@@ -62,7 +62,7 @@ def page_findings(
     package: Mapping[str, Any],
     tables: Mapping[str, pa.Table],
     beside: Sequence[DerivedSheet],
-    places: Places | None,
+    places: FeatureCollection | None,
 ) -> Iterator[Finding]:
     """Whether the page shows what the tables and the places say, and holds nothing else."""
     expected = contents(manifest, package, tables, beside, places).data

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tapveil.base.time_bins import Times
+from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import MISSING
 from tapveil.plan.model import Level, Plan
 from tests.conftest import opal_text
@@ -20,7 +20,7 @@ CLOCKS = st.sets(st.integers(0, 95).map(lambda quarter: 15 * quarter), min_size=
 
 @given(minutes=BINS, first=FIRST)
 def test_a_day_has_each_minute_in_one_bin(minutes: int, first: int) -> None:
-    times = Times.every(minutes, first)
+    times = TimeBins.every(minutes, first)
     assert len(times.labels) == 1 + 1440 // minutes
     assert list(times.labels) == sorted(times.labels), "in the order of the alphabet"
     for minute in range(first, first + 1440):
@@ -28,17 +28,17 @@ def test_a_day_has_each_minute_in_one_bin(minutes: int, first: int) -> None:
 
 
 def test_a_day_that_starts_at_four_goes_on_after_midnight() -> None:
-    day = Times.parts((60, 360, 1140), first=240)
+    day = TimeBins.parts((60, 360, 1140), first=240)
     assert day.labels == ("-1", "04:00", "06:00", "19:00", "25:00")
     assert day.ends == {"04:00": "06:00", "06:00": "19:00", "19:00": "25:00", "25:00": "28:00"}
-    assert Times.parts((240, 1140), first=240).labels == ("-1", "04:00", "19:00"), "the start of the day once"
-    assert Times.parts((1140,)).labels == ("-1", "00:00", "19:00"), "a first part runs from the start of the day"
-    assert Times.every(720, 240).labels == ("-1", "04:00", "16:00")
+    assert TimeBins.parts((240, 1140), first=240).labels == ("-1", "04:00", "19:00"), "the start of the day once"
+    assert TimeBins.parts((1140,)).labels == ("-1", "00:00", "19:00"), "a first part runs from the start of the day"
+    assert TimeBins.every(720, 240).labels == ("-1", "04:00", "16:00")
 
 
 @given(minutes=BINS, clocks=CLOCKS, first=FIRST)
 def test_parts_are_made_of_bins_or_cut_through_them(minutes: int, clocks: list[int], first: int) -> None:
-    fine, coarse = Times.every(minutes, first), Times.parts(clocks, first)
+    fine, coarse = TimeBins.every(minutes, first), TimeBins.parts(clocks, first)
     in_both = {coarse.labels[coarse.code(minute)] for minute in fine.starts}
     cut = any(len({coarse.code(minute) for minute in range(start, start + minutes)}) > 1 for start in fine.starts)
     assert fine.nests_in(coarse) == (not cut)
@@ -54,7 +54,7 @@ def test_parts_are_made_of_bins_or_cut_through_them(minutes: int, clocks: list[i
 
 def test_as_many_bins_as_there_are_minutes_are_placed_at_once() -> None:
     """A stranger's folder may ask for it, for every pair of 64 tables."""
-    within = Times.every(1).within(Times.every(1))
+    within = TimeBins.every(1).within(TimeBins.every(1))
     assert len(within) == 1441
     assert all(fine == coarse for fine, coarse in within.items())
 

@@ -491,7 +491,7 @@ def test_the_holder_sees_what_the_list_leaves_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "needs one column `tap_on_time`"),
+        ("", "has no column `tap_on_time`"),
         ("tap_on_time,tap_on_location\n", "has a header but no cells"),
         ("tap_on_time,tap_on_location\nsoon,s1\n", "line 2: `tap_on_time` cannot be read as a time"),
         ("tap_on_tim,tap_on_location\n07:00,s1\n", "did you mean `tap_on_tim`"),

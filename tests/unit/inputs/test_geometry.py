@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapveil.base.errors import PlanError, TripDataError
-from tapveil.inputs.geometry import Geometry, Place, Polygons, collection, h3_cell, h3_place, point
+from tapveil.inputs.geometry import Geometry, NamedShape, Polygons, collection, h3_cell, h3_place, point
 
 Ring = list[list[float]]
 
@@ -263,13 +263,13 @@ def test_a_byte_order_mark_is_no_harm(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_opened_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TripDataError, match=re.escape(f"there is no file of areas {tmp_path / 'none.geojson'}")):
         Polygons.read(tmp_path / "none.geojson", "name")
-    with pytest.raises(TripDataError, match="is a folder; name the file of areas in it"):
+    with pytest.raises(TripDataError, match="is a folder; name a file in it"):
         Polygons.read(tmp_path, "name")
     path = write(tmp_path / "zones.geojson", feature("a", polygon(square(0, 0))))
     with pytest.raises(TripDataError, match="cannot be read: Not a directory"):
         Polygons.read(path / "more.geojson", "name")
     monkeypatch.setattr(Path, "open", denied)
-    with pytest.raises(TripDataError, match="no permission to read the areas"):
+    with pytest.raises(TripDataError, match="no permission to read the file of areas"):
         Polygons.read(path, "name")
 
 
@@ -448,7 +448,7 @@ def test_a_point_that_is_nowhere_cannot_be_drawn(latitude: float, longitude: flo
 
 
 def test_a_collection_is_sorted_and_rounded_and_says_the_names_only() -> None:
-    places = [point("b", -0.0000001, 151.20612345678), Place("a", polygon(square(0, 0)))]
+    places = [point("b", -0.0000001, 151.20612345678), NamedShape("a", polygon(square(0, 0)))]
     found = collection(places)
     assert json.dumps(found) == json.dumps(collection(reversed(places)))
     assert found["features"][0] == {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tapveil.base.errors import TripDataError
-from tapveil.inputs.geometry import Place, collection
+from tapveil.inputs.geometry import NamedShape, collection
 from tapveil.inputs.place_list import read_place_list
 from tapveil.inputs.public import PublicInputs
 from tapveil.inputs.snapshot import ON_DISK
@@ -19,14 +19,12 @@ from tapveil.ledger.entry import Spend
 from tapveil.plan.model import PlaceList, Plan
 from tapveil.veil.release import release
 from tapveil.verify.folder import verify_folder
-from tapveil.verify.places import is_places
 from tests.conftest import opal_plan, start_ledger, write_csv
 
 SQUARE = [[[1.0, 1.0], [1.0, 2.0], [2.0, 2.0], [1.0, 1.0]]]
-SQUARES = {"type": "MultiPolygon", "coordinates": [SQUARE]}
 
 
-def listed(folder: Path, file: str, text: str, **columns: str) -> list[Place]:
+def listed(folder: Path, file: str, text: str, **columns: str) -> list[NamedShape]:
     (folder / file).write_text(text, encoding="utf-8")
     return read_place_list(folder, PlaceList(path=file, **columns), ON_DISK)
 
@@ -66,7 +64,8 @@ def test_points_and_areas_of_a_geojson_file(tmp_path: Path) -> None:
     )
     found = listed(tmp_path, "places.geojson", text)
     assert [(place.name, place.mode) for place in found] == [("Central", "train"), ("2000", "bus"), ("East", "*")]
-    assert found[0].geometry == {"type": "Point", "coordinates": [151.2, -33.9]}
+    (drawn,) = collection(found[:1])["features"]
+    assert drawn["geometry"] == {"type": "Point", "coordinates": [151.2, -33.9]}, "without its height"
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -91,8 +90,9 @@ WRONG = {
     "no name": ("places.geojson", geojson(feature("Point", [1, 2], title="A")), "has no property `name`"),
     "no shape": ("places.geojson", geojson({"type": "Feature", "properties": {"name": "A"}}), "feature 1: has no"),
     "an open ring": ("places.geojson", geojson(feature("Polygon", [SQUARE[0][:3]], name="A")), "is not closed"),
-    "metres": ("places.geojson", geojson(feature("Point", [334000, 6250000], name="A")), "not a longitude and"),
-    "one number": ("places.geojson", geojson(feature("Point", [1], name="A")), "not a longitude and a latitude"),
+    "latitude first": ("places.geojson", geojson(feature("Point", [-33.8, 151.2], name="A")), "longitude first"),
+    "metres": ("places.geojson", geojson(feature("Point", [334000, 6250000], name="A")), "not a longitude from"),
+    "one number": ("places.geojson", geojson(feature("Point", [1], name="A")), "not a list of two numbers"),
     "wrongly nested": ("places.geojson", geojson(feature("Polygon", [1, 2], name="A")), "not nested"),
     "twice": ("places.geojson", geojson(*[feature("Point", [1, 2], name="A")] * 2), "two shapes of `A`"),
     "half a character": ("places.json", geojson(feature("Point", [1, 2], name="A\ud800")), "feature 1: its `name` has"),
@@ -120,7 +120,9 @@ def test_what_cannot_be_read_is_said_with_its_place(wrong: str, tmp_path: Path) 
 
 
 def test_a_list_that_is_not_there_is_said_before_anything_is_spent(tmp_path: Path) -> None:
-    with pytest.raises(TripDataError, match=r"no list of places places\.csv"):
+    with pytest.raises(
+        TripDataError, match=r"no list of places .*places\.csv \(\[places\] path; it starts from the plan\)"
+    ):
         read_place_list(tmp_path, PlaceList(path="places.csv"), ON_DISK)
 
 
@@ -139,14 +141,14 @@ def test_a_folder_with_these_places_keeps_its_word(mode: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "place",
     [
-        Place(" ", {"type": "Point", "coordinates": [1.0, 2.0]}),
-        Place("A", {"type": "Point", "coordinates": [1.0, 2.0]}, " "),
-        Place("A\ud800", {"type": "Point", "coordinates": [1.0, 2.0]}),
-        Place("A", {"type": "Polygon", "coordinates": []}),
+        NamedShape(" ", {"type": "Point", "coordinates": [1.0, 2.0]}),
+        NamedShape("A", {"type": "Point", "coordinates": [1.0, 2.0]}, " "),
+        NamedShape("A\ud800", {"type": "Point", "coordinates": [1.0, 2.0]}),
+        NamedShape("A", {"type": "Polygon", "coordinates": []}),
     ],
 )
 def test_what_verify_would_not_take_is_not_paid_for(
-    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: NamedShape, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever list it came from."""
     (tmp_path / "places.csv").write_text("name,latitude,longitude\nA,1,2\n", encoding="utf-8")
@@ -161,55 +163,12 @@ def test_what_verify_would_not_take_is_not_paid_for(
         assert not [entry for entry in book.entries if isinstance(entry, Spend)]
 
 
-def test_places_are_looked_at_as_verify_looks_at_them() -> None:
-    sound = collection([Place("B", {"type": "Point", "coordinates": [1, 2]}), Place("A", SQUARES)])
-    assert is_places(sound)
-    assert not is_places({**sound, "features": sound["features"][::-1]})
-    assert not is_places({**sound, "name": "more"})
-    assert not is_places({})
-
-
-POINTS: list[Any] = [[1.5, 2.5], [180.0, -90.0], [-0.000001, 0.1]]
-NO_POINTS: list[Any] = [
-    *([], [1.5], [1.5, 2.5, 3.5], [1, 2.5], [True, 2.5], ["1.5", 2.5], [[1.5], 2.5], [None, 2.5], "ab", 1.5, None),
-    *(
-        [180.000001, 0.5],
-        [0.5, -90.000001],
-        [0.1234567, 0.5],
-        [float("nan"), 0.5],
-        [float("inf"), 0.5],
-        {1.5: 2, 2.5: 3},
-    ),
-]
-
-
-@pytest.mark.parametrize("position", POINTS)
-@pytest.mark.parametrize("kind", ["Point", "MultiPoint", "Polygon", "MultiPolygon"])
-def test_a_position_is_two_numbers_on_earth_of_six_digits(kind: str, position: Any) -> None:
-    assert is_places(shaped(kind, position))
-    assert not any(is_places(shaped(kind, wrong)) for wrong in NO_POINTS)
-
-
-@pytest.mark.parametrize("shape", [[], [[]], [[POINTS[0]] * 3], [POINTS * 2], [[*POINTS, POINTS[1]]], POINTS, None])
-def test_a_ring_is_closed_and_goes_around_something(shape: Any) -> None:
-    assert not is_places(shaped("Polygon", shape, whole=True))
-
-
-def shaped(kind: str, position: Any, *, whole: bool = False) -> dict[str, Any]:
-    """A place with this position among others; or with these as all of its positions."""
-    ring = [POINTS[0], position, POINTS[1], POINTS[0]]
-    shapes = {"Point": position, "MultiPoint": ring, "Polygon": [ring], "MultiPolygon": [[ring, ring], [ring]]}
-    geometry = {"type": kind, "coordinates": position if whole else shapes[kind]}
-    feature = {"type": "Feature", "properties": {"name": "A", "mode": "*"}, "geometry": geometry}
-    return {"type": "FeatureCollection", "features": [feature]}
-
-
 def test_shapes_too_large_to_be_verified_are_refused_before_anything_is_paid_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "places.csv").write_text("name,latitude,longitude\nA,1,2\n", encoding="utf-8")
     plan = with_places(tmp_path, "places.csv")
-    monkeypatch.setattr("tapveil.base.vocabulary.LARGEST_PLACES", 100)
+    monkeypatch.setattr("tapveil.published.places.LARGEST", 100)
     with pytest.raises(TripDataError, match="simplify their borders"):
         read_public_files(plan)
 

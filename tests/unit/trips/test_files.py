@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapveil.base.errors import TripDataError
+from tapveil.base.time_bins import TimeBins
 from tapveil.counting.packing import Packing
-from tapveil.inputs.areas import Areas, TimeBins
+from tapveil.inputs.areas import Areas
 from tapveil.inputs.public import PublicInputs
 from tapveil.inputs.values import read_date, read_time
 from tapveil.trips.csv_reader import LONGEST_LINE, CsvReading
@@ -195,7 +196,7 @@ def test_a_date_is_read_or_refused(text: str, day: str | None) -> None:
 
 @pytest.mark.parametrize("minutes", [1, 5, 15, 60, 1440])
 def test_bins_cover_the_day_in_the_order_of_their_labels(minutes: int) -> None:
-    bins = TimeBins(minutes)
+    bins = TimeBins.every(minutes)
     assert list(bins.labels) == sorted(bins.labels)
     assert [bins.code(minute) for minute in range(1440)] == [1 + minute // minutes for minute in range(1440)]
 

@@ -12,9 +12,9 @@ from datetime import date
 import numpy as np
 import pyarrow as pa
 
+from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import MINUTES_PER_DAY, MISSING_TIME
 from tapveil.counting.coding import Column
-from tapveil.inputs.areas import TimeBins
 from tapveil.inputs.values import LATEST_MINUTE
 from tapveil.trips.buffers import AnyIntegers, Flags, Integers, Positions, integers, per_day, present
 
@@ -133,6 +133,6 @@ class Clock:
 
     def _bin(self, given: AnyIntegers, per_minute: int, out: Integers) -> None:
         """The code of the bin of each time."""
-        since_start = (given.astype(np.int64) - self._bins.starts * per_minute) % (MINUTES_PER_DAY * per_minute)
+        since_start = (given.astype(np.int64) - self._bins.first * per_minute) % (MINUTES_PER_DAY * per_minute)
         np.floor_divide(since_start, self._bins.minutes * per_minute, out=out)
         out += 1

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import CARD, MINUTES_PER_DAY, MISSING_TIME, TAP
 from tapveil.counting.coding import Column, Reasons
 from tapveil.counting.taps import counted_words
-from tapveil.inputs.areas import TimeBins
+from tapveil.inputs.areas import time_bins
 from tapveil.inputs.values import BESIDE, LATEST_MINUTE
 from tapveil.plan.model import Plan
 from tapveil.trips.files import FileGroup, TripFiles
@@ -154,7 +155,7 @@ def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
         beside = _first_sql(plan, group, column.beside)
         return f"concat({_text_sql(plan, group, column.name)}, {literal(BESIDE)}, {beside})"
     if column.arithmetic:
-        return _time_code_sql(_raw_value(plan, group, column.name), column.raw, TimeBins.of(plan))
+        return _time_code_sql(_raw_value(plan, group, column.name), column.raw, time_bins(plan))
     if column.kind == "date" and column.raw in ("date", "timestamp") and plan.source.calendar:
         return f"CAST({_raw_value(plan, group, column.name)} AS DATE)"
     return _text_sql(plan, group, column.name)
@@ -228,7 +229,7 @@ def _as_text(value: str, raw: str) -> str:
 
 def _time_code_sql(value: str, raw: str, bins: TimeBins) -> str:
     """The same code that `TimeBins` gives, from a typed value; 0 where there is none."""
-    late = MINUTES_PER_DAY - bins.starts
+    late = MINUTES_PER_DAY - bins.first
     if raw == "integer":
         bin_ = f"({value} % {MINUTES_PER_DAY} + {late}) % {MINUTES_PER_DAY} // {bins.minutes}"
         readable = f"{value} BETWEEN 0 AND {LATEST_MINUTE - 1}"

@@ -20,7 +20,7 @@ from tapveil.published.describe.wording import v1 as words  # the page of versio
 from tapveil.published.explorer.columns import LARGEST, Integers, packed, width_of
 from tapveil.published.lattice import Labels
 from tapveil.published.manifest import Manifest, TableClaim
-from tapveil.published.places import Places
+from tapveil.published.places import FeatureCollection
 
 MOST_CELLS = 3_000_000
 """What a browser on a modest machine still opens at ease; the page leaves out larger tables, and says so."""
@@ -47,7 +47,7 @@ def contents(
     package: Mapping[str, Any],
     tables: Mapping[str, pa.Table],
     beside: Sequence[DerivedSheet],
-    places: Places | None,
+    places: FeatureCollection | None,
 ) -> Contents:
     """The page's contents, from what the folder publishes: `tables` by their names, keys as texts."""
     stated, manifest = manifest, _drawn_as(manifest)

@@ -22,7 +22,7 @@ import pyarrow as pa
 from tapveil.published.derived import DerivedSheet
 from tapveil.published.explorer.contents import contents
 from tapveil.published.manifest import Manifest
-from tapveil.published.places import Places
+from tapveil.published.places import FeatureCollection
 
 SCRIPTS = ("release", "words", "colours", "view", "heat", "profile", "map", "balance", "numbers", "main")
 """The files of the program, in the order in which they build on each other."""
@@ -37,7 +37,7 @@ def page(
     package: Mapping[str, Any],
     tables: Mapping[str, pa.Table],
     beside: Sequence[DerivedSheet],
-    places: Places | None,
+    places: FeatureCollection | None,
 ) -> str:
     """The page of a release."""
     made = contents(manifest, package, tables, beside, places)

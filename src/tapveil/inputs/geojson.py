@@ -1,0 +1,85 @@
+"""GeoJSON that an agency or an office of statistics has made: its features, in WGS 84, or a word on what is wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tapveil.base.errors import TripDataError
+from tapveil.base.geojson import on_earth
+from tapveil.inputs.public_list import PublicList
+from tapveil.inputs.snapshot import PublicFiles
+
+Corner = tuple[float, float]
+"""Longitude, latitude."""
+_WGS84 = ("CRS84", "CRS84H", "4326", "WGS84")
+_SAVE_AS_WGS84 = "save it in WGS 84 (EPSG:4326)"
+
+
+def read_features(path: Path, files: PublicFiles) -> list[Any]:
+    """The features of a GeoJSON file in WGS 84."""
+    match _read_json(path, files):
+        case {"type": "FeatureCollection", "features": [_, *_] as features, **others}:
+            system = _coordinate_system(others.get("crs"))
+            if re.split("[:/#]", system)[-1].replace(" ", "").upper() not in _WGS84:
+                raise TripDataError(f"the areas {path.name} are in the coordinates of {system}; {_SAVE_AS_WGS84}")
+            return list(features)
+        case {"type": "FeatureCollection", "features": []}:
+            raise TripDataError(f"the areas {path.name} have no features")
+    raise TripDataError(f"the areas {path.name} are not a FeatureCollection; save them as GeoJSON")
+
+
+def _read_json(path: Path, files: PublicFiles) -> Any:
+    try:
+        with PublicList(files, path, "file of areas").opened() as file:
+            return json.load(file)
+    except UnicodeDecodeError:
+        raise TripDataError(f"the areas {path.name} are not UTF-8 text; save them as GeoJSON in UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise TripDataError(f"{path.name}, line {error.lineno}: not JSON; save the areas as GeoJSON") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists without end
+        raise TripDataError(f"the areas {path.name} cannot be read as JSON; save them as GeoJSON") from None
+
+
+def _coordinate_system(crs: Any) -> str:
+    """GeoJSON is WGS 84 unless it says otherwise, in the way of 2008, which programs still write."""
+    match crs:
+        case None:
+            return "WGS 84"
+        case {"properties": {"name": str(name)}}:
+            return name
+        case {"type": "EPSG", "properties": {"code": int(code)}}:
+            return f"EPSG:{code}"
+    return "an unknown system"
+
+
+def properties_of(feature: Any) -> Mapping[str, Any]:
+    """What a feature says of itself."""
+    match feature:
+        case {"type": "Feature", "properties": dict(properties)}:
+            return properties
+        case {"type": "Feature"}:
+            return {}
+    raise ValueError("this is not a Feature of GeoJSON")
+
+
+def corner(position: Any) -> Corner:
+    """Longitude and latitude of a position; a height is left out."""
+    match position:
+        case [int() | float() as longitude, int() | float() as latitude, *_]:
+            if not on_earth(latitude, longitude):
+                raise ValueError(_not_degrees(longitude, latitude))
+            return longitude, latitude
+    raise ValueError("a corner of its geometry is not a list of two numbers")
+
+
+def _not_degrees(longitude: float, latitude: float) -> str:
+    if on_earth(longitude, latitude):
+        return f"({longitude}, {latitude}) puts the latitude first; GeoJSON puts the longitude first"
+    return (
+        f"({longitude}, {latitude}) is not a longitude from -180 to 180 and a latitude from -90 to 90. "
+        f"If it is in metres of a projection, {_SAVE_AS_WGS84}"
+    )

@@ -1,0 +1,52 @@
+"""What contributors are told: the picture of the house is fresh, and files that answer a question are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tools import house
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "tapveil"
+PAGE = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def section(page: str, title: str) -> str:
+    return page.split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+def test_the_picture_of_the_house_is_what_the_imports_say() -> None:
+    assert house.PICTURE.read_text(encoding="utf-8") == house.picture(house.imports()), "run: make house"
+
+
+def test_the_picture_has_every_package() -> None:
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert packages == set(house.BOXES) == set(house.DOWNWARDS)
+
+
+def test_an_import_against_the_rule_is_drawn_red() -> None:
+    sound = {("veil", "counting"), ("veil", "ledger"), ("cli", "internal")}
+    assert house.RED not in house.picture(sound)
+    for edge in (("published", "plan"), ("plan", "published"), ("trips", "counting"), ("base", "privacy")):
+        assert house.RED in house.picture(sound | {edge})
+
+
+@pytest.mark.parametrize(
+    "question", ["time of a trip parsed", "card bounded", "noise drawn", "README of a folder come from"]
+)
+def test_a_question_is_answered_by_files_that_are_there(question: str) -> None:
+    (row,) = (line for line in section(PAGE, "Where is it?").splitlines() if question in line)
+    files = re.findall(r"`([\w/]+\.py)`", row)
+    assert files
+    assert all((SOURCE / file).is_file() for file in files)
+
+
+@pytest.mark.parametrize("what", ["a mechanism", "an engine", "a table shape", "a file to the folder"])
+def test_what_can_be_added_begins_in_a_file_that_is_there(what: str) -> None:
+    (row,) = (line for line in section(CONTRIBUTING, "How do I add …").splitlines() if line.startswith(f"| {what} |"))
+    files = re.findall(r"`((?:src|docs|tests)/[\w/.-]+)`", row)
+    assert len(files) >= 2
+    assert all((ROOT / file).exists() for file in files)
