@@ -50,7 +50,7 @@ PLANTED = {
     "a published file counts": ("published/csv.py", "import tapveil.counting.exact"),
     "inside of a function": ("verify/reading.py", "def later():\n    from tapveil.plan.rules import misfits"),
     "for types alone": (
-        "ledger/consent.py",
+        "ledger/refusals.py",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tapveil.trips.files import Trips",
     ),
     "through what both stand on": ("base/pace.py", "from tapveil.inputs.public import PublicInputs"),
@@ -100,8 +100,8 @@ def loaded_first(body: Iterable[ast.stmt]) -> Iterator[str]:
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
                 yield from loaded_first(node.orelse)
             case ast.ImportFrom(module=str(module)):
-                yield from (f"{module}.{each.name}" for each in node.names)
-                yield module
+                named = [f"{module}.{each.name}" for each in node.names]
+                yield from (name if name in MODULES else module for name in named)
             case ast.Import():
                 yield from (each.name for each in node.names)
             case ast.If() | ast.Try() | ast.With():
