@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 import tapveil
-from tapveil.base.vocabulary import EXPLORER
-from tapveil.published.derived import CONSISTENT, FINEST
+from tapveil.base.vocabulary import CONSISTENT, EXPLORER, FINEST
 from tapveil.published.describe.metadata import METADATA
 
 ROOT = Path(__file__).parents[2]

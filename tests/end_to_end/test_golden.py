@@ -100,7 +100,7 @@ def sentences(source: Path) -> None:
     (words / "v2.py").write_text(text, encoding="utf-8")
     init = (words / "__init__.py").read_text(encoding="utf-8")
     init = init.replace("wording.v1 import", "wording.v2 import").replace("{1: v1}", "{1: v1, 2: v2}")
-    init = init.replace("import v1\n", "import v1, v2\n").replace("WORDING_VERSION = 1", "WORDING_VERSION = 2")
+    init = init.replace("import v1\n", "import v1, v2\n")
     (words / "__init__.py").write_text(init, encoding="utf-8")
     for name in ("veil/statement.py", "published/describe/readme.py", "base/findings.py"):
         path = source / "tapveil" / name

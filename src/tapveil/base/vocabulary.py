@@ -24,6 +24,10 @@ NUMBERS = (COUNT, LOW, HIGH)
 """The columns of a published table that are not keys."""
 RESERVED = {*NUMBERS, "total", "listed", "other", "other_low", "other_high", "row", "table", "cells", "published"}
 """What columns of ours cannot be called: all columns of numbers in a folder."""
+UNTIL = "_until"
+"""What the ends of times are called after."""
+ROW, TABLE = "row", "table"
+"""Of `finest/`: what sort of row it is, and of which table."""
 MOST_LEVELS = 8
 """Of one table."""
 TOTAL = "total"
@@ -75,6 +79,8 @@ DIGITS = 6
 
 # --- files of a folder ----------------------------------------------------------------------------------------------
 
+CONSISTENT, FINEST = "consistent", "finest"
+"""The folders of what follows from the tables."""
 MANIFEST = "privacy.json"
 """The manifest: what is promised, and with which parameters."""
 PACKAGE = "datapackage.json"

@@ -29,9 +29,9 @@ from tapveil.ledger.coverage import Everywhere, names_no_days
 from tapveil.ledger.entry import Accepted, Budget, Entry, Published, Spend, Start
 from tapveil.ledger.refusals import repeated
 from tapveil.plan.model import Plan
-from tapveil.privacy.accountant import Unit
 from tapveil.privacy.mechanisms import Mechanism, StabilityHistogram
 from tapveil.privacy.rational import decimal_text
+from tapveil.privacy.units import Unit
 from tapveil.published.describe.wording import UNIT_NAMES, change, gaussian_in_words, loss_in_words, rounded_up
 from tapveil.published.manifest import ERROR_CONFIDENCE, EXAMPLE_COUNTS
 from tapveil.trips.recognise import Recognised

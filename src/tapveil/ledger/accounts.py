@@ -19,10 +19,10 @@ from functools import cached_property
 from tapveil.ledger.coverage import ANY_OTHER, ONE_DAY, Coverage, Covering
 from tapveil.ledger.entry import Budget, Entry, Spend
 from tapveil.privacy import accountant
-from tapveil.privacy.accountant import Unit
 from tapveil.privacy.loss import Change, epsilon_upper_bound
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.rational import decimal_text, float_below
+from tapveil.privacy.units import Unit
 
 SIZE: dict[Unit, int] = {"trip": 0, "card-day": 1, "card": 2}
 """Units by how much they hold: what protects a card protects its days, and they their trips; not the other way."""

@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from tapveil.ledger.entry import Spend
-from tapveil.privacy.accountant import Unit
+from tapveil.privacy.units import Unit
 
 ANY_OTHER = None
 """Stands for all modes that no release names."""

@@ -19,9 +19,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from tapveil._version import __version__
 from tapveil.base.errors import LedgerError
 from tapveil.base.types import Delta, Epsilon, Exact, Name, Text
-from tapveil.privacy.accountant import Neighbours, Unit
 from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import Mechanism, stated
+from tapveil.privacy.units import Neighbours, Unit
 
 ENTRY_VERSION: Literal[2] = 2
 _NOT_IN_1 = {"nonce", "reason", "by"}

@@ -12,10 +12,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tapveil.privacy.accountant import Exposure, Neighbours, over_time
+from tapveil.privacy.accountant import Exposure, over_time
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.loss import Loss, compose, in_other_notion
 from tapveil.privacy.mechanisms import Mechanism
+from tapveil.privacy.units import Neighbours
 
 if TYPE_CHECKING:
     from tapveil.plan.model import Privacy, Table

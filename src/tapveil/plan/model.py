@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import pydantic
 from pydantic import AfterValidator, Field
@@ -25,11 +25,12 @@ from tapveil.base.types import Clock, Delta, Epsilon, Frozen, Name, Text, Weight
 from tapveil.base.vocabulary import MINUTES_PER_DAY, MOST_LEVELS, columns_in_words, level_in_words
 from tapveil.plan import toml
 from tapveil.plan.columns import Columns
-from tapveil.plan.guarantee import Guarantee
 from tapveil.plan.problem import MisfitError
-from tapveil.plan.rules import problems
 from tapveil.plan.source import Delimiter, Source
-from tapveil.privacy.accountant import Neighbours, Unit
+from tapveil.privacy.units import Neighbours, Unit
+
+if TYPE_CHECKING:
+    from tapveil.plan.guarantee import Guarantee
 
 PRESETS = ("opal", "od")
 TIMETABLE = "gtfs"
@@ -373,6 +374,8 @@ class Plan(Frozen):
 
     @pydantic.model_validator(mode="after")
     def _parts_fit(self) -> Self:
+        from tapveil.plan.rules import problems  # which know all the parts of a plan
+
         if found := list(problems(self)):
             raise MisfitError(found)
         return self
@@ -411,6 +414,8 @@ class Plan(Frozen):
     @property
     def guarantee(self) -> Guarantee:
         """What it promises, and the noise that keeps it."""
+        from tapveil.plan.guarantee import Guarantee  # the mathematics: who only reads a plan does without
+
         return Guarantee(self.privacy, self.table)
 
     @property

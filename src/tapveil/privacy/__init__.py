@@ -22,7 +22,7 @@ A cell is drawn with randomness from anywhere; a release takes it from the opera
 [False, True]
 """
 
-from tapveil.privacy.accountant import Exposure, Neighbours, Unit
+from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.distribution import Distribution, Expected, mean_error, spread, variance
 from tapveil.privacy.intervals import MISS, Interval, given_published, interval
@@ -38,6 +38,7 @@ from tapveil.privacy.loss import (
 )
 from tapveil.privacy.mechanisms import Dictionary, Gaussian, Laplace, Mechanism, StabilityHistogram, stated
 from tapveil.privacy.noise import NoiseTable, RandomBytes
+from tapveil.privacy.units import Neighbours, Unit
 
 __all__ = [
     "MISS",

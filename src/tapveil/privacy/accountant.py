@@ -26,12 +26,9 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from heapq import heappop, heappush
 from math import exp, expm1, inf, log1p, nextafter
-from typing import Literal
 
 from tapveil.privacy.spectrum import NO_CELL, Spectrum
-
-Neighbours = Literal["replace", "add-remove"]
-Unit = Literal["trip", "card-day", "card"]
+from tapveil.privacy.units import Neighbours, Unit
 
 MOST_BLOCKS = 600
 CLOSE_ENOUGH = 1e-10

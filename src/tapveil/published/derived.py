@@ -6,42 +6,22 @@ Nothing here can see an exact count. A release writes these sheets, and `verify`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, Kind, columns_in_words
+from tapveil.base.vocabulary import CONSISTENT, COUNT, FINEST, HIGH, LOW, ROW, TABLE, UNTIL, Kind, columns_in_words
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.consistent import Consistent, around, consistent
 from tapveil.published.lattice import Edge, Floats, Ints, Lattice, Node, Wider, chains, lattice, why_not
 from tapveil.published.manifest import Manifest
-from tapveil.published.sheets import published_kind
+from tapveil.published.sheets import DerivedSheet, published_kind
 
-CONSISTENT, FINEST = "consistent", "finest"
-UNTIL = "_until"
-ROW = "row"
 CELL, REST, AROUND = "cell", "rest", "around"
-TABLE = "table"
-
-
-@dataclass(frozen=True)
-class DerivedSheet:
-    """A CSV file that follows from the published tables."""
-
-    folder: str
-    name: str
-    title: str
-    keys: tuple[str, ...]
-    numbers: tuple[str, ...]
-    cells: pa.Table
-    """Keys as texts, then whole numbers."""
-
-    @property
-    def path(self) -> str:
-        return f"{self.folder}/{self.name}.csv"
+"""Sorts of rows."""
 
 
 def derived(

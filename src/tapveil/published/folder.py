@@ -19,9 +19,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tapveil.base.errors import PlanError, did_you_mean
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, MANIFEST, MISSING, NOUNS, NUMBERS, TOTAL
+from tapveil.base.vocabulary import CONSISTENT, COUNT, FINEST, HIGH, LOW, MANIFEST, MISSING, NOUNS, NUMBERS, TOTAL
 from tapveil.privacy.mechanisms import Mechanism, stated
-from tapveil.published.derived import CONSISTENT, FINEST
 from tapveil.published.describe.wording import loss_in_words
 from tapveil.published.frame import Estimate, Frame
 from tapveil.published.lattice import why_not
@@ -30,6 +29,7 @@ from tapveil.published.sheets import raw_tables, with_interval
 
 Version = Literal["published", "consistent", "finest"]
 LARGEST_MANIFEST = 4 * 2**20
+ROWS_AT_ONCE = 1_000_000
 
 
 def open(path: str | Path) -> Folder:
@@ -41,6 +41,15 @@ def open(path: str | Path) -> Folder:
     folder = Folder(Path(path))
     _ = folder.manifest
     return folder
+
+
+def distinct(parquet: Path, column: str) -> set[str]:
+    """The texts of a column of a table in a folder, each once: by the lists that Parquet keeps of them."""
+    found = set[str]()
+    with pq.ParquetFile(parquet, read_dictionary=[column]) as file:
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=[column], use_threads=False):
+            found.update(pc.unique(batch.column(0)).cast(pa.string()).to_pylist())
+    return found
 
 
 def folders_in(place: Path) -> Iterator[Folder]:

@@ -18,13 +18,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.types import Clock, Exact, Name, Text, known_zone
 from tapveil.base.vocabulary import EVERY_MODE, Kind, columns_in_words, level_in_words
-from tapveil.privacy.accountant import Exposure, Neighbours, Unit
+from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.privacy.rational import decimal_text
+from tapveil.privacy.units import Neighbours, Unit
 from tapveil.published import manifest_1
-from tapveil.published.describe.metadata import METADATA_VERSION
-from tapveil.published.describe.wording import WORDING_VERSION
 from tapveil.published.layouts import LAYOUTS, Layout
 
 MANIFEST_VERSION: Literal[3] = 3
@@ -290,9 +289,7 @@ class Versions(_Part):
     """`datapackage.json`, likewise."""
 
 
-VERSIONS = Versions.model_construct(
-    derived=2, page=1, metadata=METADATA_VERSION, wording=WORDING_VERSION, readme=1, package=1
-)
+VERSIONS = Versions(derived=2, page=1, metadata=2, wording=1, readme=1, package=1)
 """Of the folders that are made now: `verify` makes the rest of a folder again by them."""
 
 

@@ -33,6 +33,23 @@ class Sheet:
         return [field.name for field in self.fields]
 
 
+@dataclass(frozen=True)
+class DerivedSheet:
+    """A CSV file that follows from the published tables."""
+
+    folder: str
+    name: str
+    title: str
+    keys: tuple[str, ...]
+    numbers: tuple[str, ...]
+    cells: pa.Table
+    """Keys as texts, then whole numbers."""
+
+    @property
+    def path(self) -> str:
+        return f"{self.folder}/{self.name}.csv"
+
+
 def sheets(manifest: Manifest) -> list[Sheet]:
     """The files of counts that a release has, in the order of its tables."""
     members: dict[str, list[TableClaim]] = {}

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapveil.base import atomic
@@ -25,7 +24,7 @@ from tapveil.base.errors import PlanError
 from tapveil.base.progress import Reporter, Silent
 from tapveil.base.vocabulary import CHECKSUMS, COUNT, EXPLORER, MANIFEST, PACKAGE, PLACES, README, SIGNATURE, WIDER
 from tapveil.published.csv import pieces, pieces_of, write_csv
-from tapveil.published.derived import DerivedSheet, derived
+from tapveil.published.derived import derived
 from tapveil.published.describe.datapackage import FileFacts, datapackage
 from tapveil.published.describe.metadata import texts as portal_texts
 from tapveil.published.describe.readme import readme
@@ -34,22 +33,13 @@ from tapveil.published.folder import Folder
 from tapveil.published.lattice import WIDER_COLUMNS, Wider
 from tapveil.published.manifest import Manifest, json_text
 from tapveil.published.places import FeatureCollection, places_text
-from tapveil.published.sheets import laid_out, raw_tables
+from tapveil.published.sheets import DerivedSheet, laid_out, raw_tables
 from tapveil.published.table import PublishedTable
 
 if TYPE_CHECKING:  # what a key needs takes time to load, and most have none
     from tapveil.published.signature import SigningKey
 
 ROWS_AT_ONCE = 1_000_000
-
-
-def distinct(parquet: Path, column: str) -> set[str]:
-    """The texts of a column of a table in a folder, each once: by the lists that Parquet keeps of them."""
-    found = set[str]()
-    with pq.ParquetFile(parquet, read_dictionary=[column]) as file:
-        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=[column], use_threads=False):
-            found.update(pc.unique(batch.column(0)).cast(pa.string()).to_pylist())
-    return found
 
 
 def check_destination(path: Path) -> None:

@@ -15,13 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil.base.errors import TripDataError
-from tapveil.base.vocabulary import RESERVED
+from tapveil.base.vocabulary import RESERVED, UNTIL
 from tapveil.plan.model import Plan
-from tapveil.published.derived import UNTIL
+from tapveil.published.folder import distinct
 from tapveil.published.identifiers import MOST, SOME, ColumnLook
 from tapveil.published.lattice import WIDER_COLUMNS
 from tapveil.published.layouts import OPAL_COLUMNS
-from tapveil.published.writer import distinct
 
 CardsAmong = Callable[[list[str]], Set[str]]
 """Which of some texts are the ids of cards."""

@@ -11,11 +11,12 @@ from typing import Any, cast
 from tapveil._version import __version__
 from tapveil.base.vocabulary import PLACES
 from tapveil.plan.model import Level, Plan, Table
-from tapveil.privacy.accountant import Exposure, Neighbours
+from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.concentrated import Concentrated, concentrated
 from tapveil.privacy.distribution import mean_error
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.loss import Loss, accounted_delta, whole_card_epsilon
+from tapveil.privacy.units import Neighbours
 from tapveil.published.manifest import (
     CURVE,
     ERROR_CONFIDENCE,

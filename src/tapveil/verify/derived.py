@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from tapveil.base.findings import Finding
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, WIDER
+from tapveil.base.vocabulary import CONSISTENT, COUNT, HIGH, LOW, WIDER
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.published.derived import CONSISTENT, DerivedSheet, derived
+from tapveil.published.derived import derived
 from tapveil.published.lattice import WIDER_COLUMNS, Ints, Wider
 from tapveil.published.manifest import Manifest
 from tapveil.published.places import name_findings
-from tapveil.published.sheets import raw_tables
+from tapveil.published.sheets import DerivedSheet, raw_tables
 from tapveil.verify import reading
 from tapveil.verify.known_versions import LARGEST_PLACES
 from tapveil.verify.reading import UnreadableError

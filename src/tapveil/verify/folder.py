@@ -16,7 +16,9 @@ from tapveil.base.pace import BYTES
 from tapveil.base.progress import Reporter, Silent
 from tapveil.base.vocabulary import (
     CHECKSUMS,
+    CONSISTENT,
     EXPLORER,
+    FINEST,
     MANIFEST,
     PACKAGE,
     PLACES,
@@ -25,12 +27,12 @@ from tapveil.base.vocabulary import (
     WIDER,
 )
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.published.derived import CONSISTENT, FINEST, DerivedSheet
 from tapveil.published.describe.metadata import METADATA, texts
 from tapveil.published.describe.readme import readme
 from tapveil.published.describe.wording import LOOKED, loss_in_words
 from tapveil.published.identifiers import text_findings
 from tapveil.published.manifest import MANIFEST_VERSION, Manifest, json_text
+from tapveil.published.sheets import DerivedSheet
 from tapveil.published.signature import SignatureError, read_signature, signer
 from tapveil.verify import manifest as manifests
 from tapveil.verify import reading

@@ -12,9 +12,9 @@ from typing import Any
 
 from tapveil.base.findings import Finding
 from tapveil.base.vocabulary import PACKAGE
-from tapveil.published.derived import DerivedSheet
 from tapveil.published.describe.datapackage import FileFacts, datapackage
 from tapveil.published.manifest import Manifest
+from tapveil.published.sheets import DerivedSheet
 from tapveil.verify import reading
 
 LONGEST = 500

@@ -12,11 +12,11 @@ import pyarrow as pa
 from tapveil._version import __version__
 from tapveil.base.findings import Finding
 from tapveil.base.vocabulary import EXPLORER
-from tapveil.published.derived import DerivedSheet
 from tapveil.published.explorer.contents import contents
 from tapveil.published.explorer.page import LEVEL, Shell, taken_apart, unpacked
 from tapveil.published.manifest import VERSIONS, Manifest
 from tapveil.published.places import FeatureCollection
+from tapveil.published.sheets import DerivedSheet
 from tapveil.verify import reading
 from tapveil.verify.known_versions import PROGRAMS
 from tapveil.verify.reading import UnreadableError

@@ -14,8 +14,9 @@ from tapveil.ledger.accounts import Account, accounts
 from tapveil.ledger.entry import Budget, Entry, Spend, SpentTable, Start
 from tapveil.ledger.refusals import Code, Refusal, of_release
 from tapveil.privacy import accountant
-from tapveil.privacy.accountant import Exposure, Neighbours, Unit
+from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.mechanisms import stated
+from tapveil.privacy.units import Neighbours, Unit
 from tests.conftest import TODAY
 
 DELTA = Fraction(1, 10**6)

@@ -17,10 +17,11 @@ import pytest
 from tapveil.ledger.accounts import Account
 from tapveil.ledger.entry import Budget, Spend, SpentTable
 from tapveil.plan.model import Plan
-from tapveil.privacy.accountant import Exposure, Neighbours, Unit, over_time
+from tapveil.privacy.accountant import Exposure, over_time
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.loss import certified
 from tapveil.privacy.mechanisms import Gaussian, Laplace, Mechanism
+from tapveil.privacy.units import Neighbours, Unit
 from tests.conftest import opal_text
 
 CROWD = 200

@@ -25,7 +25,7 @@ from tapveil.internal.comparison.forecast import ExactSizes, TableForecast, Wort
 from tapveil.internal.confidential import NOTICE
 from tapveil.plan.model import Plan, Privacy
 from tapveil.plan.toml import problems
-from tapveil.privacy.accountant import Neighbours, Unit
+from tapveil.privacy.units import Neighbours, Unit
 from tapveil.published.manifest import number
 
 EPSILONS = (Fraction(1, 2), *map(Fraction, (1, 2, 4, 8, 16)))

@@ -29,8 +29,8 @@ from tapveil.internal.svg import (
     ring,
     text,
 )
-from tapveil.privacy.accountant import Unit
 from tapveil.privacy.rational import decimal_text
+from tapveil.privacy.units import Unit
 
 LEFT, TOP, HIGH = 78, 236, 180
 """Where the first panel is, and how high each is."""

@@ -11,8 +11,8 @@ from tapveil.base.text_table import Grid
 from tapveil.internal.comparison.compare import ALL, Comparison, Point
 from tapveil.internal.comparison.forecast import Worth
 from tapveil.internal.confidential import NOTICE
-from tapveil.privacy.accountant import Unit
 from tapveil.privacy.rational import decimal_text
+from tapveil.privacy.units import Unit
 from tapveil.published.describe.wording import change
 
 MARK = "*"

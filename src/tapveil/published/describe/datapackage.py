@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tapveil.base.vocabulary import COUNT, HIGH, LOW
-from tapveil.published.derived import ROW, TABLE, UNTIL, DerivedSheet, kind
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, ROW, TABLE, UNTIL
+from tapveil.published.derived import kind
 from tapveil.published.describe.wording import v1 as words
 from tapveil.published.manifest import Manifest
-from tapveil.published.sheets import Sheet, sheets
+from tapveil.published.sheets import DerivedSheet, Sheet, sheets
 from tapveil.published.table import Field
 
 _MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}

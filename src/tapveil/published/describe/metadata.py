@@ -20,8 +20,6 @@ REGISTRY = "dp-registry.yaml"
 CROISSANT = "croissant.json"
 DCAT = "dcat.jsonld"
 METADATA = (REGISTRY, CROISSANT, DCAT)
-METADATA_VERSION = 2
-"""The writers of folders that are made now."""
 
 Writer = Callable[[Document, Document], str]
 _SHARED: Mapping[str, Writer] = {CROISSANT: croissant_text, DCAT: dcat_text}

@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, TOTAL
-from tapveil.published.derived import CONSISTENT, DerivedSheet
+from tapveil.base.vocabulary import CONSISTENT, COUNT, HIGH, LOW, TOTAL
 from tapveil.published.describe.wording import v1 as words  # the page of version 1 speaks so
 from tapveil.published.explorer.columns import LARGEST, Integers, packed, width_of
 from tapveil.published.lattice import Labels
 from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.published.places import FeatureCollection
+from tapveil.published.sheets import DerivedSheet
 
 MOST_CELLS = 3_000_000
 """What a browser on a modest machine still opens at ease; the page leaves out larger tables, and says so."""

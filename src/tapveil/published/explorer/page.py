@@ -19,10 +19,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from tapveil.published.derived import DerivedSheet
 from tapveil.published.explorer.contents import contents
 from tapveil.published.manifest import Manifest
 from tapveil.published.places import FeatureCollection
+from tapveil.published.sheets import DerivedSheet
 
 SCRIPTS = ("release", "words", "colours", "view", "heat", "profile", "map", "balance", "numbers", "main")
 """The files of the program, in the order in which they build on each other."""

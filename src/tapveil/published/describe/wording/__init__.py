@@ -30,7 +30,6 @@ __all__ = [
     "NOT_PROTECTED",
     "UNIT_NAMES",
     "WORDINGS",
-    "WORDING_VERSION",
     "absent_in_words",
     "at_most",
     "change",
@@ -41,5 +40,3 @@ __all__ = [
 ]
 
 WORDINGS: dict[int, ModuleType] = {1: v1}
-WORDING_VERSION = 1
-"""The wording of folders that are made now."""

@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from math import ceil
+from typing import TYPE_CHECKING
 
-from tapveil.privacy.accountant import Neighbours, Unit
-from tapveil.privacy.concentrated import Concentrated
-from tapveil.privacy.loss import Loss
 from tapveil.privacy.rational import decimal_text, exp_above
+from tapveil.privacy.units import Neighbours, Unit
+
+if TYPE_CHECKING:
+    from tapveil.privacy.concentrated import Concentrated
+    from tapveil.privacy.loss import Loss
 
 UNIT_NAMES: dict[Unit, str] = {
     "trip": "any one trip",
