@@ -19,7 +19,7 @@ from tapveil.cli.app import app
 from tapveil.counting.direct import counter
 from tapveil.counting.direct.batches import Batches
 from tapveil.counting.sql import query
-from tapveil.internal.audit import audit
+from tapveil.internal.audit.attack import audit
 from tapveil.plan.model import Plan
 from tapveil.privacy import calibration, mechanisms
 from tapveil.privacy.mechanisms import StabilityHistogram

@@ -562,7 +562,7 @@ def test_the_ledger_is_shown_by_what_its_columns_are(source: Path, monkeypatch: 
     assert re.search(
         r"left: epsilon [0-9.]+ at this delta, or delta [1-9][0-9.]*e-\d+ at this epsilon[.]", "\n".join(shown)
     )
-    assert any(line.endswith(" (its plan names no days, which means all days).") for line in shown)
+    assert any(line.endswith(" (no days are named, which means all days).") for line in shown)
 
 
 def shown_for(folder: Path, *spends: Spend) -> str:

@@ -13,12 +13,12 @@ from tapveil.base.errors import TripDataError
 from tapveil.cli import summary
 from tapveil.cli.summary import closing_lines
 from tapveil.ledger.book import open_ledger
+from tapveil.ledger.witness import folder_of
 from tapveil.plan.model import Plan
 from tapveil.published import signature
 from tapveil.published.describe.metadata import METADATA, REGISTRY
 from tapveil.published.describe.readme import readme
 from tapveil.veil import statement
-from tapveil.veil.release import folder_of
 from tapveil.verify.folder import verify_folder
 from tests.conftest import TODAY, free_plan, start_ledger, write_csv
 from tests.support.tampering import resum

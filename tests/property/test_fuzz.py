@@ -23,7 +23,8 @@ from rich.console import Console
 
 from tapveil.base.errors import PlanError, TapveilError
 from tapveil.base.progress import Silent
-from tapveil.cli import console as screen
+from tapveil.cli.console import draft as screen
+from tapveil.cli.console import outlook as outlook_screen
 from tapveil.internal.draft import draft, write
 from tapveil.internal.outlook import Outlook, outlook, read_public_files
 from tapveil.plan.model import Plan
@@ -105,7 +106,7 @@ def _check(plan: Plan) -> str:
     """What `tapveil check` does; of what it shows, all but the names of coupled places, which the holder must know."""
     read_public_files(plan)
     found = outlook(plan)
-    _shown(lambda console: screen.show_outlook(console, plan, found))
+    _shown(lambda console: outlook_screen.show_outlook(console, plan, found))
     json.dumps(found.as_json())
     return "\n".join(_words(found))
 

@@ -38,6 +38,17 @@ def write_text_whole(path: Path, text: str) -> None:
     write_whole(path, lambda aside: aside.write_text(text, encoding="utf-8"))
 
 
+def write_new(path: Path, text: str) -> None:
+    """Create a new file and write a text to it; fail if it exists."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise PlanError(f"{path} already exists; choose another name") from None
+    except OSError as error:
+        raise PlanError(f"{path} cannot be written: {error.strerror}") from None
+
+
 def write_private(path: Path, text: str) -> None:
     """A text as a file that was not there, and that only its owner may read, from its first byte on."""
     try:

@@ -24,6 +24,7 @@ import typer
 from rich.console import Console
 
 from tapveil._version import __version__
+from tapveil.base.atomic import write_new
 from tapveil.base.defaults import AUDIT_TRIALS, DEMO_TRIPS, MEMORY, Format
 from tapveil.base.errors import LedgerError, PlanError
 from tapveil.base.progress import Reporter, for_console
@@ -121,14 +122,14 @@ def plan(
     ] = None,
 ) -> None:
     """Write a commented plan to start from."""
-    from tapveil.internal.draft import write
+    from tapveil.base.atomic import write_new
     from tapveil.plan.model import preset_text
 
     text = preset_text(preset)
     if output is None:
         typer.echo(text, nl=False)
         return
-    write(output, text)
+    write_new(output, text)
     err.print(f"Wrote {output}. Change its [source] part to fit your files, then: tapveil check {output}")
 
 
@@ -153,7 +154,7 @@ def init(
     quiet: Quiet = False,
 ) -> None:
     """Look at an export, write a commented plan for it. Asks nothing, shows no value of a trip."""
-    from tapveil.cli import console
+    from tapveil.cli.console.draft import show_draft
     from tapveil.internal import draft as drafting
 
     if output.exists():
@@ -164,8 +165,8 @@ def init(
     drafted = drafting.draft(
         trips, output, gtfs=gtfs, look=not no_look, memory=memory, scratch=scratch, progress=progress
     )
-    drafting.write(output, drafted.text)
-    console.show_draft(out, drafted.found, drafted.remarks)
+    write_new(output, drafted.text)
+    show_draft(out, drafted.found, drafted.remarks)
     out.print(f"\nWrote {output}. Read it through, then: tapveil check {output}")
 
 
@@ -186,7 +187,9 @@ def check(
     quiet: Quiet = False,
 ) -> None:
     """Is the plan sound, what would it cost, what would survive. Publishes nothing; what it shows is internal."""
-    from tapveil.cli import console
+    from tapveil.cli.console.cost import show_cost
+    from tapveil.cli.console.outlook import show_outlook, show_verdict
+    from tapveil.cli.console.room import show_room
     from tapveil.internal import outlook as checking
     from tapveil.veil import statement
 
@@ -201,16 +204,16 @@ def check(
         _compare(plan, plot, as_json, memory, scratch, progress)
         return
     if not as_json:
-        console.show_cost(out, plan)
-        console.show_room(out, plan, plan_file)
+        show_cost(out, plan)
+        show_room(out, plan, plan_file)
     outlook = None
     if not plan_only:
         outlook = checking.outlook(plan, memory=memory, scratch=scratch, progress=progress)
     if as_json:
         typer.echo(json.dumps({"cost": statement.cost(plan), "data": outlook and outlook.as_json()}, indent=2))
     elif outlook:
-        console.show_outlook(out, plan, outlook)
-        console.show_verdict(out, plan, plan_file, outlook)
+        show_outlook(out, plan, outlook)
+        show_verdict(out, plan, plan_file, outlook)
     if outlook and outlook.stops:
         raise typer.Exit(1)
 
@@ -285,7 +288,7 @@ def tune(
     quiet: Quiet = False,
 ) -> None:
     """Choose weights and mechanism for the next release from a published folder alone: costs no privacy."""
-    from tapveil.internal.draft import write
+    from tapveil.base.atomic import write_new
     from tapveil.internal.next_plan import tuned_plan_text
     from tapveil.plan import toml
     from tapveil.tuning import tune as tuning
@@ -297,7 +300,7 @@ def tune(
     text = toml.read_text(plan_file) if plan_file else None
     tuned = tuning.tune(folder, keep_mechanism=keep_mechanism, progress=for_console(err, quiet=quiet))
     if text is not None and output:
-        write(output, tuned_plan_text(text, tuned))
+        write_new(output, tuned_plan_text(text, tuned))
     if as_json:
         typer.echo(json.dumps(tuned.as_json(), indent=2))
     else:
@@ -383,8 +386,8 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Attack the program as built, on made-up trips: is what it promises true? Reads none of your trips."""
-    from tapveil.cli import console
-    from tapveil.internal import audit as auditing
+    from tapveil.cli.console.audit import show_audit
+    from tapveil.internal.audit import attack as auditing
     from tapveil.plan.model import Plan
 
     progress = for_console(err, quiet=quiet)
@@ -393,7 +396,7 @@ def audit(
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
-        console.show_audit(out, findings, trials)
+        show_audit(out, findings, trials)
     if any(finding.broken for finding in findings):
         raise typer.Exit(1)
 
@@ -416,7 +419,7 @@ def ledger(
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
 ) -> None:
     """Show the privacy budget spent and remaining."""
-    from tapveil.cli import console
+    from tapveil.cli.console.ledger import show_ledger
     from tapveil.ledger.accounts import report as ledger_report
     from tapveil.ledger.book import open_ledger
 
@@ -427,7 +430,7 @@ def ledger(
     with for_console(err).stage("Accounting"), out.capture() as shown:  # a bar and its results do not share a screen
         report = ledger_report(entries) if as_json else None
         if report is None:
-            console.show_ledger(out, entries)
+            show_ledger(out, entries)
     typer.echo(shown.get() if report is None else json.dumps(report, indent=2, ensure_ascii=False) + "\n", nl=False)
 
 
@@ -486,7 +489,7 @@ def ledger_accept(
     """Accept folders of another ledger next to yours: it is of other trips, or was taken over. Stays on record."""
     from tapveil.ledger.book import open_ledger
     from tapveil.ledger.entry import Accepted
-    from tapveil.veil.release import around_ledger, folder_of
+    from tapveil.ledger.witness import around_ledger, folder_of
 
     with open_ledger(ledger_file) as book:
         around = {found.ledger for found in map(folder_of, around_ledger(ledger_file))} - {book.id, None}
@@ -513,8 +516,8 @@ def ledger_verify(
     """Check that the ledger is intact: no entry changed or removed, and none missing that a published folder names."""
     from tapveil.base.findings import Finding
     from tapveil.ledger.book import open_ledger
+    from tapveil.ledger.witness import around_ledger, folder_of
     from tapveil.published.folder import Folder
-    from tapveil.veil.release import around_ledger, folder_of
 
     asked = [folder_of(Folder(folder)) for folder in folders or ()]
     try:
@@ -534,7 +537,7 @@ def ledger_verify(
 def _beside(ledger_file: Path) -> Iterator[Finding]:
     """What folders that lie next to a ledger tell against it."""
     from tapveil.ledger.book import open_ledger
-    from tapveil.veil.release import around_ledger, folder_of
+    from tapveil.ledger.witness import around_ledger, folder_of
 
     with open_ledger(ledger_file) as book:
         yield from book.findings(beside=map(folder_of, around_ledger(ledger_file)))
@@ -636,7 +639,7 @@ def _report(
     findings: Sequence[Finding], all_well: str, as_json: bool, notes: Sequence[str] = (), *, quiet: bool = False
 ) -> None:
     """All findings, or that there are none; exit 1 if there are."""
-    from tapveil.cli.console import show_findings
+    from tapveil.cli.console.findings import show_findings
 
     if as_json:
         result = {"findings": [asdict(each) for each in findings], "notes": list(notes)}

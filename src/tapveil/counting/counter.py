@@ -13,8 +13,6 @@ from tapveil.base.pace import BYTES
 from tapveil.base.progress import Reporter, Silent
 from tapveil.counting import card_ids
 from tapveil.counting.card_ids import CardShapes
-from tapveil.counting.direct import counter
-from tapveil.counting.direct.batches import NeedsEngineError
 from tapveil.counting.exact import Counted
 from tapveil.counting.sql import steps
 from tapveil.counting.sql.database import Database
@@ -36,6 +34,9 @@ def count(
     inputs: PublicInputs | None = None,
 ) -> Counted:
     """The exact counts of a plan, and what was refused; with `locate`, also where it stands. Secret."""
+    from tapveil.counting.direct import counter  # where an engine counts, nobody needs it
+    from tapveil.counting.direct.batches import NeedsEngineError
+
     inputs, progress = (inputs or PublicInputs.of(plan, scratch)).seen_by(plan), progress or Silent()
     areas, wider = inputs.areas, inputs.wider
     enough = _bytes(memory)

@@ -5,16 +5,14 @@ Both are fixed by the plan alone, so giving up detail costs no privacy and promi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tapveil.base.errors import TripDataError
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import EVERY_MODE, UNKNOWN
-from tapveil.inputs.geometry import NamedShape, Polygons, collection, h3_cell, h3_place, points
-from tapveil.inputs.place_list import read_place_list
 from tapveil.inputs.public_list import PublicList
 from tapveil.inputs.snapshot import PublicFiles
 from tapveil.plan.model import Area, Level, Plan, Table, WiderArea
@@ -135,58 +133,14 @@ def _areas(plan: Plan, area: Area, stops: Stops, files: PublicFiles) -> Mapping[
         return _read_lookup(plan.base / area.lookup, area, files)
     if area.gtfs is not None:
         return {name: label for name, stop in stops.by_name.items() if (label := stops.described(stop, area.gtfs))}
+    from tapveil.inputs.geometry import h3_cell, polygons  # most plans have none
+
     places = {name: place for name, stop in stops.by_name.items() if (place := stop.place)}
     if area.polygons is not None:
-        found = _polygons(plan, area, files).areas(list(places.values()))
+        found = polygons(plan, area, files).areas(list(places.values()))
     else:
         found = [h3_cell(*place, area.h3 or 0) for place in places.values()]
     return {name: label for name, label in zip(places, found, strict=True) if label}
-
-
-def _polygons(plan: Plan, area: Area, files: PublicFiles) -> Polygons:
-    return Polygons.read(plan.base / str(area.polygons), area.name or "", files)
-
-
-def read_places(plan: Plan, files: PublicFiles, areas: Areas) -> dict[str, Any] | None:
-    """Where the published places lie, as GeoJSON, so that a map can be drawn; None where that is not known.
-
-    All places that the public lists know, not those of the trips: which of them occur is for the mechanism to say.
-    """
-    if (plan.gtfs is None and plan.places is None) or "location" not in plan.columns.kinds:
-        return None
-    listed = read_place_list(plan.base, plan.places, files) if plan.places else []
-    drawn = {(place.mode, place.name): place for place in [*_places_of_stops(plan, files, areas), *listed]}
-    return collection(drawn.values())
-
-
-def _places_of_stops(plan: Plan, files: PublicFiles, areas: Areas) -> Iterator[NamedShape]:
-    """By the timetable, what can be told from its stops."""
-    if plan.gtfs is None:
-        return
-    stops = read_stops(plan, files)
-    for mode in [*plan.coarsen.location, *([] if EVERY_MODE in plan.coarsen.location else [EVERY_MODE])]:
-        area = plan.coarsen.location.get(mode)
-        found = _polygons(plan, area, files).places if area and area.polygons else _drawn(area, mode, stops, areas)
-        yield from (replace(place, mode=mode) for place in found)
-
-
-def _drawn(area: Area | None, mode: str, stops: Stops, areas: Areas) -> Iterable[NamedShape]:
-    """The cells of H3, or the points of the stops."""
-    if area and area.h3 is not None:
-        return [h3_place(cell) for cell in sorted(set(areas.lookups[mode].values()))]
-    return _stop_places(mode, stops, areas)
-
-
-def _stop_places(mode: str, stops: Stops, areas: Areas) -> Iterator[NamedShape]:
-    """An area that is nowhere drawn is the points of its stops; a stop that keeps its id brings its name."""
-    members: dict[str, list[Stop]] = {}
-    for name, stop in stops.by_name.items():
-        members.setdefault(areas.area(mode, name), []).append(stop)
-    for label, stops_of in members.items():
-        where = [stop.place for stop in stops_of if stop.place]
-        if where and label != UNKNOWN:
-            title = stops_of[0].name if len(stops_of) == 1 and stops_of[0].name != label else ""
-            yield replace(points(label, where), title=title)
 
 
 def _read_lookup(path: Path, lookup: Area | WiderArea, files: PublicFiles) -> dict[str, str]:

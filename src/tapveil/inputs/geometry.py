@@ -25,6 +25,7 @@ from tapveil.base.geojson import on_earth
 from tapveil.base.vocabulary import DIGITS
 from tapveil.inputs.geojson import Corner, corner, properties_of, read_features
 from tapveil.inputs.snapshot import ON_DISK, PublicFiles
+from tapveil.plan.model import Area, Plan
 
 Geometry = dict[str, Any]
 """A geometry of GeoJSON, longitude before latitude."""
@@ -310,3 +311,8 @@ def _half(ring: list[Corner], side: int) -> list[Corner]:
         if side * (after[0] - 180) <= 0:
             half.append(after)
     return half
+
+
+def polygons(plan: Plan, area: Area, files: PublicFiles) -> Polygons:
+    """The areas of a plan that are polygons."""
+    return Polygons.read(plan.base / str(area.polygons), area.name or "", files)

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tapveil.base.errors import TripDataError
-from tapveil.inputs.areas import Areas, Stops, read_areas, read_places, read_stops, read_wider
+from tapveil.inputs.areas import Areas, Stops, read_areas, read_stops, read_wider
 from tapveil.inputs.cell_list import Dictionaries, read_dictionaries
+from tapveil.inputs.map import read_places
 from tapveil.inputs.snapshot import Snapshot
 from tapveil.plan.model import TIMETABLE, Plan
 

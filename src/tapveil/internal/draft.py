@@ -361,7 +361,7 @@ partition = {_toml(partition)}          # every table is counted separately for 
 
     def _columns(self) -> str:
         lines = ["[source.columns]                      # ours on the left, yours on the right; no other is ever read"]
-        lines += [f"{ours} = {_column(guess)}  # {guess.sureness}: {guess.why}" for ours, guess in self._ordered()]
+        lines += [f"{ours} = {_column(guess)}  # {guess.how_sure}: {guess.why}" for ours, guess in self._ordered()]
         return "\n".join(lines) + "\n"
 
     def _ordered(self) -> list[tuple[str, Guess]]:
@@ -487,14 +487,3 @@ def _column(guess: Guess) -> str:
 def _toml(value: str | Sequence[str]) -> str:
     """As TOML writes it: like JSON, but for one character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def write(plan_path: Path, text: str) -> None:
-    """The plan, as a file that was not there."""
-    try:
-        with plan_path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise PlanError(f"{plan_path} already exists; choose another name") from None
-    except OSError as error:
-        raise PlanError(f"{plan_path} cannot be written: {error.strerror}") from None

@@ -26,7 +26,7 @@ from tapveil.internal.warnings import Look, nearly_empty, remarks, wider_areas
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import Integers, distribution
 from tapveil.published.describe.wording import COUNTED
-from tapveil.veil.release import sound_places
+from tapveil.veil.preconditions import sound_places
 
 DENSITY_AT = (2, 5, 10, 20, 50)
 LOCATING = "Finding refused rows"

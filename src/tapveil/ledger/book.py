@@ -60,7 +60,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Folder:
+class Witness:
     """What a published folder says of where it is written down."""
 
     name: str
@@ -145,7 +145,7 @@ class Ledger:
                 )
         self._note_head()
 
-    def findings(self, folders: Iterable[Folder] = (), beside: Iterable[Folder] = ()) -> Iterator[Finding]:
+    def findings(self, folders: Iterable[Witness] = (), beside: Iterable[Witness] = ()) -> Iterator[Finding]:
         """All that is wrong with the ledger, also in the light of what published folders say of it.
 
         The first folders must be its own. The others lie beside it: if they are of another ledger, that one must have
@@ -174,7 +174,7 @@ class Ledger:
         yield from self._replaced_findings([folder for folder in around if folder.ledger not in accepted])
 
     def _own_findings(
-        self, folders: Sequence[Folder], entries: Sequence[Entry], hashes: Collection[str]
+        self, folders: Sequence[Witness], entries: Sequence[Entry], hashes: Collection[str]
     ) -> Iterator[Finding]:
         """Of folders that were published from this ledger."""
         bound = {entry.id: entry.checksums_sha256 for entry in entries if isinstance(entry, Published)}
@@ -184,7 +184,7 @@ class Ledger:
             elif bound.get(folder.release_id) != folder.checksums_sha256:
                 yield Finding("folder-differs", folder.name, "is not the folder that was published for its entry")
 
-    def _replaced_findings(self, folders: Sequence[Folder]) -> Iterator[Finding]:
+    def _replaced_findings(self, folders: Sequence[Witness]) -> Iterator[Finding]:
         """One for each other ledger: this one may have been started in its place."""
         for other in dict.fromkeys(folder.ledger for folder in folders):
             name, *more = [folder.name for folder in folders if folder.ledger == other]

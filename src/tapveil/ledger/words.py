@@ -26,9 +26,9 @@ EVERYWHERE = {
         'shape = "taps": a trip may tap on on one day and off on the next, so under a budget for trips such a release '
         "counts for every day and mode"
     ),
-    Everywhere.NO_DAYS: "its plan names no days, which means all days",
+    Everywhere.NO_DAYS: "no days are named, which means all days",
     Everywhere.CARDLESS: (
-        'its plan names no days, or keeps taps without a card (without_card = "own-unit"), which count for every day'
+        'no days are named, or taps without a card are kept (without_card = "own-unit"), which count for every day'
     ),
     Everywhere.OTHER_READING: "its days are read in another way than in the first release, so it counts for every day",
 }
@@ -212,7 +212,7 @@ def _why(one: Refusal, whose: str, spend: Spend | None, why: Everywhere) -> str:
     if why is Everywhere.OTHER_READING and spend:
         keys = ", ".join(f"{key}: {ours} instead of {theirs}" for key, ours, theirs in _differences(one, spend))
         return f"{whose} reads the day in another way than the first release did ({keys}), so it counts for every day"
-    return f"{whose}: {EVERYWHERE[why].removeprefix('its plan ')}"
+    return f"{whose}: {EVERYWHERE[why]}"
 
 
 def _in_common(one: Spend, other: Spend) -> str:

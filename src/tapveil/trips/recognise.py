@@ -20,7 +20,7 @@ from tapveil.base.vocabulary import MISSING_TIME
 from tapveil.inputs.values import read_date, read_time
 from tapveil.trips.files import RawType
 
-Sureness = Literal["sure", "likely", "a guess"]
+Sureness = Literal["sure", "likely", "guess"]
 
 FORMATS = (
     *("%d/%m/%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %H:%M"),
@@ -217,6 +217,11 @@ class Guess:
     format: str | None = None
     missing: tuple[str, ...] = ()
 
+    @property
+    def how_sure(self) -> str:
+        """In words."""
+        return "a guess" if self.sureness == "guess" else self.sureness
+
 
 @dataclass
 class Recognised:
@@ -302,9 +307,7 @@ def _by_name_alone(ours: str, guess: Guess, sample: Sample, *, labels: bool) -> 
         ask = "add `format` unless it is written like 07:31 or 2016-08-08 07:31"
     elif ours == "date":
         ask = "taken for names of days, not dates" if labels else "add `format` unless it is written like 2016-08-08"
-    return replace(
-        guess, sureness="a guess" if guess.sureness == "a guess" else "likely", why=f"its name says so; {ask}"
-    )
+    return replace(guess, sureness="guess" if guess.sureness == "guess" else "likely", why=f"its name says so; {ask}")
 
 
 _OFFSET = re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?\s*(Z|[+-]\d\d:?\d\d)\s*$")
@@ -315,7 +318,7 @@ def _take_unclear(found: Recognised, says: Sample) -> None:
     for end in ("time", "location"):
         if guess := found.columns.pop(f"tap_on_{end}", None):
             found.columns[f"tap_{end}"] = guess
-    found.columns["tap"] = Guess(says.name, "a guess", "few different words, and no column for where a trip ends")
+    found.columns["tap"] = Guess(says.name, "guess", "few different words, and no column for where a trip ends")
     found.remarks.append(
         f"This looks like one row for each tap, not each trip, but the words in `{says.name}` for on and off are not "
         "known: fill them in under [source.taps], then check. If a row is a trip after all, take out that section, "
@@ -416,7 +419,7 @@ def _times(samples: Sequence[Sample]) -> dict[str, Guess | None]:
         ]
         if stamps:
             why = "it holds times, and no other column is named for where a trip begins"
-            found["on"] = _guess(stamps[0], readings[stamps[0].name], why, "a guess")
+            found["on"] = _guess(stamps[0], readings[stamps[0].name], why, "guess")
     return found
 
 
@@ -435,7 +438,7 @@ def _of_end(samples: Sequence[Sample], words: frozenset[str]) -> list[Sample]:
 
 def _guess(sample: Sample, reading: Reading, why: str, sureness: Sureness) -> Guess:
     if reading.ambiguous:
-        sureness, why = "a guess", f"{why}; day and month could be the other way round"
+        sureness, why = "guess", f"{why}; day and month could be the other way round"
     missing = sample.missing
     zeros = _share(value.strip() in ("0", "0.0") for value in sample.filled)
     if zeros > 0.01 and sample.words & _OFF and _often(sample, lambda value: value.strip() in ("0", "0.0")):
@@ -458,7 +461,7 @@ def _take_trips(found: Recognised, times: Mapping[str, Guess | None], samples: S
             )
     if "tap_on_location" not in found.columns and (best := _best_place(places)):
         why = "it is named for a place, and no other for where a trip begins"
-        found.columns["tap_on_location"] = Guess(best.name, "a guess", why, missing=best.missing)
+        found.columns["tap_on_location"] = Guess(best.name, "guess", why, missing=best.missing)
 
 
 def _may_be_place(sample: Sample) -> bool:

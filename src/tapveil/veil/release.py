@@ -13,15 +13,14 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from tapveil.base import vocabulary
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import BudgetError, LedgerError, PlanError, TripDataError
 from tapveil.base.progress import Reporter, Silent
-from tapveil.base.vocabulary import EVERY_MODE, PLACES, WIDER
+from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.counting import counter
 from tapveil.counting.card_ids import CardShapes
 from tapveil.counting.digest import counts_hmac
@@ -29,13 +28,12 @@ from tapveil.counting.exact import Counted
 from tapveil.counting.refusals import refuse_too_many
 from tapveil.inputs.areas import Relabel
 from tapveil.inputs.public import PublicInputs
-from tapveil.ledger.book import Folder as Witness
-from tapveil.ledger.book import Head, Ledger, open_ledger
+from tapveil.ledger.book import Ledger, open_ledger
 from tapveil.ledger.entry import Published, Spend
+from tapveil.ledger.witness import refuse_outdated
 from tapveil.plan.model import Plan
-from tapveil.published import places as published_places
 from tapveil.published import writer
-from tapveil.published.folder import Folder, folders_in
+from tapveil.published.folder import Folder
 from tapveil.published.lattice import Wider
 from tapveil.published.manifest import LedgerEntry, Manifest
 from tapveil.published.table import PublishedTable
@@ -44,6 +42,7 @@ from tapveil.veil import crossing, statement, workspace
 from tapveil.veil.crossing import fields
 from tapveil.veil.expectation import empty_tables
 from tapveil.veil.leak_guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
+from tapveil.veil.preconditions import sound_places
 from tapveil.veil.spend import spend_of
 from tapveil.veil.workspace import Journal, Unfinished
 from tapveil.verify.manifest import free_text_findings
@@ -230,23 +229,6 @@ def _stated(inputs: PublicInputs, created: str) -> Manifest:
     return stated
 
 
-def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:
-    """The places to publish; what `verify` would not take of public lists is refused before anything is paid for."""
-    places = inputs.places
-    wider = {area for areas in inputs.wider.values() for listed in areas.lookups.values() for area in listed.values()}
-    for finding in (
-        *(published_places.places_findings(places, PLACES) if places else ()),
-        *published_places.name_findings(WIDER, wider),
-    ):
-        raise TripDataError(f"the lists have places that no folder may have: {finding.place} {finding.sentence}")
-    if places and (size := len(published_places.places_text(places).encode())) > published_places.LARGEST:
-        raise TripDataError(
-            f"the shapes of the areas would take {size / 2**20:.0f} MB in the folder; at most "
-            f"{published_places.LARGEST >> 20} MB can be published: simplify their borders"
-        )
-    return places
-
-
 def _digest(stated: Manifest) -> str:
     return hashlib.sha256(json.dumps(stated.as_json, sort_keys=True).encode()).hexdigest()
 
@@ -293,39 +275,6 @@ def _refuse_other_counts(counted: Counted, journal: Journal) -> None:
             "the trips are not those that the unfinished release was begun with: they are counted differently now, so "
             "its tables would not fit together. Restore them as they were, then resume"
         )
-
-
-def refuse_outdated(ledger: Ledger, folder: Path, *, paid: bool) -> None:
-    """Every folder names the ledger it was published from, and its entry: those that lie here must be known.
-
-    Else the ledger was rolled back, or another was started in its place; the latter is of no concern to what is paid.
-    """
-    # What became of a folder after it was published is not the ledger's fault.
-    passed = {"folder-differs", "ledger-replaced"} if paid else {"folder-differs"}
-    around = {each.path.resolve(): each for each in (*folders_in(folder), *around_ledger(ledger.path))}
-    for finding in ledger.findings(beside=map(folder_of, around.values())):
-        if finding.code not in passed:
-            raise LedgerError(f"{finding.sentence}. Nothing was spent")
-
-
-def around_ledger(path: Path) -> Iterator[Folder]:
-    """The published folders that lie beside a ledger, or in a folder beside it."""
-    home = path.resolve().parent
-    for folder in (home, *sorted(each for each in home.glob("*") if each.is_dir())):
-        with suppress(OSError):  # a folder of someone else's
-            yield from folders_in(folder)
-
-
-def folder_of(published: Folder) -> Witness:
-    """What a published folder says of where it is written down; what is none says nothing."""
-    try:
-        manifest = published.privacy
-        entry = manifest["ledger"]  # folders of version 1 have the number of the entry, too: its hash is enough
-        head = Head.of(entry["ledger"], entry["hash"]) if entry else None
-        checksums = hashlib.sha256((published.path / vocabulary.CHECKSUMS).read_bytes()).hexdigest()
-        return Witness(published.path.name, head, str(manifest["release_id"]), checksums)
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return Witness(published.path.name, None, "", "")
 
 
 def _wider_areas(inputs: PublicInputs, tables: Sequence[PublishedTable]) -> Wider:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tapveil.cli import console
+from tapveil.cli.console import cost as console
 from tapveil.plan.model import Plan
 from tapveil.privacy import accountant, noise
 from tapveil.privacy.accountant import Exposure

@@ -18,7 +18,6 @@ import threading
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from math import log
@@ -38,31 +37,19 @@ from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.cell_list import LONG_LIST
 from tapveil.internal.audit.city import PARTS, City, Counts, Row, busy_units
 from tapveil.internal.audit.closed_form import FLOATS, NOTHING, ClosedForm
+from tapveil.internal.audit.finding import MISTAKEN, Finding
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.binomial import Trials, delta_lower_bound, epsilon_lower_bound
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.veil import release
 from tapveil.veil.statement import cost
 
-MISTAKEN = 1e-7
-"""The chance, at most, that a sound program fails the audit."""
 CHECKS = 20_000
 """More comparisons than any audit makes: each gets an equal part of `MISTAKEN`."""
 ALPHA = MISTAKEN / CHECKS
 MOST_ROWS = 3_000_000
 SINGLETON = Fraction(1, 100)
 """About how often a cell of one shall appear in the audit's own release."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was tried, what came of it, and what is allowed."""
-
-    check: str
-    table: str
-    observed: str
-    allowed: str
-    broken: bool
 
 
 def audit(plan: Plan, *, trials: int = AUDIT_TRIALS, progress: Reporter | None = None) -> list[Finding]:

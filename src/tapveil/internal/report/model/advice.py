@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tapveil.internal.report.model.changes import Change
-from tapveil.internal.report.model.findings import Findings, TableFindings
+
+if TYPE_CHECKING:
+    from tapveil.internal.report.model.findings import Findings, TableFindings
 
 MOST_ACTIONS = 3
 MANY_REFUSED = 0.005

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log10
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from tapveil.base.numbers import percent
 from tapveil.base.vocabulary import MISSING
 from tapveil.internal.comparison.compare import Comparison
-from tapveil.internal.comparison.plot import trips_svg
 from tapveil.internal.report.model.accuracy import TableAccuracy
-from tapveil.internal.report.model.changes import Change
 from tapveil.internal.report.model.density import Density
-from tapveil.internal.report.model.findings import Findings
 from tapveil.internal.report.model.suppression import Group, Strip
 from tapveil.internal.svg import (
     LETTER,
@@ -33,6 +31,10 @@ from tapveil.internal.svg import (
     shortened,
     text,
 )
+
+if TYPE_CHECKING:
+    from tapveil.internal.report.model.changes import Change
+    from tapveil.internal.report.model.findings import Findings
 
 INK, PALE, GRID, BLUE, ORANGE = ON_PAGE.ink, ON_PAGE.pale, ON_PAGE.grid, ON_PAGE.blue, ON_PAGE.orange
 WIDE, NARROW = 980, 470
@@ -69,6 +71,8 @@ def refused(found: Findings) -> Markup:
 
 def epsilons(comparison: Comparison) -> Markup:
     """Published trips against ε."""
+    from tapveil.internal.comparison.plot import trips_svg
+
     return Markup(trips_svg(comparison, ON_PAGE))  # noqa: S704  its texts are escaped
 
 

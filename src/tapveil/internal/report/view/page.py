@@ -7,6 +7,7 @@ import hashlib
 from fractions import Fraction
 from functools import lru_cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -21,12 +22,14 @@ from tapveil.internal.plan_in_words import warnings
 from tapveil.internal.report.model.accuracy import QUANTILES
 from tapveil.internal.report.model.advice import actions
 from tapveil.internal.report.model.density import AT, WANTED
-from tapveil.internal.report.model.findings import Findings
 from tapveil.internal.report.view import figures
 from tapveil.internal.svg import printable
 from tapveil.plan.model import TIMETABLE
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import COUNTED, UNIT_NAMES, change
+
+if TYPE_CHECKING:
+    from tapveil.internal.report.model.findings import Findings
 
 SECTIONS = (
     ("glance", "At a glance"),

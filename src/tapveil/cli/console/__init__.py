@@ -1,0 +1,1 @@
+"""What commands say on the screen, a module for each."""

@@ -1,0 +1,92 @@
+"""The ledger: its entries, what is spent and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import ROUND_CEILING
+
+from rich.console import Console
+
+from tapveil.base.text_table import Grid
+from tapveil.cli.console.text import MOST_OF_A_KIND, say
+from tapveil.cli.summary import budget_in_words, left_in_words, spent_in_words
+from tapveil.ledger import words as ledger_words
+from tapveil.ledger.accounts import Account, accounts
+from tapveil.ledger.coverage import Everywhere
+from tapveil.ledger.entry import Accepted, Budget, Entry, Published, Spend, Start
+from tapveil.privacy.rational import decimal_text
+from tapveil.privacy.units import Unit
+from tapveil.published.describe.wording import change, loss_in_words
+
+SPENT: dict[Unit, str] = {
+    "trip": "Most spent on any day and mode",
+    "card-day": "Most spent on any day",
+    "card": "Spent",
+}
+
+
+def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
+    """Entries, and for each budget what is spent on which days and modes, and what is left."""
+    grid = Grid("entry", "date", "what", "data set", "unit", "covers", "status")
+    appeared = {entry.id for entry in entries if isinstance(entry, Published)}
+    for number, entry in enumerate(entries, start=1):
+        what, of, covers, status = _entry_in_words(entry), ("", ""), "", ""
+        if isinstance(entry, Spend | Budget):
+            of = (entry.data_set, entry.unit)
+        if isinstance(entry, Spend):
+            covers = (
+                ledger_words.days(entry.first_day, entry.last_day) + ", " + ", ".join(entry.modes or ("all modes",))
+            )
+            status = "published" if entry.id in appeared else "not finished"
+        grid.add(str(number), str(entry.on), what, *of, covers, status)
+    grid.show(console, left=True)
+    for number, entry in enumerate(entries, start=1):
+        if isinstance(entry, Budget | Accepted) and entry.reason:
+            say(console, f"Entry {number}, by {entry.by}: {entry.reason}")
+    for account in accounts(entries):
+        _show_account(console, account)
+
+
+def _entry_in_words(entry: Entry) -> str:
+    match entry:
+        case Spend():
+            return f"release {ledger_words.release(entry)}"
+        case Budget():
+            return f"budget {loss_in_words(entry.loss)}"
+        case Published():
+            return f"published {entry.id[:8]}"
+        case Accepted():
+            return f"accepted ledger {entry.ledger[:8]}"
+        case Start():
+            return f"start of ledger {entry.ledger[:8]}"
+
+
+def _show_account(console: Console, account: Account) -> None:
+    console.print(f"\nBudget: {budget_in_words(account.budget)}.")
+    spent, places = spent_in_words(account.epsilon), account.places
+    # A unit that is exchanged may leave one row and enter another: that can cost more than any row (proofs, 13).
+    across = bool(places) and spent not in {spent_in_words(place.epsilon) for place in places}
+    what = "Most spent" if across else SPENT[account.budget.unit]
+    say(console, f"{what}: {spent}, by exact accounting at this delta; left: {left_in_words(account)}.")
+    if across:
+        chosen = "; losses are added where noise was chosen from what another release showed (chosen_from)"
+        moved = f"{change(account.budget.unit, 'replace')} may leave one row and enter another"
+        say(console, f"No row has all of it: {moved}{chosen if account.generations > 1 else ''}.")
+    if not places:
+        return
+    grid = Grid("days", "modes", "releases", "epsilon spent")
+    for place in places:
+        modes = ", ".join(place.modes) if place.modes else "all others" if _names_modes(account) else "all"
+        amount = "-" if place.epsilon is None else decimal_text(place.epsilon, 5, ROUND_CEILING)
+        grid.add(ledger_words.days(place.first_day, place.last_day), modes, str(len(place.releases)), amount)
+    grid.show(console)
+    for why, words in ledger_words.EVERYWHERE.items():
+        counted = [spend for spend in account.spends if account.coverage.everywhere(spend) is why]
+        if counted and why is not Everywhere.CARD:
+            which = ", ".join(map(ledger_words.release, counted[:MOST_OF_A_KIND]))
+            more = f" and {len(counted) - MOST_OF_A_KIND} more" if len(counted) > MOST_OF_A_KIND else ""
+            say(console, f"Counted for every day: {which}{more} ({words}).")
+
+
+def _names_modes(account: Account) -> bool:
+    return account.budget.unit == "trip" and any(spend.modes for spend in account.spends)

@@ -1,0 +1,59 @@
+"""Where published places lie, for the map: by the timetable, by polygons, or by a list of places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tapveil.base.vocabulary import EVERY_MODE, UNKNOWN
+from tapveil.inputs.areas import Areas, Stops, read_stops
+from tapveil.inputs.geometry import NamedShape, collection, h3_place, points, polygons
+from tapveil.inputs.place_list import read_place_list
+from tapveil.inputs.snapshot import PublicFiles
+from tapveil.plan.model import Area, Plan
+
+if TYPE_CHECKING:
+    from tapveil.inputs.gtfs import Stop
+
+
+def read_places(plan: Plan, files: PublicFiles, areas: Areas) -> dict[str, Any] | None:
+    """Where the published places lie, as GeoJSON, so that a map can be drawn; None where that is not known.
+
+    All places that the public lists know, not those of the trips: which of them occur is for the mechanism to say.
+    """
+    if (plan.gtfs is None and plan.places is None) or "location" not in plan.columns.kinds:
+        return None
+    listed = read_place_list(plan.base, plan.places, files) if plan.places else []
+    drawn = {(place.mode, place.name): place for place in [*_places_of_stops(plan, files, areas), *listed]}
+    return collection(drawn.values())
+
+
+def _places_of_stops(plan: Plan, files: PublicFiles, areas: Areas) -> Iterator[NamedShape]:
+    """By the timetable, what can be told from its stops."""
+    if plan.gtfs is None:
+        return
+    stops = read_stops(plan, files)
+    for mode in [*plan.coarsen.location, *([] if EVERY_MODE in plan.coarsen.location else [EVERY_MODE])]:
+        area = plan.coarsen.location.get(mode)
+        found = polygons(plan, area, files).places if area and area.polygons else _drawn(area, mode, stops, areas)
+        yield from (replace(place, mode=mode) for place in found)
+
+
+def _drawn(area: Area | None, mode: str, stops: Stops, areas: Areas) -> Iterable[NamedShape]:
+    """The cells of H3, or the points of the stops."""
+    if area and area.h3 is not None:
+        return [h3_place(cell) for cell in sorted(set(areas.lookups[mode].values()))]
+    return _stop_places(mode, stops, areas)
+
+
+def _stop_places(mode: str, stops: Stops, areas: Areas) -> Iterator[NamedShape]:
+    """An area that is nowhere drawn is the points of its stops; a stop that keeps its id brings its name."""
+    members: dict[str, list[Stop]] = {}
+    for name, stop in stops.by_name.items():
+        members.setdefault(areas.area(mode, name), []).append(stop)
+    for label, stops_of in members.items():
+        where = [stop.place for stop in stops_of if stop.place]
+        if where and label != UNKNOWN:
+            title = stops_of[0].name if len(stops_of) == 1 and stops_of[0].name != label else ""
+            yield replace(points(label, where), title=title)
