@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tapveil.internal.report.model.changes import Change
-
 if TYPE_CHECKING:
+    from tapveil.internal.report.model.changes import Change
     from tapveil.internal.report.model.findings import Findings, TableFindings
 
 MOST_ACTIONS = 3
