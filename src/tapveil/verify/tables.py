@@ -192,7 +192,7 @@ class SheetCheck:
                 (lambda text: _is_day(text) and first <= date.fromisoformat(text) <= last),
                 "is not a day that is covered",
             )
-        if column == "mode" and covers.modes:
+        if column == "mode" and covers.modes is not None:
             yield covers.modes.__contains__, "is not a mode that the release covers"
         yield (lambda text: text != ""), "is empty"
 
