@@ -351,7 +351,8 @@ MOST_UNUSED = 32
 
 def free_texts(manifest: Manifest) -> Iterator[str]:
     """What only the publisher can have said: nothing else explains it."""
-    yield from filter(None, (manifest.title, manifest.region, *(manifest.covers.modes or ())))
+    said = (manifest.title, manifest.description, manifest.publisher, manifest.licence, manifest.region)
+    yield from filter(None, (*said, *(manifest.covers.modes or ())))
     yield from manifest.columns
     yield from manifest.public_files_sha256
     for areas in (manifest.areas, *manifest.wider.values()):
