@@ -93,7 +93,8 @@ class Distinct:
     @property
     def values(self) -> pa.Array:
         """Each once."""
-        self._parts = [pc.unique(pa.concat_arrays(self._parts))]
+        if len(self._parts) > 1:
+            self._parts = [pc.unique(pa.concat_arrays(self._parts))]
         return self._parts[0]
 
     @property

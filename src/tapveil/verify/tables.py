@@ -279,12 +279,12 @@ def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator
     try:
         with os.fdopen(open_inside(folder, name), "rb") as file:
             parquet = open_parquet(file, name)
-            refuse_more_than_a_table(file, name, parquet)
             _require_columns(name, parquet.schema_arrow.names, columns)
             _refuse_strange_types(name, parquet)
             groups = chunks(parquet)
             refuse_gaps(file, name, groups)
             pages = pages_of(file, name, groups)
+            refuse_more_than_a_table(file, name, parquet)
             # Each distinct text once: as texts, the rows might not fit into any memory.
             texts = [each.name for each in parquet.schema_arrow if pa.types.is_string(each.type)]
             listed = open_parquet(file, name, read_dictionary=texts)
