@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import gzip
 import json
@@ -35,8 +36,8 @@ from tapveil.published import signature
 from tapveil.published.describe.metadata import METADATA
 from tapveil.published.manifest import Manifest
 from tapveil.verify import folder as folders
+from tapveil.verify import known_versions, reading, totals
 from tapveil.verify import manifest as manifests
-from tapveil.verify import reading, totals
 from tapveil.verify.derived import derived_sheets, published_tables
 from tapveil.verify.file import verify_file
 from tapveil.verify.folder import Checked, verify_folder
@@ -753,7 +754,11 @@ def cells(modes: pa.Array) -> pa.Table:
 def forged(folder: Path, modes: pa.Array, **options: Any) -> None:
     """A Parquet file whose footer says that it is small."""
     path = folder / "data" / "on_time.parquet"
-    pq.write_table(cells(modes), path, compression="zstd", write_statistics=False, store_schema=False, **options)
+    table, plain = cells(modes), pq.read_schema(path)
+    options |= {"compression": "zstd", "write_statistics": False, "store_schema": False}
+    with pq.ParquetWriter(path, table.schema, **options) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(plain.serialize().to_pybytes()).decode()})
     forge_sizes(path)
     refresh(folder)
 
@@ -766,11 +771,11 @@ def billion_rows(folder: Path) -> None:
     """Runs of one value take no room: a billion rows in a small file."""
     path = folder / "data" / "on_time.parquet"
     schema = pq.read_schema(path)
-    some = 2_000_000
+    some = known_versions.ROW_GROUPS[0]
     columns = [pa.array(["bus"] * some), pa.array([20150] * some, pa.date32()), pa.array(["08:00"] * some)]
     batch = pa.table([*columns, *(pa.array([number] * some) for number in (99, 93, 105))], schema=schema)
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        for _ in range(40):
+        for _ in range(80):
             writer.write_table(batch)
 
 

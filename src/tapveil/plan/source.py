@@ -54,7 +54,7 @@ class SourceColumn(Frozen):
             return None
         try:
             _read_back(value)
-        except ValueError:
+        except (ValueError, re.error):  # a directive twice is a group twice to strptime
             raise ValueError(f'`{value}` is not a format such as "%d/%m/%Y %H:%M"') from None
         if "%Z" in value:
             raise ValueError("names of time zones (%Z) cannot be read; %z reads an offset such as +1000")

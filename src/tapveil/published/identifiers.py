@@ -64,15 +64,25 @@ class ColumnLook:
 
 def text_findings(place: str, texts: Iterable[str], known: Collection[str] = ()) -> Iterator[Finding]:
     """Whether texts that somebody wrote hold what tells people apart, but for digests that are known; never which."""
-    every = "\n".join(texts)
-    for code, (pattern, words) in _WITHIN.items():
-        if any(found not in known for found in pattern.findall(every)):
-            yield Finding(code, place, f"holds what looks like {words}")
+    every = _DIGEST.sub(lambda found: " | " if found[0] in known else found[0], "\n".join(texts))
+    joined = _BETWEEN_DIGITS.sub("", _DATE.sub(" | ", every))
+    for code, pattern in _WITHIN.items():
+        if pattern.search(every) or pattern.search(joined):
+            yield Finding(code, place, f"holds what looks like {_LOOKS[code][1].partition(':')[0]}")
 
 
-_HASH_WITHIN = re.compile(r"(?<![0-9A-Za-z])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{16,}(?![0-9A-Za-z])")
-_CARD_WITHIN = re.compile(r"(?<![0-9A-Za-z./-])[0-9]{12,19}(?![0-9A-Za-z/])")
+_DIGEST = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{32})(?![0-9a-f])")
+_YEARS = r"(?:19|20)\d\d"
+_DATE = re.compile(rf"(?<!\d)(?:{_YEARS}-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01])|{_YEARS}(?:[ -]{_YEARS})+)(?!\d)")
+"""Days, and years in a row."""
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)[^\S\n]*[-\u2010-\u2015\u2212]?[^\S\n]*(?=\d)")
+"""Blanks and one dash, as people write long numbers; dates have them, too, and are taken out before."""
 _WITHIN = {
-    "identifier-hash": (_HASH_WITHIN, "hashes or tokens"),
-    "identifier-card": (_CARD_WITHIN, "numbers of cards"),
+    "identifier-hash": re.compile(
+        r"(?<![0-9A-Za-z])(?<!\d\.)(?=[a-fA-F]*[0-9])(?=[0-9]*[a-fA-F])[0-9a-fA-F]{16,}(?![0-9A-Za-z])"
+    ),
+    # Not what stands behind the point of a decimal: its digits are as many as its author likes.
+    "identifier-card": re.compile(r"(?<!\d)(?<!\d\.)\d{12,}"),
+    "identifier-email": re.compile(r"[\w.+-]+@[\w-]+\.\w"),
 }
+"""The looks of values, within a text."""

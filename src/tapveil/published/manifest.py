@@ -38,6 +38,17 @@ MOST_TABLES = 64
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Number = int | float
+LONGEST_FRACTION = 10**40
+"""Above and below the line of a stated (ε, δ)."""
+
+
+def _is_short(value: Fraction) -> Fraction:
+    if max(abs(value.numerator), value.denominator) > LONGEST_FRACTION:
+        raise ValueError("has more digits than any epsilon or delta needs")
+    return value
+
+
+ShortExact = Annotated[Exact, AfterValidator(_is_short)]
 Label = Annotated[str, Field(max_length=100)]
 MOST_LABELS = 200
 Areas = Annotated[dict[Label, Annotated[str, Field(max_length=500)]], Field(max_length=MOST_LABELS)]
@@ -63,9 +74,9 @@ class _Part(BaseModel):
 class ExactLoss(_Part):
     """(ε, δ) as fractions."""
 
-    epsilon: Exact
+    epsilon: ShortExact
     """As a fraction."""
-    delta: Exact
+    delta: ShortExact
     """As a fraction."""
 
     @property
@@ -142,9 +153,9 @@ class Bounds(_Part):
 
     cells_per_table: Annotated[int, Field(ge=1, le=10_000)]
     """In how many cells of a table a unit counts, at most."""
-    trips_per_day: int | None = None
+    trips_per_day: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """As in the plan."""
-    trips_per_card: int | None = None
+    trips_per_card: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """As in the plan."""
     without_card: Literal["refuse", "own-unit"] | None = None
     """As in the plan."""
@@ -184,7 +195,7 @@ class TableClaim(_Part):
     """Its own δ, likewise."""
     exact: ExactLoss | None = None
     """Both, exactly."""
-    weight: Number | None = None
+    weight: Annotated[Number, Field(gt=0, le=10**6)] | None = None
     """Or: its share of the total."""
     noise: NoiseCode
     """The distribution of the noise."""
@@ -229,8 +240,16 @@ class Covers(_Part):
     """Only from this day on."""
     last_day: date | None
     """Only up to this day."""
-    modes: Annotated[tuple[Label, ...], Field(max_length=MOST_LABELS)] | None
+    modes: Annotated[tuple[Label, ...], Field(min_length=1, max_length=MOST_LABELS)] | None
     """Only these modes."""
+
+    @model_validator(mode="after")
+    def _both_ends(self) -> Self:
+        if (self.first_day is None) != (self.last_day is None):
+            raise ValueError("one end of the days without the other")
+        if self.first_day and self.last_day and self.first_day > self.last_day:
+            raise ValueError("the last day is before the first")
+        return self
 
 
 _PUBLIC_FILE = r"^(gtfs|places|(lookup|polygons) of .{1,100}|cells of [a-z][a-z0-9_-]{0,63})$"

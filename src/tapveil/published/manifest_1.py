@@ -1,6 +1,7 @@
 """Manifests of version 1, which version 0.1.0 wrote, as manifests of today: what they say in sentences becomes codes.
 
 Frozen. Each sentence must be the one that version 1 has for the codes beside it: there is no room for another.
+`written` is the way back, so that `verify` can compare a manifest with the one form that version 1 gave it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,15 @@ from tapveil.published.describe.wording import v1
 
 _NOISE = {sentence: code for code, sentence in v1.NOISE.items()}
 _VERSIONS = {"derived": 1, "page": 1, "metadata": 1, "wording": 1}
+MOST_ENTRIES = 10**6
+"""Of a ledger: no number of an entry is larger."""
+_KEYS = (
+    *("manifest_version", "release", "release_id", "ledger", "title", "publisher_type", "region", "created"),
+    *("chosen_from", "unit", "counted", "bounds", "neighbours", "mechanism", "epsilon", "delta", "exact"),
+    *("composition", "guarantees", "curve", "whole_cards", "tables", "covers", "partition", "columns", "layout"),
+    *("rows", "time_minutes", "day", "areas", "wider", "derived_version", "plan_sha256", "public_files_sha256"),
+    *("places", "software"),
+)
 
 
 def upgraded(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,13 +53,48 @@ def _upgraded(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def written(stated: Mapping[str, Any], number: int | None) -> dict[str, Any]:
+    """The inverse: what version 1 wrote for a manifest of today, as JSON, and the number of its entry in the ledger."""
+    unit, cards, entry = stated["unit"], stated["whole_cards"], stated["ledger"]
+    first = {
+        **stated,
+        "ledger": entry and {"ledger": entry["ledger"], "number": number, "hash": entry["hash"]},
+        "counted": v1.COUNTED[unit],
+        "composition": v1.COMPOSITION,
+        "guarantees": [
+            {"neighbours": each["neighbours"], "meaning": v1.change(unit, each["neighbours"]), **each}
+            for each in stated["guarantees"]
+        ],
+        "whole_cards": {**_ABOUT_CARDS, "cards": cards},
+        "tables": [{**table, "noise": v1.NOISE[table["noise"]]} for table in stated["tables"]],
+        "derived_version": 1,
+        "public_files_sha256": _in_order(stated),
+    }
+    return {key: first[key] for key in _KEYS if key != "whole_cards" or cards is not None}
+
+
+def _in_order(stated: Mapping[str, Any]) -> dict[str, str]:
+    """Its public files as version 1 went through a plan; lists of wider areas, which it names all, stay as they are."""
+    wider = ""
+    order = [
+        *(f"lookup of {mode}" for mode in stated["areas"]),
+        wider,
+        *(f"polygons of {mode}" for mode in stated["areas"]),
+        *(f"cells of {table['name']}" for table in stated["tables"]),
+        *("gtfs", "places"),
+    ]
+    place = {role: number for number, role in enumerate(order)}
+    files = stated["public_files_sha256"]
+    return {role: files[role] for role in sorted(files, key=lambda role: place.get(role, place[wider]))}
+
+
 def _without_number(entry: Mapping[str, Any] | None) -> Any:
     """Version 1 says which entry of the ledger it is: that tells of releases that were stopped."""
     if entry is None:
         return None
     rest = dict(entry)
     number = rest.pop("number")
-    if type(number) is not int or number < 1:
+    if type(number) is not int or not 1 <= number <= MOST_ENTRIES:
         raise ValueError("the number of the ledger's entry is none")
     return rest
 

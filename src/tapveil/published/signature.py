@@ -58,9 +58,7 @@ class SigningKey:
                 _string(_KIND) + _string(signature),
             )
         )
-        text = base64.b64encode(blob).decode()
-        lines = (text[start : start + _LINE] for start in range(0, len(text), _LINE))
-        return "\n".join([_BEGIN, *lines, _END]) + "\n"
+        return _armored(blob)
 
 
 def read_key(path: Path, ask_passphrase: Callable[[], str] | None = None) -> SigningKey:
@@ -108,8 +106,10 @@ def read_signature(armored: str, message: bytes) -> Signature:
     parts = _Parts(_unarmored(armored))
     if parts.take(len(_MAGIC)) != _MAGIC or parts.number() != 1:
         raise SignatureError("it is not an SSH signature of version 1")
-    key, namespace, _, algorithm, signature = (parts.string() for _ in range(5))
+    key, namespace, reserved, algorithm, signature = (parts.string() for _ in range(5))
     parts.end()
+    if reserved:
+        raise SignatureError("its reserved field is not empty, and is not covered by the signature")
     if namespace != NAMESPACE.encode():
         raise SignatureError(f"it was made for another purpose than `{NAMESPACE}`")
     if algorithm not in _HASHES:
@@ -229,14 +229,23 @@ def _string(data: bytes) -> bytes:
     return len(data).to_bytes(4, "big") + data
 
 
+def _armored(blob: bytes) -> str:
+    text = base64.b64encode(blob).decode()
+    lines = (text[start : start + _LINE] for start in range(0, len(text), _LINE))
+    return "\n".join([_BEGIN, *lines, _END]) + "\n"
+
+
 def _unarmored(text: str) -> bytes:
     lines = text.split("\n")
     if len(text) > LARGEST_SIGNATURE or len(lines) < 4 or (lines[0], lines[-2], lines[-1]) != (_BEGIN, _END, ""):
         raise SignatureError("it is not an SSH signature")
     try:
-        return base64.b64decode("".join(lines[1:-2]), validate=True)
+        blob = base64.b64decode("".join(lines[1:-2]), validate=True)
     except binascii.Error:
         raise SignatureError("it is not an SSH signature") from None
+    if _armored(blob) != text:  # as OpenSSH writes it, too: lengths of lines could be a message
+        raise SignatureError("it is not in canonical form; the difference could hide data")
+    return blob
 
 
 class _Parts:

@@ -124,7 +124,7 @@ def _write_tables(
     with progress.stage("Writing the tables", lambda: written, total=cells, unit="cells"):
         for name, table in rows.items():
             (folder / "data").mkdir(exist_ok=True)
-            pq.write_table(table, folder / "data" / f"{name}.parquet", compression="zstd")
+            pq.write_table(table, folder / "data" / f"{name}.parquet", compression="zstd", row_group_size=2**20)
             write_csv(folder / "data" / f"{name}.csv", pieces(table))
             if manifest.synthetic:
                 _write_synthetic(folder / "synthetic", name, table.drop_columns(list(manifest.numbers)), table[COUNT])

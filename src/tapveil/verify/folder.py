@@ -44,6 +44,8 @@ from tapveil.verify.reading import UnreadableError
 from tapveil.verify.tables import SheetCheck, synthetic_findings
 from tapveil.verify.totals import totals_findings
 
+LARGEST_README = 2**16
+"""A release with 64 tables writes half of it."""
 DESCRIPTIONS = (README, PACKAGE, MANIFEST, EXPLORER, *METADATA)
 
 
@@ -86,6 +88,9 @@ _STUMBLES = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError),
     pa.ArrowException,
 )
+
+
+_ABSENT = {"file-missing", "table-missing", "package-path"}
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,9 @@ class _Check:
         self._summarise(manifest, sheets)
 
     def _add(self, findings: Sequence[Finding] | Iterator[Finding]) -> None:
-        self.checked.findings.extend(findings)
+        """Some more findings; that a file is missing is said once."""
+        missing = {each.place for each in self.checked.findings if each.code in _ABSENT}
+        self.checked.findings.extend(each for each in findings if each.code not in _ABSENT or each.place not in missing)
 
     def _check_files(self, files: dict[str, int]) -> None:
         size, read = sum(files.values()), list[int]()
@@ -216,7 +223,7 @@ class _Check:
         known = manifests.stated_epsilons(manifest)
         digests = {manifest.release_id, manifest.plan_sha256, *re.findall("[0-9a-f]{64}", self._text(CHECKSUMS))}
         for name in sorted({README, PACKAGE} & set(files)):
-            text = self._text(name)
+            text = reading.text_of(self.folder, name, LARGEST_README if name == README else reading.LARGEST_TEXT)
             said = {each.rstrip(".") for each in re.findall(r"epsilon ?=? ?([0-9][0-9.eE+-]*)", text)}
             if not said <= known:
                 yield Finding("words-differ", name, "names another epsilon than the manifest")
@@ -294,11 +301,9 @@ class _Check:
             yield Finding("readme-differs", README, "is not what privacy.json says")
 
     def _summarise(self, manifest: Manifest, sheets: list[SheetCheck]) -> None:
-        cells = sum(sheet.rows for sheet in sheets)
-        promise = loss_in_words(manifest.exact.loss)
-        self.checked.summary = (
-            f"intact; its noise, as stated, keeps {promise} ({cells:,} cells in {len(sheets)} tables)"
-        )
+        cells, promise = sum(sheet.rows for sheet in sheets), loss_in_words(manifest.exact.loss)
+        size = f"{cells:,} cell{'s' * (cells != 1)} in {len(sheets)} table{'s' * (len(sheets) != 1)}"
+        self.checked.summary = f"intact; its noise, as stated, keeps {promise} ({size})"
         self.checked.notes.append(NOT_VERIFIABLE)
 
 

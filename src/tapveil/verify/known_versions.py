@@ -24,5 +24,8 @@ PROGRAMS: Mapping[str, int] = {
 `python -m tools.programs` prints the line for the present one: it belongs here before a folder with it is published.
 """
 
+ROW_GROUPS = (2**20, 1_000_000)
+"""Rows of each row group of a Parquet file but the last: of tables, and of synthetic rows."""
+
 LARGEST_PLACES = 64 * 2**20
 """Places and wider areas of version 1 could be so large; a release writes half of it at most."""

@@ -32,6 +32,7 @@ from tapveil.privacy.loss import (
     whole_card_epsilon,
 )
 from tapveil.privacy.mechanisms import Mechanism, stated
+from tapveil.published import manifest_1
 from tapveil.published.describe.wording import rounded_up
 from tapveil.published.identifiers import text_findings
 from tapveil.published.manifest import (
@@ -51,10 +52,13 @@ from tapveil.verify.known_versions import VERSIONS_OF
 PLACE = "privacy.json"
 CLOSE, ROOM, TINY = Fraction(1, 10**6), Fraction(1, 20), 1e-30
 """Figures that went through floats may be so much smaller than ours, in proportion, and so much larger."""
+ACCOUNTED_DIGITS, CARD_BITS = 6, 12
+"""So many a release writes of such figures: digits of δ, and bits of the ε of a card, which is found by halving."""
+WEIGHT_ROUNDED = Fraction(1, 10**14)
+"""Weights are written to 15 digits."""
 MEAN_ERROR_ROUNDED = 0.00051
 LONGEST_TEXTS = 20_000
 """So many letters a manifest may have that only the publisher can explain."""
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
 def read(data: dict[str, Any]) -> tuple[Manifest | None, list[Finding]]:
@@ -156,10 +160,14 @@ def _guarantee_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[
         if not certified(every, loss, exposure):
             yield _understated(where, "the scales and thresholds do not keep it")
             continue
-        yield from _delta_findings(each.delta_accounted, accounted_delta(every, loss.epsilon, exposure), where)
+        yield from _delta_findings(
+            manifest, each.delta_accounted, accounted_delta(every, loss.epsilon, exposure), where
+        )
         if each.neighbours != manifest.neighbours:
             follows = in_other_notion(every, manifest.exact.loss, exposure)
-            if not (_close(loss.epsilon, follows.epsilon) and _close(loss.delta, follows.delta)):
+            own = loss.epsilon == follows.epsilon or (loss.epsilon * 1000).denominator == 1
+            own &= loss.delta == manifest.exact.delta or loss.delta == Fraction(float(loss.delta))
+            if not (own and _close(loss.epsilon, follows.epsilon) and _close(loss.delta, follows.delta)):
                 yield _differs(where, "does not follow from the promise in the other notion")
 
 
@@ -168,7 +176,9 @@ def _close(claimed: Fraction, follows: Fraction) -> bool:
     return follows * (1 - CLOSE) <= claimed <= follows * (1 + ROOM) + Fraction(1, 500) * (follows > 1)
 
 
-def _delta_findings(claimed: float, found: float, where: str) -> Iterator[Finding]:
+def _delta_findings(manifest: Manifest, claimed: float, found: float, where: str) -> Iterator[Finding]:
+    if manifest.manifest_version > 1 and claimed != number(Fraction(claimed), digits=ACCOUNTED_DIGITS):
+        yield _differs(where, f"delta has more than {ACCOUNTED_DIGITS} digits; the rest could hide data")
     if claimed < found * (1 - CLOSE):
         yield _understated(where, "delta is below what the accountant finds")
     elif claimed > found * (1 + ROOM) + TINY:
@@ -185,7 +195,7 @@ def _curve_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Find
     least = 1.0
     for point, epsilon in zip(points, epsilons, strict=True):
         least = min(least, accounted_delta(every, epsilon, manifest.exposure))
-        yield from _delta_findings(point.delta, least, f"curve at {point.epsilon:g}")
+        yield from _delta_findings(manifest, point.delta, least, f"curve at {point.epsilon:g}")
 
 
 def _card_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Finding]:
@@ -199,6 +209,9 @@ def _card_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Findi
     pure = next(each.exact.epsilon for each in manifest.guarantees if each.neighbours == "add-remove")
     for card in cards:
         epsilon, where = Fraction(card.epsilon), f"a card of {card.trips} trips"
+        halved = epsilon.numerator.bit_length() <= CARD_BITS
+        if not halved and not _same(card.epsilon, number(pure * card.trips, ROUND_CEILING)):
+            yield _differs(where, "epsilon has more digits than a release writes; the rest could hide data")
         if not whole_card_certified(every, card.trips, Loss(epsilon, Fraction(card.delta))):
             yield _understated(where, "the scales and thresholds do not keep it")
         elif epsilon > (whole_card_epsilon(every, card.trips, delta * card.trips) or pure * card.trips) * (1 + ROOM):
@@ -266,9 +279,14 @@ def _total_findings(manifest: Manifest) -> Iterator[Finding]:
             yield _differs(f"table {table.name}", "an epsilon or delta is not what its exact form says")
     if own and (len(own) < len(manifest.tables) or compose(own) != manifest.exact.loss):
         yield Finding("figure-differs", PLACE, "the tables' epsilons and deltas do not add up to the total")
-    widths = [table.scale_exact * Fraction(table.weight) for table in manifest.tables if table.weight]
-    if widths and max(widths) - min(widths) > CLOSE * max(widths):
+    weighted = [(table, Fraction(table.weight)) for table in manifest.tables if table.weight is not None]
+    widths = [table.scale_exact * weight for table, weight in weighted]
+    if widths and max(widths) - min(widths) > WEIGHT_ROUNDED * max(widths):
         yield Finding("figure-differs", PLACE, "the weights of the tables are not those of their noise")
+    if not all(_same(table.weight, number(weight)) for table, weight in weighted):
+        yield Finding(
+            "figure-differs", PLACE, "a weight has more digits than a release writes; the rest could hide data"
+        )
 
 
 # --- the form, and what only the publisher knows ----------------------------------------------------------------------
@@ -276,17 +294,20 @@ def _total_findings(manifest: Manifest) -> Iterator[Finding]:
 
 def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Finding]:
     """Whether it is written in the one way, and every name in it is one that the rest of it explains."""
-    if manifest.manifest_version > 1 and json.dumps(data) != json.dumps(manifest.as_json):
+    first = manifest.manifest_version == 1
+    entry = (data.get("ledger") or {}).get("number") if first else None
+    written = manifest_1.written(manifest.as_json, entry) if first else manifest.as_json
+    if json.dumps(data) != json.dumps(written):
         yield Finding("hidden-data", PLACE, "is not in canonical form; the difference could hide data")
     if manifest.versions not in [VERSIONS, *VERSIONS_OF[manifest.manifest_version]]:
         yield Finding("manifest-version", PLACE, "names versions that were never used together")
-    if manifest.manifest_version > 1:
-        listed = [manifest.covers.modes or (), manifest.areas, manifest.public_files_sha256, *manifest.wider.values()]
-        used = dict.fromkeys(column for table in manifest.tables for column in (*manifest.partition, *table.columns))
-        if any(list(each) != sorted(set(each)) for each in listed) or list(manifest.columns) != list(used):
-            yield Finding("hidden-data", PLACE, "has a list that is not in its order")
-    if strange := [role for role in manifest.public_files_sha256 if not _is_explained(role, manifest)]:
-        yield Finding("public-file", PLACE, f"names {len(strange)} public files that its areas and tables do not need")
+    sorted_since = [manifest.covers.modes or (), manifest.wider]
+    if not first:  # which has areas and files in the order of the plan
+        sorted_since += [manifest.areas, manifest.public_files_sha256, *manifest.wider.values()]
+    used = dict.fromkeys(column for table in manifest.tables for column in (*manifest.partition, *table.columns))
+    if any(list(each) != sorted(set(each)) for each in sorted_since) or list(manifest.columns) != list(used):
+        yield Finding("hidden-data", PLACE, "has a list that is not in its order")
+    yield from _public_file_findings(manifest)
     yield from free_text_findings(manifest)
 
 
@@ -298,20 +319,40 @@ def free_text_findings(manifest: Manifest) -> Iterator[Finding]:
     yield from text_findings(PLACE, texts)
 
 
-def _is_explained(role: str, manifest: Manifest) -> bool:
-    """Whether a public file is one that areas, wider areas or tables of the manifest need."""
-    kind, _, of = role.partition(" of ")
-    if kind == "cells":
-        return of in {table.name for table in manifest.tables} and manifest.mechanism == "dictionary"
-    name, _, mode = of.partition(" of ")
+def _public_file_findings(manifest: Manifest) -> Iterator[Finding]:
+    """Whether the public files are just those that areas, wider areas and tables of the manifest need."""
+    files, areas = set(manifest.public_files_sha256), manifest.areas
+    wider = {f"lookup of {name} of {mode}" for name, of in manifest.wider.items() for mode in of}
+    cells = {f"cells of {table.name}" for table in manifest.tables if manifest.mechanism == "dictionary"}
+    needed = {f"{kind} of {mode}" for kind in ("lookup", "polygons") for mode in areas} | wider | cells
+    more = files - needed - {"gtfs", "places"}
     if manifest.manifest_version == 1:  # which names all lists of wider areas, also those that no table has
-        return not of or of in manifest.areas or (kind == "lookup" and bool(_NAME.fullmatch(name)))
-    return not of or of in manifest.areas or (kind == "lookup" and mode in manifest.wider.get(name, {}))
+        unused = {role for role in more if _WIDER.fullmatch(role)}
+        more -= unused if len(unused) <= MOST_UNUSED else set()
+    if more:
+        yield Finding("public-file", PLACE, f"names {len(more)} public files that its areas and tables do not need")
+    if any({f"lookup of {mode}", f"polygons of {mode}"} <= files for mode in areas):
+        yield Finding("public-file", PLACE, "has two sources of one area: a lookup and polygons")
+    if manifest.manifest_version == 1:
+        return
+    own = {mode for mode in areas if {f"lookup of {mode}", f"polygons of {mode}"} & files}
+    by_timetable = {mode for mode, label in areas.items() if mode not in own and _BY_TIMETABLE.fullmatch(label)}
+    timetable = by_timetable or {mode for mode in areas if f"polygons of {mode}" in files} or cells - files
+    if set(areas) - own - by_timetable or wider - files or (timetable and "gtfs" not in files):
+        yield Finding("public-file", PLACE, "lacks the SHA-256 of a public file that an area or a table needs")
+
+
+_WIDER = re.compile(r"lookup of [a-z][a-z0-9_-]{0,63} of .+")
+_BY_TIMETABLE = re.compile(r"stop_name|station|station_name|zone_id|H3 cell of resolution ([0-9]|1[0-5])")
+"""What areas are called that have no file of their own."""
+MOST_UNUSED = 32
+"""Lists of wider areas that no table of a version 1 folder has."""
 
 
 def free_texts(manifest: Manifest) -> Iterator[str]:
     """What only the publisher can have said: nothing else explains it."""
-    yield from filter(None, (manifest.title, manifest.region, *(manifest.covers.modes or ())))
+    said = (manifest.title, manifest.description, manifest.publisher, manifest.licence, manifest.region)
+    yield from filter(None, (*said, *(manifest.covers.modes or ())))
     yield from manifest.columns
     yield from manifest.public_files_sha256
     for areas in (manifest.areas, *manifest.wider.values()):

@@ -42,7 +42,7 @@ def package_findings(
         return FileFacts(files[name], reading.sha256(folder, name))
 
     expected = datapackage(stated, beside, facts)
-    yield from (Finding("package-path", PACKAGE, f"describes {name}, which is not there") for name in lacking)
+    yield from (Finding("package-path", name, f"belongs into {PACKAGE}, and is not there") for name in lacking)
     if lacking:
         return
     for key in sorted({*expected, *package} - {"resources"}):

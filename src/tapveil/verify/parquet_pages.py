@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import pyarrow.parquet as pq
 
@@ -25,7 +25,8 @@ MOST_ELEMENTS = 100_000
 """Row groups, and columns of each."""
 _LONGEST_HEADER = 2**16
 _DICTIONARY = 2
-_ENCODINGS = {0, 2, 3, 8}
+_PLAIN = 0
+_ENCODINGS = {_PLAIN, 2, 3, 8}
 """Plain values, and places in a list: of other encodings, a small page can hold long texts by the million."""
 _ENCODING = {5: 2, 7: 2, 8: 4}
 """Where a header of each kind of page has its encoding."""
@@ -34,6 +35,17 @@ _LEAST_VALUE = 4
 
 Chunk = tuple[int, int]
 """Where a column of a row group begins and ends in the file."""
+
+
+class Page(NamedTuple):
+    """What the header of a page says, and how long it is."""
+
+    unpacked: int
+    header: int
+    entries: int | None
+    """Values of the list, if it is the list of a column."""
+    is_plain: bool
+    """Whether it has values themselves, and not their places in a list."""
 
 
 def open_parquet(file: IO[bytes], name: str, **options: Any) -> pq.ParquetFile:
@@ -59,38 +71,46 @@ def _chunks_of(group: pq.RowGroupMetaData) -> Iterator[Chunk]:
         yield first, first + chunk.total_compressed_size
 
 
-def refuse_large_pages(file: IO[bytes], name: str, groups: list[list[Chunk]]) -> None:
-    """Stop before anything is unpacked that takes more memory than a table of a release."""
+def pages_of(file: IO[bytes], name: str, groups: list[list[Chunk]]) -> list[list[list[Page]]]:
+    """The pages of each column of each row group.
+
+    Stops before anything is unpacked that takes more memory than a table of a release.
+    """
+    found: list[list[list[Page]]] = []
     pages = 0
     for group in groups:
         room = LARGEST_GROUP
         if sum(end - start for start, end in group) > LARGEST_GROUP:
             raise _too_large(name)
-        for unpacked in (size for start, end in group for size in _pages(file, name, start, end)):
-            room, pages = room - unpacked, pages + 1
-            if unpacked > LARGEST_PAGE or room < 0 or pages > MOST_PAGES:
+        found.append([[] for _ in group])
+        for column, page in ((n, page) for n, chunk in enumerate(group) for page in _pages(file, name, *chunk)):
+            room, pages = room - page.unpacked, pages + 1
+            if page.unpacked > LARGEST_PAGE or room < 0 or pages > MOST_PAGES:
                 raise _too_large(name)
+            found[-1][column].append(page)
+    return found
 
 
 def _too_large(name: str) -> UnreadableError:
     return UnreadableError("too-large", name, "would unpack to more than a release holds at once")
 
 
-def _pages(file: IO[bytes], name: str, start: int, end: int) -> Iterator[int]:
-    """How large each page of a column is when it is unpacked."""
+def _pages(file: IO[bytes], name: str, start: int, end: int) -> Iterator[Page]:
+    """The pages of a column, by their headers."""
     while start < end:
         file.seek(start)
         try:
             header, length = _struct(file.read(min(_LONGEST_HEADER, end - start)), 0)
             packed, unpacked = header[3], header[2]
             kind, said = next((kind, header[kind]) for kind in _ENCODING if kind in header)
-            sound = said[_ENCODING[kind]] in _ENCODINGS and packed >= 0 and unpacked >= 0
-            sound &= header[1] != _DICTIONARY or said[1] * _LEAST_VALUE <= unpacked
+            entries, encoding = said[1] if header[1] == _DICTIONARY else None, said[_ENCODING[kind]]
+            sound = encoding in _ENCODINGS and packed >= 0 and unpacked >= 0
+            sound &= entries is None or 0 <= entries * _LEAST_VALUE <= unpacked
         except (IndexError, KeyError, TypeError, ValueError, StopIteration):
             sound = False
         if not sound:
             raise UnreadableError("not-parquet", name, "has a page that is not written as tapveil writes them")
-        yield unpacked
+        yield Page(unpacked, length, entries, entries is None and encoding == _PLAIN)
         start += length + packed
     if start != end:
         raise UnreadableError("not-parquet", name, "has a page that is longer than its column")

@@ -7,7 +7,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tapveil.base.findings import Finding, shown
@@ -28,9 +28,13 @@ class UnreadableError(Exception):
 
 
 def files_in(folder: Path) -> tuple[dict[str, int], list[Finding]]:
-    """All regular files by their names in the folder, with their sizes; what is none, or too much, is found."""
+    """All regular files by their names in the folder, with their sizes; what is none, or too much, is found.
+
+    So is a folder that holds no file: checksums do not list it, and its name could be anything.
+    """
     files: dict[str, int] = {}
     findings: list[Finding] = []
+    folders: list[str] = []
     waiting = [("", 0)]
     while waiting:
         inside, depth = waiting.pop()
@@ -43,13 +47,16 @@ def files_in(folder: Path) -> tuple[dict[str, int], list[Finding]]:
                     findings.append(Finding("too-deep", shown(name), "is deeper than any folder of a release"))
                 else:
                     waiting.append((f"{name}/", depth + 1))
+                    folders.append(f"{name}/")
             elif not entry.is_file(follow_symlinks=False):
                 findings.append(Finding("not-a-file", shown(name), "is neither a file nor a folder"))
             else:
                 files[name] = entry.stat(follow_symlinks=False).st_size
-            if len(files) + len(waiting) + len(findings) > MOST_FILES:
+            if len(files) + len(folders) + len(findings) > MOST_FILES:
                 return files, [*findings, Finding("too-many-files", ".", f"there are more than {MOST_FILES:,} files")]
-    return files, findings
+    holding = {f"{parent}/" for name in files for parent in PurePosixPath(name).parents}
+    empty = (Finding("file-unexpected", each, "is a folder without a file") for each in folders if each not in holding)
+    return files, [*findings, *empty]
 
 
 def open_inside(folder: Path, name: str) -> int:

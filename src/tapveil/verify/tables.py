@@ -10,7 +10,6 @@ from datetime import date
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +25,8 @@ from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.csv import csv_bytes
 from tapveil.published.identifiers import ColumnLook
 from tapveil.published.manifest import Manifest
-from tapveil.verify.parquet_pages import Chunk, chunks, open_parquet, refuse_large_pages
+from tapveil.verify.parquet_footer import Distinct, refuse_gaps, refuse_more_than_a_table, refuse_unused
+from tapveil.verify.parquet_pages import chunks, open_parquet, pages_of
 from tapveil.verify.reading import UnreadableError, open_inside
 
 ROWS_AT_ONCE = 100_000
@@ -192,7 +192,7 @@ class SheetCheck:
                 (lambda text: _is_day(text) and first <= date.fromisoformat(text) <= last),
                 "is not a day that is covered",
             )
-        if column == "mode" and covers.modes:
+        if column == "mode" and covers.modes is not None:
             yield covers.modes.__contains__, "is not a mode that the release covers"
         yield (lambda text: text != ""), "is empty"
 
@@ -279,20 +279,24 @@ def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator
     try:
         with os.fdopen(open_inside(folder, name), "rb") as file:
             parquet = open_parquet(file, name)
-            if set(parquet.metadata.metadata or {}) - {b"ARROW:schema"} or parquet.schema_arrow.metadata:
-                raise UnreadableError("hidden-data", name, "holds more than its table: data about data that none wrote")
             _require_columns(name, parquet.schema_arrow.names, columns)
             _refuse_strange_types(name, parquet)
             groups = chunks(parquet)
-            _refuse_gaps(name, groups, file)
-            refuse_large_pages(file, name, groups)
+            refuse_gaps(file, name, groups)
+            pages = pages_of(file, name, groups)
+            refuse_more_than_a_table(file, name, parquet)
             # Each distinct text once: as texts, the rows might not fit into any memory.
             texts = [each.name for each in parquet.schema_arrow if pa.types.is_string(each.type)]
             listed = open_parquet(file, name, read_dictionary=texts)
-            for batch in listed.iter_batches(batch_size=PARQUET_ROWS_AT_ONCE, use_threads=False):
-                if sum(_length(batch.column(column)) for column in columns) > LARGEST_PIECE:
-                    raise UnreadableError("too-large", name, _TOO_LONG)
-                yield pa.table({column: batch.column(column).cast(pa.string()) for column in columns})
+            for group in range(len(groups)):
+                distinct = [Distinct(each.type) for each in parquet.schema_arrow]
+                for batch in listed.iter_batches(PARQUET_ROWS_AT_ONCE, row_groups=[group], use_threads=False):
+                    if sum(_length(batch.column(column)) for column in columns) > LARGEST_PIECE:
+                        raise UnreadableError("too-large", name, _TOO_LONG)
+                    for each, values in zip(distinct, batch.columns, strict=True):
+                        each.add(values)
+                    yield pa.table({column: batch.column(column).cast(pa.string()) for column in columns})
+                refuse_unused(name, parquet.metadata.row_group(group), pages[group], distinct)
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError):
         raise UnreadableError("not-parquet", name, "is not a Parquet file that can be read") from None
 
@@ -303,16 +307,6 @@ def _length(column: pa.Array) -> int:
         return 0
     lengths = pc.binary_length(column.dictionary)
     return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
-
-
-def _refuse_gaps(name: str, groups: list[list[Chunk]], file: IO[bytes]) -> None:
-    """Nothing may lie between the columns of a Parquet file, where no reader looks."""
-    footer = file.seek(-8, os.SEEK_END)
-    end = footer - int.from_bytes(file.read(4), "little")
-    ranges = [chunk for group in groups for chunk in group]
-    starts, ends = zip(*sorted(ranges), strict=True) if ranges else ((), ())
-    if [4, *ends] != [*starts, end]:
-        raise UnreadableError("hidden-data", name, "holds more than its table: bytes that belong to no column")
 
 
 def _refuse_strange_types(name: str, parquet: pq.ParquetFile) -> None:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tapveil.verify import parquet_pages
-from tapveil.verify.parquet_pages import chunks, open_parquet, refuse_large_pages
+from tapveil.verify.parquet_pages import chunks, open_parquet, pages_of
 from tapveil.verify.reading import UnreadableError
 
 TABLE = pa.table({"place": [f"stop {n % 700}" for n in range(5000)], "count": range(5000)})
@@ -30,7 +30,7 @@ def written(table: pa.Table = TABLE, **options: Any) -> io.BytesIO:
 
 
 def look(file: io.BytesIO) -> None:
-    refuse_large_pages(file, "x.parquet", chunks(open_parquet(file, "x.parquet")))
+    pages_of(file, "x.parquet", chunks(open_parquet(file, "x.parquet")))
 
 
 @pytest.mark.parametrize("options", WRITTEN)
@@ -39,7 +39,7 @@ def test_what_arrow_writes_is_walked_to_its_end(options: dict[str, Any]) -> None
     look(file)
     parquet = open_parquet(file, "x.parquet")
     unpacked = sum(
-        size for group in chunks(parquet) for each in group for size in parquet_pages._pages(file, "x", *each)
+        page.unpacked for group in chunks(parquet) for each in group for page in parquet_pages._pages(file, "x", *each)
     )
     groups = [parquet.metadata.row_group(number) for number in range(parquet.metadata.num_row_groups)]
     said = sum(group.column(column).total_uncompressed_size for group in groups for column in range(2))
@@ -98,7 +98,7 @@ UNSOUND = {
 @pytest.mark.parametrize("kind", SOUND)
 def test_a_sound_page(kind: str) -> None:
     data = SOUND[kind] + b"x" * 10
-    assert list(parquet_pages._pages(io.BytesIO(data), "x.parquet", 0, len(data))) == [40]
+    assert [page.unpacked for page in parquet_pages._pages(io.BytesIO(data), "x.parquet", 0, len(data))] == [40]
 
 
 @pytest.mark.parametrize("kind", UNSOUND)
@@ -118,6 +118,6 @@ def test_damaged_headers_are_refused_in_our_words() -> None:
         for _ in range(chance.randint(1, 4)):
             changed[min(end, start + chance.randrange(40))] = chance.randrange(256)
         try:
-            refuse_large_pages(io.BytesIO(bytes(changed)), "x.parquet", groups)
+            pages_of(io.BytesIO(bytes(changed)), "x.parquet", groups)
         except UnreadableError:
             continue
