@@ -355,7 +355,7 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "data in the data package": (
         lambda f: change_package(f, '"resources"', '"cards": "3085", "resources"'),
-        "hidden-data",
+        "package-differs",
     ),
     "data in the ends of lines": (
         lambda f: (
@@ -375,11 +375,11 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a schema that says something else": (
         lambda f: change_package(f, '"minimum": 34', '"minimum": 1'),
-        "schema-differs",
+        "package-differs",
     ),
     "a path out of the folder": (
         lambda f: change_package(f, '"data/on_time.csv"', '"../../etc/passwd"'),
-        "package-path",
+        "package-differs",
     ),
 }
 

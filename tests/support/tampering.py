@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from tapveil.base.errors import TapveilError
 from tapveil.base.vocabulary import EXPLORER, PLACES, README, SIGNATURE
+from tapveil.published.describe.datapackage import FileFacts, datapackage
 from tapveil.published.describe.metadata import texts
 from tapveil.published.describe.readme import readme
 from tapveil.published.explorer.page import page
@@ -93,6 +94,21 @@ def write_package(folder: Path, package: dict[str, Any]) -> None:
     with suppress(*STUMBLES):
         redraw(folder)
     resum(folder)
+
+
+def describe_again(folder: Path) -> None:
+    """All that follows from the manifest as it is now: the Data Package, what portals read, the page and the README."""
+    package = json.loads((folder / "datapackage.json").read_text())
+    with suppress(*STUMBLES):
+        manifest = Manifest.read(json.loads((folder / "privacy.json").read_text()))
+        beside = derived_sheets(folder, manifest, manifest.mechanisms, published_tables(folder, manifest))
+        package = datapackage(manifest, beside, lambda name: FileFacts(*facts_of(folder / name)))
+    write_package(folder, package)
+
+
+def facts_of(path: Path) -> tuple[int, str]:
+    data = path.read_bytes()
+    return len(data), hashlib.sha256(data).hexdigest()
 
 
 def redraw(folder: Path) -> None:

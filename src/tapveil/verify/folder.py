@@ -128,10 +128,15 @@ class _Check:
             lacking = {each.place for each in unexpected if each.code == "file-missing"}
             sound = not impossible and WIDER not in lacking and not any(sheet.findings for sheet in sheets)
             tables = published_tables(self.folder, manifest) if sound else {}
-            beside = self._derived(files, manifest, made, tables) if sound else []
+            beside = self._derived(files, manifest, made, tables) if sound else None
             faults = list(self._package(files, manifest, beside))
             self._add(faults)
-            if sound and not faults and EXPLORER in files and (not manifest.places or manifest.places in files):
+            if (
+                beside is not None
+                and not faults
+                and EXPLORER in files
+                and (not manifest.places or manifest.places in files)
+            ):
                 package = reading.json_of(self.folder, PACKAGE)
                 self._add(page_findings(self.folder, manifest, package, tables, beside, places))
             if not impossible:
@@ -280,7 +285,9 @@ class _Check:
             else:
                 yield Finding("table-missing", sheet.path, "is not there")
 
-    def _package(self, files: dict[str, int], manifest: Manifest, beside: Sequence[DerivedSheet]) -> Iterator[Finding]:
+    def _package(
+        self, files: dict[str, int], manifest: Manifest, beside: Sequence[DerivedSheet] | None
+    ) -> Iterator[Finding]:
         """The Data Package and the README as they follow from the manifest and the files; and what portals read."""
         if PACKAGE not in files:
             yield Finding("package-missing", PACKAGE, "is missing: nothing describes the columns")
@@ -296,9 +303,12 @@ class _Check:
         for name, text in texts(stated, package).items():
             if name in files and self._text(name) != text:
                 yield Finding("metadata-differs", name, "is not what privacy.json and datapackage.json say")
-        remade = readme(manifest, signed=SIGNATURE in files) if manifest.versions.readme else None
-        if remade and README in files and self._text(README) != remade:
-            yield Finding("readme-differs", README, "is not what privacy.json says")
+        if manifest.versions.readme and README in files:
+            text, signed = self._text(README), readme(manifest, signed=True)
+            if text not in (signed, readme(manifest, signed=False)):
+                yield Finding("readme-differs", README, "is not what privacy.json says")
+            elif text == signed and SIGNATURE not in files:
+                yield Finding("signature-missing", README, "names a signature, and there is none")
 
     def _summarise(self, manifest: Manifest, sheets: list[SheetCheck]) -> None:
         cells, promise = sum(sheet.rows for sheet in sheets), loss_in_words(manifest.exact.loss)
