@@ -79,7 +79,8 @@ def test_the_folder_is_whole(city: Path) -> None:
     beside = {f"consistent/{name}.csv" for name in (*TABLES, *RESTS)}
     others = {"README.md", "SHA256SUMS", "areas.geojson", "datapackage.json", "explorer.html", "privacy.json"}
     assert names == data | beside | others | {*METADATA}
-    sums = dict(reversed(line.split("  ")) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
+    sums = {name: digest for digest, name in (line.split("  ") for line in lines)}
     assert sums.keys() == names - {"SHA256SUMS"}
     for name, digest in sums.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
@@ -206,7 +207,7 @@ def test_csv_and_parquet_cities_are_the_same_city(tmp_path: Path) -> None:
     """But for rows that are broken: a text can garble a time, a typed file only its date."""
     counts: list[dict[tuple[str, ...], int]] = []
     for kind in ("csv", "parquet"):
-        plan = Plan.read(make_city(tmp_path / kind, trips=20_000, file_format=kind))  # type: ignore[arg-type]
+        plan = Plan.read(make_city(tmp_path / kind, trips=20_000, file_format=kind))
         counted = count(plan, memory="1GB", scratch=None, progress=Silent())
         counts.append(dict(cells(counted.tables["on_time_location"])))
         assert 0 < counted.refusals.refused < 0.01 * counted.refusals.rows

@@ -17,6 +17,7 @@ import pytest
 
 import tapveil
 from tapveil.base.errors import BudgetError, LedgerError, TripDataError
+from tapveil.counting import counter
 from tapveil.ledger import book
 from tapveil.ledger.entry import Budget, Entry, Published, Spend, SpentTable, Start
 from tapveil.ledger.words import NAMES_NO_DAYS
@@ -80,7 +81,7 @@ def spend_by(manifest: dict[str, Any]) -> Spend:
 
 
 def budgets_found(
-    manifest: dict[str, Any], nonces: Sequence[str | None], words: dict[str, str] | None = None
+    manifest: dict[str, Any], nonces: Sequence[str | None], words: dict[str, Any] | None = None
 ) -> Iterator[Budget]:
     """Every likely budget, tried against the published hash: a ledger that was started, and then paid this release."""
     last = body(spend_by(manifest), nonces[2])
@@ -278,7 +279,7 @@ def replaced(folder: Path) -> str:
 
 def test_a_ledger_that_was_replaced_is_noticed(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     replaced(source)
-    monkeypatch.setattr(releasing.counter, "count", lambda *_, **__: pytest.fail("trips were read"))
+    monkeypatch.setattr(counter, "count", lambda *_, **__: pytest.fail("trips were read"))
     (source / "elsewhere").mkdir()
     for out in ("second", "elsewhere/second"):
         said = command(source, ["release", "plan.toml", "-o", out])
@@ -456,7 +457,7 @@ def test_days_that_were_released_before_take_again(source: Path, monkeypatch: py
     declare(plan, "100", "1e-4")
     tapveil.release(plan, source / "published")
     with monkeypatch.context() as counting:
-        counting.setattr(releasing.counter, "count", lambda *_, **__: pytest.fail("trips were read"))
+        counting.setattr(counter, "count", lambda *_, **__: pytest.fail("trips were read"))
         with pytest.raises(BudgetError) as refused:
             tapveil.release(plan, source / "second")
     release = manifest_of(source / "published")

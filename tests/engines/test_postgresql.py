@@ -29,7 +29,7 @@ from tapveil.counting.sql import steps
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
 from tapveil.trips.reasons import Reason
-from tapveil.veil import release as releasing
+from tapveil.veil import crossing
 from tapveil.veil.release import release
 from tests.conftest import start_ledger
 from tests.support.bad_input import Said, command
@@ -326,7 +326,7 @@ def test_a_release_that_was_cut_short_goes_on_with_the_same_rows(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(releasing.crossing, "draw", interrupted)
+        patched.setattr(crossing, "draw", interrupted)
         with pytest.raises(KeyboardInterrupt):
             release(plan, tmp_path / "published")
     connected.run("INSERT INTO transit.small SELECT 'one more', day, at, stop FROM transit.small LIMIT 1")

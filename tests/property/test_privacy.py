@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, exp, prod
+from typing import Any
 from unittest import mock
 
 import mpmath
@@ -651,7 +652,7 @@ def test_the_binomial_of_any_fraction(trials: int, p: Fraction) -> None:
     assert p_value(seen, wrong) < 1e-9
 
 
-def p_value(seen: Counter[object], law: dict[object, float]) -> float:
+def p_value(seen: Mapping[Any, int], law: Mapping[Any, float]) -> float:
     """Chi-square; classes too rare for it are taken together."""
     draws = sum(seen.values())
     assert set(seen) <= set(law), "something that cannot be"
@@ -694,7 +695,7 @@ PUBLIC = Dictionary(Fraction(1, 2), least=2)
 
 def dense_law(dictionary: Dictionary) -> dict[object, float]:
     """Each of the empty cells draws for itself: a number up to six, "more", or nothing."""
-    one = {v: dictionary.noise.probability(v) for v in range(dictionary.least, 7)}
+    one: dict[object, Fraction] = {v: dictionary.noise.probability(v) for v in range(dictionary.least, 7)}
     one |= {"more": dictionary.noise.tail(7), "nothing": 1 - dictionary.noise.tail(dictionary.least)}
     return {cells: float(np.prod([float(one[c]) for c in cells])) for cells in product(one, repeat=EMPTY)}
 

@@ -53,7 +53,7 @@ class Server:
 
     def run(self, *statements: str) -> list[dict[str, Any]]:
         """Some statements of the owner's, each by itself; what the last one says."""
-        from adbc_driver_postgresql.dbapi import connect
+        from adbc_driver_postgresql.dbapi import connect  # type: ignore[import-untyped]
 
         with connect(self.uri(), autocommit=True) as connection, connection.cursor() as cursor:
             for statement in statements:
