@@ -150,13 +150,13 @@ def test_a_second_process_waits_or_is_refused_cleanly(tmp_path: Path, wait: floa
     other = context.Process(target=wait_and_spend, args=(path, wait, results))
     other.start()
     if wait < 1:
-        assert ending in results.get(timeout=30)
+        assert ending in results.get(timeout=120)
     else:
         other.join(3)
         assert other.is_alive(), "it waits"
     holder.execute("ROLLBACK")
     if wait >= 1:
-        assert results.get(timeout=30) == ending
+        assert results.get(timeout=120) == ending
     other.join()
 
 

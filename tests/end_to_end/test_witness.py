@@ -20,6 +20,7 @@ from tapveil.base.errors import BudgetError, LedgerError, TripDataError
 from tapveil.counting import counter
 from tapveil.ledger import book
 from tapveil.ledger.entry import Budget, Entry, Published, Spend, SpentTable, Start
+from tapveil.ledger.witness import folder_of
 from tapveil.ledger.words import NAMES_NO_DAYS
 from tapveil.plan.model import Plan
 from tapveil.published.manifest import Manifest
@@ -214,7 +215,7 @@ def next_week(ledger: book.Ledger) -> Spend:
 
 def test_a_ledger_of_format_1_is_read_and_accounted_for(tmp_path: Path) -> None:
     ledger = copied_golden(tmp_path)
-    folders = [releasing.folder_of(tapveil.Folder(GOLDEN / name)) for name in ("first", "second")]
+    folders = [folder_of(tapveil.Folder(GOLDEN / name)) for name in ("first", "second")]
     with book.open_ledger(ledger) as opened:
         assert [entry.version for entry in opened.entries] == [1] * 6
         assert not list(opened.findings(folders))
@@ -238,7 +239,7 @@ def test_a_ledger_of_format_1_goes_on(tmp_path: Path) -> None:
         with pytest.raises(BudgetError, match="allows more"):
             opened.declare(Budget(**{**dict(opened.entries[1]), "version": 2, "epsilon": Fraction(20)}))
         assert [entry.version for entry in opened.entries] == [1] * 6 + [2] * 2
-        assert not list(opened.findings([book.Folder("week", head, paid.id, "0" * 64)]))
+        assert not list(opened.findings([book.Witness("week", head, paid.id, "0" * 64)]))
 
 
 @pytest.mark.parametrize(
@@ -373,7 +374,7 @@ def test_what_a_stranger_wrote_for_the_id_of_a_ledger_is_not_repeated(source: Pa
     manifest["ledger"]["ledger"] = "x; rm -rf ~"
     (other / "privacy.json").write_text(json.dumps(manifest), encoding="utf-8")
     (other / "SHA256SUMS").write_text("", encoding="utf-8")
-    assert releasing.folder_of(tapveil.Folder(other)).head is None
+    assert folder_of(tapveil.Folder(other)).head is None
     assert "rm -rf" not in command(source, ["ledger", "verify", "downloaded"]).out
 
 

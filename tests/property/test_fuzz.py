@@ -21,11 +21,12 @@ from types import FrameType
 import pytest
 from rich.console import Console
 
+from tapveil.base.atomic import write_new
 from tapveil.base.errors import PlanError, TapveilError
 from tapveil.base.progress import Silent
 from tapveil.cli.console import draft as screen
 from tapveil.cli.console import outlook as outlook_screen
-from tapveil.internal.draft import draft, write
+from tapveil.internal.draft import draft
 from tapveil.internal.outlook import Outlook, outlook, read_public_files
 from tapveil.plan.model import Plan
 from tests.support.fuzz import FAMILIES, PLANS, Case, case, sound_case
@@ -120,7 +121,7 @@ def _words(found: Outlook) -> Iterator[str]:
 def _init(trips: Path, plan_path: Path) -> str:
     """What `tapveil init` does: all that it shows, and the plan that it writes, which can be read once filled in."""
     drafted = draft(str(trips), plan_path, progress=Silent())
-    write(plan_path, drafted.text)
+    write_new(plan_path, drafted.text)
     filled_in = drafted.text.replace("Your/City", "UTC").replace("\non = []", '\non = ["a"]')
     Plan.parse(filled_in, base=plan_path.parent)
     return drafted.text + _shown(lambda console: screen.show_draft(console, drafted.found, drafted.remarks))

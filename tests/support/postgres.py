@@ -92,7 +92,7 @@ def _as_somebody(folder: Path, *command: object) -> None:
     if os.geteuid() == 0:
         other = {"user": somebody.pw_uid, "group": somebody.pw_gid, "extra_groups": []}
         os.chown(folder, somebody.pw_uid, somebody.pw_gid)
-    subprocess.run([str(each) for each in command], cwd=folder, check=True, capture_output=True, timeout=60, **other)
+    subprocess.run([str(each) for each in command], cwd=folder, check=True, capture_output=True, timeout=300, **other)
 
 
 @contextmanager
