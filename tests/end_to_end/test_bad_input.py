@@ -21,7 +21,7 @@ import pytest
 from tapveil.demo.city import make_city
 from tapveil.plan.model import Plan
 from tests.conftest import BUS, OPAL_COLUMNS, STOPS, TRAIN, opal_text, start_ledger, with_mounts, write_csv
-from tests.end_to_end.test_release import run
+from tests.support.commands import run
 
 SECRETS = ("308500001", "308500002", "Central", "07:31")
 """Values of trips: they may stand in no message."""

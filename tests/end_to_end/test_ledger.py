@@ -32,7 +32,7 @@ from tapveil.published.table import PublishedTable
 from tapveil.veil import crossing, workspace
 from tests.conftest import TODAY, declare, with_mounts, write_csv
 from tests.end_to_end.test_crashes import PLAN, source  # noqa: F401 (a fixture)
-from tests.end_to_end.test_release import run
+from tests.support.commands import run
 
 SCALE, THRESHOLD = Fraction(20), Fraction(600)
 BUDGET = Loss(Fraction(2), Fraction(1, 10**6))

@@ -27,22 +27,19 @@ from tapveil.plan.model import Plan
 from tapveil.published.describe.metadata import METADATA
 from tests.conftest import free_plan, opal_plan, write_csv
 from tests.property.test_counting import cells
+from tests.support.commands import run
 
 TABLES = ["on_time", "on_location", "off_time", "off_location", "on_time_location", "off_time_location"]
 RESTS = [f"{end}_time_location.by.{end}_{what}" for end in ("on", "off") for what in ("time", "location")]
 """Which tables lie in which, each with what it leaves of the coarser one."""
 
 
-def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tapveil", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
-
-
 @pytest.fixture(scope="module")
 def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Port Vesper at its default size, released by the demo command."""
+    """Port Vesper at its default size, released by the demo command, in a process of its own."""
     folder = tmp_path_factory.mktemp("demo") / "city"
-    done = run("demo", folder)
+    command = [sys.executable, "-m", "tapveil", "demo", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert str(folder / "published") in done.stdout
     return folder

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import stat
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -46,6 +44,7 @@ from tapveil.privacy.distribution import mean_error
 from tapveil.veil.release import release
 from tests.conftest import BUS, TRAIN, free_plan, levelled_plan, opal_plan, write_csv
 from tests.end_to_end import test_taps as taps
+from tests.support.commands import run
 
 OPAL = {"on_time": "tap_on_time", "on_location": "tap_on_location", "off_time": "tap_off_time"}
 CARD_DAY = ('unit = "trip"', 'unit = "card-day"\ntrips_per_day = 2\nwithout_card = "refuse"')
@@ -686,11 +685,6 @@ def test_without_a_partition_there_is_no_strip(tmp_path: Path) -> None:
 
 
 # --- for the holder alone ---------------------------------------------------------------------------------------------
-
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tapveil", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_the_page_says_that_it_is_internal_loads_nothing_and_runs_nothing(found: Findings) -> None:

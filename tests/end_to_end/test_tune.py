@@ -34,7 +34,7 @@ from tapveil.tuning.sizes import guess, histogram
 from tapveil.tuning.tune import Tuned, tune
 from tests.architecture.test_house import GRAPH
 from tests.conftest import WITH_TOTAL, opal_plan, write_csv
-from tests.support.bad_input import command
+from tests.support.commands import command
 
 FIRST_WEEK = ("2025-03-03", "2025-03-09")
 SECOND_WEEK = ("2025-07-07", "2025-07-13")

@@ -32,7 +32,7 @@ from tapveil.trips.reasons import Reason
 from tapveil.veil import crossing
 from tapveil.veil.release import release
 from tests.conftest import start_ledger
-from tests.support.bad_input import Said, command
+from tests.support.commands import Said, command
 from tests.support.engines import CASES, Case, assert_same
 from tests.support.postgres import DATABASE, PASSWORD, USER, Server, running
 

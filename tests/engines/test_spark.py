@@ -33,7 +33,7 @@ from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan
 from tapveil.published import writer
 from tests.conftest import free_plan, start_ledger
-from tests.support.bad_input import command
+from tests.support.commands import command
 from tests.support.engines import CASES, Case, assert_same
 
 if TYPE_CHECKING:
