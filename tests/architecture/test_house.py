@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -315,7 +316,7 @@ def test_the_public_door() -> None:
     for name in tapveil.__all__:
         assert getattr(tapveil, name) is not None
     with pytest.raises(AttributeError):
-        _ = tapveil.nothing  # type: ignore[attr-defined]
+        _ = tapveil.nothing
 
 
 def tracked() -> list[Path]:
@@ -364,10 +365,13 @@ def test_every_command_is_explained_and_every_option_is_listed() -> None:
     """By hand what it is for, in commands.md; from the code what it takes, in the reference."""
     from typer.main import get_command
 
+    from tapveil.cli.app import app
+
     explained, listed = (
         (ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("commands.md", "reference/commands.md")
     )
-    commands = dict(get_command(tapveil_app()).commands)  # type: ignore[attr-defined]
+    top: Any = get_command(app)
+    commands = dict(top.commands)
     commands |= {f"ledger {name}": command for name, command in commands["ledger"].commands.items()}
     for name, command in commands.items():
         assert f"tapveil {name}" in explained, name
@@ -407,9 +411,3 @@ def test_all_that_is_made_from_published_tables_is_claimed_and_computed_again() 
         assert f"`{name}`" in computed
     assert {"verify/derived.py", "verify/page.py", "published/explorer/contents.py"} <= set(PIN.findall(claim))
     assert not {name for name in METADATA if f"`{name}`" not in computed}
-
-
-def tapveil_app() -> object:
-    from tapveil.cli.app import app
-
-    return app

@@ -36,7 +36,7 @@ MODULES = {module_name(path): path for path in SOURCE.rglob("*.py")}
 
 
 def lint(source: Path) -> subprocess.CompletedProcess[str]:
-    command = [LINTER, "--no-cache", "--config", ROOT / "pyproject.toml"]
+    command = [str(LINTER), "--no-cache", "--config", str(ROOT / "pyproject.toml")]
     environment = {**os.environ, "PYTHONPATH": str(source)}
     return subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, check=False)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
 import tapveil
 from tapveil.demo.city import make_city
@@ -62,7 +62,7 @@ class Opener:
         scheme: Any = "light",
         **options: Any,
     ) -> Looked:
-        size = {"width": width, "height": height}
+        size = ViewportSize(width=width, height=height)
         context = self._browser.new_context(viewport=size, color_scheme=scheme, accept_downloads=True, **options)
         looked = Looked(context.new_page())
         looked.page.on("request", lambda request: looked.requests.append(request.url))

@@ -16,6 +16,7 @@ from tapveil.demo.city import make_city
 from tapveil.internal.report.model.findings import findings
 from tapveil.internal.report.view.page import html
 from tapveil.plan.model import Plan, preset_text
+from tapveil.published.explorer.page import page as page_text
 from tests.browser.conftest import Opener
 from tests.conftest import free_plan, write_csv
 
@@ -252,7 +253,7 @@ def test_seventy_thousand_places_are_drawn(tmp_path: Path, look: Opener) -> None
     one = {"mode": ["bus"] * count, "date": ["2025-03-03"] * count}
     for side in ("on", "off"):
         shape[f"{side}_location"] = pa.table({**one, f"tap_{side}_location": names, "count": [40] * count})
-    text = made.page_text(made._manifest(), {"description": "", "resources": []}, shape, [], None)
+    text = page_text(made._manifest(), {"description": "", "resources": []}, shape, [], None)
     (tmp_path / "explorer.html").write_text(text, encoding="utf-8")
     looked = look(tmp_path, "#table=on_location&mode=bus")
     assert looked.run("tapveil.cards[0].rows.length") == count

@@ -24,7 +24,7 @@ from tapveil.plan.model import Plan
 from tapveil.privacy import calibration, mechanisms
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.noise import NoiseTable, rounded_laplace
-from tapveil.veil import crossing, release
+from tapveil.veil import crossing
 from tests.conftest import opal_text
 
 Patch = pytest.MonkeyPatch
@@ -153,17 +153,17 @@ def test_rows_in_the_order_of_first_appearance(monkeypatch: Patch) -> None:
         order = np.argsort([hash(place) for place in published.cells.column("place").to_pylist()])
         return type(published)(published.name, published.fields, published.cells.take(pa.array(order)))
 
-    monkeypatch.setattr(release.crossing, "draw", unsorted)
+    monkeypatch.setattr(crossing, "draw", unsorted)
     assert "rows are in the order of their keys" in broken(trials=2_000)
 
 
 def test_seed_reused_between_tables(monkeypatch: Patch) -> None:
-    real = crossing.draw
+    real: Any = crossing.draw
 
     def same_seed(*arguments: Any) -> Any:
         return real(*arguments[:-1], seeded(1))
 
-    monkeypatch.setattr(release.crossing, "draw", same_seed)
+    monkeypatch.setattr(crossing, "draw", same_seed)
     assert {"random bytes taken", "two releases differ"} <= set(broken(trials=2_000))
 
 

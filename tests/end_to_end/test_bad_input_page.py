@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from tests.support.bad_input import INTRODUCTION, PAGE, SECTIONS, Bad, Said, run, table
+from tests.support.bad_input import INTRODUCTION, PAGE, SECTIONS, Bad, run, table, telling
+from tests.support.commands import Said
 from tests.support.fuzz import PRIVATE
 
 
@@ -40,8 +41,8 @@ def check_code(bad: Bad, said: Said) -> None:
 
 def check_words(bad: Bad, said: Said) -> None:
     """Something is said, but no value of a trip, and nothing of a program's insides."""
-    assert said.telling, bad.what
-    public = re.sub(r"it runs from \S+ to \S+", "", said.telling + said.err)  # the days of a timetable
+    assert telling(said), bad.what
+    public = re.sub(r"it runs from \S+ to \S+", "", telling(said) + said.err)  # the days of a timetable
     assert not PRIVATE.search(public), bad.what
     assert "Traceback" not in said.err, bad.what
 

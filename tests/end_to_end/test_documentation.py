@@ -10,7 +10,7 @@ import pytest
 from tools import folder
 
 from tapveil.base.vocabulary import SIGNATURE
-from tests.support.bad_input import command
+from tests.support.commands import command
 from tests.support.documentation import (
     ROOT,
     RUN,

@@ -19,8 +19,8 @@ from tapveil.inputs.gtfs import read_feed
 from tapveil.internal.draft import draft
 from tapveil.plan.model import Plan
 from tests.conftest import write_csv
-from tests.end_to_end.test_release import run
 from tests.support import exports
+from tests.support.commands import run
 from tests.unit.inputs.test_timetable import FEED, write_feed
 
 Make = Callable[[Path], Path]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pyarrow.compute as pc
 import pyarrow.feather as feather
@@ -19,18 +20,19 @@ import pytest
 
 import tapveil
 from tapveil.base.errors import BudgetError, EngineError, LedgerError, PlanError, TripDataError
+from tapveil.counting import counter
 from tapveil.ledger import book
 from tapveil.ledger.entry import Budget, Spend, SpentTable
 from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.loss import Loss, certified
 from tapveil.privacy.mechanisms import stated
+from tapveil.published import writer
 from tapveil.published.table import PublishedTable
-from tapveil.veil import release as releasing
-from tapveil.veil import workspace
+from tapveil.veil import crossing, workspace
 from tests.conftest import TODAY, declare, with_mounts, write_csv
 from tests.end_to_end.test_crashes import PLAN, source  # noqa: F401 (a fixture)
-from tests.end_to_end.test_release import run
+from tests.support.commands import run
 
 SCALE, THRESHOLD = Fraction(20), Fraction(600)
 BUDGET = Loss(Fraction(2), Fraction(1, 10**6))
@@ -57,6 +59,11 @@ def spend(identity: str) -> Spend:
     )
 
 
+DECLARED = Budget(
+    on=TODAY, data_set="trips", unit="trip", neighbours="replace", epsilon=BUDGET.epsilon, delta=BUDGET.delta
+)
+
+
 def spend_many(path: Path, ids: list[str]) -> int:
     granted = 0
     for identity in ids:
@@ -78,9 +85,8 @@ def held_by_the_budget() -> int:
 def test_8_processes_spend_500_times_at_once(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     book.start(path, TODAY)
-    loss = {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta}
     with book.open_ledger(path) as ledger:
-        ledger.declare(Budget(on=TODAY, data_set="trips", unit="trip", neighbours="replace", **loss))
+        ledger.declare(DECLARED)
     ids = [f"{number:032x}" for number in range(500)]
     with multiprocessing.get_context("spawn").Pool(8) as pool:
         granted = pool.starmap(spend_many, [(path, ids[start::8]) for start in range(8)])
@@ -135,23 +141,22 @@ def wait_and_spend(path: Path, wait: float, result: multiprocessing.Queue[str]) 
 def test_a_second_process_waits_or_is_refused_cleanly(tmp_path: Path, wait: float, ending: str) -> None:
     path = tmp_path / "ledger.sqlite"
     book.start(path, TODAY)
-    loss = {"epsilon": BUDGET.epsilon, "delta": BUDGET.delta}
     with book.open_ledger(path) as ledger:
-        ledger.declare(Budget(on=TODAY, data_set="trips", unit="trip", neighbours="replace", **loss))
+        ledger.declare(DECLARED)
     context = multiprocessing.get_context("spawn")
-    results: multiprocessing.Queue[str] = context.Queue()  # type: ignore[assignment]
+    results: multiprocessing.Queue[str] = context.Queue()
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     other = context.Process(target=wait_and_spend, args=(path, wait, results))
     other.start()
     if wait < 1:
-        assert ending in results.get(timeout=30)
+        assert ending in results.get(timeout=120)
     else:
         other.join(3)
         assert other.is_alive(), "it waits"
     holder.execute("ROLLBACK")
     if wait >= 1:
-        assert results.get(timeout=30) == ending
+        assert results.get(timeout=120) == ending
     other.join()
 
 
@@ -220,7 +225,7 @@ def test_a_ledger_that_cannot_be_trusted_stops_the_release_before_noise(
     plan = Plan.read(source / "plan.toml")
     damage, words = FAULTS[fault]
     damage(plan.ledger_path)
-    monkeypatch.setattr(releasing.crossing, "draw", lambda *_: pytest.fail("noise was drawn"))
+    monkeypatch.setattr(crossing, "draw", lambda *_: pytest.fail("noise was drawn"))
     with pytest.raises(LedgerError, match=words):
         tapveil.release(plan, source / "published")
     assert not (source / "published").exists()
@@ -337,15 +342,15 @@ def test_from_start_to_verify_on_the_command_line(source: Path) -> None:  # noqa
 def cut_short(source: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:  # noqa: F811
     """A release that is paid for, with its first table sealed and its second not."""
     plan = Plan.read(source / "plan.toml")
-    real, calls = releasing.crossing.draw, []
+    real, calls = crossing.draw, []
 
-    def once(*args: object) -> object:
+    def once(*args: Any) -> object:
         calls.append(1)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return real(*args)  # type: ignore[arg-type]
+        return real(*args)
 
-    monkeypatch.setattr(releasing.crossing, "draw", once)
+    monkeypatch.setattr(crossing, "draw", once)
     with pytest.raises(KeyboardInterrupt):
         tapveil.release(plan, source / "published")
     monkeypatch.undo()
@@ -373,11 +378,11 @@ def test_a_release_cut_short_must_be_finished_as_it_was_begun(source: Path, monk
 
 def test_what_is_sealed_is_not_counted_again(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     plan = Plan.read(source / "plan.toml")
-    monkeypatch.setattr(releasing.writer, "write", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(writer, "write", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         tapveil.release(plan, source / "published")
     monkeypatch.undo()
-    monkeypatch.setattr(releasing.counter, "count", lambda *_, **__: pytest.fail("counted again"))
+    monkeypatch.setattr(counter, "count", lambda *_, **__: pytest.fail("counted again"))
     tapveil.release(plan, source / "published", resume=True)
 
 
@@ -447,7 +452,7 @@ def test_a_table_is_drawn_once(meddle: Callable[[Path], object], source: Path, m
     work, kept = source / ".published.unfinished", source / "kept"
     shutil.copytree(work, kept)
     meddle(work)
-    monkeypatch.setattr(releasing.counter, "count", lambda *_, **__: pytest.fail("counted"))
+    monkeypatch.setattr(counter, "count", lambda *_, **__: pytest.fail("counted"))
     with pytest.raises(EngineError, match="A table is drawn once"):
         tapveil.release(plan, source / "published", resume=True)
     monkeypatch.undo()

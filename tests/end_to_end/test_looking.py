@@ -20,8 +20,8 @@ from tapveil.plan.model import PRESETS, Plan, preset_text
 from tapveil.trips.sample import encoding_of, header_encoding, samples
 from tapveil.verify.folder import verify_folder
 from tests.conftest import opal_plan, write_csv
-from tests.end_to_end.test_release import run
 from tests.support import exports
+from tests.support.commands import run
 from tests.unit.inputs.test_timetable import write_feed
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -27,22 +27,19 @@ from tapveil.plan.model import Plan
 from tapveil.published.describe.metadata import METADATA
 from tests.conftest import free_plan, opal_plan, write_csv
 from tests.property.test_counting import cells
+from tests.support.commands import run
 
 TABLES = ["on_time", "on_location", "off_time", "off_location", "on_time_location", "off_time_location"]
 RESTS = [f"{end}_time_location.by.{end}_{what}" for end in ("on", "off") for what in ("time", "location")]
 """Which tables lie in which, each with what it leaves of the coarser one."""
 
 
-def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tapveil", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
-
-
 @pytest.fixture(scope="module")
 def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Port Vesper at its default size, released by the demo command."""
+    """Port Vesper at its default size, released by the demo command, in a process of its own."""
     folder = tmp_path_factory.mktemp("demo") / "city"
-    done = run("demo", folder)
+    command = [sys.executable, "-m", "tapveil", "demo", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert str(folder / "published") in done.stdout
     return folder
@@ -79,7 +76,8 @@ def test_the_folder_is_whole(city: Path) -> None:
     beside = {f"consistent/{name}.csv" for name in (*TABLES, *RESTS)}
     others = {"README.md", "SHA256SUMS", "areas.geojson", "datapackage.json", "explorer.html", "privacy.json"}
     assert names == data | beside | others | {*METADATA}
-    sums = dict(reversed(line.split("  ")) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
+    sums = {name: digest for digest, name in (line.split("  ") for line in lines)}
     assert sums.keys() == names - {"SHA256SUMS"}
     for name, digest in sums.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
@@ -206,7 +204,7 @@ def test_csv_and_parquet_cities_are_the_same_city(tmp_path: Path) -> None:
     """But for rows that are broken: a text can garble a time, a typed file only its date."""
     counts: list[dict[tuple[str, ...], int]] = []
     for kind in ("csv", "parquet"):
-        plan = Plan.read(make_city(tmp_path / kind, trips=20_000, file_format=kind))  # type: ignore[arg-type]
+        plan = Plan.read(make_city(tmp_path / kind, trips=20_000, file_format=kind))
         counted = count(plan, memory="1GB", scratch=None, progress=Silent())
         counts.append(dict(cells(counted.tables["on_time_location"])))
         assert 0 < counted.refusals.refused < 0.01 * counted.refusals.rows

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import stat
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -46,6 +44,7 @@ from tapveil.privacy.distribution import mean_error
 from tapveil.veil.release import release
 from tests.conftest import BUS, TRAIN, free_plan, levelled_plan, opal_plan, write_csv
 from tests.end_to_end import test_taps as taps
+from tests.support.commands import run
 
 OPAL = {"on_time": "tap_on_time", "on_location": "tap_on_location", "off_time": "tap_off_time"}
 CARD_DAY = ('unit = "trip"', 'unit = "card-day"\ntrips_per_day = 2\nwithout_card = "refuse"')
@@ -169,10 +168,12 @@ def plainly_counted(city: Path, name: str) -> pd.DataFrame:
     hour, minute = f"CAST(left({column}, 2) AS INT) % 24", f"CAST(right({column}, 2) AS INT) // 15 * 15"
     time = f"CASE WHEN {column} = '' THEN '-1' ELSE format('{{:02d}}:{{:02d}}', {hour}, {minute}) END"
     label = place if "location" in column else time
-    return duckdb.sql(
+    counted = duckdb.sql(
         f"SELECT mode, trip_date AS date, {label} AS {column}, count(*) AS true FROM trips "
         f"LEFT JOIN stops ON stop_id = {column} GROUP BY ALL"
-    ).df()
+    )
+    assert counted is not None
+    return counted.df()
 
 
 def held_against(city: Path, folder: Path, name: str, version: str = "data") -> pd.DataFrame:
@@ -515,7 +516,7 @@ def test_what_the_bounds_of_a_card_leave_out_is_said_wherever_numbers_are_praise
     (words,) = page.actions
     assert "8,000 of 10,000 trips (80.0 %) are left out before anything is counted" in words
     assert "Raise trips_per_card = 2," in words
-    before, after = (plan_of_busy_cards(tmp_path, most).mechanisms["on"] for most in (2, 4))
+    before, after = (plan_of_busy_cards(tmp_path, most).guarantee.mechanisms["on"] for most in (2, 4))
     off, least = (f"{three_digits(mean_error(each))}" for each in (after, before)), before.smallest_published
     assert "off by {} on average instead of {}".format(*off) in words, "what it costs"
     assert f"would be {after.smallest_published} instead of {least}" in words
@@ -684,11 +685,6 @@ def test_without_a_partition_there_is_no_strip(tmp_path: Path) -> None:
 
 
 # --- for the holder alone ---------------------------------------------------------------------------------------------
-
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tapveil", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_the_page_says_that_it_is_internal_loads_nothing_and_runs_nothing(found: Findings) -> None:

@@ -19,7 +19,8 @@ FETCHED = re.compile(
 
 
 def build(source: Path, site: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sphinx", *FLAGS, "-d", site.with_suffix(".doctrees"), "-b", "html", source, site]
+    folders = ["-d", str(site.with_suffix(".doctrees")), "-b", "html", str(source), str(site)]
+    command = [sys.executable, "-m", "sphinx", *FLAGS, *folders]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
 
 

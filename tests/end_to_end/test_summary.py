@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 
@@ -20,13 +18,9 @@ from tapveil.published.folder import Folder
 from tapveil.published.frame import Estimate
 from tapveil.veil.release import release
 from tests.conftest import WITH_TOTAL, declare, opal_plan, start_ledger, write_csv
+from tests.support.commands import run
 
 PLAN = Path("plan.toml")
-
-
-def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tapveil", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -71,9 +71,11 @@ def tap(
     return card, f"2016-08-{day} {clock}:00", mode, action, stop, vehicle
 
 
-def od(folder: Path, rows: list[tuple[str, ...]], unit: str = CARD, **more: str) -> Counter[tuple[str, str]]:
+def od(
+    folder: Path, rows: list[tuple[str, ...]], unit: str = CARD, source: str = "", taps: str = ""
+) -> Counter[tuple[str, str]]:
     write_csv(folder / "taps.csv", rows, HEADER)
-    found = cells(exact(plan(folder, unit, **more)).tables["od"])
+    found = cells(exact(plan(folder, unit, source=source, taps=taps)).tables["od"])
     return Counter({(key[2], key[3]): n for key, n in found.items()})
 
 
@@ -194,7 +196,7 @@ def spends(folder: Path, unit: str, tables: dict[str, list[str]]) -> list[Spend]
 
 def account(spent: list[Spend], unit: str, neighbours: str = "replace") -> Account:
     budget = {"on": "2026-01-01", "data_set": "trips", "unit": unit, "neighbours": neighbours, "epsilon": 99}
-    return Account(Budget.model_validate(budget | {"delta": "1e-3"}), spent)
+    return Account(Budget.model_validate(budget | {"delta": "1e-3"}), tuple(spent))
 
 
 @pytest.mark.parametrize(

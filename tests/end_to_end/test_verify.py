@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -42,7 +43,8 @@ from tapveil.verify.derived import derived_sheets, published_tables
 from tapveil.verify.file import verify_file
 from tapveil.verify.folder import Checked, verify_folder
 from tests.conftest import BY_CARD, levelled_plan, opal_plan, start_ledger, write_csv
-from tests.end_to_end.test_release import TABLES, run
+from tests.end_to_end.test_release import TABLES
+from tests.support.commands import run
 from tests.support.tampering import change_package, forge_sizes, refresh, resum, write_package
 from tests.unit.counting.test_units import listed_plan
 from tests.unit.published.test_signature import make_key, needs_openssh
@@ -473,12 +475,14 @@ def half_as_much_again(rows: list[dict[str, str]]) -> None:
         row["count"] = str(int(row["count"]) * 3 // 2)
 
 
+def one_less(table: str, column: str, folder: Path) -> None:
+    change_table(folder, table, lambda rows: rows[3].update({column: str(int(rows[3][column]) - 1)}), intervals=False)
+
+
 FOLLOWING: dict[str, tuple[Callable[[Path], object], str]] = {
     **{
         f"{column} of {table}": (
-            lambda f, c=column, t=table: change_table(
-                f, t, lambda r: r[3].update({c: str(int(r[3][c]) - 1)}), intervals=False
-            ),
+            partial(one_less, table, column),
             "interval-differs",
         )
         for table, column in (("on_time", "low"), ("on_time", "high"), ("both-region", "high"))
@@ -636,16 +640,16 @@ def test_a_thousand_tampered_folders_and_none_passes(published: Path, tmp_path: 
         other = chance.choice([each for each in files if untouched[each] != data])
         at = chance.randrange(len(data))
         tampered = {
-            "change": lambda d=data, a=at: d[:a] + bytes([d[a] ^ chance.randrange(1, 256)]) + d[a + 1 :],
-            "remove": lambda d=data, a=at: d[:a] + d[a + 1 :],
-            "insert": lambda d=data, a=at: d[:a] + bytes([chance.randrange(256)]) + d[a:],
-            "cut": lambda d=data, a=at: d[:a],
-            "swap": lambda o=other: untouched[o],
-            "delete": lambda: None,
-            "add": lambda d=data: d,
+            "change": data[:at] + bytes([data[at] ^ chance.randrange(1, 256)]) + data[at + 1 :],
+            "remove": data[:at] + data[at + 1 :],
+            "insert": data[:at] + bytes([chance.randrange(256)]) + data[at:],
+            "cut": data[:at],
+            "swap": untouched[other],
+            "delete": None,
+            "add": data,
         }
         way = chance.choice(list(tampered))
-        new = tampered[way]()
+        new = tampered[way]
         extra = folder / f"{name}.copy"
         if way == "add":
             extra.write_bytes(data)

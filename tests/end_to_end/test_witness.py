@@ -17,8 +17,10 @@ import pytest
 
 import tapveil
 from tapveil.base.errors import BudgetError, LedgerError, TripDataError
+from tapveil.counting import counter
 from tapveil.ledger import book
 from tapveil.ledger.entry import Budget, Entry, Published, Spend, SpentTable, Start
+from tapveil.ledger.witness import folder_of
 from tapveil.ledger.words import NAMES_NO_DAYS
 from tapveil.plan.model import Plan
 from tapveil.published.manifest import Manifest
@@ -28,7 +30,7 @@ from tests.conftest import TODAY, declare, start_ledger, write_csv
 from tests.end_to_end.test_crashes import PLAN, source  # noqa: F401 (a fixture)
 from tests.end_to_end.test_ledger import cut_short
 from tests.end_to_end.test_ledger import spend as a_spend
-from tests.support.bad_input import command
+from tests.support.commands import command
 from tests.support.tampering import resum
 from tests.unit.counting.test_units import listed_plan
 
@@ -80,7 +82,7 @@ def spend_by(manifest: dict[str, Any]) -> Spend:
 
 
 def budgets_found(
-    manifest: dict[str, Any], nonces: Sequence[str | None], words: dict[str, str] | None = None
+    manifest: dict[str, Any], nonces: Sequence[str | None], words: dict[str, Any] | None = None
 ) -> Iterator[Budget]:
     """Every likely budget, tried against the published hash: a ledger that was started, and then paid this release."""
     last = body(spend_by(manifest), nonces[2])
@@ -213,7 +215,7 @@ def next_week(ledger: book.Ledger) -> Spend:
 
 def test_a_ledger_of_format_1_is_read_and_accounted_for(tmp_path: Path) -> None:
     ledger = copied_golden(tmp_path)
-    folders = [releasing.folder_of(tapveil.Folder(GOLDEN / name)) for name in ("first", "second")]
+    folders = [folder_of(tapveil.Folder(GOLDEN / name)) for name in ("first", "second")]
     with book.open_ledger(ledger) as opened:
         assert [entry.version for entry in opened.entries] == [1] * 6
         assert not list(opened.findings(folders))
@@ -237,7 +239,7 @@ def test_a_ledger_of_format_1_goes_on(tmp_path: Path) -> None:
         with pytest.raises(BudgetError, match="allows more"):
             opened.declare(Budget(**{**dict(opened.entries[1]), "version": 2, "epsilon": Fraction(20)}))
         assert [entry.version for entry in opened.entries] == [1] * 6 + [2] * 2
-        assert not list(opened.findings([book.Folder("week", head, paid.id, "0" * 64)]))
+        assert not list(opened.findings([book.Witness("week", head, paid.id, "0" * 64)]))
 
 
 @pytest.mark.parametrize(
@@ -278,7 +280,7 @@ def replaced(folder: Path) -> str:
 
 def test_a_ledger_that_was_replaced_is_noticed(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     replaced(source)
-    monkeypatch.setattr(releasing.counter, "count", lambda *_, **__: pytest.fail("trips were read"))
+    monkeypatch.setattr(counter, "count", lambda *_, **__: pytest.fail("trips were read"))
     (source / "elsewhere").mkdir()
     for out in ("second", "elsewhere/second"):
         said = command(source, ["release", "plan.toml", "-o", out])
@@ -372,7 +374,7 @@ def test_what_a_stranger_wrote_for_the_id_of_a_ledger_is_not_repeated(source: Pa
     manifest["ledger"]["ledger"] = "x; rm -rf ~"
     (other / "privacy.json").write_text(json.dumps(manifest), encoding="utf-8")
     (other / "SHA256SUMS").write_text("", encoding="utf-8")
-    assert releasing.folder_of(tapveil.Folder(other)).head is None
+    assert folder_of(tapveil.Folder(other)).head is None
     assert "rm -rf" not in command(source, ["ledger", "verify", "downloaded"]).out
 
 
@@ -456,7 +458,7 @@ def test_days_that_were_released_before_take_again(source: Path, monkeypatch: py
     declare(plan, "100", "1e-4")
     tapveil.release(plan, source / "published")
     with monkeypatch.context() as counting:
-        counting.setattr(releasing.counter, "count", lambda *_, **__: pytest.fail("trips were read"))
+        counting.setattr(counter, "count", lambda *_, **__: pytest.fail("trips were read"))
         with pytest.raises(BudgetError) as refused:
             tapveil.release(plan, source / "second")
     release = manifest_of(source / "published")

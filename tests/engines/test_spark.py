@@ -14,6 +14,7 @@ from datetime import date, datetime
 from datetime import time as clock_time
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,12 +31,15 @@ from tapveil.counting.reveal import exact_counts
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan
-from tapveil.veil import release as releasing
+from tapveil.published import writer
 from tests.conftest import free_plan, start_ledger
-from tests.support.bad_input import command
+from tests.support.commands import command
 from tests.support.engines import CASES, Case, assert_same
 
-pyspark = pytest.importorskip("pyspark.sql")
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Spark = pytest.importorskip("pyspark.sql").SparkSession
 PySparkException = pytest.importorskip("pyspark.errors").PySparkException
 ROOT = Path(__file__).parents[2]
 FILES, ON_SPARK = {"path": "trips.parquet"}, {"path": "trips.parquet", "engine": "spark"}
@@ -48,14 +52,13 @@ ODD = {
     "spark.sql.files.ignoreCorruptFiles": "true",
 }
 """Settings that change what SQL means, or what is read."""
-Session = pyspark.SparkSession
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
+def session() -> Iterator[SparkSession]:
     """One for all tests, in which a task may fail twice; what runs Python there is this very Python."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = Session.builder.master("local[2,3]").config("spark.sql.shuffle.partitions", "2")
+    builder = Spark.builder.master("local[2,3]").config("spark.sql.shuffle.partitions", "2")
     for name, value in {"ui.enabled": "false", "ui.showConsoleProgress": "false", "log.level": "OFF"}.items():
         builder = builder.config(f"spark.{name}", value)
     try:
@@ -94,7 +97,7 @@ ALWAYS = {
     "case",
     [pytest.param(case, marks=() if case.name in ALWAYS else pytest.mark.slow, id=case.name) for case in CASES],
 )
-def test_spark_counts_what_the_built_in_engine_counts(case: Case, session: Session, tmp_path: Path) -> None:
+def test_spark_counts_what_the_built_in_engine_counts(case: Case, session: SparkSession, tmp_path: Path) -> None:
     """From files and from a table in turn, and in sessions set in turn in the usual way and in odd ones."""
     expected, number = from_file(case, tmp_path), CASES.index(case)
     source = ON_SPARK
@@ -130,7 +133,7 @@ def write_parts(folder: Path, **tables: pa.Table) -> None:
         pq.write_table(table, folder / "trips" / f"{name}.parquet")
 
 
-def test_every_type_of_parquet_is_read_as_the_built_in_engine_reads_it(session: Session, tmp_path: Path) -> None:
+def test_every_type_of_parquet_is_read_as_the_built_in_engine_reads_it(session: SparkSession, tmp_path: Path) -> None:
     moment, clock = datetime(1969, 12, 31, 23, 59, 59, 1000), clock_time(7, 31, 5, 250000)
     columns = {
         "int8": pa.array([-1, 127, None], pa.int8()),
@@ -158,7 +161,7 @@ def test_every_type_of_parquet_is_read_as_the_built_in_engine_reads_it(session: 
     assert_same(count(labels_plan(tmp_path, ours, engine="spark")), count(labels_plan(tmp_path, ours)))
 
 
-def test_files_of_different_types_are_each_read_as_themselves(session: Session, tmp_path: Path) -> None:
+def test_files_of_different_types_are_each_read_as_themselves(session: SparkSession, tmp_path: Path) -> None:
     """Patterns in names, folders that look like columns, timestamps of old, a type that Spark does not read at all."""
     folder = tmp_path / "trips" / "stop=7"
     folder.mkdir(parents=True)
@@ -173,7 +176,7 @@ def test_files_of_different_types_are_each_read_as_themselves(session: Session, 
     assert_same(count(on_spark), count(files))
 
 
-def test_cells_are_fetched_in_pieces(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_are_fetched_in_pieces(session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = BY_NAME["trips, at levels"]
     expected = from_file(case, tmp_path)
     monkeypatch.setattr(spark_session, "CELLS_AT_ONCE", 300)
@@ -183,7 +186,7 @@ def test_cells_are_fetched_in_pieces(session: Session, tmp_path: Path, monkeypat
     assert not exact_counts(found.tables["on"]).flags.writeable
 
 
-def test_other_questions_have_the_same_answers(session: Session, tmp_path: Path) -> None:
+def test_other_questions_have_the_same_answers(session: SparkSession, tmp_path: Path) -> None:
     case = BY_NAME["taps, paired by card"]
     from_file(case, tmp_path)
     files, on_spark = (case.plan(tmp_path, each) for each in (FILES, ON_SPARK))
@@ -207,14 +210,14 @@ def test_other_questions_have_the_same_answers(session: Session, tmp_path: Path)
     ],
 )
 def test_what_engines_would_write_differently_is_refused(
-    session: Session, tmp_path: Path, column: pa.Array, said: str
+    session: SparkSession, tmp_path: Path, column: pa.Array, said: str
 ) -> None:
     write_parts(tmp_path, part=pa.table({"stop": column}))
     with pytest.raises(TripDataError, match=re.escape(said)):
         count(labels_plan(tmp_path, {"place": "stop"}, engine="spark"))
 
 
-def test_what_spark_cannot_read_is_said(session: Session, tmp_path: Path) -> None:
+def test_what_spark_cannot_read_is_said(session: SparkSession, tmp_path: Path) -> None:
     plan = labels_plan(tmp_path, {"place": "stop"}, engine="spark")
     write_parts(tmp_path, part=pa.table({"halt": ["a"]}))
     with pytest.raises(TripDataError, match=r"part.parquet has no column `stop`"):
@@ -232,9 +235,9 @@ def test_what_spark_cannot_read_is_said(session: Session, tmp_path: Path) -> Non
         count(plan.model_copy(update={"source": plan.source.model_copy(update=of_source)}))
     for table, said in (("nowhere", "Spark has no table or view `nowhere`"), ("halts", "halts has no column `stop`")):
         session.createDataFrame([("a",)], "halt string").createOrReplaceTempView("halts")
-        of_source = {"path": (), "table": table}
+        of_table = {"path": (), "table": table}
         with pytest.raises(TripDataError, match=said):
-            count(plan.model_copy(update={"source": plan.source.model_copy(update=of_source)}))
+            count(plan.model_copy(update={"source": plan.source.model_copy(update=of_table)}))
 
 
 def test_without_pyspark_or_java_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -305,7 +308,7 @@ def spends(folder: Path) -> int:
         return sum(isinstance(entry, Spend) for entry in ledger.entries)
 
 
-def trips_view(session: Session, folder: Path, fail: str = "") -> None:
+def trips_view(session: SparkSession, folder: Path, fail: str = "") -> None:
     """The trips as a table; with `fail`, one whose tasks fail `once`, each, or `always`, and quote a card."""
     trips = session.read.parquet(str(folder / "trips.parquet")).repartition(2)
 
@@ -320,7 +323,7 @@ def trips_view(session: Session, folder: Path, fail: str = "") -> None:
     (trips.mapInArrow(failing, trips.schema) if fail else trips).createOrReplaceTempView("trips")
 
 
-def test_a_task_that_fails_is_run_again_and_the_release_is_paid_once(session: Session, holder: Path) -> None:
+def test_a_task_that_fails_is_run_again_and_the_release_is_paid_once(session: SparkSession, holder: Path) -> None:
     plan = Plan.read(holder / "plan.toml")
     trips_view(session, holder)
     expected = count(plan)
@@ -331,7 +334,7 @@ def test_a_task_that_fails_is_run_again_and_the_release_is_paid_once(session: Se
     assert command(holder, ["verify", "out"]).code == 0
 
 
-def test_a_job_that_fails_is_told_without_a_row_of_it(session: Session, holder: Path) -> None:
+def test_a_job_that_fails_is_told_without_a_row_of_it(session: SparkSession, holder: Path) -> None:
     plan = Plan.read(holder / "plan.toml")
     trips_view(session, holder, fail="always")
     with pytest.raises(EngineError, match="Spark could not count the trips") as failed:
@@ -344,7 +347,7 @@ def test_a_job_that_fails_is_told_without_a_row_of_it(session: Session, holder: 
     release(plan, holder / "out")
 
 
-def test_check_and_resume_work_on_spark(session: Session, holder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_and_resume_work_on_spark(session: SparkSession, holder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trips_view(session, holder)
     said = command(holder, ["check", "plan.toml"])
     assert said.code == 0, said
@@ -354,7 +357,7 @@ def test_check_and_resume_work_on_spark(session: Session, holder: Path, monkeypa
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(releasing.writer, "write", cut_short)
+        patch.setattr(writer, "write", cut_short)
         with pytest.raises(KeyboardInterrupt):
             release(plan, holder / "out")
     release(plan, holder / "out", resume=True)
@@ -370,7 +373,7 @@ def start(folder: Path, what: str) -> subprocess.Popen[str]:
     return subprocess.Popen(job, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_a_driver_that_is_killed_while_it_counts_has_paid_nothing(session: Session, holder: Path) -> None:
+def test_a_driver_that_is_killed_while_it_counts_has_paid_nothing(session: SparkSession, holder: Path) -> None:
     with start(holder, "killed") as job:
         deadline = time.monotonic() + 120
         while not (holder / "begun").exists() and time.monotonic() < deadline and job.poll() is None:

@@ -24,7 +24,7 @@ from tapveil import release
 from tapveil.base.defaults import Format
 from tapveil.demo.city import make_city
 from tapveil.plan.model import Plan
-from tapveil.published.signature import read_key
+from tapveil.published.signature import SigningKey, read_key
 from tests.conftest import BY_CARD, levelled_plan, opal_text, start_ledger, write_csv
 
 DAYS = [date(2025, 3, 3), date(2025, 3, 4)]
@@ -83,11 +83,11 @@ weight = 2
 """
 
 
-def _opal(folder: Path, file_format: Format = "csv", **changes: str) -> Plan:
+def _opal(folder: Path, changes: dict[str, str] | None = None, file_format: Format = "csv") -> Plan:
     """The demo city's plan, small enough to keep in a repository, with some of its text replaced."""
     path = make_city(folder / "city", trips=6_000, days=DAYS, file_format=file_format)
     text = path.read_text(encoding="utf-8")
-    for old, new in changes.items():
+    for old, new in (changes or {}).items():
         if old not in text:
             raise AssertionError(old)
         text = text.replace(old, new)
@@ -144,19 +144,19 @@ def _taps(folder: Path) -> Plan:
 KINDS: dict[str, Callable[[Path], Plan]] = {
     "paper": lambda folder: _opal(folder),
     "paper-layout": lambda folder: _opal(
-        folder, **{"# layout = ": "layout = ", "# synthetic = true": "synthetic = true", **NO_MAP}
+        folder, {"# layout = ": "layout = ", "# synthetic = true": "synthetic = true"} | NO_MAP
     ),
     "laplace": lambda folder: _opal(
-        folder, **_total("laplace"), **NO_MAP, **{'neighbours = "replace"': 'neighbours = "add-remove"'}
+        folder, _total("laplace") | NO_MAP | {'neighbours = "replace"': 'neighbours = "add-remove"'}
     ),
-    "gaussian": lambda folder: _opal(folder, **_total("gaussian")),
-    "cards": lambda folder: _opal(folder, **_total("gaussian"), **NO_MAP, **{'unit = "trip" ': CARDS}),
+    "gaussian": lambda folder: _opal(folder, _total("gaussian")),
+    "cards": lambda folder: _opal(folder, _total("gaussian") | NO_MAP | {'unit = "trip" ': CARDS}),
     "levels": levelled_plan,
     "levels-of-card-days": lambda folder: levelled_plan(folder, **BY_CARD),
     "dictionary": _dictionary,
     "taps": _taps,
     "spark": lambda folder: _opal(
-        folder, "parquet", **_total("gaussian"), **NO_MAP, **{"[source]\n": '[source]\nengine = "spark"\n'}
+        folder, _total("gaussian") | NO_MAP | {"[source]\n": '[source]\nengine = "spark"\n'}, "parquet"
     ),
 }
 """One plan of every kind, over trips that it writes beside it."""
@@ -204,14 +204,14 @@ def _seeded(seed: str) -> Iterator[None]:
     """Random bytes that are the same every time: for folders that tests read, and for nothing else."""
     draws, before = random.Random(seed), (os.urandom, secrets.token_hex)
     os.urandom = draws.randbytes
-    secrets.token_hex = lambda size=32: draws.randbytes(size).hex()
+    secrets.token_hex = lambda nbytes=None: draws.randbytes(nbytes or 32).hex()
     try:
         yield
     finally:
         os.urandom, secrets.token_hex = before
 
 
-def _key(folder: Path) -> object:
+def _key(folder: Path) -> SigningKey:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 

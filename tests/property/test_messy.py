@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -94,7 +95,7 @@ def taps(draw: st.DrawFn, telling: Telling) -> Tap:
     return (card, written_date(draw, day), draw(MODES), action, written_time(draw, telling, at, day), draw(PLACES))
 
 
-def write(draw: st.DrawFn, folder: Path, header: list[str], rows: list[tuple[str, ...]]) -> str:
+def write(draw: st.DrawFn, folder: Path, header: list[str], rows: Sequence[tuple[str, ...]]) -> str:
     """The rows in several files, of any format and order of columns; what the plan must say of them."""
     encoding = draw(st.sampled_from(["utf-8", "utf-8", "utf-8-sig", "windows-1252"]))
     if encoding == "windows-1252" and any("東" in text for row in rows for text in row):
@@ -234,7 +235,7 @@ def test_one_unit_of_taps_changes_no_more_than_is_accounted_for(
 
 
 def tap_day(telling: Telling, row: Tap) -> date | None:
-    day = telling.date(row[1])
+    day = telling.read_date(row[1])
     minute = telling.time(row[4], day)
     return day if day is None or minute is None else telling.day(day, minute)
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, exp, prod
+from typing import Any
 from unittest import mock
 
 import mpmath
@@ -38,6 +39,7 @@ from tapveil.privacy.mechanisms import (
 from tapveil.privacy.noise import WORDS, NoiseTable, RandomBytes, discrete_laplace, endless_laplace, uniform
 from tapveil.privacy.rational import float_below
 from tapveil.privacy.spectrum import LOSS_UNIT, Spectrum, of_table
+from tapveil.privacy.units import Neighbours
 
 CLOSE = 1e-12
 
@@ -146,7 +148,7 @@ def of_releases(releases: list[tuple[list[ChangedCells], int]]) -> list[ChangedC
 @some(60)
 @given(st.lists(st.tuples(TABLES, st.integers(1, 2)), min_size=2, max_size=3), NEIGHBOURS, EPSILONS)
 def test_loss_never_falls_as_releases_are_added(
-    releases: list[tuple[list[ChangedCells], int]], neighbours: accountant.Neighbours, at: float
+    releases: list[tuple[list[ChangedCells], int]], neighbours: Neighbours, at: float
 ) -> None:
     fewer, more = (delta(of_releases(some), at, Exposure(neighbours)) for some in (releases[:-1], releases))
     assert grows(fewer, more)
@@ -155,7 +157,7 @@ def test_loss_never_falls_as_releases_are_added(
 @some(40)
 @given(TABLES, st.integers(1, 3), NEIGHBOURS, EPSILONS)
 def test_a_release_is_accounted_for_by_the_cells_that_a_unit_changes_there(
-    tables: list[ChangedCells], trips: int, neighbours: accountant.Neighbours, at: float
+    tables: list[ChangedCells], trips: int, neighbours: Neighbours, at: float
 ) -> None:
     once = delta(of_releases([(tables, trips)]), at, Exposure(neighbours))
     assert once == pytest.approx(delta(tables, at, Exposure(neighbours, trips)), rel=EXACT, abs=1e-15)
@@ -551,7 +553,7 @@ def check_product_formula(
 @some(60)
 @given(tiny_tables(), NEIGHBOURS, st.floats(0, 5))
 def test_the_product_formula_is_brute_force_for_one_table(
-    table: tuple[NoiseTable, int], neighbours: accountant.Neighbours, epsilon: float
+    table: tuple[NoiseTable, int], neighbours: Neighbours, epsilon: float
 ) -> None:
     check_product_formula([table], Exposure(neighbours), epsilon, every_count)
 
@@ -567,7 +569,7 @@ def test_the_product_formula_is_brute_force_for_several_cells_of_a_table(
 @some(40)
 @given(tiny_tables(), tiny_tables(), NEIGHBOURS, st.floats(0, 5))
 def test_the_product_formula_is_brute_force_for_two_tables(
-    one: tuple[NoiseTable, int], two: tuple[NoiseTable, int], neighbours: accountant.Neighbours, epsilon: float
+    one: tuple[NoiseTable, int], two: tuple[NoiseTable, int], neighbours: Neighbours, epsilon: float
 ) -> None:
     check_product_formula([one, two], Exposure(neighbours), epsilon, some_counts)
 
@@ -651,7 +653,7 @@ def test_the_binomial_of_any_fraction(trials: int, p: Fraction) -> None:
     assert p_value(seen, wrong) < 1e-9
 
 
-def p_value(seen: Counter[object], law: dict[object, float]) -> float:
+def p_value(seen: Mapping[Any, int], law: Mapping[Any, float]) -> float:
     """Chi-square; classes too rare for it are taken together."""
     draws = sum(seen.values())
     assert set(seen) <= set(law), "something that cannot be"
@@ -694,7 +696,7 @@ PUBLIC = Dictionary(Fraction(1, 2), least=2)
 
 def dense_law(dictionary: Dictionary) -> dict[object, float]:
     """Each of the empty cells draws for itself: a number up to six, "more", or nothing."""
-    one = {v: dictionary.noise.probability(v) for v in range(dictionary.least, 7)}
+    one: dict[object, Fraction] = {v: dictionary.noise.probability(v) for v in range(dictionary.least, 7)}
     one |= {"more": dictionary.noise.tail(7), "nothing": 1 - dictionary.noise.tail(dictionary.least)}
     return {cells: float(np.prod([float(one[c]) for c in cells])) for cells in product(one, repeat=EMPTY)}
 

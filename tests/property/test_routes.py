@@ -26,6 +26,7 @@ from tapveil.counting.direct.tally import Tally
 from tapveil.counting.exact import Counted
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
+from tapveil.trips import files
 from tapveil.trips.buffers import Positions
 from tapveil.trips.reasons import MALFORMED, Reason
 from tapveil.trips.reasons import NOT_UTF8 as NOT_UTF8_LINE
@@ -128,7 +129,7 @@ def test_typed_columns_count_the_same_by_either_route(
 ) -> None:
     write(tmp_path / "trips.parquet", day_kind, time_kind)
     plan = opal_plan(tmp_path, "trips.parquet", **WITH_TOTAL)
-    assert direct.suits(plan, counter.sources.find(plan), PublicInputs.of(plan).areas)
+    assert direct.suits(plan, files.find(plan), PublicInputs.of(plan).areas)
     expected = count(plan, locate=True)
     assert_same(count(plan), expected)
     monkeypatch.setattr(direct, "AT_ONCE", 500)
@@ -196,7 +197,7 @@ def test_what_does_not_fit_into_memory_is_counted_by_the_engine(
     monkeypatch.setattr(tally, "AT_ONCE", 64)
     monkeypatch.setattr(direct, "BYTES_OF_A_CELL", 10**8)
     with pytest.raises(NeedsEngineError):
-        direct.Pass(plan, counter.sources.find(plan), PublicInputs.of(plan).areas, {}, 10**9).count()
+        direct.Pass(plan, files.find(plan), PublicInputs.of(plan).areas, {}, 10**9).count()
     assert_same(count(plan), expected)
 
 

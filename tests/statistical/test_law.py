@@ -52,7 +52,7 @@ class Rescaled(StabilityHistogram):
     factor = Fraction(1)
 
     @property
-    def noise(self) -> NoiseTable:  # type: ignore[override]
+    def noise(self) -> NoiseTable:
         return rounded_laplace(self.scale * self.factor, self.threshold - self.smallest_published)
 
 
@@ -72,7 +72,7 @@ class ThresholdLessOne(StabilityHistogram):
 
 class WithoutPlusOne(StabilityHistogram):
     @property
-    def threshold(self) -> Fraction:  # type: ignore[override]
+    def threshold(self) -> Fraction:
         return StabilityHistogram(self.epsilon, self.delta).threshold - 1
 
 
@@ -107,5 +107,5 @@ def test_operating_system_randomness_is_used_as_it_comes() -> None:
     mechanism, counts = StabilityHistogram(Fraction(1), DELTA), np.full(1000, 100)
     same = [mechanism.draw(counts, np.random.default_rng(1).bytes)[0] for _ in range(2)]
     fresh = [mechanism.draw(counts, os.urandom)[0] for _ in range(2)]
-    assert np.array_equal(*same)
-    assert not np.array_equal(*fresh)
+    assert np.array_equal(same[0], same[1])
+    assert not np.array_equal(fresh[0], fresh[1])

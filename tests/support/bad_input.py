@@ -7,13 +7,11 @@ the program says.
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import io
 import json
 import os
 import re
-import signal
 import sys
 import tempfile
 import zipfile
@@ -21,12 +19,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tapveil.__main__ import main as tapveil
+from tests.support.commands import Said, command
 from tests.support.fuzz import AREAS, FEED, as_csv, zipped
 
 PAGE = Path(__file__).parents[2] / "docs" / "bad-input.md"
@@ -55,18 +52,9 @@ class Bad:
     command: tuple[str, ...] = ("check", "plan.toml")
 
 
-@dataclass(frozen=True)
-class Said:
-    """What a command said."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def telling(self) -> str:
-        """The error; where there is none, what the report of the holder says of rows, and what is to be looked into."""
-        return self.err.strip() or "\n".join(_about_rows(self.out))
+def telling(said: Said) -> str:
+    """The error; where there is none, what the report of the holder says of rows, and what is to be looked into."""
+    return said.err.strip() or "\n".join(_about_rows(said.out))
 
 
 def _about_rows(report: str) -> Iterator[str]:
@@ -560,28 +548,6 @@ def _without(folder: Path, text: str) -> str:
     return text.replace(f"{folder}/", "").replace(str(folder), "/your/folder")
 
 
-def command(folder: Path, arguments: Sequence[str], *, together: bool = False) -> Said:
-    """The real way in, without the half second that it takes to start Python; `together`: as a terminal shows it."""
-    out, code = io.StringIO(), 0
-    err = out if together else io.StringIO()
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    handlers = [signal.getsignal(number) for number in numbers]
-    try:
-        with (
-            contextlib.chdir(folder),
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-            mock.patch.object(sys, "argv", ["tapveil", *arguments]),
-        ):
-            tapveil()
-    except SystemExit as end:
-        code = int(end.code or 0)
-    finally:
-        for number, handler in zip(numbers, handlers, strict=True):
-            signal.signal(number, handler)
-    return Said(code, out.getvalue(), "" if together else err.getvalue())
-
-
 # --- the page -----------------------------------------------------------------------------------------------------
 
 INTRODUCTION = """\
@@ -606,7 +572,7 @@ def table(section: str, said: Sequence[Said]) -> str:
     """A section of the page."""
     lines = [f"## {section}", "| what is wrong | exit | what is said |", "|---|---|---|"]
     for bad, each in zip(SECTIONS[section], said, strict=True):
-        lines.append(f"| {bad.what} | {each.code} | {_cell(each.telling)} |")
+        lines.append(f"| {bad.what} | {each.code} | {_cell(telling(each))} |")
     return "\n".join(lines) + "\n"
 
 

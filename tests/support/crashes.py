@@ -25,6 +25,7 @@ from tapveil.base.errors import EngineError, LedgerError, TripDataError
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan
+from tapveil.published.folder import Folder
 from tapveil.veil import release as releasing
 from tapveil.veil import workspace
 from tapveil.verify.folder import verify_folder
@@ -69,7 +70,7 @@ class Case:
         require(len(self.spends) == 1, "spent twice, or not at all")
         require(not work.exists(), "something left behind")
         for name, cells in sealed.items():
-            published = releasing.Folder(self.out).sheet(name)
+            published = Folder(self.out).sheet(name)
             require(published.column("count").equals(cells.column("count")), "other numbers than were sealed")
 
     def _drawn(self, work: Path) -> Iterator[tuple[str, Path]]:

@@ -35,7 +35,7 @@ from typer.main import get_command
 
 from tapveil.cli.app import app
 from tapveil.plan.model import PRESETS, Plan, preset_text
-from tests.support.bad_input import command as tapveil
+from tests.support.commands import command as tapveil
 
 ROOT = Path(__file__).parents[2]
 RUN = ("console", "sh", "python", "pycon", "toml")

@@ -73,7 +73,7 @@ def _os_error(number: int) -> Exception:
 def _sqlite_error(number: int) -> Exception:
     names = {errno.ENOSPC: "SQLITE_FULL", errno.EIO: "SQLITE_IOERR_WRITE", errno.EACCES: "SQLITE_READONLY"}
     error = sqlite3.OperationalError("injected")
-    error.sqlite_errorname = names[number]  # type: ignore[misc]
+    error.sqlite_errorname = names[number]
     return error
 
 
@@ -82,10 +82,10 @@ class _Connection(sqlite3.Connection):
 
     points: Points
 
-    def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:  # type: ignore[override]
+    def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
         if sql.split()[0] in ("BEGIN", "INSERT", "COMMIT"):
             call = self.points.wrap(f"ledger {sql.split()[0]}", super().execute, _sqlite_error)
-            return call(sql, *args)  # type: ignore[no-any-return]
+            return call(sql, *args)
         return super().execute(sql, *args)
 
 

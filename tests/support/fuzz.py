@@ -131,7 +131,7 @@ def export(chance: Chance, plan: str, clock: Callable[[datetime], str] | None = 
     day = "%d/%m/%Y" if "%d/%m/%Y" in PLANS[plan] else day or chance.choice([DATES[0]] * 6 + [*DATES])
     places = PUBLIC_STOPS if "gtfs" in PLANS[plan] else STATIONS
     modes = ["bus", *MODES] if "gtfs" in PLANS[plan] else MODES
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for _ in range(ROWS):
         on = datetime(2019, 4, 2, 13, 30) + timedelta(days=chance.randrange(2), seconds=chance.randrange(600))
         off = on + timedelta(seconds=chance.randrange(200))
@@ -583,7 +583,7 @@ def odd_areas(chance: Chance, good: Export) -> Files:
 
 def _replace_one(chance: Chance, node: Any) -> None:
     """Something in a tree of JSON, put in the place of something else."""
-    odd = [
+    odd: list[Any] = [
         None,
         True,
         0,

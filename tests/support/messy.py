@@ -70,7 +70,7 @@ class Telling:
     def was(self, day: date, minute: int) -> bool:
         return self.zone is None or minute in local_clock(self.zone, day)
 
-    def date(self, text: str) -> date | None:
+    def read_date(self, text: str) -> date | None:
         text = text.strip()
         if re.fullmatch(r"\d{8}", text):
             text = f"{text[:4]}-{text[4:6]}-{text[6:]}"
@@ -114,7 +114,7 @@ def count_trips(telling: Telling, rows: Iterable[Row]) -> tuple[Tables, int]:
     tables: Tables = {"on": Counter(), "off": Counter(), "od": Counter()}
     refused = 0
     for written, mode, on, start, off, end in rows:
-        day = telling.date(written)
+        day = telling.read_date(written)
         times = [telling.time(text, day) for text in (on, off)]
         if day is None or not mode.strip() or None in times:
             refused += 1
@@ -132,6 +132,8 @@ def count_taps(telling: Telling, taps: Sequence[Tap], within: int, same_day: boo
     tables: Tables = {"on": Counter(), "off": Counter(), "od": Counter()}
     seen: set[tuple[object, ...]] = set()
     sequences: dict[tuple[str, ...], list[tuple[datetime, bool, tuple[str, ...], str]]] = {}
+    unit: tuple[str, ...]
+    part: tuple[str, ...]
     refused = 0
 
     def add(table: str, unit: tuple[str, ...], cell: tuple[str, ...]) -> None:
@@ -142,7 +144,7 @@ def count_taps(telling: Telling, taps: Sequence[Tap], within: int, same_day: boo
     for card, written, mode, action, clock, stop in taps:
         if action.strip() not in ("Enter", "Exit"):
             continue
-        day, card, on = telling.date(written), card.strip(), action.strip() == "Enter"
+        day, card, on = telling.read_date(written), card.strip(), action.strip() == "Enter"
         minute = telling.time(clock, day)
         if day is None or minute is None or not mode.strip() or card in ("", "NA"):
             refused += 1

@@ -53,7 +53,7 @@ class Server:
 
     def run(self, *statements: str) -> list[dict[str, Any]]:
         """Some statements of the owner's, each by itself; what the last one says."""
-        from adbc_driver_postgresql.dbapi import connect
+        from adbc_driver_postgresql.dbapi import connect  # type: ignore[import-untyped]
 
         with connect(self.uri(), autocommit=True) as connection, connection.cursor() as cursor:
             for statement in statements:
@@ -92,7 +92,7 @@ def _as_somebody(folder: Path, *command: object) -> None:
     if os.geteuid() == 0:
         other = {"user": somebody.pw_uid, "group": somebody.pw_gid, "extra_groups": []}
         os.chown(folder, somebody.pw_uid, somebody.pw_gid)
-    subprocess.run([str(each) for each in command], cwd=folder, check=True, capture_output=True, timeout=60, **other)
+    subprocess.run([str(each) for each in command], cwd=folder, check=True, capture_output=True, timeout=300, **other)
 
 
 @contextmanager

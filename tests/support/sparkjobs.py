@@ -41,7 +41,7 @@ class Stopping(Silent):
         self._session = session
 
     @contextmanager
-    def stage(self, name: str, *_: object, **__: object) -> Iterator[None]:  # type: ignore[override]
+    def stage(self, name: str, *_: object, **__: object) -> Iterator[None]:
         if name == "Counting trips":
             self._session.stop()
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from tapveil.counting.packing import Packing
 KEY = bytes(range(32))
 
 
-def table(cells: dict[tuple[str, str], int], labels: dict[str, tuple[str, ...]], name: str = "on") -> ExactTable:
+def table(cells: dict[tuple[str, str], int], labels: Mapping[str, tuple[str, ...]], name: str = "on") -> ExactTable:
     packing = Packing(tuple(labels), tuple(len(each) for each in labels.values()))
     codes = {
         column: np.array([labels[column].index(cell[place]) for cell in cells], dtype=np.int64)

@@ -121,7 +121,7 @@ def calls(off: bool) -> Iterator[tuple[str, datetime, str]]:
 
 
 def expected(off: bool, starts: int, continued: bool, before: int, after: int) -> set[tuple[str, ...]]:
-    found = set()
+    found: set[tuple[str, ...]] = set()
     for mode, moment, stop in calls(off):
         for minute in range(-before, after + 1):
             shown = (moment.astimezone(ZoneInfo("UTC")) + timedelta(minutes=minute)).astimezone(moment.tzinfo)

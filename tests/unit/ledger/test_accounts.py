@@ -116,7 +116,8 @@ def test_a_trip_may_be_exchanged_for_one_of_another_day() -> None:
     weeks = Account(budget(), (spend((0, 6), scale=2), spend((7, 13), scale=5)))
     changes = {(tuple(c.left.items()), tuple(c.entered.items())) for c in weeks._changes}
     assert len(changes) == 4
-    across = accountant.Change(*({stated("laplace", Fraction(s), Fraction(20 * s)).cells: 1} for s in (2, 5)))
+    left, entered = ({stated("laplace", Fraction(s), Fraction(20 * s)).cells: 1} for s in (2, 5))
+    across = accountant.Change(left, entered)
     between = accountant.epsilon_upper_bound([across], float(DELTA), 1e-6)
     assert alone(5) < between < alone(2)
 
@@ -134,7 +135,8 @@ def test_cards_and_their_days_must_be_the_same_in_all_releases() -> None:
     """A card by its number and by its chip are two: one of these may be many of those."""
     number, chip = (spend(unit="card").model_copy(update={"cards_by": f"column {name}"}) for name in ("no", "chip"))
     one, other = spend(unit="card-day", days_by="column start"), spend(unit="card-day", days_by="column end")
-    for unit, spends in {"card": (number, chip), "card-day": (one, other)}.items():
+    cases: dict[Unit, tuple[Spend, ...]] = {"card": (number, chip), "card-day": (one, other)}
+    for unit, spends in cases.items():
         account = Account(budget(unit, epsilon=1000), spends)
         assert account.epsilon is None
         assert code(account.budget, *spends) is Code.OTHER_UNITS

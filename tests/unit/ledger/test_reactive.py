@@ -34,7 +34,7 @@ Law = dict[int | None, float]
 @cache
 def law(mechanism: Mechanism, count: int) -> Law:
     """What a cell of so many trips shows; None where it is not there."""
-    shown = {value: float(p) for value, p in mechanism.distribution(count).items()} if count else {}
+    shown: Law = {value: float(p) for value, p in mechanism.distribution(count).items()} if count else {}
     return {**shown, None: 1 - sum(shown.values())}
 
 

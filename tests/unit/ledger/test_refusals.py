@@ -115,8 +115,8 @@ def test_it_is_said_which_plan_names_no_days_or_which_days_both_cover(
 
 
 def test_the_modes_in_common_are_named() -> None:
-    modes = {"modes": ("bus", "train"), "modes_by": "column mode"}
-    text = said(asked(one((0, 6), **modes), one((0, 6), 2, **modes | {"modes": ("bus",)})), Code.REPEATED)
+    both = one((0, 6), modes=("bus", "train"), modes_by="column mode")
+    text = said(asked(both, one((0, 6), 2, modes=("bus",), modes_by="column mode")), Code.REPEATED)
     assert "both cover 2016-08-08 to 2016-08-14, bus" in text
 
 

@@ -40,7 +40,7 @@ def test_numbers_are_kept_exactly_as_written() -> None:
 def test_a_plan_is_frozen() -> None:
     plan = Plan.preset("opal")
     with pytest.raises(Exception, match="frozen"):
-        plan.table[0].epsilon = Fraction(9)  # type: ignore[misc]
+        plan.table[0].epsilon = Fraction(9)
 
 
 def test_the_digest_follows_the_meaning_not_the_spelling() -> None:

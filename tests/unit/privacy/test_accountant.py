@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import exp, expm1, log1p
 
@@ -51,9 +53,15 @@ def test_large_counts_alone_give_the_known_epsilon() -> None:
     assert epsilon(tables, 1e-6, REPLACE) == pytest.approx(7.84872057067490, abs=1e-9)
 
 
+@cache
+def shown(mechanism: StabilityHistogram, count: int) -> Mapping[int, float]:
+    """What a cell of this count shows, where it shows anything."""
+    return {value: float(p) for value, p in mechanism.distribution(count).items()}
+
+
 def hockey_stick(mechanism: StabilityHistogram, count: int, other: int, alpha: float) -> float:
     """Σ (P − e^α Q)₊ over every outcome of one cell, from the laws alone."""
-    p, q = ({v: float(x) for v, x in mechanism.distribution(c).items()} for c in (count, other))
+    p, q = shown(mechanism, count), shown(mechanism, other)
     nothing = max(0.0, (1 - sum(p.values())) - exp(alpha) * (1 - sum(q.values())))
     return nothing + sum(max(0.0, p.get(v, 0.0) - exp(alpha) * q.get(v, 0.0)) for v in {*p, *q})
 
@@ -67,9 +75,10 @@ def test_counts_at_the_threshold_lose_more_than_large_ones() -> None:
 @pytest.mark.parametrize("mechanism", [ONE_WAY, TWO_WAY])
 @pytest.mark.parametrize("alpha", [0.1, 0.3, 0.45, 0.8, 0.95])
 def test_half_cells_cover_every_count(mechanism: StabilityHistogram, alpha: float) -> None:
+    left, entered = mechanism.cells.left.delta(alpha) + 1e-15, mechanism.cells.entered.delta(alpha) + 1e-15
     for count in range(2, 60):
-        assert hockey_stick(mechanism, count, count - 1, alpha) <= mechanism.cells.left.delta(alpha) + 1e-15
-        assert hockey_stick(mechanism, count - 1, count, alpha) <= mechanism.cells.entered.delta(alpha) + 1e-15
+        assert hockey_stick(mechanism, count, count - 1, alpha) <= left
+        assert hockey_stick(mechanism, count - 1, count, alpha) <= entered
 
 
 COARSE = StabilityHistogram(Fraction(2), Fraction(1, 10))
@@ -79,8 +88,7 @@ def replaced(mechanism: StabilityHistogram, c: int, d: int, alpha: float) -> flo
     """The outer product of both changed cells of a replacement: c → c − 1 and d → d + 1, brute force."""
 
     def law(count: int) -> dict[int, float]:
-        known = {value: float(p) for value, p in mechanism.distribution(count).items()}
-        return {0: 1 - sum(known.values()), **known}
+        return {0: 1 - sum(shown(mechanism, count).values()), **shown(mechanism, count)}
 
     p, q = (law(c), law(d)), (law(c - 1), law(d + 1))
     outcomes = product({*p[0], *q[0]}, {*p[1], *q[1]})

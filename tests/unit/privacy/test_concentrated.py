@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from tapveil.cli.console import cost as console
 from tapveil.plan.model import Plan
@@ -106,7 +107,7 @@ def test_the_divergence_of_a_drawn_table_is_that_of_rho(sigma: Fraction, order: 
         context.prec = 50
         alpha = Decimal(order.numerator) / Decimal(order.denominator)
         terms = (p**alpha * q ** (1 - alpha) for p, q in pairwise(weights))
-        divergence = float((sum(terms) / table.total).ln() / (alpha - 1))
+        divergence = float((sum(terms, Decimal(0)) / table.total).ln() / (alpha - 1))
     bound = float(order * part_of((Gaussian(sigma, 20),), ADD_REMOVE).rho)
     assert divergence <= bound * (1 + 1e-9)
     if order.denominator == 1 and sigma > 1:
@@ -161,7 +162,7 @@ def test_a_table_is_as_near_to_the_discrete_gaussian_as_its_sum_tells(sigma: Fra
         apart = [abs(mass / total - other) for mass, other in zip(ideal, drawn, strict=True)]
         distance = Fraction((2 * sum(apart) - apart[0]) / 2)
     assert distance <= missing + Fraction(1, 10**20)
-    assert missing <= 24 * max(sigma, 1) / noise.WORDS  # so below 1e-13 for the widest that is made
+    assert missing <= 24 * max(sigma, Fraction(1)) / noise.WORDS  # so below 1e-13 for the widest that is made
 
 
 # --- where it is said ---------------------------------------------------------------------------------------------
@@ -205,6 +206,6 @@ def test_rho_is_in_the_readme_and_on_the_screen(capsys: pytest.CaptureFixture[st
     said = f"rho = {rounded_up(part.rho)} (continuous noise of this width would have mu = {rounded_up(part.mu)})"
     for mechanism in ("gaussian", "laplace"):
         plan, _ = opal_manifest(mechanism)
-        console.show_cost(console.Console(width=1000), plan)
+        console.show_cost(Console(width=1000), plan)
         texts = (readme(statement.manifest(plan, TODAY, {}), signed=False), capsys.readouterr().out)
         assert [said in text for text in texts] == [mechanism == "gaussian"] * 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 import pytest
 
@@ -20,11 +21,16 @@ MECHANISMS: list[Mechanism] = [
 ]
 
 
+@cache
+def by_itself(mechanism: Mechanism, published: int) -> tuple[int, int]:
+    return given_published(mechanism, published, MISS)
+
+
 def covered(mechanism: Mechanism, count: int, *, jointly: bool = False) -> float:
     """Of the releases that print a cell of this count, the share whose interval holds it: exactly, from the law."""
     rule, held = interval(mechanism, MISS), Fraction(0)
     for published, p in mechanism.distribution(count).items():
-        low, high = rule.of(published) if jointly else given_published(mechanism, published, MISS)
+        low, high = rule.of(published) if jointly else by_itself(mechanism, published)
         held += p * (low <= count <= high)
     return float(held / mechanism.publish_probability(count))
 

@@ -167,7 +167,7 @@ def worst(
     return found
 
 
-WHOLE = [
+WHOLE: list[tuple[list[Mechanism], Exposure, tuple[float, ...]]] = [
     ([Laplace(Fraction(1), 4)], REPLACE, (0.2, 1, 1.9, 3)),
     ([Laplace(Fraction(1), 4)], ADD_REMOVE, (0.2, 0.7, 0.95, 2)),
     ([Laplace(Fraction(1), 2)], REPLACE, (0.5, 1.5, 2.5)),

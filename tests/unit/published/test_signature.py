@@ -18,7 +18,7 @@ MESSAGE = b"0" * 64 + b"  data/on_time.csv\n"
 
 def openssh(*arguments: object, message: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     command = [str(SSH_KEYGEN), *map(str, arguments)]
-    return subprocess.run(command, input=message, capture_output=True, check=False, timeout=30)
+    return subprocess.run(command, input=message, capture_output=True, check=False, timeout=120)
 
 
 def make_key(folder: Path, name: str = "key", passphrase: str = "", kind: str = "ed25519") -> Path:

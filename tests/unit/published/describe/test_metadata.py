@@ -276,7 +276,7 @@ def of_section(fields: str) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": False, "required": required, "properties": types}
 
 
-OUR_SCHEMA = {
+OUR_SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
     "required": ["url_slug", "status", "tier", "deployment"],
