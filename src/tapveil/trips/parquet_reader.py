@@ -135,9 +135,8 @@ def _ill_typed(values: pa.Array) -> Positions:
     if pa.types.is_time(kind):
         number = values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
         return _where(pc.or_(pc.less(number, 0), pc.greater(number, per_day(kind))))
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_nested(kind)):
-        return _NONE
-    if is_valid(values):
+    texts = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    if not (texts or pa.types.is_nested(kind)) or is_valid(values):
         return _NONE
     if pa.types.is_nested(kind):
         return np.array(_invalid(values, 0), dtype=np.intp)
