@@ -207,8 +207,21 @@ def _line_ends(data: bytearray) -> int:
     return sum(int(np.count_nonzero(piece == ord("\n"))) for piece in pieces)
 
 
+@dataclass(kw_only=True)
+class Reading:
+    """One pass over some files of the same columns: what came of it."""
+
+    located: dict[Reason, list[tuple[Path, int]]] = field(default_factory=dict)
+    """Where the first refused rows stand."""
+    refused: Counter[Reason] = field(default_factory=Counter)
+    bytes_read: float = 0
+    """How much of the files has gone by, packed as it is on the disk; of Parquet, roughly."""
+    failure: BaseException | None = None
+    """What went wrong, for the caller: an engine between us would bury it."""
+
+
 @dataclass
-class CsvReading:
+class CsvReading(Reading):
     """One pass over some CSV files of the same columns."""
 
     paths: Sequence[Path]
@@ -222,13 +235,6 @@ class CsvReading:
     """Which of them come dictionary-encoded: a list of distinct texts, and an index into it for each row."""
     numbered: bool = False
     """Whether batches also say where a row stands: `field_file`, the number of its path, and `field_line`."""
-    located: dict[Reason, list[tuple[Path, int]]] = field(default_factory=dict)
-    """Where the first refused lines stand."""
-    refused: Counter[Reason] = field(default_factory=Counter)
-    bytes_read: int = 0
-    """How much of the files has gone by, packed as it is on the disk."""
-    failure: BaseException | None = None
-    """What went wrong, for the caller: an engine between us would bury it."""
 
     def __post_init__(self) -> None:
         self._blocks = _Blocks(self.encoding)

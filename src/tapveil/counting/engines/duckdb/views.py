@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 import duckdb
 
-from tapveil.counting.engines.duckdb.meter import Reading
 from tapveil.counting.sql.scan import field_of, literal, quoted, view_of
 from tapveil.plan.model import Plan
 from tapveil.trips import files as sources
-from tapveil.trips.csv_reader import CsvReading, Encoding
+from tapveil.trips.csv_reader import CsvReading, Encoding, Reading
 from tapveil.trips.files import FileGroup, TripFiles
 from tapveil.trips.parquet_reader import ParquetReading
 

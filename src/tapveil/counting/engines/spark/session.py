@@ -41,7 +41,11 @@ BROADCAST = 64 << 20
 @contextmanager
 def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Spark]:
     """The session of the user, or one of our own, over the trips of a plan. Memory is for Spark to manage."""
-    _require_pyspark()
+    try:
+        import pyspark.sql  # noqa: F401
+        import sqlglot  # noqa: F401
+    except ImportError:
+        raise EngineError("counting on Spark needs two more packages: pip install 'tapveil[spark]'") from None
     from tapveil.counting.engines.spark.views import find_trips
 
     with _translated_errors(plan), _session() as session, _settings(session):
@@ -139,8 +143,6 @@ def _pieces(cells: dict[int, int]) -> Iterator[tuple[int, int]]:
         yield piece[0], piece[-1]
 
 
-# --- the session ------------------------------------------------------------------------------------------------------
-
 _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.ansi.enforceReservedKeywords": "false",
@@ -187,40 +189,27 @@ def _session() -> Iterator[SparkSession]:
     """The user's session; or a new one, as the settings of the machine have it, for as long as it takes."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
+    from pyspark.sql.utils import is_remote
 
     try:
         found = SparkSession.active()
     except PySparkException:
-        made = _new_session()
-    else:
+        found = None
+    if found:
         yield found
         return
-    try:
-        yield made
-    finally:
-        with suppress(Exception):
-            made.stop()
-
-
-def _new_session() -> SparkSession:
-    from pyspark.sql import SparkSession
-    from pyspark.sql.utils import is_remote
-
     builder = SparkSession.builder.appName("tapveil")
     if not is_remote():
         _require_java()
         builder = builder.config("spark.ui.showConsoleProgress", "false")
         if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit: nobody reads its logs, which quote rows
             builder = builder.config("spark.log.level", "OFF")
-    return builder.getOrCreate()
-
-
-def _require_pyspark() -> None:
+    made = builder.getOrCreate()
     try:
-        import pyspark.sql  # noqa: F401
-        import sqlglot  # noqa: F401
-    except ImportError:
-        raise EngineError("counting on Spark needs two more packages: pip install 'tapveil[spark]'") from None
+        yield made
+    finally:
+        with suppress(Exception):
+            made.stop()
 
 
 def _require_java() -> None:
@@ -234,9 +223,6 @@ _NO_JAVA = (
     "openjdk@17 in Homebrew, openjdk in conda) and let JAVA_HOME name its folder; or count on a cluster that you reach "
     "by Spark Connect (SPARK_REMOTE)"
 )
-
-
-# --- errors -----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
