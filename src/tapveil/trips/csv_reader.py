@@ -113,20 +113,6 @@ def _separated(data: bytearray, delimiter: int) -> tuple[list[bytes], Flags, Fla
     return lines, ~(malformed | broken | empty), malformed, broken
 
 
-def _is_plain(data: bytearray, delimiter: int) -> bool:
-    """Whether a block can be handed to the parser as it is, if that then finds as many rows as there are lines.
-
-    A quote that is not closed would swallow a line end, and a carriage return inside a line would add one: so the
-    latter must not occur, the former not in the last line, and no line may be endless.
-    """
-    if (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")) or not _is_utf8(data):
-        return False
-    if any(data.find(b"\n", start, start + LONGEST_LINE // 2) < 0 for start in range(0, len(data), LONGEST_LINE // 2)):
-        return False
-    last = bytes(data[data.rfind(b"\n", 0, -1) + 1 : -1])
-    return b'"' not in last or not _ends_in_quotes(last, delimiter)
-
-
 def _malformed_lines(array: npt.NDArray[np.uint8], starts: Positions, ends: Positions, delimiter: int) -> Flags:
     """Lines with a quote that is not closed, a carriage return inside, or no end in sight."""
     flags: Flags = ends - starts > LONGEST_LINE
@@ -280,8 +266,19 @@ class CsvReading(Reading):
             known += [(path, number) for number in sorted(numbers)[: FEW - len(known)]]
 
     def _plain(self, data: bytearray) -> pa.RecordBatch | None:
-        """The rows of a block in which nothing is wrong; None where something may be."""
-        if self.numbered or not _is_plain(data, ord(self.delimiter)):
+        """The rows of a block in which nothing is wrong; None where something may be.
+
+        A block can be handed to the parser as it is, if that then finds as many rows as there are lines: a quote that
+        is not closed would swallow a line end, and a carriage return inside a line would add one. So the latter must
+        not occur, the former not in the last line, and no line may be endless.
+        """
+        if self.numbered or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")) or not _is_utf8(data):
+            return None
+        pieces = range(0, len(data), LONGEST_LINE // 2)
+        if any(data.find(b"\n", start, start + LONGEST_LINE // 2) < 0 for start in pieces):
+            return None
+        last = bytes(data[data.rfind(b"\n", 0, -1) + 1 : -1])
+        if b'"' in last and _ends_in_quotes(last, ord(self.delimiter)):
             return None
         try:
             batch = self._parse(data, lambda row: "error")

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TypeVar
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from tapveil.base.errors import EngineError, TripDataError
 from tapveil.base.progress import Reporter
 from tapveil.counting.engines.duckdb.dialect import translated
 from tapveil.counting.engines.duckdb.meter import Meter
-from tapveil.counting.engines.duckdb.views import View, find_trips
-from tapveil.counting.sql.database import Located, stacked
+from tapveil.counting.engines.duckdb.views import find_trips, views
+from tapveil.counting.sql.database import Located
 from tapveil.counting.sql.scan import quoted
 from tapveil.plan.model import Plan
 from tapveil.trips.buffers import Integers
@@ -28,7 +29,6 @@ from tapveil.trips.reasons import Reason
 
 ROWS_AT_ONCE = 1_000_000
 """Rows of cards that are ranked and distinguished at a time."""
-BATCH = 1 << 20
 
 _FAULTS = (duckdb.OutOfMemoryException, duckdb.InterruptException, duckdb.InternalException, duckdb.FatalException)
 """Those of the engine itself, not of a file."""
@@ -92,7 +92,7 @@ class DuckDB:
         return self._connection.sql(translated(sql)).to_arrow_table()
 
     def cells(self, sql: str, words: int) -> tuple[Integers, ...]:
-        return stacked(iter(self._connection.sql(translated(sql)).to_arrow_reader(BATCH)), words + 1)
+        return tuple(column.to_numpy().astype(np.int64, copy=False) for column in self.fetch(sql).columns)
 
     def clear(self) -> None:
         for name in self._tables:
@@ -108,10 +108,7 @@ class DuckDB:
         """
         readings: list[Reading] = []
         try:
-            for number, group in enumerate(self.files.groups):
-                wanted = [each for each in group.names if each in columns]
-                view = View(number, group, wanted, self.files.encoding, numbered, self._reads_all)
-                readings += view.register(self._connection)
+            readings += views(self._connection, self.files, columns, numbered=numbered, read_here=self._reads_all)
             self._meter.begin(readings)
             found = run()
         except duckdb.Error as error:  # the reader knows which file it was, and why

@@ -248,6 +248,8 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 def _in_our_words(error: Exception, plan: Plan) -> Exception:
+    from pyspark.errors import PySparkException
+
     from tapveil.counting.engines.spark.dialect import unsure_column
 
     text = str(error)
@@ -256,7 +258,9 @@ def _in_our_words(error: Exception, plan: Plan) -> Exception:
             f"the column `{column}` has values that Spark writes in another way than other engines (numbers with many "
             "decimals, years of more than four digits): make it texts, or a DECIMAL"
         )
-    name = _condition(error)
+    # The name of an error in Spark's own list says nothing of any row.
+    name = (error.getCondition() if isinstance(error, PySparkException) else None) or ""
+    name = name if re.fullmatch("[A-Z0-9_.]+", name) else ""
     if name == "JAVA_GATEWAY_EXITED":
         return EngineError(_NO_JAVA)
     if name == "TABLE_OR_VIEW_NOT_FOUND":
@@ -270,11 +274,3 @@ def _in_our_words(error: Exception, plan: Plan) -> Exception:
     if "No space left" in text:
         return EngineError("a disk of the cluster is full (spark.local.dir)")
     return EngineError(f"Spark could not count the trips ({name or type(error).__name__}); its own log says more")
-
-
-def _condition(error: Exception) -> str:
-    """The name of an error in Spark's own list, which says nothing of any row."""
-    from pyspark.errors import PySparkException
-
-    found = error.getCondition() if isinstance(error, PySparkException) else None
-    return found if found and re.fullmatch("[A-Z0-9_.]+", found) else ""
