@@ -28,6 +28,7 @@ LONGEST = 255
 RARE = 10_000
 """Up to this many cards of a length are kept as they are; those of a commoner length are known by their letters."""
 _WHOLE = re.compile("0|-?[1-9][0-9]{0,19}")
+_OF_A_FLOAT = re.compile(r"\A([0-9]+)\.0\Z")
 
 
 def are_numbers(files: TripFiles, column: str) -> bool:
@@ -86,7 +87,8 @@ class CardShapes:
         odd = (self._numbers <= RARE)[lengths]
         odd[np.searchsorted(ends - ends[0], _unusual(letters), side="right") - 1] = True
         # As they are, but without blanks and without the `.0` of one that passed through a float (`scan`).
-        self._rare.update(_compared(card.strip()) for card in cards.filter(pa.array(odd)).to_pylist() if card)
+        rare = (card.strip() for card in cards.filter(pa.array(odd)).to_pylist() if card)
+        self._rare.update(_OF_A_FLOAT.sub(r"\1", card) for card in rare)
         if len(self._rare) > 4 * RARE:
             self._known, self._rare = False, set()
         if odd.any():
@@ -105,11 +107,6 @@ class CardShapes:
             return bool(usual) and all(low <= letter <= high for letter in letters)
 
         return self._rare.intersection(texts), [text for text in texts if looks_usual(text.encode())]
-
-
-def _compared(card: str) -> str:
-    before, point, after = card.rpartition(".")
-    return before if point and after == "0" and before.isascii() and before.isdigit() else card
 
 
 def _unusual(letters: npt.NDArray[np.uint8]) -> Positions:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tapveil.base.vocabulary import CARD, EVERY_MODE, UNKNOWN, Kind
-from tapveil.counting.packing import WORD
-from tapveil.inputs.areas import Areas, Relabel, time_bins
+from tapveil.counting.packing import WORD, Packing
+from tapveil.inputs.areas import Areas, relabelling, time_bins
 from tapveil.inputs.values import BESIDE, Days, is_written_with_a_date, read_date, read_location, read_second, read_time
-from tapveil.plan.model import Plan
+from tapveil.plan.model import Plan, Table
 from tapveil.trips.files import RawType, TripFiles
 from tapveil.trips.reasons import NOT_COVERED, OTHER_COLUMN, Reason
 
@@ -129,26 +129,27 @@ class Reasons:
 
 def columns(plan: Plan, files: TripFiles, areas: Areas) -> list[Column]:
     """How each column that the plan uses is coded."""
-    return [_column(plan, files, areas, name) for name in plan.columns.used]
-
-
-def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
-    column, missing = _plain_column(plan, files, areas, name), plan.source.missing(name)
-    if not missing:
-        return column
-    for_mode = tuple((mode, _unless_missing(understand, missing)) for mode, understand in column.for_mode)
-    return replace(column, understand=_unless_missing(column.understand, missing), for_mode=for_mode, as_text=True)
+    found = [_column(plan, files, areas, name) for name in plan.columns.used]
+    for index, column in enumerate(found):
+        if missing := plan.source.missing(column.name):
+            for_mode = tuple((mode, _unless_missing(understand, missing)) for mode, understand in column.for_mode)
+            understand = _unless_missing(column.understand, missing)
+            found[index] = replace(column, understand=understand, for_mode=for_mode, as_text=True)
+    return found
 
 
 def _unless_missing(understand: Understand, missing: frozenset[str]) -> Understand:
     return lambda text: "" if text.partition(BESIDE)[0].strip() in missing else understand(text)
 
 
-def _plain_column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
+def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
     theirs, kind = plan.source.columns[name].column, plan.source.kind(name)
     raw: RawType = files.type_of(theirs) if theirs else "text"
     if kind == "time":
-        beside, zoned = _day_beside(plan, raw), plan.source.timezone is not None
+        # A clock time needs its day where daylight saving may have skipped it; a timestamp has its own.
+        zoned = plan.source.timezone is not None
+        needed = zoned and "date" in plan.source.columns and plan.source.calendar
+        beside: tuple[str, ...] = ("date",) if needed and raw not in ("timestamp", "instant") else ()
         bins, read = time_bins(plan), _reads_time(plan, name, bool(beside))
         return Column(name, raw, kind, bins.labels[0], read, fixed_labels=bins.labels, beside=beside, zoned=zoned)
     if kind == "date":
@@ -164,12 +165,6 @@ def _plain_column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Colu
     return Column(name, raw, kind, None if name == "mode" else UNKNOWN, str.strip, covers=covers)
 
 
-def _day_beside(plan: Plan, raw: RawType) -> tuple[str, ...]:
-    """A clock time needs its day where daylight saving may have skipped it; a timestamp has its own."""
-    needed = plan.source.timezone and "date" in plan.source.columns and plan.source.calendar
-    return ("date",) if needed and raw not in ("timestamp", "instant") else ()
-
-
 def _covered_days(plan: Plan) -> Callable[[str], bool] | None:
     first, last = plan.source.first_day, plan.source.last_day
     if first is None or last is None:
@@ -182,9 +177,8 @@ def card_column(plan: Plan, files: TripFiles) -> Column | None:
     """The card, where trips are distinguished by it: it is compared, never coded and never published."""
     if not plan.privacy.by_card:
         return None
-    raw = files.type_of(plan.columns.read[CARD])
     without = None if plan.privacy.without_card == "refuse" else ""
-    return Column(CARD, raw, "card", without, str.strip)
+    return Column(CARD, files.type_of(plan.columns.read[CARD]), "card", without, str.strip)
 
 
 def _apart(text: str, beside: bool) -> tuple[str, str] | None:
@@ -259,17 +253,21 @@ class Recoding:
         return f"[{lists}][{f'{mode} + 1' if len(self.codes) > 1 else '1'}][{code} + 1]"
 
 
-def recodings(relabelled: Mapping[str, Relabel], coded: Sequence[Code]) -> dict[str, Recoding]:
-    """What the codes of a table's columns become at its level, in the alphabet of the coarser labels."""
-    labels = {code.column.name: code.labels for code in coded}
-    found = {}
-    for column, relabel in relabelled.items():
-        modes = labels["mode"] if relabel.modes else ("",)
-        coarser = [[relabel.label(mode, label) for label in labels[column]] for mode in modes]
+def at_level(
+    plan: Plan, table: Table, coded: Sequence[Code], wider: Mapping[str, Areas]
+) -> tuple[dict[str, Recoding], dict[str, tuple[str, ...]], Packing]:
+    """What the codes of a table's columns become at its level, in the alphabet of the coarser labels; all its labels;
+    and the layout of its cells."""
+    fine = {code.column.name: code.labels for code in coded}
+    recodings, keys = dict[str, Recoding](), plan.columns.of(table)
+    for column, relabel in relabelling(plan, table, wider).items():
+        modes = fine["mode"] if relabel.modes else ("",)
+        coarser = [[relabel.label(mode, label) for label in fine[column]] for mode in modes]
         every = tuple(sorted({label for each in coarser for label in each}))
         position = {label: index for index, label in enumerate(every)}
-        found[column] = Recoding(every, tuple(tuple(position[label] for label in each) for each in coarser))
-    return found
+        recodings[column] = Recoding(every, tuple(tuple(position[label] for label in each) for each in coarser))
+    labels = {column: recodings[column].labels if column in recodings else fine[column] for column in keys}
+    return recodings, labels, Packing(keys, tuple(len(labels[column]) for column in keys))
 
 
 def assign(column: Column, raw_values: Sequence[str], reasons: Reasons) -> tuple[Code, list[CodedValue]]:

@@ -30,7 +30,11 @@ def counts_hmac(tables: Mapping[str, ExactTable], key: bytes) -> str:
 def _sum_of_cells(table: ExactTable, key: bytes) -> list[int]:
     """128 bits of each cell and its count, added up: so no order, and no memory but for a piece."""
     total, counts = np.zeros(2, dtype=np.uint64), exact_counts(table)
-    labels = {name: _of_labels(name, texts, key) for name, texts in sorted(table.labels.items())}
+    labels: dict[str, Hashes] = {}
+    for name, texts in sorted(table.labels.items()):
+        own = blake2b(name.encode(), key=key, digest_size=32).digest()
+        joined = b"".join(blake2b(label.encode(), key=own, digest_size=16).digest() for label in texts)
+        labels[name] = np.frombuffer(joined, dtype="<u8").reshape(-1, 2).astype(np.uint64)
     for start in range(0, len(counts), CELLS_AT_ONCE):
         cells = np.arange(start, min(start + CELLS_AT_ONCE, len(counts)))
         codes = table.label_codes(cells)
@@ -40,13 +44,6 @@ def _sum_of_cells(table: ExactTable, key: bytes) -> list[int]:
         numbers = counts[cells].astype(np.uint64)
         total += _mixed(hashes ^ numbers[:, np.newaxis]).sum(axis=0, dtype=np.uint64)
     return [int(each) for each in total]
-
-
-def _of_labels(column: str, labels: tuple[str, ...], key: bytes) -> Hashes:
-    """128 bits of each label of a column."""
-    own = blake2b(column.encode(), key=key, digest_size=32).digest()
-    joined = b"".join(blake2b(label.encode(), key=own, digest_size=16).digest() for label in labels)
-    return np.frombuffer(joined, dtype="<u8").reshape(-1, 2).astype(np.uint64)
 
 
 def _mixed(numbers: Hashes) -> Hashes:

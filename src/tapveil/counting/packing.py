@@ -6,6 +6,7 @@ them by their labels, and engines group by integers instead of texts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,21 +44,19 @@ class Packing:
     @cached_property
     def slots(self) -> dict[str, Slot]:
         """The place of each column; a new word starts where the last one is full."""
-        words: list[list[int]] = [[]]
-        room = WORD
+        words, room = list[list[int]]([[]]), WORD
         for index, size in enumerate(self.sizes):
             if room < size:
                 words.append([])
                 room = WORD
             room //= max(1, size)
             words[-1].append(index)
-        slots: dict[int, Slot] = {}
+        slots = {}
         for number, members in enumerate(words):
-            stride = 1
-            for index in reversed(members):
-                slots[index] = Slot(number, stride, self.sizes[index])
-                stride *= max(1, self.sizes[index])
-        return {column: slots[index] for index, column in enumerate(self.columns)}
+            for index in members:
+                after = (max(1, self.sizes[each]) for each in members if each > index)
+                slots[self.columns[index]] = Slot(number, math.prod(after), self.sizes[index])
+        return slots
 
     @property
     def words(self) -> int:
@@ -87,9 +86,8 @@ class Packing:
 
     def unpack(self, words: Words) -> dict[str, npt.NDArray[np.int64]]:
         """The code of each column, from the words."""
-        return {column: _remainder(words[slot.word] // slot.stride, slot.size) for column, slot in self.slots.items()}
-
-
-def _remainder(numbers: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
-    """By a division, which takes many numbers at a time: `%` takes one by one."""
-    return numbers - numbers // max(1, size) * max(1, size)
+        codes = {}
+        for column, slot in self.slots.items():
+            above, size = words[slot.word] // slot.stride, max(1, slot.size)
+            codes[column] = above - above // size * size  # a division takes many numbers at a time, `%` one by one
+        return codes

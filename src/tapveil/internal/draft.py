@@ -30,7 +30,7 @@ from tapveil.plan.model import Area, Plan
 from tapveil.trips import files as sources
 from tapveil.trips.csv_reader import Encoding
 from tapveil.trips.recognise import NEARLY, Guess, Recognised, Sample, recognise
-from tapveil.trips.sample import encoding_of, header_encoding, samples, shape_of, trip_files, unseen_columns
+from tapveil.trips.sample import encoding_of, header_encoding, samples, trip_files, unseen_columns
 
 WIDTHS = (15, 30, 60, 120, 180, 240, 360, 720)
 """Bins that are tried, in minutes."""
@@ -71,7 +71,7 @@ def draft(
         looked_at = samples(files, encoding) if look else unseen_columns(files, encoding)
         found = recognise(looked_at)
         _require_enough(found)
-        shapes = [shape_of(each, encoding) for each in files]
+        shapes = [sources.inspect(each, encoding) for each in files]
         found.offsets |= any(_has_instants(shape, found) for shape in shapes)
         found.zone = next(filter(None, map(_zone_of, shapes)), None)
         beside = gtfs or _beside(files[0].parent)

@@ -62,8 +62,9 @@ class _Blocks:
         """The blocks of one file."""
         header_seen = False
         while data := self._read(file):
-            _complete_line(data, file)
-            data = self._as_utf8(data)
+            if self._encoding != "utf-8" and not data.isascii():
+                # Windows-1252 has a byte for a letter, and a few that are none: those stay as they are, not UTF-8.
+                data = bytearray(data.decode("cp1252", "surrogateescape").encode("utf-8", "surrogateescape"))
             if not header_seen:
                 header_seen = True
                 del data[: data.index(b"\n") + 1]
@@ -79,104 +80,53 @@ class _Blocks:
                 self._spare.append(data)
 
     def _read(self, file: IO[bytes]) -> bytearray:
+        """The next block, to the end of its last line, which the end of the file may lack."""
         data = self._spare.pop() if self._spare else bytearray(BLOCK)
         size = cast(io.BufferedIOBase, file).readinto(data)
-        if size == BLOCK:
+        if size < BLOCK:
+            self._spare.append(data)
+            data = data[:size]
+        if not data or data.endswith(b"\n"):
             return data
-        self._spare.append(data)
-        return data[:size]
-
-    def _as_utf8(self, data: bytearray) -> bytearray:
-        """Windows-1252 has a byte for a letter, and a few that are none: those stay as they are, which is not UTF-8."""
-        if self._encoding == "utf-8" or data.isascii():
-            return data
-        return bytearray(data.decode("cp1252", "surrogateescape").encode("utf-8", "surrogateescape"))
-
-
-def _complete_line(data: bytearray, file: IO[bytes]) -> None:
-    """Add the remainder of the last line; at the end of the file, a line end."""
-    if not data.endswith(b"\n"):
         data += file.readline(16 * LONGEST_LINE)
-    if not data.endswith(b"\n"):
-        if file.read(1):
-            raise pa.ArrowInvalid("a line is endless")
-        if data.endswith(b"\r"):
-            del data[-1:]
-    if not data.endswith(b"\n"):
-        data += b"\n"
+        if not data.endswith(b"\n"):
+            if file.read(1):
+                raise pa.ArrowInvalid("a line is endless")
+            if data.endswith(b"\r"):
+                del data[-1:]
+        if not data.endswith(b"\n"):
+            data += b"\n"
+        return data
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """The lines of a block: those that can be parsed each by itself, and those that are set aside."""
-
-    data: bytearray
-    ends: Positions
-    empty: Flags
-    """Nothing on them, or nothing but the carriage return of their end."""
-    malformed: Flags
-    broken: Flags
-
-    @classmethod
-    def of(cls, data: bytearray, delimiter: int) -> _Lines:
-        array = np.frombuffer(data, dtype=np.uint8)
-        ends = np.flatnonzero(array == ord("\n"))
-        lengths = ends - _starts(ends)
-        empty = (lengths == 0) | ((lengths == 1) & (array[ends - 1] == ord("\r")))
-        malformed = _malformed_lines(array, ends, delimiter)
-        return cls(data, ends, empty, malformed, _not_utf8_lines(data, ends) & ~malformed)
-
-    @property
-    def sound(self) -> Flags:
-        """Those that are parsed."""
-        flags: Flags = ~(self.malformed | self.broken | self.empty)
-        return flags
-
-    def text(self, first: int | None, delimiter: int) -> bytes:
-        """The sound lines; each after its number in the file, if that of the first line is given."""
-        lines, mark = _split(self.data, self.ends), bytes([delimiter])
-        if first is None:
-            return b"".join(lines[n] for n in np.flatnonzero(self.sound))
-        return b"".join(b"%d%c%s" % (first + n, mark, lines[n]) for n in np.flatnonzero(self.sound))
+def _separated(data: bytearray, delimiter: int) -> tuple[list[bytes], Flags, Flags, Flags]:
+    """The lines of a block: which can be parsed each by itself, which are malformed, and which are not UTF-8."""
+    array = np.frombuffer(data, dtype=np.uint8)
+    ends = np.flatnonzero(array == ord("\n"))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    lines = [bytes(data[start : end + 1]) for start, end in zip(starts, ends, strict=True)]
+    malformed, broken = _malformed_lines(array, starts, ends, delimiter), np.zeros(len(lines), dtype=np.bool_)
+    if not _is_utf8(data):
+        broken = np.array([not _is_utf8(line) for line in lines]) & ~malformed
+    # Nothing on them, or nothing but the carriage return of their end.
+    empty = (starts == ends) | ((starts == ends - 1) & (array[ends - 1] == ord("\r")))
+    return lines, ~(malformed | broken | empty), malformed, broken
 
 
-def _is_plain(data: bytearray, delimiter: int) -> bool:
-    """Whether a block can be handed to the parser as it is, if that then finds as many rows as there are lines.
-
-    A quote that is not closed would swallow a line end, and a carriage return inside a line would add one: so the
-    latter must not occur, the former not in the last line, and no line may be endless.
-    """
-    if (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")) or not _is_utf8(data):
-        return False
-    if any(data.find(b"\n", start, start + LONGEST_LINE // 2) < 0 for start in range(0, len(data), LONGEST_LINE // 2)):
-        return False
-    last = bytes(data[data.rfind(b"\n", 0, -1) + 1 : -1])
-    return b'"' not in last or not _ends_in_quotes(last, delimiter)
-
-
-def _starts(ends: Positions) -> Positions:
-    return np.concatenate([[0], ends[:-1] + 1])
-
-
-def _split(data: bytearray, ends: Positions) -> list[bytes]:
-    return [bytes(data[start : end + 1]) for start, end in zip(_starts(ends), ends, strict=True)]
-
-
-def _malformed_lines(array: npt.NDArray[np.uint8], ends: Positions, delimiter: int) -> Flags:
+def _malformed_lines(array: npt.NDArray[np.uint8], starts: Positions, ends: Positions, delimiter: int) -> Flags:
     """Lines with a quote that is not closed, a carriage return inside, or no end in sight."""
-    starts = _starts(ends)
     flags: Flags = ends - starts > LONGEST_LINE
     returns = np.flatnonzero(array == ord("\r"))
     stray = returns[array[returns + 1] != ord("\n")]  # every line ends in a line feed, so there is a next byte
     flags[np.searchsorted(ends, stray)] = True
     usual = _usual_line(delimiter)
-    for line in np.flatnonzero(_unusual_quotes(array, ends, delimiter) & ~flags):
+    for line in np.flatnonzero(_unusual_quotes(array, starts, ends, delimiter) & ~flags):
         text = array[starts[line] : ends[line]].tobytes()
         flags[line] = not usual.fullmatch(text) and _ends_in_quotes(text, delimiter)
     return flags
 
 
-def _unusual_quotes(array: npt.NDArray[np.uint8], ends: Positions, delimiter: int) -> Flags:
+def _unusual_quotes(array: npt.NDArray[np.uint8], starts: Positions, ends: Positions, delimiter: int) -> Flags:
     """Lines whose quotes are not simply pairs around whole fields: those are certainly closed, these need a look."""
     flags = np.zeros(len(ends), dtype=np.bool_)
     quotes = np.flatnonzero(array == ord('"'))
@@ -185,7 +135,7 @@ def _unusual_quotes(array: npt.NDArray[np.uint8], ends: Positions, delimiter: in
     seen = np.searchsorted(quotes, ends)
     in_line = np.diff(seen, prepend=0)
     ordinal = np.arange(len(quotes)) - np.repeat(seen - in_line, in_line)
-    opens = (array[quotes - 1] == delimiter) | (quotes == np.repeat(_starts(ends), in_line))
+    opens = (array[quotes - 1] == delimiter) | (quotes == np.repeat(starts, in_line))
     after = array[quotes + 1]
     closes = (after == delimiter) | (after == ord("\n")) | (after == ord("\r"))
     odd_one_out = np.flatnonzero(np.where(ordinal % 2 == 0, ~opens, ~closes))
@@ -224,14 +174,6 @@ def _ends_in_quotes(line: bytes, delimiter: int) -> bool:
     return quoted
 
 
-def _not_utf8_lines(data: bytearray, ends: Positions) -> Flags:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return np.array([not _is_utf8(line) for line in _split(data, ends)])
-    return np.zeros(len(ends), dtype=np.bool_)
-
-
 def _is_utf8(data: bytes | bytearray) -> bool:
     """As Arrow sees it, which looks at many bytes at a time."""
     if data.isascii():
@@ -251,8 +193,21 @@ def _line_ends(data: bytearray) -> int:
     return sum(int(np.count_nonzero(piece == ord("\n"))) for piece in pieces)
 
 
+@dataclass(kw_only=True)
+class Reading:
+    """One pass over some files of the same columns: what came of it."""
+
+    located: dict[Reason, list[tuple[Path, int]]] = field(default_factory=dict)
+    """Where the first refused rows stand."""
+    refused: Counter[Reason] = field(default_factory=Counter)
+    bytes_read: float = 0
+    """How much of the files has gone by, packed as it is on the disk; of Parquet, roughly."""
+    failure: BaseException | None = None
+    """What went wrong, for the caller: an engine between us would bury it."""
+
+
 @dataclass
-class CsvReading:
+class CsvReading(Reading):
     """One pass over some CSV files of the same columns."""
 
     paths: Sequence[Path]
@@ -266,13 +221,6 @@ class CsvReading:
     """Which of them come dictionary-encoded: a list of distinct texts, and an index into it for each row."""
     numbered: bool = False
     """Whether batches also say where a row stands: `field_file`, the number of its path, and `field_line`."""
-    located: dict[Reason, list[tuple[Path, int]]] = field(default_factory=dict)
-    """Where the first refused lines stand."""
-    refused: Counter[Reason] = field(default_factory=Counter)
-    bytes_read: int = 0
-    """How much of the files has gone by, packed as it is on the disk."""
-    failure: BaseException | None = None
-    """What went wrong, for the caller: an engine between us would bury it."""
 
     def __post_init__(self) -> None:
         self._blocks = _Blocks(self.encoding)
@@ -308,7 +256,7 @@ class CsvReading:
         line, located = 2, dict[Reason, list[int]]()
         with closing(_parsed_ahead(self._blocks.of(file), self._plain)) as blocks:
             for data, plain in blocks:
-                batch = plain or self._sound(path, _Lines.of(data, ord(self.delimiter)), line, located)
+                batch = plain or self._sound(path, data, line, located)
                 line += plain.num_rows if plain else _line_ends(data)
                 self._blocks.give_back(data)
                 if batch.num_rows:
@@ -318,8 +266,19 @@ class CsvReading:
             known += [(path, number) for number in sorted(numbers)[: FEW - len(known)]]
 
     def _plain(self, data: bytearray) -> pa.RecordBatch | None:
-        """The rows of a block in which nothing is wrong; None where something may be."""
-        if self.numbered or not _is_plain(data, ord(self.delimiter)):
+        """The rows of a block in which nothing is wrong; None where something may be.
+
+        A block can be handed to the parser as it is, if that then finds as many rows as there are lines: a quote that
+        is not closed would swallow a line end, and a carriage return inside a line would add one. So the latter must
+        not occur, the former not in the last line, and no line may be endless.
+        """
+        if self.numbered or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")) or not _is_utf8(data):
+            return None
+        pieces = range(0, len(data), LONGEST_LINE // 2)
+        if any(data.find(b"\n", start, start + LONGEST_LINE // 2) < 0 for start in pieces):
+            return None
+        last = bytes(data[data.rfind(b"\n", 0, -1) + 1 : -1])
+        if b'"' in last and _ends_in_quotes(last, ord(self.delimiter)):
             return None
         try:
             batch = self._parse(data, lambda row: "error")
@@ -327,27 +286,31 @@ class CsvReading:
             return None
         return batch if batch.num_rows == _line_ends(data) else None
 
-    def _sound(self, path: Path, lines: _Lines, first: int, located: dict[Reason, list[int]]) -> pa.RecordBatch:
+    def _sound(self, path: Path, data: bytearray, first: int, located: dict[Reason, list[int]]) -> pa.RecordBatch:
         """The rows of the lines that can be parsed each by itself; the others are counted, and the first located."""
-        malformed, mark = list[int](), self.delimiter
-        for reason, flags in ((MALFORMED, lines.malformed), (NOT_UTF8, lines.broken)):
+        lines, sound, malformed, broken = _separated(data, ord(self.delimiter))
+        for reason, flags in ((MALFORMED, malformed), (NOT_UTF8, broken)):
             self.refused += Counter({reason: int(flags.sum())})
             located.setdefault(reason, []).extend((first + np.flatnonzero(flags)[:FEW]).tolist())
 
+        found, other = np.flatnonzero(sound), list[int]()
+        text = b"".join(lines[n] for n in found)
+        if self.numbered:
+            text = b"".join(b"%d%c%s" % (first + n, ord(self.delimiter), lines[n]) for n in found)
+
         def set_aside(row: Any) -> str:
-            malformed.append(int(row.text.partition(mark)[0]) if self.numbered else 0)
+            other.append(int(row.text.partition(self.delimiter)[0]) if self.numbered else 0)
             return "skip"
 
-        text = lines.text(first if self.numbered else None, ord(mark))
         batch = self._parse(text, set_aside)
-        if batch.num_rows + len(malformed) != int(lines.sound.sum()):
+        if batch.num_rows + len(other) != len(found):
             raise TripDataError(
                 f"{path.name}: a text in quotes runs over several lines (is a quote opened and not closed?); "
                 "every trip must be on one line"
             )
-        self.refused += Counter({MALFORMED: len(malformed)})
+        self.refused += Counter({MALFORMED: len(other)})
         if self.numbered:
-            located.setdefault(MALFORMED, []).extend(malformed[:FEW])
+            located.setdefault(MALFORMED, []).extend(other[:FEW])
         return batch
 
     def _parse(self, text: bytes | bytearray, set_aside: Any) -> pa.RecordBatch:

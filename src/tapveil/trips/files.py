@@ -90,9 +90,10 @@ def table(plan: Plan, name: str, columns: Mapping[str, RawType], relation: str) 
 def fingerprint(plan: Plan) -> str:
     """Which files these are, by names, sizes and times: it changes when they do. Internal."""
     if plan.source.table or is_elsewhere(plan):  # what an engine holds has no time of change that we could ask for
-        return hashlib.sha256(repr((plan.source.engine, plan.source.table or plan.source.path)).encode()).hexdigest()
-    status = [(path.name, path.stat()) for path in _paths(plan)]
-    known = [(name, each.st_size, each.st_mtime_ns) for name, each in status]
+        known: object = (plan.source.engine, plan.source.table or plan.source.path)
+    else:
+        found = [(path.name, path.stat()) for path in _paths(plan)]
+        known = [(name, status.st_size, status.st_mtime_ns) for name, status in found]
     return hashlib.sha256(repr(known).encode()).hexdigest()
 
 
@@ -119,23 +120,17 @@ def _paths(plan: Plan) -> list[Path]:
         found.update(path for path in matches if not path.is_dir())
     if not found:
         raise TripDataError("[source] path matches folders only, no file")
-    return _each_once(sorted(found))
-
-
-def _each_once(paths: list[Path]) -> list[Path]:
-    """A file reached by two names would count its trips twice, and cost twice what is promised."""
     seen: dict[tuple[int, int], Path] = {}
-    for path in paths:
+    for path in sorted(found):  # one reached by two names would count its trips twice, and cost twice what is promised
         try:
             status = path.stat()
         except OSError as error:
-            raise TripDataError(
-                f"{path.name} cannot be read: {error.strerror} (is it a link to what is gone?)"
-            ) from None
+            why = f"{path.name} cannot be read: {error.strerror} (is it a link to what is gone?)"
+            raise TripDataError(why) from None
         twin = seen.setdefault((status.st_dev, status.st_ino), path)
         if twin is not path:
             raise TripDataError(f"{twin.name} and {path.name} are the same file: name it once in [source] path")
-    return paths
+    return list(seen.values())
 
 
 def _require(plan: Plan, shape: Shape, called: str) -> None:
@@ -156,10 +151,8 @@ def _require(plan: Plan, shape: Shape, called: str) -> None:
 def _missing_columns(plan: Plan, missing: dict[str, str], shape: Shape, called: str) -> str:
     names, delimiter = shape[1], shape[3]
     in_plan = {end: ours for ours, both in ENDS.items() for end in both} if plan.source.taps else {}
-    listed = ", ".join(
-        dict.fromkeys(f"`{theirs}` ([source.columns] {in_plan.get(ours, ours)})" for ours, theirs in missing.items())
-    )
-    message = f"{called} has no column {listed}"
+    listed = [f"`{theirs}` ([source.columns] {in_plan.get(ours, ours)})" for ours, theirs in missing.items()]
+    message = f"{called} has no column {', '.join(dict.fromkeys(listed))}"
     other = next((mark for mark in DELIMITERS if mark != delimiter and len(names) == 1 and mark in names[0]), None)
     if shape[0] == "csv" and other:
         return (
@@ -184,9 +177,6 @@ def _refuse_wrong_types(plan: Plan, files: TripFiles) -> None:
         instants = any(group.type_of(theirs) == "instant" for group in files.groups)
         if kind in ("time", "date") and instants and plan.source.timezone is None:
             raise PlanError(f'`{theirs}` holds times with a time zone: add timezone = "…" under [source]')
-
-
-# --- looking at one file ------------------------------------------------------------------------------------------
 
 
 def inspect(path: Path, encoding: Encoding, delimiter: str | None = None, wanted: Collection[str] = ()) -> Shape:

@@ -7,9 +7,8 @@ the rows that are read here.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +18,9 @@ import pyarrow.parquet as pq
 
 from tapveil.base.errors import TripDataError
 from tapveil.trips.buffers import Integers, Positions, per_day
-from tapveil.trips.csv_reader import FEW
+from tapveil.trips.csv_reader import FEW, Reading
 from tapveil.trips.files import DAMAGED
-from tapveil.trips.reasons import ILL_TYPED, Reason
+from tapveil.trips.reasons import ILL_TYPED
 
 UNREADABLE = "a trip file could not be read to its end; is one damaged, or being written?"
 ROWS = 1 << 18
@@ -33,7 +32,7 @@ _NONE: Positions = np.empty(0, dtype=np.intp)
 
 
 @dataclass
-class ParquetReading:
+class ParquetReading(Reading):
     """One pass over some Parquet files of the same columns."""
 
     paths: Sequence[Path]
@@ -42,13 +41,6 @@ class ParquetReading:
     """Which of them come dictionary-encoded: a list of distinct texts, and an index into it for each row."""
     unchecked: Sequence[str] = ()
     """Which of them are only looked at: they refuse no row."""
-    located: dict[Reason, list[tuple[Path, int]]] = field(default_factory=dict)
-    """Where the first refused rows stand."""
-    refused: Counter[Reason] = field(default_factory=Counter)
-    bytes_read: float = 0
-    """Roughly how much of the files has gone by."""
-    failure: BaseException | None = None
-    """What went wrong, for the caller: an engine between us would bury it."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All rows of all files, once, but for those that are refused."""
@@ -135,9 +127,8 @@ def _ill_typed(values: pa.Array) -> Positions:
     if pa.types.is_time(kind):
         number = values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
         return _where(pc.or_(pc.less(number, 0), pc.greater(number, per_day(kind))))
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_nested(kind)):
-        return _NONE
-    if is_valid(values):
+    texts = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    if not (texts or pa.types.is_nested(kind)) or is_valid(values):
         return _NONE
     if pa.types.is_nested(kind):
         return np.array(_invalid(values, 0), dtype=np.intp)

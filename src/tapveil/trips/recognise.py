@@ -35,30 +35,24 @@ TIME_FORMATS = ("%H%M", "%H.%M", "%H:%M:%S %p", "%I:%M %p", "%I:%M:%S %p", "%Hh%
 """Ways to write a day or a time that need to be named, those with the day first before those with the month first."""
 
 MISSING_WORDS = frozenset(
-    {
-        *("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "--", "?", "(null)", "\\N", "nil"),
-        *("Unknown", "unknown", "UNKNOWN", "Unfinished", "Unstarted", "Not Applicable", "Missing", "missing"),
-    }
+    "NA,N/A,n/a,NaN,nan,NULL,null,None,none,-,--,?,(null),\\N,nil,Unknown,unknown,UNKNOWN,Unfinished,Unstarted,"
+    "Not Applicable,Missing,missing".split(",")
 )
 ON_WORDS = frozenset(
-    {
-        *("on", "tap on", "tapon", "tag on", "touch on", "touch in", "in", "tap in", "check in", "checkin", "enter"),
-        *("entry", "entrance", "board", "boarding", "transfer entrance", "start", "begin", "entrada", "subida"),
-        *"entrée entree montée einstieg eingang einstempeln instappen 进站 進站 上车 上車".split(),
-    }
+    "on,tap on,tapon,tag on,touch on,touch in,in,tap in,check in,checkin,enter,entry,entrance,board,boarding,"
+    "transfer entrance,start,begin,entrada,subida,entrée,entree,montée,einstieg,eingang,einstempeln,instappen,"
+    "进站,進站,上车,上車".split(",")
 )
 OFF_WORDS = frozenset(
-    {
-        *("off", "tap off", "tapoff", "tag off", "touch off", "touch out", "out", "tap out", "check out", "checkout"),
-        *("exit", "leave", "alight", "alighting", "transfer exit", "end", "finish", "salida", "bajada"),
-        *("sortie", "descente", "ausstieg", "ausgang", "ausstempeln", "uitstappen", "出站", "下车", "下車"),
-    }
+    "off,tap off,tapoff,tag off,touch off,touch out,out,tap out,check out,checkout,exit,leave,alight,alighting,"
+    "transfer exit,end,finish,salida,bajada,sortie,descente,ausstieg,ausgang,ausstempeln,uitstappen,"
+    "出站,下车,下車".split(",")
 )
-
 _ON = frozenset(
     "on entry enter ent entrance start started origin orig board boarding checkin in from departure o".split()
 )
 _OFF = frozenset("off exit ex end ended destination dest alight alighting checkout out to arrival d".split())
+_ENDS = {"on": _ON, "off": _OFF}
 _TIME = frozenset("time datetime timestamp ts at minute minutes hour clock".split())
 _PLACE = frozenset("station stop location loc place wharf stn halt terminal dock zone site".split())
 _NOT_A_PLACE = frozenset("lat latitude lon lng long longitude geom fare price lga type".split())
@@ -66,18 +60,22 @@ _DAY = frozenset("date day daytype weekday dt".split())
 _MODE = frozenset("mode subsystem vehicletype".split())
 _CARD = frozenset("card cardid token tokenid smartcard passenger customer pan member rider account".split())
 _TAP = frozenset("action tap event direction type entryexit inout".split())
-_SAYS = _TAP - {"type"} | frozenset(
-    "eventtype taptype transactiontype actiontype sens vorgang richtung operation".split()
-)
+_KIND_OF_TAP = frozenset("eventtype taptype transactiontype actiontype sens vorgang richtung operation".split())
+_SAYS = _TAP - {"type"} | _KIND_OF_TAP
 """How a column may be called that says on or off."""
 _TO_AND_FRO = frozenset("origin destination orig dest from to".split())
 _SERVICE = frozenset("service operating business traffic betriebstag".split())
 _DAY_NAMES = frozenset("daytype weekday".split())
 _STAMP = frozenset("datetime timestamp ts at".split())
 """How a column may be called that has a day as well as a time."""
-_TEMPORAL = frozenset({"date", "time", "timestamp", "instant"})
 
 A_FEW, ONE_IN = 4, 1000
+LOOKED_AT = 2000
+FEW_MODES = 50
+MOST = 0.9
+NEARLY = 0.01
+"""Shares that differ by no more are equal: the first in the file is taken, or the likelier name."""
+ANY_ZONE = ZoneInfo("UTC")
 
 
 def odd_rows(rows: int) -> int:
@@ -141,17 +139,17 @@ class Sample:
 
     def read_as(self, kind: Literal["time", "date"]) -> Reading:
         """The way to write a time or a date by which most values can be read; ways that differ by a few are equal."""
-        if kind == "date" and self.raw in ("date", "timestamp", "instant"):
+        if self.raw in (kind, "timestamp", "instant"):
             return Reading(1.0, None)
-        if kind == "time" and self.raw in ("time", "timestamp", "instant"):
-            return Reading(1.0, None)
-        if self.values is None:
-            return Reading(float(self._is_called(kind)), None)
+        if self.values is None:  # the name alone says so, where the type leaves it open
+            named = kind == "time" or not self.words.isdisjoint(_DAY - _DAY_NAMES | _STAMP)
+            return Reading(float(named and self.raw in ("text", "integer", "number")), None)
         values = self.filled[:LOOKED_AT]
         plain = _share(_reads(kind, value, None) for value in values)
         if plain >= MOST or not values:
             return Reading(plain, None)
-        ways = [(_share(_reads(kind, value, way) for value in values), way) for way in _WAYS[kind]]
+        formats = TIME_FORMATS if kind == "time" else DATE_FORMATS
+        ways = [(_share(_reads(kind, value, way) for value in values), way) for way in formats]
         best, slack = max(share for share, _ in ways), odd_rows(len(values)) / len(values)
         if best <= plain + slack:
             return Reading(plain, None)
@@ -159,12 +157,6 @@ class Sample:
         spans = {way: _days_spanned(values, way) for way in equal}
         closest = [way for way in equal if spans[way] == min(spans.values())]
         return Reading(best, closest[0], ambiguous=len({way[:2] for way in closest}) > 1)
-
-    def _is_called(self, kind: Literal["time", "date"]) -> bool:
-        """Whether its name says that it holds times or dates, where nothing else may."""
-        if self.raw not in ("text", "integer", "number"):
-            return False
-        return kind == "time" or bool(self.words & (_DAY - _DAY_NAMES | _STAMP))
 
 
 @dataclass(frozen=True)
@@ -175,15 +167,6 @@ class Reading:
     format: str | None
     ambiguous: bool = False
     """Whether day and month could be the other way round."""
-
-
-LOOKED_AT = 2000
-FEW_MODES = 50
-MOST = 0.9
-NEARLY = 0.01
-"""Shares that differ by no more are equal: the first in the file is taken, or the likelier name."""
-ANY_ZONE = ZoneInfo("UTC")
-_WAYS = {"time": TIME_FORMATS, "date": DATE_FORMATS}
 
 
 def _share(found: Iterable[bool]) -> float:
@@ -272,8 +255,8 @@ def recognise(samples: Sequence[Sample]) -> Recognised:
             _take_trips(found, times, samples)
         _take_common(found, samples)
         found.like = _likeness(set(by_name))
-        if not found.is_taps and (says := _unclear_tap(samples, found)):
-            _take_unclear(found, says)
+        if not found.is_taps:
+            _take_unclear(found, samples)
         found.service = found.service or _is_of_service_days(found, by_name)
         if not any(ours.endswith("time") for ours in found.columns):
             found.remarks.append("No column was recognised as a time: no table has any.")
@@ -300,7 +283,7 @@ def _often(sample: Sample, holds: Callable[[str], bool]) -> bool:
 
 def _by_name_alone(ours: str, guess: Guess, sample: Sample, *, labels: bool) -> Guess:
     """A guess that no value supports, and what is left to be said by who knows them."""
-    if sample.raw in _TEMPORAL:
+    if sample.raw in ("date", "time", "timestamp", "instant"):
         return replace(guess, why="its name and its type say so")
     ask = "its values were not looked at"
     if ours.endswith("time"):
@@ -313,7 +296,14 @@ def _by_name_alone(ours: str, guess: Guess, sample: Sample, *, labels: bool) -> 
 _OFFSET = re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?\s*(Z|[+-]\d\d:?\d\d)\s*$")
 
 
-def _take_unclear(found: Recognised, says: Sample) -> None:
+def _take_unclear(found: Recognised, samples: Sequence[Sample]) -> None:
+    """A column that may say on and off in words that are not known: then a row may be a tap, and no trip."""
+    one_end = {"tap_on_time", "tap_on_location"} >= {ours for ours in found.columns if ours.startswith("tap_")}
+    taken = {guess.column for guess in found.columns.values()}
+    free = (sample for sample in samples if one_end and sample.name not in taken)
+    says = next((sample for sample in free if sample.words & _SAYS and _may_say_on(sample)), None)
+    if says is None:
+        return
     found.unclear = True
     for end in ("time", "location"):
         if guess := found.columns.pop(f"tap_on_{end}", None):
@@ -326,18 +316,21 @@ def _take_unclear(found: Recognised, says: Sample) -> None:
     )
 
 
+def _may_say_on(sample: Sample) -> bool:
+    if sample.values is None:
+        return not sample.words & (_ON | _OFF | _PLACE | _TIME | _DAY | _NOT_A_PLACE - {"type"} | {"id", "number"})
+    return 2 <= sample.kinds <= 8
+
+
 def _is_of_service_days(found: Recognised, by_name: Mapping[str, Sample]) -> bool:
     """Whether dates are those of service days: by their name, or because times go beyond 24:00."""
     day = found.columns.get("date")
     if day is None or found.labels:
         return False
-    times = [
-        by_name[guess.column] for ours, guess in found.columns.items() if ours.endswith("time") and not guess.format
-    ]
-    beyond = any(
-        _often(sample, lambda value: (read_time(value) or 0) >= 1440) for sample in times if sample.name != day.column
-    )
-    return beyond or (bool(words_of(day.column) & _SERVICE) and not any(sample.name == day.column for sample in times))
+    times = {guess.column for ours, guess in found.columns.items() if ours.endswith("time") and not guess.format}
+    others = [by_name[name] for name in times - {day.column}]
+    beyond = any(_often(sample, lambda value: (read_time(value) or 0) >= 1440) for sample in others)
+    return beyond or (bool(words_of(day.column) & _SERVICE) and day.column not in times)
 
 
 def _likeness(names: set[str]) -> str:
@@ -355,17 +348,11 @@ _BY_TIDES = "TIDES calls it so"
 def _take_tides(found: Recognised, by_name: Mapping[str, Sample]) -> None:
     found.like = "TIDES fare_transactions"
     found.on, found.off = TIDES_WORDS
-    columns = dict(TIDES)
-    for ours, theirs in {"tap_location": "stop_id", "vehicle": "vehicle_id"}.items():
+    for ours, theirs in (TIDES | {"tap_location": "stop_id", "vehicle": "vehicle_id"}).items():
         if theirs in by_name:
-            columns[ours] = theirs
-    for ours, theirs in columns.items():
-        found.columns[ours] = Guess(theirs, "sure", _BY_TIDES, missing=TIDES_MISSING if ours != "tap" else ())
+            found.columns[ours] = Guess(theirs, "sure", _BY_TIDES, missing=TIDES_MISSING if ours != "tap" else ())
     found.service = True
     found.remarks.append("`num_riders` is not read: a row is one tap, however many ride on it.")
-
-
-# --- taps and trips ------------------------------------------------------------------------------------------------
 
 
 def _tap_column(samples: Sequence[Sample]) -> Sample | None:
@@ -387,25 +374,11 @@ def _word(value: str) -> str:
     return re.sub(r"[-_\s]+", " ", value.strip().lower())
 
 
-def _unclear_tap(samples: Sequence[Sample], found: Recognised) -> Sample | None:
-    """A column that may say on and off in words that are not known: then a row may be a tap, and no trip."""
-    one_end = {"tap_on_time", "tap_on_location"} >= {ours for ours in found.columns if ours.startswith("tap_")}
-    taken = {guess.column for guess in found.columns.values()}
-    may_be = [sample for sample in samples if sample.name not in taken and sample.words & _SAYS and _may_say_on(sample)]
-    return may_be[0] if one_end and may_be else None
-
-
-def _may_say_on(sample: Sample) -> bool:
-    if sample.values is None:
-        return not sample.words & (_ON | _OFF | _PLACE | _TIME | _DAY | _NOT_A_PLACE - {"type"} | {"id", "number"})
-    return 2 <= sample.kinds <= 8
-
-
 def _times(samples: Sequence[Sample]) -> dict[str, Guess | None]:
     """The time of each end of a trip."""
-    readings = {sample.name: sample.read_as("time") for sample in samples if _may_be_time(sample)}
-    readable = [sample for sample in samples if sample.name in readings and readings[sample.name].share >= 0.5]
-    ends = {end: _of_end(readable, words) for end, words in (("on", _ON), ("off", _OFF))}
+    readings = _readings(samples)
+    readable = [sample for sample in samples if sample.name in readings]
+    ends = {end: [sample for sample in readable if sample.words & words] for end, words in _ENDS.items()}
     if not ends["off"]:  # `Stop Time`: where it is no place, stop is an end
         ends["off"] = [sample for sample in readable if "stop" in sample.words and not sample.words & _ON]
     found: dict[str, Guess | None] = {}
@@ -414,13 +387,18 @@ def _times(samples: Sequence[Sample]) -> dict[str, Guess | None]:
         found[end] = _guess(best, readings[best.name], "its name and its values say so", "sure") if best else None
     if not found["on"]:
         spare = [sample for sample in readable if not found["off"] or sample.name != found["off"].column]
-        stamps = [sample for sample in spare if sample.words & _TIME] or [
-            sample for sample in spare if sample.read_as("date").share >= MOST
-        ]
-        if stamps:
+        named = (sample for sample in spare if sample.words & _TIME)
+        stamps = (sample for sample in spare if sample.read_as("date").share >= MOST)
+        if best := next(named, None) or next(stamps, None):
             why = "it holds times, and no other column is named for where a trip begins"
-            found["on"] = _guess(stamps[0], readings[stamps[0].name], why, "guess")
+            found["on"] = _guess(best, readings[best.name], why, "guess")
     return found
+
+
+def _readings(samples: Sequence[Sample]) -> dict[str, Reading]:
+    """How the columns read that may be times, by their names."""
+    readings = {sample.name: sample.read_as("time") for sample in samples if _may_be_time(sample)}
+    return {name: reading for name, reading in readings.items() if reading.share >= 0.5}
 
 
 def _may_be_time(sample: Sample) -> bool:
@@ -428,37 +406,26 @@ def _may_be_time(sample: Sample) -> bool:
         return False
     if sample.raw in ("time", "timestamp", "instant") or sample.words & _TIME:
         return True
-    stamp = re.compile(r".*\d\d?:\d\d")
-    return _share(bool(stamp.match(value)) for value in sample.filled[:100]) >= MOST
-
-
-def _of_end(samples: Sequence[Sample], words: frozenset[str]) -> list[Sample]:
-    return [sample for sample in samples if sample.words & words]
+    return _share(bool(re.match(r".*\d\d?:\d\d", value)) for value in sample.filled[:100]) >= MOST
 
 
 def _guess(sample: Sample, reading: Reading, why: str, sureness: Sureness) -> Guess:
     if reading.ambiguous:
         sureness, why = "guess", f"{why}; day and month could be the other way round"
-    missing = sample.missing
-    zeros = _share(value.strip() in ("0", "0.0") for value in sample.filled)
-    if zeros > 0.01 and sample.words & _OFF and _often(sample, lambda value: value.strip() in ("0", "0.0")):
-        missing = (*missing, "0")
+    zeros = [value.strip() in ("0", "0.0") for value in sample.filled]
+    often = _share(zeros) > 0.01 and sum(zeros) > odd_rows(len(zeros))
+    missing = (*sample.missing, "0") if often and sample.words & _OFF else sample.missing
     return Guess(sample.name, sureness, why, reading.format, missing)
 
 
 def _take_trips(found: Recognised, times: Mapping[str, Guess | None], samples: Sequence[Sample]) -> None:
-    taken = set()
-    for end, guess in times.items():
-        if guess:
-            found.columns[f"tap_{end}_time"] = guess
-            taken.add(guess.column)
+    found.columns |= {f"tap_{end}_time": guess for end, guess in times.items() if guess}
+    taken = {guess.column for guess in found.columns.values()}
     places = [sample for sample in samples if sample.name not in taken and _may_be_place(sample)]
-    for end, words in (("on", _ON), ("off", _OFF)):
-        best = _best_place(_of_end(places, words))
-        if best:
-            found.columns[f"tap_{end}_location"] = Guess(
-                best.name, "sure", "its name and its values say so", missing=best.missing
-            )
+    for end, words in _ENDS.items():
+        if best := _best_place([sample for sample in places if sample.words & words]):
+            why = "its name and its values say so"
+            found.columns[f"tap_{end}_location"] = Guess(best.name, "sure", why, missing=best.missing)
     if "tap_on_location" not in found.columns and (best := _best_place(places)):
         why = "it is named for a place, and no other for where a trip begins"
         found.columns["tap_on_location"] = Guess(best.name, "guess", why, missing=best.missing)
@@ -483,17 +450,13 @@ def _take_taps(found: Recognised, tap: Sample, samples: Sequence[Sample]) -> Non
     found.off = tuple(sorted(value for value in often if _word(value) in OFF_WORDS))
     found.columns["tap"] = Guess(tap.name, "sure", "its values mean on and off")
     others = [sample for sample in samples if sample is not tap]
-    readings = {sample.name: sample.read_as("time") for sample in others if _may_be_time(sample)}
-    readable = [sample for sample in others if sample.name in readings and readings[sample.name].share >= 0.5]
+    readings = _readings(others)
+    readable = [sample for sample in others if sample.name in readings]
     if readable:
         best = max(readable, key=lambda sample: (readings[sample.name].share >= MOST, bool(sample.words & _TIME)))
         found.columns["tap_time"] = _guess(best, readings[best.name], "its name and its values say so", "sure")
-    place = _best_place([sample for sample in others if _may_be_place(sample)])
-    if place:
+    if place := _best_place([sample for sample in others if _may_be_place(sample)]):
         found.columns["tap_location"] = Guess(place.name, "sure", "its name says so", missing=place.missing)
-
-
-# --- card, mode and day --------------------------------------------------------------------------------------------
 
 
 def _take_common(found: Recognised, samples: Sequence[Sample]) -> None:
@@ -532,7 +495,5 @@ def _take_day(found: Recognised, free: Sequence[Sample], by_name: Mapping[str, S
             return
     few = [sample for sample in named if sample.in_use and sample.kinds <= 31]
     if few:
-        found.labels = True
-        found.columns["date"] = Guess(
-            few[0].name, "likely", "its name says so; its values are names of days, not dates"
-        )
+        found.labels, why = True, "its name says so; its values are names of days, not dates"
+        found.columns["date"] = Guess(few[0].name, "likely", why)

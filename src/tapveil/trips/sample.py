@@ -38,7 +38,8 @@ def trip_files(path: str) -> list[Path]:
     """The files that a user means by a file, a folder or a pattern."""
     whole = Path(path)
     if whole.is_dir():
-        found = sorted(each for each in whole.iterdir() if _may_be_trips(each))
+        named = re.compile(r"[^.].*\.(csv|tsv|txt|gz|parquet|pq)", re.IGNORECASE | re.DOTALL)
+        found = sorted(each for each in whole.iterdir() if named.fullmatch(each.name))
         tables = [each for each in found if each.suffix.lower() != ".txt"]
         found = tables or found  # beside tables, a text explains them
     else:
@@ -51,12 +52,6 @@ def trip_files(path: str) -> list[Path]:
             "quotes, such as 'trips/*/*.csv'"
         )
     return found
-
-
-def _may_be_trips(path: Path) -> bool:
-    return not path.name.startswith(".") and bool(
-        re.search(r"\.(csv|tsv|txt|gz|parquet|pq)$", path.name, re.IGNORECASE)
-    )
 
 
 def encoding_of(files: Sequence[Path]) -> Encoding:
@@ -106,17 +101,12 @@ def _first_lines(path: Path, most: int) -> list[bytes]:
     return lines
 
 
-def shape_of(path: Path, encoding: Encoding) -> sources.Shape:
-    """Format and columns of a file."""
-    return sources.inspect(path, encoding)
-
-
 def samples(files: Sequence[Path], encoding: Encoding) -> list[Sample]:
     """Values of each column of the first file that has rows, from it and from others that have the same column."""
     values: dict[str, list[str]] = {}
     columns: dict[str, sources.RawType] = {}
     for path in _spread(files, MOST_FILES):
-        shape = shape_of(path, encoding)
+        shape = sources.inspect(path, encoding)
         pieces = list(_pieces(path, shape, encoding))
         if not pieces:
             continue
@@ -128,20 +118,17 @@ def samples(files: Sequence[Path], encoding: Encoding) -> list[Sample]:
             values.setdefault(name, []).extend(found)
     if not columns:
         raise TripDataError("the files have a header but no trips")
-    return [Sample(name, raw, _spread(values[name], MOST_ROWS)) for name, raw in columns.items() if _is_named(name)]
+    named = {name: raw for name, raw in columns.items() if 0 < len(name) <= LONGEST_NAME}
+    return [Sample(name, raw, _spread(values[name], MOST_ROWS)) for name, raw in named.items()]
 
 
 def unseen_columns(files: Sequence[Path], encoding: Encoding) -> list[Sample]:
     """The columns of the first file by their names and types; no row is read."""
-    shape = shape_of(files[0], encoding)
+    shape = sources.inspect(files[0], encoding)
     if shape[0] == "csv":
         _require_header(files[0], shape[1], [[] for _ in shape[1]])
     columns = dict(zip(shape[1], shape[2], strict=True))
-    return [Sample(name, raw, None) for name, raw in columns.items() if _is_named(name)]
-
-
-def _is_named(name: str) -> bool:
-    return 0 < len(name) <= LONGEST_NAME
+    return [Sample(name, raw, None) for name, raw in columns.items() if 0 < len(name) <= LONGEST_NAME]
 
 
 def _spread(things: Sequence[Any], most: int) -> list[Any]:
@@ -182,29 +169,22 @@ def _texts(column: pa.ChunkedArray) -> list[str]:
 def _require_header(path: Path, names: Sequence[str], texts: Sequence[Sequence[str]]) -> None:
     """A first line that is a trip must not be taken for names: they would be shown, and written into the plan."""
     if 2 * sum(not name for name in names) > len(names):
-        raise TripDataError(
-            f"the first line of {path.name} leaves most columns without a name: is it a title? Delete it"
-        )
-    rows = max(map(len, texts), default=0)
-    alike = {row for name, values in zip(names, texts, strict=True) for row in _rows_like(name, values)}
-    if _hold_values(names) or len(alike) > odd_rows(rows):
+        why = "leaves most columns without a name: is it a title? Delete it"
+        raise TripDataError(f"the first line of {path.name} {why}")
+    alike: set[int] = set()
+    for name, values in zip(names, texts, strict=True):
+        if name:
+            alike.update(_rows_like(name, values))
+    # No column is called 07:31, or any time or date; many names at once, as this takes long.
+    some = [Sample("", "text", names[start : start + LOOKED_AT]) for start in range(0, len(names), LOOKED_AT)]
+    has_values = any(re.search(r"[0-9]{5}|[0-9]:[0-9]", name) for name in names) or any(
+        each.read_as(kind).share > 0 for each in some for kind in ("time", "date")
+    )
+    if has_values or len(alike) > odd_rows(max(map(len, texts), default=0)):
         raise TripDataError(f"the first line of {path.name} seems to be a trip; it must name the columns")
 
 
-_DIGITS = re.compile(r"[0-9]")
-
-
-def _rows_like(name: str, values: Sequence[str]) -> Iterator[int]:
-    """The rows that have the name of a column as its value, or one like it."""
-    pattern = _DIGITS.sub("0", name) if _DIGITS.search(name) else None
-    for row, value in enumerate(values if name else ()):
-        if value.strip() == name or (pattern and _DIGITS.sub("0", value.strip()) == pattern):
-            yield row
-
-
-def _hold_values(names: Sequence[str]) -> bool:
-    """Whether one of the names is what no column is called, such as 07:31; many at once, as this takes long."""
-    some = [Sample("", "text", names[start : start + LOOKED_AT]) for start in range(0, len(names), LOOKED_AT)]
-    return any(re.search(r"[0-9]{5}|[0-9]:[0-9]", name) for name in names) or any(
-        each.read_as(kind).share > 0 for each in some for kind in ("time", "date")
-    )
+def _rows_like(name: str, values: Sequence[str]) -> list[int]:
+    """The rows that have the name of a column as its value, or one that differs in its digits alone."""
+    pattern = re.compile(re.sub(r"[0-9]", "[0-9]", re.escape(name)))
+    return [row for row, value in enumerate(values) if pattern.fullmatch(value.strip())]

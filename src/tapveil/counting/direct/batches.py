@@ -6,16 +6,14 @@ The next batch is read while the last one is counted.
 
 from __future__ import annotations
 
-import queue
-import threading
-from collections import Counter
-from collections.abc import Collection, Generator, Iterator
-from contextlib import closing
+from collections import Counter, deque
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import types
 
 from tapveil.trips.csv_reader import CsvReading
 from tapveil.trips.files import DAMAGED, FileGroup, TripFiles
@@ -23,7 +21,8 @@ from tapveil.trips.parquet_reader import ParquetReading
 from tapveil.trips.reasons import Reason
 
 TOGETHER = 16
-AHEAD = 2
+AHEAD = 3
+_KNOWN = (types.is_string, types.is_large_string, types.is_integer, types.is_date32, types.is_time, types.is_timestamp)
 
 
 class NeedsEngineError(Exception):
@@ -47,8 +46,16 @@ class Batches:
         """Lines that are no rows, by reason."""
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        with closing(_ahead(self._all())) as batches:
-            yield from batches
+        """Each batch, made by a thread of its own, a few of them before they are asked for."""
+        batches = self._all()
+        with ThreadPoolExecutor(1) as worker:
+            made = deque(worker.submit(next, batches, None) for _ in range(AHEAD))
+            try:
+                while (batch := made.popleft().result()) is not None:
+                    made.append(worker.submit(next, batches, None))
+                    yield batch
+            finally:
+                worker.shutdown(cancel_futures=True)
 
     def _all(self) -> Iterator[pa.RecordBatch]:
         for group in self._files.groups:
@@ -68,7 +75,14 @@ class Batches:
         self.refused += reading.refused
 
     def _parquet(self, group: FileGroup) -> Iterator[pa.RecordBatch]:
-        _refuse_unusual(group, self._used)
+        schema = pq.read_schema(group.paths[0])  # files of a group have the same types
+        for name in self._used:
+            kind = schema.field(name).type
+            kind = kind.value_type if types.is_dictionary(kind) else kind
+            # Types that only an engine can write as text; and parts of a second that engines round.
+            in_ns = (types.is_timestamp(kind) or types.is_time64(kind)) and kind.unit == "ns"
+            if in_ns or not any(is_known(kind) for is_known in _KNOWN):
+                raise NeedsEngineError
         before, texts = self.bytes_read, [name for name in self._listed if group.type_of(name) == "text"]
         unchecked = [name for name in self._columns if name not in self._used]
         reading = ParquetReading(group.paths, self._columns, listed=texts, unchecked=unchecked)
@@ -83,61 +97,3 @@ def _rows(group: FileGroup) -> int:
         return sum(pq.read_metadata(path).num_rows for path in group.paths) if group.format == "parquet" else 0
     except DAMAGED:
         return 0  # reading it will say more
-
-
-def _refuse_unusual(group: FileGroup, columns: Collection[str]) -> None:
-    """Types that only an engine can write as text; and parts of a second that engines round."""
-    for path in group.paths[:1]:  # files of a group have the same types
-        schema = pq.read_schema(path)
-        for name in columns:
-            kind = schema.field(name).type
-            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-            in_ns = (pa.types.is_timestamp(kind) or pa.types.is_time64(kind)) and kind.unit == "ns"
-            if in_ns or not any(is_known(kind) for is_known in _KNOWN):
-                raise NeedsEngineError
-
-
-_KNOWN = (
-    pa.types.is_string,
-    pa.types.is_large_string,
-    pa.types.is_integer,
-    pa.types.is_date32,
-    pa.types.is_time,
-    pa.types.is_timestamp,
-)
-
-Item = TypeVar("Item")
-
-
-def _ahead(items: Iterator[Item]) -> Generator[Item]:
-    """The same items, made by a thread of its own, a few of them before they are asked for."""
-    made: queue.Queue[tuple[Item] | BaseException | None] = queue.Queue(AHEAD)
-    stopped = threading.Event()
-
-    def put(item: tuple[Item] | BaseException | None) -> None:
-        while not stopped.is_set():
-            try:
-                return made.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-
-    def make() -> None:
-        try:
-            for item in items:
-                put((item,))
-                if stopped.is_set():
-                    return
-            put(None)
-        except BaseException as error:  # whoever counts is to know, whatever it was
-            put(error)
-
-    thread = threading.Thread(target=make, daemon=True)
-    thread.start()
-    try:
-        while (item := made.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item[0]
-    finally:
-        stopped.set()
-        thread.join()

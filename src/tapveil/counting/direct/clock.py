@@ -61,16 +61,16 @@ class Clock:
         self._window: _Window | None = None
         self._kind: pa.DataType | None = None
 
-    def codes(self, array: pa.Array, out: Integers) -> Positions:
+    def codes(self, array: pa.Array) -> tuple[Integers, Positions]:
         """The code of each time; and which rows are refused, whose codes are anything."""
         given, there, unit = integers(array), present(array), _Unit.of(self._column, array.type)
         info = np.iinfo(given.dtype)
         low, high = max(unit.least, int(info.min)), min(unit.most, int(info.max))
         good = there & (given >= low) & (given <= high)
         none = ~there | (given == MISSING_TIME) if self._minus_one_is_none(info) else ~there
-        self._bin(np.where(good, given, low), unit.per_minute, out)
-        out[~good] = NO_TIME
-        return np.flatnonzero(~(good | none))
+        codes = self._bin(np.where(good, given, low), unit.per_minute)
+        codes[~good] = NO_TIME
+        return codes, np.flatnonzero(~(good | none))
 
     def indices(self, array: pa.Array, out: Integers) -> Integers:
         """A table of codes, and for each time its index there, or one beyond either end, where nothing is known."""
@@ -123,16 +123,15 @@ class Clock:
         return window
 
     def _looked_up(self, first: int, times: Integers, known: Flags, unit: _Unit) -> _Window:
-        codes = np.empty(len(times), dtype=np.int64)
-        self._bin(times, unit.per_minute, codes)
+        codes = self._bin(times, unit.per_minute)
         codes[~known] = codes[0] = codes[-1] = NOT_IN_TABLE
         return _Window(first, codes, np.append(codes, NO_TIME))
 
     def _minus_one_is_none(self, info: np.iinfo) -> bool:
         return self._column.raw == "integer" and info.min < 0
 
-    def _bin(self, given: AnyIntegers, per_minute: int, out: Integers) -> None:
+    def _bin(self, given: AnyIntegers, per_minute: int) -> Integers:
         """The code of the bin of each time."""
         since_start = (given.astype(np.int64) - self._bins.first * per_minute) % (MINUTES_PER_DAY * per_minute)
-        np.floor_divide(since_start, self._bins.minutes * per_minute, out=out)
-        out += 1
+        codes: Integers = 1 + since_start // (self._bins.minutes * per_minute)
+        return codes

@@ -9,14 +9,14 @@ counted by SQL, with the same result (`sql.steps`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from tapveil.counting import coding
 from tapveil.counting.card_ids import CardShapes, are_numbers
-from tapveil.counting.coding import Code, Column, Reasons
+from tapveil.counting.coding import Column, Reasons
 from tapveil.counting.direct.batches import Batches
 from tapveil.counting.direct.fast_path import FastPath
 from tapveil.counting.direct.rollup import Rollup
@@ -69,8 +69,7 @@ class Pass:
     def __init__(self, plan: Plan, files: TripFiles, areas: Areas, wider: Mapping[str, Areas], memory: float) -> None:
         columns = coding.columns(plan, files, areas)
         self._plan, self._wider = plan, wider
-        theirs = plan.columns.read
-        card = plan.source.card
+        theirs, card = plan.columns.read, plan.source.card
         self._card = card if card and not are_numbers(files, card) else None
         self._used = sorted({theirs[ours] for ours in plan.columns.used if ours in theirs})
         self.batches = Batches(files, self._used, self._card)
@@ -92,16 +91,11 @@ class Pass:
         for batch in self.batches:
             if self._card:
                 self._cards.see(batch.column(batch.schema.get_field_index(self._card)))
-            self._add(self._slow_path.index.encoded(batch.select(self._used)))
+            batch = self._slow_path.index.encoded(batch.select(self._used))
+            left = [start + self._add_ordinary(piece) for start, piece in _pieces(batch)]
+            for _, piece in _pieces(batch.take(np.concatenate(left))):
+                self._add_any(piece)
         return self._counted(self.batches.refused)
-
-    # --- rows ---------------------------------------------------------------------------------------------------------
-
-    def _add(self, batch: pa.RecordBatch) -> None:
-        """Count the rows of a batch: the ordinary ones, then the others."""
-        left = [start + self._add_ordinary(piece) for start, piece in _pieces(batch)]
-        for _, piece in _pieces(batch.take(np.concatenate(left))):
-            self._add_any(piece)
 
     def _add_ordinary(self, batch: pa.RecordBatch) -> Positions:
         """Count what can take the fast path; which rows are left."""
@@ -123,18 +117,16 @@ class Pass:
 
     def _add_any(self, batch: pa.RecordBatch) -> None:
         """Count rows of which some may be refused."""
-        coded = self._slow_path.code(batch)
-        found, numbers = np.unique(coded.reasons, return_counts=True)
+        codes, refused, reasons = self._slow_path.code(batch)
+        found, numbers = np.unique(reasons, return_counts=True)
         self._refused.update(dict(zip(found.tolist(), numbers.tolist(), strict=True)))
         sizes = self._slow_path.index.sizes
         for tally in self._tallies:
             keys = np.zeros(batch.num_rows, dtype=np.int64)
             for name, stride in tally.strides(sizes).items():
-                keys += coded.codes[name] * stride
-            keys[coded.refused] = NOT_COUNTED
+                keys += codes[name] * stride
+            keys[refused] = NOT_COUNTED
             tally.add(keys)
-
-    # --- tables -------------------------------------------------------------------------------------------------------
 
     def _counted(self, lines: Counter[Reason]) -> Counted:
         """The tables of the plan, from all rows."""
@@ -142,28 +134,22 @@ class Pass:
         for name, vocabulary in self._slow_path.index.vocabularies.items():
             code, final[name] = vocabulary.sorted()
             coded.append(code)
-        trips = 0
-        tables: dict[str, ExactTable] = {}
-        for tally, rollups in self._rollups(coded):
-            trips = 0
+        trips, tables = 0, dict[str, ExactTable]()
+        for tally in self._tallies:
+            # The tables that are made from it: it is the first that has all their columns.
+            own = [table for table in self._plan.table if set(self._plan.columns.of(table)) <= set(tally.columns)]
+            own = [table for table in own if table.name not in tables]
+            shape, trips = (len(tally.columns), tally.added), 0
+            rollups = [Rollup(self._plan, table, coded, self._wider, *shape) for table in own]
             for cells, numbers in tally.cells():
                 trips += int(numbers.sum())
                 finally_coded = {column: final[column][each] for column, each in cells.items()}
                 for rollup in rollups:
                     rollup.add(finally_coded, numbers)
-            tables |= {table.name: table for table in (rollup.table() for rollup in rollups)}
+            tables |= {table.name: rollup.table() for table, rollup in zip(own, rollups, strict=True)}
         refusals = Refusals.of(self._reasons.of, self._refused, trips, lines)
         in_order = {table.name: tables[table.name] for table in self._plan.table}
         return Counted(in_order, refusals, cards=self._cards if self._card else None)
-
-    def _rollups(self, coded: Sequence[Code]) -> Iterator[tuple[Tally, list[Rollup]]]:
-        """Every tally, with the tables that are made from it: from the first that has all their columns."""
-        waiting = list(self._plan.table)
-        for tally in self._tallies:
-            own = [table for table in waiting if set(self._plan.columns.of(table)) <= set(tally.columns)]
-            waiting = [table for table in waiting if table not in own]
-            shape = len(tally.columns), tally.added
-            yield tally, [Rollup(self._plan, table, coded, self._wider, *shape) for table in own]
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:

@@ -57,10 +57,8 @@ class DictionaryIndex:
         self.vocabularies = {
             column.name: Vocabulary(column, reasons, looked_up if column.name == "mode" else ()) for column in columns
         }
-        self._pool, self._own = (
-            ArrayPool(),
-            ArrayPool(),
-        )  # a column may be called anything: ours have a pool of their own
+        # A column may be called anything: ours have a pool of their own.
+        self._pool, self._own = ArrayPool(), ArrayPool()
         self._last: dict[str, tuple[pa.Array, Integers]] = {}
         self._range: dict[str, tuple[tuple[int, int], Integers]] = {}
 
@@ -98,10 +96,9 @@ class DictionaryIndex:
             indexed = IndexedColumn(vocabulary.entries(self._range[column.name][1]), 0)
         else:
             indexed = (_are_days(array) and self._days(column, array, out)) or self._texts(column, array, out)
-        return self._of_mode(indexed, mode, out) if mode and column.for_mode else indexed
-
-    def _of_mode(self, indexed: IndexedColumn, mode: IndexedColumn, out: Integers) -> IndexedColumn:
-        """The lists of all variants lie one after the other: each row in that of its mode."""
+        if mode is None or not column.for_mode:
+            return indexed
+        # The lists of all variants lie one after the other: each row in that of its mode.
         skipped = mode.entries.modes * len(indexed.entries)
         if isinstance(mode.indices, int):
             return IndexedColumn(indexed.entries, indexed.indices + int(skipped[mode.indices]))

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tapveil.counting.coding import Column
 from tapveil.counting.direct.dictionary_index import ArrayPool, IndexedColumn
 from tapveil.counting.direct.slow_path import SlowPath
 from tapveil.counting.direct.tally import NOT_COUNTED, Tally
@@ -47,10 +46,6 @@ class _Lookup:
             return own
         by_mode = own.reshape(-1, self.stops)[self.modes.modes]
         return (by_mode + _times_stride(self.modes.codes, strides.get(MODE, 0))[:, None]).reshape(-1)
-
-    def is_like(self, other: _Lookup) -> bool:
-        """Whether the same table will do."""
-        return self.codes is other.codes and self.modes is other.modes
 
 
 def _times_stride(codes: Integers, stride: int) -> Integers:
@@ -91,36 +86,28 @@ class FastPath:
                 clock.forget()
         return left
 
-    # --- indices ------------------------------------------------------------------------------------------------------
-
     def _lookups(self, batch: pa.RecordBatch) -> list[_Lookup]:
         """Every column; those with the mode first."""
-        found, mode = list[_Lookup](), None
+        found: list[_Lookup] = []
+        mode: IndexedColumn | None = None
         for column in self._columns:
             array = self._index.array(column, batch)
             if column.arithmetic and array is not None:
                 indices = self._pool.array(column.name, len(array))
                 found.append(_Lookup((column.name,), indices, self._clocks[column.name].indices(array, indices)))
                 continue
-            lookup, indexed = self._lookup(column, batch, mode)
+            indexed = self._index.of(column, batch, None)
             mode = indexed if column.name == MODE else mode
-            found.append(lookup)
+            if mode is not None and column.for_mode:
+                size, own, modes = len(indexed.entries), indexed.indices, mode.indices
+                if not (isinstance(modes, int) or isinstance(own, int) or len(mode.entries) * size > MOST_PAIRS):
+                    pairs = np.multiply(modes, size, out=self._pool.array(column.name, batch.num_rows))
+                    pairs += own
+                    found.append(_Lookup((column.name, MODE), pairs, indexed.entries.codes, size, mode.entries))
+                    continue
+                indexed = self._index.of(column, batch, mode)
+            found.append(_Lookup((column.name,), indexed.indices, indexed.entries.codes))
         return sorted(found, key=lambda lookup: lookup.modes is None)
-
-    def _lookup(
-        self, column: Column, batch: pa.RecordBatch, mode: IndexedColumn | None
-    ) -> tuple[_Lookup, IndexedColumn]:
-        indexed = self._index.of(column, batch, None)
-        if mode is not None and column.for_mode:
-            size, own, modes = len(indexed.entries), indexed.indices, mode.indices
-            if not (isinstance(modes, int) or isinstance(own, int) or len(mode.entries) * size > MOST_PAIRS):
-                pairs = np.multiply(modes, size, out=self._pool.array(column.name, batch.num_rows))
-                pairs += own
-                return _Lookup((column.name, MODE), pairs, indexed.entries.codes, size, mode.entries), indexed
-            indexed = self._index.of(column, batch, mode)
-        return _Lookup((column.name,), indexed.indices, indexed.entries.codes), indexed
-
-    # --- keys ---------------------------------------------------------------------------------------------------------
 
     def _sum(self, number: int, lookups: Sequence[_Lookup], strides: dict[str, int], out: Integers) -> None:
         """The keys of a tally."""
@@ -146,7 +133,8 @@ class FastPath:
     def _table(self, number: int, lookup: _Lookup, strides: Mapping[str, int]) -> Integers:
         """The table of a lookup; made again only when something of it changes."""
         before = self._tables.get((number, lookup.columns[0]))
-        if before is None or not lookup.is_like(before[0]) or before[1] != strides:
-            before = lookup, strides, lookup.table(strides)
-            self._tables[number, lookup.columns[0]] = before
-        return before[2]
+        if before and before[0].codes is lookup.codes and before[0].modes is lookup.modes and before[1] == strides:
+            return before[2]
+        table = lookup.table(strides)
+        self._tables[number, lookup.columns[0]] = lookup, strides, table
+        return table

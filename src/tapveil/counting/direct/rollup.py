@@ -11,8 +11,8 @@ from tapveil.counting import coding
 from tapveil.counting.coding import Code
 from tapveil.counting.direct.tally import summed
 from tapveil.counting.exact import ExactTable
-from tapveil.counting.packing import Packing, Words
-from tapveil.inputs.areas import Areas, relabelling
+from tapveil.counting.packing import Words
+from tapveil.inputs.areas import Areas
 from tapveil.plan.model import Plan, Table
 from tapveil.trips.buffers import Integers
 
@@ -26,12 +26,9 @@ class Rollup:
         self, plan: Plan, table: Table, coded: Sequence[Code], wider: Mapping[str, Areas], columns: int, trips: int
     ) -> None:
         """From cells of this many columns, for this many trips."""
-        self._name, keys = table.name, plan.columns.of(table)
-        self._recodings = coding.recodings(relabelling(plan, table, wider), coded)
-        self._labels = {code.column.name: code.labels for code in coded if code.column.name in keys}
-        self._labels |= {column: recoding.labels for column, recoding in self._recodings.items()}
-        self._packing = Packing(keys, tuple(len(self._labels[column]) for column in keys))
-        self._adds_up = bool(self._recodings) or len(keys) < columns
+        self._name = table.name
+        self._recodings, self._labels, self._packing = coding.at_level(plan, table, coded, wider)
+        self._adds_up = bool(self._recodings) or len(self._packing.columns) < columns
         room = math.prod(self._packing.sizes)
         dense = self._adds_up and room <= min(MOST_DENSE, max(ALWAYS_DENSE, trips))
         self._dense = np.zeros(room, dtype=np.int64) if dense else None
@@ -39,7 +36,10 @@ class Rollup:
 
     def add(self, cells: Mapping[str, Integers], numbers: Integers) -> None:
         """Some cells, by the codes of their columns, and how often each came up."""
-        codes = {column: self._coarser(column, cells) for column in self._packing.columns}
+        codes = {column: cells[column] for column in self._packing.columns}
+        for column, recoding in self._recodings.items():
+            mode = cells["mode"] if len(recoding.codes) > 1 else np.zeros(len(numbers), dtype=np.int64)
+            codes[column] = np.array(recoding.codes, dtype=np.int64)[mode, cells[column]]
         words = self._packing.pack(codes, len(numbers))
         if self._dense is None:
             self._cells.append((words, numbers))
@@ -55,15 +55,6 @@ class Rollup:
         numbers = _joined([numbers for _, numbers in self._cells])
         words, numbers = _summed(words, numbers) if self._adds_up else (words, numbers)
         return ExactTable(self._name, self._packing, self._labels, words, numbers)
-
-    def _coarser(self, column: str, cells: Mapping[str, Integers]) -> Integers:
-        """The codes of a column at the level of the table."""
-        fine, recoding = cells[column], self._recodings.get(column)
-        if recoding is None:
-            return fine
-        mode = cells["mode"] if len(recoding.codes) > 1 else np.zeros(len(fine), dtype=np.int64)
-        coarse: Integers = np.array(recoding.codes, dtype=np.int64)[mode, fine]
-        return coarse
 
 
 def _joined(parts: Sequence[Integers]) -> Integers:

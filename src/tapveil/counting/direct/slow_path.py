@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,17 +15,6 @@ from tapveil.counting.direct.vocabulary import Entries
 from tapveil.inputs.areas import time_bins
 from tapveil.plan.model import Plan
 from tapveil.trips.buffers import Integers, Positions
-
-
-@dataclass(frozen=True)
-class Coded:
-    """A batch of rows as codes."""
-
-    codes: Mapping[str, Integers]
-    refused: Positions
-    """Which rows are refused; their codes are anything."""
-    reasons: Integers
-    """Why, for each of them."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +40,16 @@ class SlowPath:
         self.index = DictionaryIndex(plan, columns, reasons)
         self.clocks = {column.name: Clock(column, time_bins(plan)) for column in columns if column.arithmetic}
 
-    def code(self, batch: pa.RecordBatch) -> Coded:
-        """All columns of a batch."""
+    def code(self, batch: pa.RecordBatch) -> tuple[dict[str, Integers], Positions, Integers]:
+        """The codes of each column of a batch; which rows are refused, whose codes are anything; and why each is."""
         found: dict[str, _Column] = {}
         mode: IndexedColumn | None = None
         for column in self.columns:
             array = self.index.array(column, batch)
             if column.arithmetic and array is not None:
-                found[column.name] = self._times(column, array)
+                codes, refused = self.clocks[column.name].codes(array)
+                why = np.full(len(refused), self._reasons.unreadable(column), dtype=np.int64)
+                found[column.name] = _Column(codes, refused, why)
                 continue
             indexed = self.index.of(column, batch, mode)
             mode = indexed if column.name == "mode" else mode
@@ -70,12 +61,7 @@ class SlowPath:
         np.add.at(reasons, position, np.concatenate([each.refusals[each.refusals != 0] for each in found.values()]))
         for name, each in found.items():
             self._settle(name, each, refused)
-        return Coded({name: each.codes for name, each in found.items()}, refused, reasons)
-
-    def _times(self, column: Column, array: pa.Array) -> _Column:
-        codes = np.empty(len(array), dtype=np.int64)
-        refused = self.clocks[column.name].codes(array, codes)
-        return _Column(codes, refused, np.full(len(refused), self._reasons.unreadable(column), dtype=np.int64))
+        return {name: each.codes for name, each in found.items()}, refused, reasons
 
     def _settle(self, name: str, column: _Column, refused: Positions) -> None:
         """Codes for labels that rows have for the first time; what only refused rows say must not take room."""

@@ -28,8 +28,6 @@ AT_ONCE = 1 << 20
 """Keys that are sorted at a time."""
 CELLS_AT_ONCE = 1 << 16
 MOST_IN_32_BITS = 2**31 - 1
-
-
 Counters = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 

@@ -70,16 +70,12 @@ class Vocabulary:
         try:
             found = [*map(self._numbers.__getitem__, raw_values)]
         except KeyError:
-            self._understand(raw_values)
-            found = [*map(self._numbers.__getitem__, raw_values)]
-        return np.array([*found, ABSENT], dtype=np.int64)
-
-    def _understand(self, raw_values: Sequence[str]) -> None:
-        for text in raw_values:
-            if text not in self._numbers:
+            for text in (text for text in raw_values if text not in self._numbers):
                 labels = tuple(understand(text) for understand in self.column.variants)
                 self._numbers[text] = len(self._meant)
                 self._add(understood(self.column, labels, self._reasons), self._variant_of.get(text.strip(), 0))
+            found = [*map(self._numbers.__getitem__, raw_values)]
+        return np.array([*found, ABSENT], dtype=np.int64)
 
     def entries(self, numbers: Integers) -> Entries:
         """What the raw values of these numbers become, by now."""

@@ -54,14 +54,11 @@ class Spool:
     def arrays(self) -> tuple[Integers, ...]:
         """The whole columns, to be read only; each page of them is read from disk when it is looked at."""
         with _translated_errors():
-            return tuple(_mapped(file) for file in self._files)
-
-
-def _mapped(file: IO[bytes]) -> Integers:
-    file.flush()
-    if not file.tell():  # nothing cannot be mapped
-        return np.empty(0, dtype=np.int64)
-    return np.memmap(file, dtype=np.int64, mode="r")
+            for file in self._files:
+                file.flush()
+            # Nothing cannot be mapped.
+            none = np.empty(0, dtype=np.int64)
+            return tuple(np.memmap(file, np.int64, "r") if file.tell() else none for file in self._files)
 
 
 @contextmanager
@@ -72,6 +69,5 @@ def _translated_errors() -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise EngineError("the scratch disk is full; point --scratch to a larger one") from None
-        raise EngineError(
-            f"counts cannot be kept on disk ({error.strerror}); point --scratch to a writable disk"
-        ) from None
+        why = f"counts cannot be kept on disk ({error.strerror})"
+        raise EngineError(f"{why}; point --scratch to a writable disk") from None

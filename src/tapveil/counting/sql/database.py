@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
 
 from tapveil.base.progress import Reporter
@@ -89,12 +88,3 @@ class Remote(ABC):
 
     @abstractmethod
     def fetch(self, sql: str) -> pa.Table: ...
-
-
-def stacked(pieces: Iterator[pa.RecordBatch], columns: int) -> tuple[Integers, ...]:
-    """The integer columns of some batches, one after the other."""
-    kept: list[list[Integers]] = [[] for _ in range(columns)]
-    for piece in pieces:
-        for index in range(columns):
-            kept[index].append(piece.column(index).to_numpy(zero_copy_only=False).astype(np.int64, copy=False))
-    return tuple(np.concatenate(column) if column else np.empty(0, dtype=np.int64) for column in kept)

@@ -13,14 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tapveil.counting.coding import Code, Column, Reasons
-from tapveil.counting.sql.query import (
-    CellSet,
-    card_refusal_sql,
-    code_sql,
-    joins_sql,
-    refusals_of_row_sql,
-    values_of_row_sql,
-)
+from tapveil.counting.sql import query
+from tapveil.counting.sql.query import CellSet
 from tapveil.counting.sql.scan import CARD_TEXT, IS_ON, MOMENT, TOGETHER, quoted
 from tapveil.plan.model import Plan
 
@@ -35,13 +29,13 @@ def moments_sql() -> str:
 
 def taps_sql(columns: Sequence[Column], card: Column, reasons: Reasons) -> str:
     """Every tap that is on or off, with the code of each column."""
-    codes = ", ".join(f"{code_sql(column)} AS {_code(column.name)}" for column in columns)
-    refusal = f"0{refusals_of_row_sql(columns)}{card_refusal_sql(card, reasons)}"
+    codes = ", ".join(f"{query.code_sql(column)} AS {_code(column.name)}" for column in columns)
+    refusal = f"0{query.refusals_of_row_sql(columns)}{query.card_refusal_sql(card, reasons)}"
     # A tap on and a tap off of the same time and place are two taps: equal ranks must mean equal cells.
-    rank = f"md5(concat({values_of_row_sql(columns)}, ':', CASE WHEN trips.{IS_ON} THEN '1' ELSE '0' END))"
+    rank = f"md5(concat({query.values_of_row_sql(columns)}, ':', CASE WHEN trips.{IS_ON} THEN '1' ELSE '0' END))"
     return (
         f"SELECT trips.{CARD_TEXT} AS card, trips.{IS_ON} AS is_on, trips.{TOGETHER} AS together, second, "
-        f"{rank} AS rank, {refusal} AS refusal, {codes} FROM trips {joins_sql(columns)} "
+        f"{rank} AS rank, {refusal} AS refusal, {codes} FROM trips {query.joins_sql(columns)} "
         f"LEFT JOIN {MOMENTS} ON trips.{MOMENT} = {MOMENTS}.raw_value"
     )
 
@@ -55,11 +49,12 @@ def rows_of_taps_sql(plan: Plan, coded: Sequence[Code], sets: Sequence[CellSet])
     """The trips that the taps make up: card, day, rank and keys; and every refused tap, by its reasons."""
     missing = {code.column.name: _missing_code(code) for code in coded}
     day = _code("date") if "date" in missing else "0"
-    words = [word for cell_set in sets for word in cell_set.words]
-    refused = ", ".join(f"refusal AS {word}" for word in words)
+    # The taps among which a tap off may follow a tap on.
+    among = ["card", "together", *([day] if plan.privacy.unit == "card-day" and "date" in missing else [])]
+    refused = ", ".join(f"refusal AS {word}" for cell_set in sets for word in cell_set.words)
     return (
         f"WITH seen AS (SELECT *, {_paired_sql(plan, missing)} FROM taps WHERE coalesce(refusal, 0) >= 0 "
-        f"WINDOW following AS (PARTITION BY {_sequence(plan, missing)} ORDER BY second, is_on, rank)) "
+        f"WINDOW following AS (PARTITION BY {', '.join(among)} ORDER BY second, is_on, rank)) "
         f"SELECT card, {day} AS day, md5_number(concat(rank, ':', CASE WHEN begins THEN off_rank END)) AS rank, "
         f"{_keys(missing, sets)} FROM seen WHERE NOT ends "
         f"UNION ALL SELECT card, 0, NULL, {refused} FROM taps WHERE refusal < 0"
@@ -81,12 +76,6 @@ def _missing_code(code: Code) -> int:
     if code.column.name.startswith(("tap_on_", "tap_off_")):
         raise AssertionError(f"{code.column.name} has no label for an end that is not known")
     return 0
-
-
-def _sequence(plan: Plan, columns: Mapping[str, int]) -> str:
-    """The taps among which a tap off may follow a tap on."""
-    by_day = [_code("date")] if plan.privacy.unit == "card-day" and "date" in columns else []
-    return ", ".join(["card", "together", *by_day])
 
 
 def _paired_sql(plan: Plan, columns: Mapping[str, int]) -> str:

@@ -27,8 +27,6 @@ from tapveil.counting.packing import Packing
 from tapveil.counting.sql.scan import CARD_TEXT, LINE, UNSURE_CARD, literal, quoted, refusal_column
 from tapveil.plan.model import Plan
 
-# --- coding -------------------------------------------------------------------------------------------------------
-
 
 def raw_values_sql(columns: Sequence[Column]) -> str:
     """Every distinct raw value of every text column, in one pass: a row has one value, in its own column."""
@@ -58,9 +56,6 @@ def code_sql(column: Column) -> str:
     table = quoted(code_table(column))
     more = (f" + {quoted('code_mode')}.is_{n} * {table}.more_{n}" for n in range(1, len(column.for_mode) + 1))
     return f"({table}.code{''.join(more)})"
-
-
-# --- counting -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -93,11 +88,6 @@ class TableCells:
     @property
     def words(self) -> list[str]:
         return [f"word_{index}" for index in range(self.packing.words)]
-
-    @property
-    def is_whole_set(self) -> bool:
-        """Whether they are just the cells of the set."""
-        return self.packing.columns == self.source.packing.columns and not self.recodings
 
     @property
     def selected(self) -> str:
@@ -145,10 +135,9 @@ def joins_sql(columns: Sequence[Column]) -> str:
 
     Every raw value has its row, and so has none: a row of trips that finds nothing was not there before.
     """
-    tables = [(quoted(column.name), quoted(code_table(column))) for column in columns if not column.arithmetic]
-    return " ".join(
-        f"LEFT JOIN {table} ON trips.{name} IS NOT DISTINCT FROM {table}.raw_value" for name, table in tables
-    )
+    names = {quoted(column.name): quoted(code_table(column)) for column in columns if not column.arithmetic}
+    same = "IS NOT DISTINCT FROM"
+    return " ".join(f"LEFT JOIN {table} ON trips.{name} {same} {table}.raw_value" for name, table in names.items())
 
 
 def refused_rows_sql(columns: Sequence[Column], card: Column | None, reasons: Reasons, few: int) -> str:
@@ -166,31 +155,24 @@ def refused_rows_sql(columns: Sequence[Column], card: Column | None, reasons: Re
 
 def counted_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:
     """The count of every cell of every maximal set, and of every reason to refuse."""
-    keys = _keys_sql(columns, sets)
     words = ", ".join(word for cell_set in sets for word in cell_set.words)
     groups = ", ".join(f"({', '.join(cell_set.words)})" for cell_set in sets)
-    rows = f"SELECT {keys} FROM trips {joins_sql(columns)}"
+    rows = f"SELECT {_keys_sql(columns, sets)} FROM trips {joins_sql(columns)}"
     return f"SELECT {words}, count(*) AS n FROM ({rows}) GROUP BY GROUPING SETS ({groups})"
 
 
 def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, reasons: Reasons) -> str:
-    """Every row: its card, its day, its keys, and its rank."""
+    """Every row: its card, its day, its keys, and its pseudo-random rank, which decides whether it is kept where its
+    card has too many.
+
+    The rank is a hash of the card and of what the row's own values mean, so that which of a card's trips are kept
+    follows from that card's rows alone. Codes would not do: they move when any other row brings a new label. Nor would
+    raw values: a column of a file has another type, and other raw values, once a single row of it is missing.
+    """
     keys = _keys_sql(columns, sets, card_refusal_sql(card, reasons))
     day = next((code_sql(column) for column in columns if column.name == "date"), "0")
-    return (
-        f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {rank_sql(columns)} AS rank, {keys} "
-        f"FROM trips {joins_sql(columns)}"
-    )
-
-
-def rank_sql(columns: Sequence[Column]) -> str:
-    """The pseudo-random rank of a row, which decides whether it is kept where its card has too many.
-
-    It is a hash of the card and of what the row's own values mean, so that which of a card's trips are kept follows
-    from that card's rows alone. Codes would not do: they move when any other row brings a new label. Nor would raw
-    values: a column of a file has another type, and other raw values, once a single row of it is missing.
-    """
-    return f"md5_number(concat({values_of_row_sql(columns)}))"
+    rank = f"md5_number(concat({values_of_row_sql(columns)}))"
+    return f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {rank} AS rank, {keys} FROM trips {joins_sql(columns)}"
 
 
 def values_of_row_sql(columns: Sequence[Column]) -> str:
@@ -209,11 +191,10 @@ def _meaning_sql(column: Column) -> str:
 
 def card_refusal_sql(card: Column, reasons: Reasons) -> str:
     """Refusals for the card: there is none, or it was a number that a float cannot hold."""
-    missing = (
-        f"CASE WHEN trips.{CARD_TEXT} IS NULL THEN {reasons.missing(card)} ELSE 0 END" if card.missing is None else "0"
-    )
-    unsure = f"CASE WHEN trips.{CARD_TEXT} = {literal(UNSURE_CARD)} THEN {reasons.unreadable(card)} ELSE 0 END"
-    return f" + {missing} + {unsure}"
+    unsure = f" + CASE WHEN trips.{CARD_TEXT} = {literal(UNSURE_CARD)} THEN {reasons.unreadable(card)} ELSE 0 END"
+    if card.missing is not None:
+        return unsure
+    return f" + CASE WHEN trips.{CARD_TEXT} IS NULL THEN {reasons.missing(card)} ELSE 0 END{unsure}"
 
 
 def kept_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
@@ -281,7 +262,7 @@ def strays_sql(sets: Sequence[CellSet]) -> str:
 def table_sql(name: str, cells: TableCells) -> str:
     """The cells of a table, summed from a maximal set that has all its columns."""
     words, source = ", ".join(cells.words), cells.source
-    if cells.is_whole_set:
+    if cells.packing.columns == source.packing.columns and not cells.recodings:  # just the cells of the set
         selected = ", ".join(f"{theirs} AS {ours}" for theirs, ours in zip(source.words, cells.words, strict=True))
         return f"SELECT {selected}, n FROM counted WHERE {source.is_cell}"
     return (

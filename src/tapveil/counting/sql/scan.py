@@ -35,8 +35,6 @@ CARD_TEXT = quoted("#card")
 """The card as text, NULL where there is none. No column of the plan has a # in its name."""
 IS_ON, MOMENT, TOGETHER = quoted("#on"), quoted("#moment"), quoted("#together")
 """Of a tap: whether it is on; when it was, as text; and what the taps of a trip have in common besides the card."""
-
-
 LINE = quoted("#line")
 """Where a row stands, for the data custodian: its number in its file, after the number of the group and of the file."""
 
@@ -48,29 +46,23 @@ def trips_sql(
 
     Where a row is one tap, the rows that the plan's tables count: taps on, taps off, or both.
     """
-    return " UNION ALL ".join(
-        _group_sql(plan, group, number, columns, reasons, numbered) for number, group in enumerate(files.groups)
-    )
-
-
-def _group_sql(
-    plan: Plan, group: FileGroup, number: int, columns: Sequence[Column], reasons: Reasons, numbered: bool
-) -> str:
-    selected = [f"{_value_sql(plan, group, column)} AS {quoted(column.name)}" for column in columns]
-    selected += [
-        f"{_time_refusal_sql(_raw_value(plan, group, column.name), column, reasons)} AS {refusal_column(column)}"
-        for column in columns
-        if column.arithmetic and column.refuses
-    ]
-    if plan.privacy.by_card:
-        selected.append(f"{_card_sql(group, plan.columns.read[CARD], plan.source.missing(CARD))} AS {CARD_TEXT}")
-    if plan.columns.pairs_taps:
-        selected += _of_a_tap_sql(plan, group)
-    if numbered:
-        selected.append(f"[{number}, field_file, field_line]::BIGINT[] AS {LINE}")
-    # Taps that are only counted, without a partition, have no column that says more than that they are there.
-    which = f" WHERE {_tap_is_sql(plan, group, counted_words(plan))}" if plan.source.taps else ""
-    return f"SELECT {', '.join(selected) or '1'} FROM {_scan_sql(group, number)}{which}"
+    queries = []
+    for number, group in enumerate(files.groups):
+        selected = [f"{_value_sql(plan, group, column)} AS {quoted(column.name)}" for column in columns]
+        for column in columns:
+            if column.arithmetic and column.refuses:
+                refusal = _time_refusal_sql(_raw_value(plan, group, column.name), column, reasons)
+                selected.append(f"{refusal} AS {refusal_column(column)}")
+        if plan.privacy.by_card:
+            selected.append(f"{_card_sql(group, plan.columns.read[CARD], plan.source.missing(CARD))} AS {CARD_TEXT}")
+        if plan.columns.pairs_taps:
+            selected += _of_a_tap_sql(plan, group)
+        if numbered:
+            selected.append(f"[{number}, field_file, field_line]::BIGINT[] AS {LINE}")
+        # Taps that are only counted, without a partition, have no column that says more than that they are there.
+        which = f" WHERE {_tap_is_sql(plan, group, counted_words(plan))}" if plan.source.taps else ""
+        queries.append(f"SELECT {', '.join(selected) or '1'} FROM {_scan_sql(group, number)}{which}")
+    return " UNION ALL ".join(queries)
 
 
 def _of_a_tap_sql(plan: Plan, group: FileGroup) -> list[str]:
@@ -215,8 +207,7 @@ def cards_among_sql(files: TripFiles, theirs: str) -> str:
 
 def _as_text(value: str, raw: str) -> str:
     if raw == "number":  # whole numbers that passed through a float: 3000.0 is stop 3000
-        whole = f"TRY_CAST({value} AS BIGINT)"
-        text = f"NULLIF(CAST({value} AS VARCHAR), 'nan')"
+        whole, text = f"TRY_CAST({value} AS BIGINT)", f"NULLIF(CAST({value} AS VARCHAR), 'nan')"
         return f"CASE WHEN TRY({whole} = {value}) THEN CAST({whole} AS VARCHAR) ELSE {text} END"
     if raw == "binary":  # text without a note that it is, or else a hash, by its digits
         return f"coalesce(TRY(decode({value})), hex({value}))"
@@ -232,8 +223,7 @@ def _time_code_sql(value: str, raw: str, bins: TimeBins) -> str:
     late = MINUTES_PER_DAY - bins.first
     if raw == "integer":
         bin_ = f"({value} % {MINUTES_PER_DAY} + {late}) % {MINUTES_PER_DAY} // {bins.minutes}"
-        readable = f"{value} BETWEEN 0 AND {LATEST_MINUTE - 1}"
-        return f"CASE WHEN {readable} THEN 1 + {bin_} ELSE 0 END"
+        return f"CASE WHEN {value} BETWEEN 0 AND {LATEST_MINUTE - 1} THEN 1 + {bin_} ELSE 0 END"
     minute = f"epoch_us(TRY_CAST({value} AS TIME)) // 60_000_000"
     return f"COALESCE(1 + (({minute} + {late}) % {MINUTES_PER_DAY}) // {bins.minutes}, 0)"
 

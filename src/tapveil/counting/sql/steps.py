@@ -22,7 +22,7 @@ from tapveil.counting.packing import Packing
 from tapveil.counting.refusals import Refusals
 from tapveil.counting.sql import pairing, query, scan
 from tapveil.counting.sql.database import Database
-from tapveil.inputs.areas import Areas, relabelling
+from tapveil.inputs.areas import Areas
 from tapveil.plan.model import Plan, Table
 from tapveil.trips.csv_reader import FEW
 from tapveil.trips.reasons import Reason
@@ -89,13 +89,7 @@ class _Counting:
     """One count, from files to exact tables; `query` has the SQL of each step."""
 
     def __init__(
-        self,
-        database: Database,
-        plan: Plan,
-        areas: Areas,
-        wider: Mapping[str, Areas],
-        progress: Reporter,
-        locate: bool = False,
+        self, database: Database, plan: Plan, areas: Areas, wider: Mapping[str, Areas], progress: Reporter, locate: bool
     ) -> None:
         self._database, self._plan, self._wider, self._progress = database, plan, wider, progress
         self._locate = locate and database.locates
@@ -162,21 +156,16 @@ class _Counting:
         self._database.create("rows", pairing.rows_of_taps_sql(self._plan, coded, sets))
         return lines
 
-    # --- codes --------------------------------------------------------------------------------------------------------
-
     def _code(self) -> list[Code]:
         """Every column with its labels; the codes of raw values become tables, for the engine to join."""
         if not all(column.arithmetic for column in self._columns):
             self._pass("raw_values", query.raw_values_sql(self._columns))
-        looked_up = [mode for mode, _ in next((each.for_mode for each in self._columns if each.for_mode), ())]
         return [
-            Code(column, column.fixed_labels)
-            if column.arithmetic
-            else self._code_raw_values(column, looked_up if column.name == "mode" else ())
+            Code(column, column.fixed_labels) if column.arithmetic else self._code_raw_values(column)
             for column in self._columns
         ]
 
-    def _code_raw_values(self, column: Column, looked_up: Sequence[str]) -> Code:
+    def _code_raw_values(self, column: Column) -> Code:
         found = self._database.fetch(query.raw_values_of_sql(column))
         texts: list[str] = found.column("text").to_pylist()
         code, values = codes.assign(column, texts, self._reasons)
@@ -190,21 +179,16 @@ class _Counting:
             coded["meaning"] = pa.array([value.meaning for value in values], pa.string())
         for number in range(1, len(column.variants)):
             coded[f"more_{number}"] = pa.array([value.codes[number] - value.codes[0] for value in values], pa.int64())
-        for number, mode in enumerate(looked_up, start=1):
+        looked_up = next((each.for_mode for each in self._columns if each.for_mode and column.name == "mode"), ())
+        for number, (mode, _) in enumerate(looked_up, start=1):
             coded[f"is_{number}"] = pa.array([*(int(text.strip() == mode) for text in texts), 0], pa.int64())
         self._database.upload(query.code_table(column), pa.table(coded))
         return code
 
-    # --- tables and refusals ------------------------------------------------------------------------------------------
-
     def _cells(self, table: Table, coded: Sequence[Code], sets: Sequence[query.CellSet]) -> query.TableCells:
         """What a table's cells are summed from: a set that has all its columns, at the plan's own resolution."""
-        keys = self._plan.columns.of(table)
-        source = next(each for each in sets if set(keys) <= set(each.packing.columns))
-        recodings = codes.recodings(relabelling(self._plan, table, self._wider), coded)
-        labels = {code.column.name: code.labels for code in coded if code.column.name in keys}
-        labels |= {column: recoding.labels for column, recoding in recodings.items()}
-        packing = Packing(keys, tuple(len(labels[column]) for column in keys))
+        recodings, labels, packing = codes.at_level(self._plan, table, coded, self._wider)
+        source = next(each for each in sets if set(packing.columns) <= set(each.packing.columns))
         return query.TableCells(packing, source, recodings, labels)
 
     def _tables(
@@ -212,8 +196,7 @@ class _Counting:
     ) -> dict[str, ExactTable]:
         """Every table of the plan, from the sets that were counted."""
         tables: dict[str, ExactTable] = {}
-        whole = len(self._plan.table)
-        with self._progress.stage("Adding up tables", lambda: len(tables), total=whole, unit="tables"):
+        with self._progress.stage("Adding up tables", lambda: len(tables), total=len(self._plan.table), unit="tables"):
             for table in self._plan.table:
                 cells = self._cells(table, coded, sets)
                 *words, counts = self._database.cells(cells_sql(table.name, cells), cells.packing.words)
@@ -242,8 +225,6 @@ class _Counting:
         for reason, places in lines.items():
             located.setdefault(reason, []).extend(places)
         return {reason: where[:FEW] for reason, where in located.items() if where}
-
-    # --- the engine ---------------------------------------------------------------------------------------------------
 
     def _pass(self, name: str, sql: str) -> Counter[Reason]:
         """One pass over all files into a table; how many lines of CSV were left out, by reason."""

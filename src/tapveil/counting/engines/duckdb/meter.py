@@ -12,11 +12,9 @@ from contextlib import AbstractContextManager, suppress
 from tapveil.base.defaults import Format
 from tapveil.base.pace import BYTES
 from tapveil.base.progress import Reporter
-from tapveil.trips.csv_reader import CsvReading
+from tapveil.trips.csv_reader import Reading
 from tapveil.trips.files import TripFiles
 from tapveil.trips.parquet_reader import ParquetReading
-
-Reading = CsvReading | ParquetReading
 
 
 class Meter:

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from tapveil.base.errors import EngineError, TripDataError
 from tapveil.base.progress import Reporter
 from tapveil.counting.engines.duckdb.dialect import translated
-from tapveil.counting.engines.duckdb.meter import Meter, Reading
-from tapveil.counting.engines.duckdb.views import View, find_trips
-from tapveil.counting.sql.database import Located, stacked
+from tapveil.counting.engines.duckdb.meter import Meter
+from tapveil.counting.engines.duckdb.views import find_trips, views
+from tapveil.counting.sql.database import Located
 from tapveil.counting.sql.scan import quoted
 from tapveil.plan.model import Plan
 from tapveil.trips.buffers import Integers
+from tapveil.trips.csv_reader import Reading
 from tapveil.trips.files import TripFiles
 from tapveil.trips.parquet_reader import UNREADABLE
 from tapveil.trips.reasons import Reason
 
 ROWS_AT_ONCE = 1_000_000
 """Rows of cards that are ranked and distinguished at a time."""
-BATCH = 1 << 20
+
+_FAULTS = (duckdb.OutOfMemoryException, duckdb.InterruptException, duckdb.InternalException, duckdb.FatalException)
+"""Those of the engine itself, not of a file."""
 
 Found = TypeVar("Found")
 
@@ -47,7 +51,8 @@ class DuckDB:
     def __init__(self, session: duckdb.DuckDBPyConnection, files: TripFiles) -> None:
         self.files = files
         self._connection = session
-        self._meter = Meter(files, self._share_done)
+        # How much of its query the engine has done, from 0 to 1; below 0 where it does not say.
+        self._meter = Meter(files, lambda: float(session.query_progress()) / 100)
         self._tables: set[str] = set()
         self._reads_all = all(group.format == "csv" for group in files.groups)
         """Whether it is given the rows of all files, and reads none of them by itself."""
@@ -87,7 +92,7 @@ class DuckDB:
         return self._connection.sql(translated(sql)).to_arrow_table()
 
     def cells(self, sql: str, words: int) -> tuple[Integers, ...]:
-        return stacked(iter(self._connection.sql(translated(sql)).to_arrow_reader(BATCH)), words + 1)
+        return tuple(column.to_numpy().astype(np.int64, copy=False) for column in self.fetch(sql).columns)
 
     def clear(self) -> None:
         for name in self._tables:
@@ -103,72 +108,47 @@ class DuckDB:
         """
         readings: list[Reading] = []
         try:
-            with _unreadable_files(readings):
-                for number, group in enumerate(self.files.groups):
-                    wanted = [each for each in group.names if each in columns]
-                    view = View(number, group, wanted, self.files.encoding, numbered, self._reads_all)
-                    readings += view.register(self._connection)
-                self._meter.begin(readings)
-                found = run()
-        except TripDataError:
-            if self._reads_all or any(reading.failure for reading in readings):
+            readings += views(self._connection, self.files, columns, numbered=numbered, read_here=self._reads_all)
+            self._meter.begin(readings)
+            found = run()
+        except duckdb.Error as error:  # the reader knows which file it was, and why
+            for failure in (reading.failure for reading in readings if reading.failure):
+                raise failure from None
+            if isinstance(error, _FAULTS) or "No space left" in str(error):
                 raise
+            if self._reads_all:
+                raise TripDataError(UNREADABLE) from None
             self._reads_all = True
             return self._pass(columns, run, numbered=numbered)
         self._meter.end()
         return found, readings
 
-    def _share_done(self) -> float:
-        """How much of its query the engine has done, from 0 to 1; below 0 where it does not say."""
-        return float(self._connection.query_progress()) / 100
-
-
-@contextmanager
-def _unreadable_files(readings: Sequence[Reading]) -> Iterator[None]:
-    """DuckDB says that a query failed; the reader knows which file it was, and why."""
-    try:
-        yield
-    except duckdb.Error as error:
-        for failure in (reading.failure for reading in readings if reading.failure):
-            raise failure from None
-        if isinstance(error, _ENGINE_FAULTS) or "No space left" in str(error):
-            raise
-        raise TripDataError(UNREADABLE) from None
-
 
 @contextmanager
 def _connection(memory: str, scratch: Path | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A private database in memory; what spills goes to a folder that only the owner can enter, and is then gone."""
-    with _scratch_folder(scratch) as spill, _translated_errors():
-        connection = duckdb.connect(
-            config={
-                "memory_limit": memory,
-                "temp_directory": spill,
-                "autoinstall_known_extensions": False,
-                "autoload_known_extensions": False,
-                "preserve_insertion_order": False,
-                # A CSV file has no known size: left to guess, DuckDB may build its hash table from the trips.
-                "disabled_optimizers": "join_order,build_side_probe_side",
-            }
-        )
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="tapveil-", dir=scratch, ignore_cleanup_errors=True)
+    except OSError as error:
+        why = f"no scratch folder can be made ({error.strerror})"
+        raise EngineError(f"{why}; point --scratch to a writable disk") from None
+    with folder as spill, _translated_errors():
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": memory,
+            "temp_directory": spill,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "preserve_insertion_order": False,
+            # A CSV file has no known size: left to guess, DuckDB may build its hash table from the trips.
+            "disabled_optimizers": "join_order,build_side_probe_side",
+        }
+        connection = duckdb.connect(config=config)
         try:
             connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
             connection.execute("SET TimeZone = 'UTC'")  # what a label says must not depend on the machine
             yield connection
         finally:
             connection.close()
-
-
-@contextmanager
-def _scratch_folder(parent: Path | None) -> Iterator[str]:
-    try:
-        folder = tempfile.TemporaryDirectory(prefix="tapveil-", dir=parent, ignore_cleanup_errors=True)
-    except OSError as error:
-        raise EngineError(
-            f"no scratch folder can be made ({error.strerror}); point --scratch to a writable disk"
-        ) from None
-    with folder as name:
-        yield name
 
 
 @contextmanager
@@ -188,11 +168,3 @@ def _translated_errors() -> Iterator[None]:
         if "interrupted" in str(error):
             raise KeyboardInterrupt from None
         raise
-
-
-_ENGINE_FAULTS = (
-    duckdb.OutOfMemoryException,
-    duckdb.InterruptException,
-    duckdb.InternalException,
-    duckdb.FatalException,
-)

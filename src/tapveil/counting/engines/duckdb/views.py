@@ -6,17 +6,15 @@ Parquet is read by DuckDB itself; the lines of CSV, and rows with values that Du
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 
 import duckdb
 
-from tapveil.counting.engines.duckdb.meter import Reading
 from tapveil.counting.sql.scan import field_of, literal, quoted, view_of
 from tapveil.plan.model import Plan
 from tapveil.trips import files as sources
-from tapveil.trips.csv_reader import CsvReading, Encoding
-from tapveil.trips.files import FileGroup, TripFiles
+from tapveil.trips.csv_reader import CsvReading, Reading
+from tapveil.trips.files import TripFiles
 from tapveil.trips.parquet_reader import ParquetReading
 
 _ROW_NUMBERS = frozenset({"file_index", "file_row_number"})
@@ -24,48 +22,39 @@ _ROW_NUMBERS = frozenset({"file_index", "file_row_number"})
 
 
 def find_trips(session: duckdb.DuckDBPyConnection, plan: Plan) -> TripFiles:
-    """The files of a plan. They are views of the session only while they are read: see `View`."""
+    """The files of a plan. They are views of the session only while they are read: see `views`."""
     return sources.find(plan)
 
 
-@dataclass(frozen=True)
-class View:
-    """The files of a group under the name by which the SQL knows them, for one pass."""
+def views(
+    session: duckdb.DuckDBPyConnection, files: TripFiles, columns: Collection[str], *, numbered: bool, read_here: bool
+) -> Iterator[Reading]:
+    """Make the views of these columns, for one pass; how their files are read, where DuckDB does not.
 
-    number: int
-    group: FileGroup
-    wanted: Sequence[str]
-    encoding: Encoding
-    numbered: bool
-    """Whether it also says where a row stands: `field_file`, the number of its file, and `field_line`."""
-    read_here: bool
-    """Whether Parquet is read by us, too, since DuckDB stops at one of its values."""
-
-    def register(self, session: duckdb.DuckDBPyConnection) -> Iterator[Reading]:
-        """Make the view; how its files are read, if not by DuckDB."""
-        name, group, numbered = view_of(self.number), self.group, self.numbered
+    With `numbered`, they also say where a row stands: `field_file`, the number of its file, and `field_line`. With
+    `read_here`, Parquet is read by us, too, since DuckDB stops at one of its values.
+    """
+    for number, group in enumerate(files.groups):
+        name, wanted = view_of(number), [each for each in group.names if each in columns]
         if group.format == "csv":
-            used = [group.names.index(each) for each in self.wanted]
+            used = [group.names.index(each) for each in wanted]
             shape = (group.paths, group.delimiter, len(group.names), used)
-            csv = CsvReading(*shape, encoding=self.encoding, numbered=numbered)
+            csv = CsvReading(*shape, encoding=files.encoding, numbered=numbered)
             session.register(name, csv.reader())
             yield csv
-        elif self.read_here or (numbered and not _ROW_NUMBERS.isdisjoint(map(str.casefold, group.names))):
-            parquet = ParquetReading(group.paths, self.wanted)
-            rows = parquet.reader([field_of(group, each) for each in self.wanted], numbered=numbered)
+        elif read_here or (numbered and not _ROW_NUMBERS.isdisjoint(map(str.casefold, group.names))):
+            parquet = ParquetReading(group.paths, wanted)
+            rows = parquet.reader([field_of(group, each) for each in wanted], numbered=numbered)
             session.register(f"{name}_read", rows)
             session.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS FROM {name}_read")
             yield parquet
         else:
-            session.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {self._parquet_sql()}")
-
-    def _parquet_sql(self) -> str:
-        """The Parquet files of the group, read by the engine itself."""
-        paths = ", ".join(literal(_not_a_pattern(str(path))) for path in self.group.paths)
-        selected = [f"{quoted(each)} AS {field_of(self.group, each)}" for each in self.wanted]
-        selected += ["file_index AS field_file", "file_row_number + 1 AS field_line"] if self.numbered else []
-        source = f"read_parquet([{paths}], hive_partitioning = false, union_by_name = false)"
-        return f"SELECT {', '.join(selected) or 'NULL'} FROM {source}"
+            paths = ", ".join(literal(_not_a_pattern(str(path))) for path in group.paths)
+            selected = [f"{quoted(each)} AS {field_of(group, each)}" for each in wanted]
+            selected += ["file_index AS field_file", "file_row_number + 1 AS field_line"] if numbered else []
+            source = f"read_parquet([{paths}], hive_partitioning = false, union_by_name = false)"
+            sql = f"SELECT {', '.join(selected) or 'NULL'} FROM {source}"
+            session.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {sql}")
 
 
 def _not_a_pattern(path: str) -> str:

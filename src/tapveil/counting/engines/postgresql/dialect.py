@@ -43,10 +43,6 @@ def _md5_number(node: exp.Expr) -> exp.Expr:
     return _sql(f"(SELECT {both} FROM ({turned}) AS turned)", text=node.expressions[0])
 
 
-def _epoch_us(node: exp.Expr) -> exp.Expr:
-    return _sql("CAST(DATE_PART('epoch', :time) * 1000000 AS BIGINT)", time=node.expressions[0])
-
-
 def _try_cast(node: exp.Expr) -> exp.Expr:
     """The view has seen to it that a cast works; only a whole number may be too large."""
     value: exp.Expr = node.this
@@ -84,14 +80,6 @@ def _each_once(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _divided(node: exp.Expr) -> exp.Expr:
-    return exp.Div(this=node.this, expression=node.expression, typed=True, safe=False)
-
-
-def _summed(node: exp.Expr) -> exp.Expr:
-    return node if isinstance(node.parent, exp.Cast) else exp.cast(node.copy(), "bigint")
-
-
 def _text(node: exp.Expr) -> exp.Expr:
     if node.is_string and "\0" in node.name:
         raise EngineError("PostgreSQL has no texts with the character NUL; the plan names one")
@@ -100,14 +88,14 @@ def _text(node: exp.Expr) -> exp.Expr:
 
 _CHANGES: dict[str | type[exp.Expr], Change] = {
     "md5_number": _md5_number,
-    "epoch_us": _epoch_us,
+    "epoch_us": lambda node: _sql("CAST(DATE_PART('epoch', :time) * 1000000 AS BIGINT)", time=node.expressions[0]),
     exp.Try: lambda node: node.this,
     exp.TryCast: _try_cast,
     exp.Nullif: _nullif,
     exp.Typeof: _typeof,
     exp.NullSafeEQ: _same,
     exp.CTE: _each_once,
-    exp.IntDiv: _divided,
-    exp.Sum: _summed,
+    exp.IntDiv: lambda node: exp.Div(this=node.this, expression=node.expression, typed=True, safe=False),
+    exp.Sum: lambda node: node if isinstance(node.parent, exp.Cast) else exp.cast(node.copy(), "bigint"),
     exp.Literal: _text,
 }

@@ -115,9 +115,6 @@ class PostgreSQL(Remote):
         self._tables.add(name)
 
 
-# --- the session ------------------------------------------------------------------------------------------------------
-
-
 class Session:
     """One transaction. Queries run in a thread of their own: whoever waits for one can still be interrupted."""
 
@@ -125,7 +122,11 @@ class Session:
         self._connection, self._worker = connection, worker
 
     def do(self, work: Callable[[Cursor], _T]) -> _T:
-        working = self._worker.submit(self._with_cursor, work)
+        def with_cursor() -> _T:
+            with self._connection.cursor() as cursor:
+                return work(cursor)
+
+        working = self._worker.submit(with_cursor)
         try:
             while not working.done():  # a wait without end would not always be woken by Ctrl-C
                 wait([working], timeout=A_MOMENT)
@@ -153,10 +154,6 @@ class Session:
         if self.fetch("SELECT current_setting('server_encoding')").column(0)[0].as_py() != "UTF8":
             raise EngineError("the database has texts in another encoding than UTF8; export the trips to files instead")
 
-    def _with_cursor(self, work: Callable[[Cursor], _T]) -> _T:
-        with self._connection.cursor() as cursor:
-            return work(cursor)
-
 
 @contextmanager
 def _connection(worker: ThreadPoolExecutor) -> Iterator[Connection]:
@@ -170,7 +167,12 @@ def _connection(worker: ThreadPoolExecutor) -> Iterator[Connection]:
         options = quote(f"{os.environ.get('PGOPTIONS', '')} {_OPTIONS}".strip())
         connection = worker.submit(connect, os.environ.get(URI) or f"{_BY_LIBPQ}&options={options}").result()
     except Error as error:
-        raise EngineError(_not_connected(str(error))) from None
+        known = (ours for theirs, ours in _NOT_CONNECTED.items() if theirs in str(error))
+        raise EngineError(
+            f"no connection to the database ({next(known, 'is it there, and running?')}); libpq reads PGHOST, PGPORT, "
+            "PGDATABASE, PGUSER, PGPASSWORD or PGPASSFILE, or PGSERVICE with a service file; or "
+            f"{URI} has a URI. `psql` reads the same, and says more"
+        ) from None
     try:
         yield connection
     finally:
@@ -192,21 +194,10 @@ _NOT_CONNECTED = {
 """What of libpq's own message says why, which state it leaves out: only the words here are ever repeated."""
 
 
-def _not_connected(message: str) -> str:
-    why = next((ours for theirs, ours in _NOT_CONNECTED.items() if theirs in message), "is it there, and running?")
-    return (
-        f"no connection to the database ({why}); libpq reads PGHOST, PGPORT, PGDATABASE, PGUSER, PGPASSWORD or "
-        f"PGPASSFILE, or PGSERVICE with a service file; or {URI} has a URI. `psql` reads the same, and says more"
-    )
-
-
 def _translated(sql: str) -> str:
     from tapveil.counting.engines.postgresql.dialect import translated
 
     return translated(sql)
-
-
-# --- what went wrong --------------------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -23,17 +23,6 @@ _VIEW = quoted("#trips")
 def find_trips(session: Session, plan: Plan) -> TripFiles:
     """The table of a plan, seen through a view that has the columns which the plan names, and no more."""
     name = str(plan.source.table)
-    relation, types = _columns(session, name)
-    files = sources.table(plan, name, {column: _RAW.get(base, "text") for column, base in types.items()}, _VIEW)
-    session.settle()  # not before: the table is found as the role would find it
-    named = {column: types[column] for column in sorted(set(plan.columns.named.values()))}
-    selected = ", ".join(f"{_plain(quoted(column), base)} AS {quoted(column)}" for column, base in named.items())
-    session.execute(f"CREATE TEMP VIEW {_VIEW} AS SELECT {selected} FROM {relation}")
-    return files
-
-
-def _columns(session: Session, name: str) -> tuple[str, dict[str, str]]:
-    """A table by its whole name, and its columns with their types; those of a domain are what it is made of."""
     parts = ".".join(quoted(part) for part in name.split("."))
     found = session.fetch(_COLUMNS.format(table=literal(parts))).to_pylist()
     if not found:
@@ -41,7 +30,13 @@ def _columns(session: Session, name: str) -> tuple[str, dict[str, str]]:
             f"the database has no table or view `{name}` that the role can find; name its schema, and write capital "
             "letters as they are there"
         )
-    return found[0]["relation"], {row["name"]: row["base"] for row in found}
+    types = {row["name"]: row["base"] for row in found}
+    files = sources.table(plan, name, {column: _RAW.get(base, "text") for column, base in types.items()}, _VIEW)
+    session.settle()  # not before: the table is found as the role would find it
+    named = {column: types[column] for column in sorted(set(plan.columns.named.values()))}
+    selected = ", ".join(f"{_plain(quoted(column), base)} AS {quoted(column)}" for column, base in named.items())
+    session.execute(f"CREATE TEMP VIEW {_VIEW} AS SELECT {selected} FROM {found[0]['relation']}")
+    return files
 
 
 _COLUMNS = """
@@ -58,9 +53,8 @@ JOIN pg_catalog.pg_attribute USING (attnum) JOIN pg_catalog.pg_class ON pg_class
 JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
 WHERE attrelid = pg_catalog.to_regclass({table}) AND relkind IN ('r', 'v', 'm', 'f', 'p') ORDER BY attnum
 """
+"""A table by its whole name, and its columns with their types; those of a domain are what it is made of."""
 
-
-# --- what a column becomes in the view --------------------------------------------------------------------------------
 
 _RAW: dict[str, RawType] = {
     **dict.fromkeys(("int2", "int4", "int8"), "integer"),

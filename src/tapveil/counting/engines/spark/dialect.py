@@ -102,11 +102,6 @@ def _replaced(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _window(node: exp.Expr) -> exp.Expr:
-    """In parentheses where more follows, or the name of a window runs on."""
-    return exp.Paren(this=node.copy()) if isinstance(node.parent, exp.Binary) else node
-
-
 def _md5_number(node: exp.Expr) -> exp.Expr:
     """The bytes of an MD5 as a number, the last byte first: as digits, they sort alike."""
     return _spark(f"translate('{_FROM_THE_LAST_BYTE}', '{_PLACES}', md5(text))", text=node.expressions[0])
@@ -145,5 +140,6 @@ _CHANGES: dict[str | type[exp.Expr], Change] = {
     exp.Typeof: lambda node: exp.Upper(this=node.copy()),
     exp.RegexpReplace: _replaced,
     exp.Nullif: lambda node: _number_text(node.this.this) if node.expression.name == "nan" else node,
-    exp.Window: _window,
+    # In parentheses where more follows, or the name of a window runs on.
+    exp.Window: lambda node: exp.Paren(this=node.copy()) if isinstance(node.parent, exp.Binary) else node,
 }

@@ -41,7 +41,11 @@ BROADCAST = 64 << 20
 @contextmanager
 def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Spark]:
     """The session of the user, or one of our own, over the trips of a plan. Memory is for Spark to manage."""
-    _require_pyspark()
+    try:
+        import pyspark.sql  # noqa: F401
+        import sqlglot  # noqa: F401
+    except ImportError:
+        raise EngineError("counting on Spark needs two more packages: pip install 'tapveil[spark]'") from None
     from tapveil.counting.engines.spark.views import find_trips
 
     with _translated_errors(plan), _session() as session, _settings(session):
@@ -139,8 +143,6 @@ def _pieces(cells: dict[int, int]) -> Iterator[tuple[int, int]]:
         yield piece[0], piece[-1]
 
 
-# --- the session ------------------------------------------------------------------------------------------------------
-
 _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.ansi.enforceReservedKeywords": "false",
@@ -187,40 +189,27 @@ def _session() -> Iterator[SparkSession]:
     """The user's session; or a new one, as the settings of the machine have it, for as long as it takes."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
+    from pyspark.sql.utils import is_remote
 
     try:
         found = SparkSession.active()
     except PySparkException:
-        made = _new_session()
-    else:
+        found = None
+    if found:
         yield found
         return
-    try:
-        yield made
-    finally:
-        with suppress(Exception):
-            made.stop()
-
-
-def _new_session() -> SparkSession:
-    from pyspark.sql import SparkSession
-    from pyspark.sql.utils import is_remote
-
     builder = SparkSession.builder.appName("tapveil")
     if not is_remote():
         _require_java()
         builder = builder.config("spark.ui.showConsoleProgress", "false")
         if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit: nobody reads its logs, which quote rows
             builder = builder.config("spark.log.level", "OFF")
-    return builder.getOrCreate()
-
-
-def _require_pyspark() -> None:
+    made = builder.getOrCreate()
     try:
-        import pyspark.sql  # noqa: F401
-        import sqlglot  # noqa: F401
-    except ImportError:
-        raise EngineError("counting on Spark needs two more packages: pip install 'tapveil[spark]'") from None
+        yield made
+    finally:
+        with suppress(Exception):
+            made.stop()
 
 
 def _require_java() -> None:
@@ -234,9 +223,6 @@ _NO_JAVA = (
     "openjdk@17 in Homebrew, openjdk in conda) and let JAVA_HOME name its folder; or count on a cluster that you reach "
     "by Spark Connect (SPARK_REMOTE)"
 )
-
-
-# --- errors -----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -262,6 +248,8 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 def _in_our_words(error: Exception, plan: Plan) -> Exception:
+    from pyspark.errors import PySparkException
+
     from tapveil.counting.engines.spark.dialect import unsure_column
 
     text = str(error)
@@ -270,7 +258,9 @@ def _in_our_words(error: Exception, plan: Plan) -> Exception:
             f"the column `{column}` has values that Spark writes in another way than other engines (numbers with many "
             "decimals, years of more than four digits): make it texts, or a DECIMAL"
         )
-    name = _condition(error)
+    # The name of an error in Spark's own list says nothing of any row.
+    name = (error.getCondition() if isinstance(error, PySparkException) else None) or ""
+    name = name if re.fullmatch("[A-Z0-9_.]+", name) else ""
     if name == "JAVA_GATEWAY_EXITED":
         return EngineError(_NO_JAVA)
     if name == "TABLE_OR_VIEW_NOT_FOUND":
@@ -284,11 +274,3 @@ def _in_our_words(error: Exception, plan: Plan) -> Exception:
     if "No space left" in text:
         return EngineError("a disk of the cluster is full (spark.local.dir)")
     return EngineError(f"Spark could not count the trips ({name or type(error).__name__}); its own log says more")
-
-
-def _condition(error: Exception) -> str:
-    """The name of an error in Spark's own list, which says nothing of any row."""
-    from pyspark.errors import PySparkException
-
-    found = error.getCondition() if isinstance(error, PySparkException) else None
-    return found if found and re.fullmatch("[A-Z0-9_.]+", found) else ""

@@ -64,8 +64,8 @@ def _of_frame(plan: Plan, frame: DataFrame, called: str, prefix: str) -> TripFil
     held = {field.name: field.dataType.simpleString() for field in frame.schema}
     view, known = f"{prefix}0", [name for name in _named(plan) if name in held]
     values = {name: _value(name, quoted(name), held[name], _text_matters(plan, name)) for name in known}
-    _select(frame, {name: value.sql for name, value in values.items()}, view)
-    raw: dict[str, RawType] = {name: values[name].raw if name in values else "text" for name in held}
+    _select(frame, values, view)
+    raw: dict[str, RawType] = {name: values[name][0] if name in values else "text" for name in held}
     return sources.table(plan, called, raw, view)
 
 
@@ -81,18 +81,16 @@ def _of_files(session: SparkSession, plan: Plan, group: FileGroup, view: str) ->
     }
     schema = ", ".join(f"{quoted(name)} {each.read_as}" for name, each in stored.items())
     reader = session.read.schema(schema).options(**_READING, recursiveFileLookup="true")
-    frame = reader.parquet(*map(_local, group.paths))
-    _select(frame, {name: value.sql for name, value in values.items()}, view)
-    types = tuple(value.raw for value in values.values())
-    return replace(group, names=tuple(values), types=types, relation=view)
+    _select(reader.parquet(*map(_local, group.paths)), values, view)
+    return replace(group, names=tuple(values), types=tuple(raw for raw, _ in values.values()), relation=view)
 
 
 def _named(plan: Plan) -> list[str]:
     return sorted(set(plan.columns.named.values()))
 
 
-def _select(frame: DataFrame, columns: Mapping[str, str], view: str) -> None:
-    frame.selectExpr(*(f"{sql} AS {quoted(name)}" for name, sql in columns.items())).createOrReplaceTempView(view)
+def _select(frame: DataFrame, columns: Mapping[str, tuple[RawType, str]], view: str) -> None:
+    frame.selectExpr(*(f"{sql} AS {quoted(name)}" for name, (_, sql) in columns.items())).createOrReplaceTempView(view)
 
 
 def _local(path: Path) -> str:
@@ -101,9 +99,6 @@ def _local(path: Path) -> str:
         raise TripDataError(f"Spark does not read {path.name}: rename it, without `_` or `.` in front and without `:`")
     pattern = re.sub(r"([*?\[\]{}\\,])", r"\\\1", str(path.resolve()))
     return f"file://{pattern}"
-
-
-# --- what a column becomes in the view --------------------------------------------------------------------------------
 
 
 def _text_matters(plan: Plan, theirs: str) -> bool:
@@ -116,37 +111,31 @@ def _text_matters(plan: Plan, theirs: str) -> bool:
     return False
 
 
-@dataclass(frozen=True)
-class _Value:
-    """What stands in the view for a column, and what it is."""
-
-    raw: RawType
-    sql: str
-
-
-def _value(name: str, sql: str, held: str, text_matters: bool) -> _Value:
-    """A column of a type of Spark's, so that its text is that which DuckDB writes, or the query fails."""
-    kind = held.partition("(")[0].partition(" ")[0]
+def _value(name: str, sql: str, held: str, text_matters: bool) -> tuple[RawType, str]:
+    """What a column of Spark's is, and what stands for it: its text is that which DuckDB writes, or the query fails."""
+    kind, text = held.partition("(")[0].partition(" ")[0], f"CAST({sql} AS STRING)"
     if kind in ("string", "char", "varchar"):
-        return _Value("text", f"collate({sql}, 'UTF8_BINARY')" if "collate" in held else sql)
+        return "text", f"collate({sql}, 'UTF8_BINARY')" if "collate" in held else sql
     if kind in ("tinyint", "smallint", "int", "bigint"):
-        return _Value("integer", sql)
-    if kind == "decimal":
-        return _Value("text", _decimal_text(sql))
-    if kind in ("boolean", "void"):
-        return _Value("text", f"CAST({sql} AS STRING)")
-    if kind == "time":
-        return _Value("text", f"CAST({sql} AS STRING)" if text_matters else f"substring(CAST({sql} AS STRING), 1, 8)")
+        return "integer", sql
+    if kind == "decimal":  # whole numbers without their zeros, as floats have them
+        whole = f"regexp_replace({text}, '^(-?[0-9]+)[.]0+$', '$1')"
+        return "text", f"CASE WHEN try_cast({sql} AS BIGINT) IS NULL THEN {text} ELSE {whole} END"
+    if kind == "time" and not text_matters:
+        return "text", f"substring({text}, 1, 8)"
     if kind == "clock":
-        return _Value("text", _clock_text(sql, int(held[6:-1]), text_matters))
-    if kind == "unsigned" and text_matters:
-        return _Value("text", f"CAST({sql} AS STRING)")
-    if kind == "unsigned":  # whatever is larger is no minute either
-        return _Value("integer", f"CAST(least({sql}, 1000000BD) AS BIGINT)")
+        return "text", _clock_text(sql, int(held[6:-1]), text_matters)
+    if kind == "unsigned" and not text_matters:  # whatever is larger is no minute either
+        return "integer", f"CAST(least({sql}, 1000000BD) AS BIGINT)"
+    if kind in ("boolean", "void", "time", "unsigned"):
+        return "text", text
     raw = _RAW.get(kind)
     if raw is None:
         raise _unknown(name, held)
-    return _Value(raw, _guarded(name, sql, raw) if text_matters and raw in _FIRST_AND_LAST else sql)
+    if text_matters and raw in _FIRST_AND_LAST:  # years that have not four digits are written in different ways
+        first, last = _FIRST_AND_LAST[raw]
+        sql = f"CASE WHEN {sql} IS NULL OR {sql} BETWEEN {first} AND {last} THEN {sql} ELSE {refused(name)} END"
+    return raw, sql
 
 
 _RAW: dict[str, RawType] = {
@@ -164,19 +153,6 @@ _FIRST_AND_LAST = {
 }
 
 
-def _guarded(name: str, sql: str, raw: str) -> str:
-    """Years that have not four digits are written in different ways."""
-    first, last = _FIRST_AND_LAST[raw]
-    return f"CASE WHEN {sql} IS NULL OR {sql} BETWEEN {first} AND {last} THEN {sql} ELSE {refused(name)} END"
-
-
-def _decimal_text(sql: str) -> str:
-    """Whole numbers without their zeros, as floats have them."""
-    text = f"CAST({sql} AS STRING)"
-    whole = f"regexp_replace({text}, '^(-?[0-9]+)[.]0+$', '$1')"
-    return f"CASE WHEN try_cast({sql} AS BIGINT) IS NULL THEN {text} ELSE {whole} END"
-
-
 def _clock_text(sql: str, per_second: int, exact: bool) -> str:
     """A time of day, stored as a number of parts of a second."""
     second = f"({sql} DIV {per_second})"
@@ -190,9 +166,6 @@ def _clock_text(sql: str, per_second: int, exact: bool) -> str:
 
 def _unknown(name: str, held: str) -> TripDataError:
     return TripDataError(f"the column `{name}` holds {held}, which cannot be counted: make it texts, numbers or times")
-
-
-# --- what a Parquet file has ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -222,9 +195,8 @@ def _of_arrow(arrow: pa.DataType, column: Any) -> _Stored:
     if pa.types.is_timestamp(arrow):
         return _of_timestamp(bool(arrow.tz), column)
     if pa.types.is_decimal(arrow):
-        known = arrow.precision <= 38
         name = f"decimal({arrow.precision},{arrow.scale})"
-        return _Stored(name if known else "", name, called=str(arrow))
+        return _Stored(name if arrow.precision <= 38 else "", name, called=str(arrow))
     name = next((name for name, is_so in _ARROW.items() if is_so(arrow)), "")
     if pa.types.is_null(arrow):
         return _Stored(name, "string", "CAST({} AS STRING)", str(arrow))
