@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,8 @@ class Reading:
     @property
     def text(self) -> str:
         """As entries have it."""
-        words = [self.columns]
-        words += [f"from {self.encoding}"] if self.encoding else []
-        words += [f"in {self.timezone}"] if self.timezone else []
-        words += [f"of {self.shape}"] if self.shape else []
-        words += [f"from {self.day_starts}"] if self.day_starts else []
-        return " ".join(words)
+        words = zip(("from", "in", "of", "from"), astuple(self)[1:], strict=True)
+        return " ".join([self.columns, *(f"{word} {value}" for word, value in words if value)])
 
     @classmethod
     def of(cls, text: str) -> Reading:
@@ -44,13 +40,9 @@ class Reading:
 
     def differences(self, other: Reading) -> Iterator[tuple[str, str, str]]:
         """The keys under [source] in which two readings differ, with the value of each."""
-        for (key, usual), ours, theirs in zip(_USUAL.items(), self._values, other._values, strict=True):
+        for (key, usual), ours, theirs in zip(_USUAL.items(), astuple(self), astuple(other), strict=True):
             if ours != theirs:
                 yield key, ours or usual, theirs or usual
-
-    @property
-    def _values(self) -> tuple[str, ...]:
-        return self.columns, self.encoding, self.timezone, self.shape, self.day_starts
 
 
 _TEXT = re.compile(

@@ -89,8 +89,10 @@ def of_release(entries: Sequence[Entry], spend: Spend, *, again: bool) -> Refusa
         if not any(account.budget.unit == spend.unit for account in concerned):
             yield Refusal(Code.NO_BUDGET, newest=spend)
         yield from (_overdraft(account, entries) for account in concerned)
-        if not again:
-            yield _repetition(entries, spend)
+        if not again and (earlier := repeated(entries, spend)):
+            by = earlier[-1].days_by or spend.days_by
+            clashes = (Clash(each, _appeared(entries, each), unlimited(each, by), by) for each in earlier)
+            yield Refusal(Code.REPEATED, newest=spend, everywhere=unlimited(spend, by), clashes=tuple(clashes))
 
     return next(filter(None, found()), None)
 
@@ -143,15 +145,6 @@ def _clashes(account: Account, entries: Sequence[Entry]) -> Iterator[Clash]:
     across = None if sharing else Across.CHOSEN if generation else Across.EXCHANGED
     for spend in sharing or generation or earlier:
         yield Clash(spend, _appeared(entries, spend), coverage.everywhere(spend), coverage.days_by, across)
-
-
-def _repetition(entries: Sequence[Entry], spend: Spend) -> Refusal | None:
-    earlier = repeated(entries, spend)
-    if not earlier:
-        return None
-    days_by = earlier[-1].days_by or spend.days_by
-    clashes = (Clash(each, _appeared(entries, each), unlimited(each, days_by), days_by) for each in earlier)
-    return Refusal(Code.REPEATED, newest=spend, everywhere=unlimited(spend, days_by), clashes=tuple(clashes))
 
 
 def _appeared(entries: Iterable[Entry], spend: Spend) -> bool:
