@@ -229,22 +229,12 @@ def accounts(entries: Sequence[Entry]) -> list[Account]:
     ]
 
 
-@dataclass(frozen=True)
-class Room:
-    """How many more releases like one would fit; with `at_least`, nobody looked further."""
-
-    number: int
-    at_least: bool = False
-
-
-def most_more(account: Account, spend: Spend) -> Room:
-    """How many more releases like one, of the same days and modes, the budget has room for."""
-    if account.unbounded:
-        return Room(0)
+def most_more(account: Account, spend: Spend) -> int:
+    """How many more releases like one, of the same days and modes, the budget has room for: FAR_ENOUGH, or more."""
     fitting = 0
-    while fitting < FAR_ENOUGH and _with_more(account, [spend] * (fitting + 1)).fits:
+    while fitting < FAR_ENOUGH and not account.unbounded and _with_more(account, [spend] * (fitting + 1)).fits:
         fitting += 1
-    return Room(fitting, at_least=fitting == FAR_ENOUGH)
+    return fitting
 
 
 def other_days_fit(account: Account, spend: Spend) -> bool:

@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,7 @@ from tapveil.published.sheets import DerivedSheet, raw_tables
 from tapveil.verify import reading
 from tapveil.verify.known_versions import LARGEST_PLACES
 from tapveil.verify.reading import UnreadableError
-from tapveil.verify.tables import csv_batches, is_written_otherwise, pieces
+from tapveil.verify.tables import csv_batches, is_written_otherwise, same_rows
 
 ROUNDED = 1
 """By so much a number of another build may differ."""
@@ -35,7 +34,10 @@ MOST_CELLS = 20_000_000
 
 def published_tables(folder: Path, manifest: Manifest) -> dict[str, pa.Table]:
     """The tables of a folder, which have been found to be sound, by their names."""
-    sheets = {name: _sheet(folder, manifest, name, keys) for name, keys in manifest.sheets.items()}
+    sheets = {
+        name: _texts(folder, f"data/{name}.csv", (*keys, *manifest.numbers)).select([*keys, COUNT])
+        for name, keys in manifest.sheets.items()
+    }
     if sum(map(len, sheets.values())) > MOST_CELLS:
         raise UnreadableError("too-large", ".", "has more cells than can be added up again")
     return raw_tables(manifest, sheets)
@@ -102,11 +104,6 @@ def _numbers(sheet: DerivedSheet, name: str) -> Ints:
     return numbers
 
 
-def _sheet(folder: Path, manifest: Manifest, name: str, keys: tuple[str, ...]) -> pa.Table:
-    """Keys and counts of a file, as texts."""
-    return _texts(folder, f"data/{name}.csv", (*keys, *manifest.numbers)).select([*keys, COUNT])
-
-
 def _texts(folder: Path, path: str, columns: tuple[str, ...]) -> pa.Table:
     """A CSV file as texts; one with no rows has its columns all the same."""
     none = pa.table({column: pa.array([], pa.string()) for column in columns})
@@ -118,11 +115,9 @@ def sheet_findings(folder: Path, sheet: DerivedSheet) -> Iterator[Finding]:
     columns = (*sheet.keys, *sheet.numbers)
     expected = pa.table({column: sheet.cells.column(column).cast(pa.string()) for column in columns})
     try:
-        for one, two in zip_longest(pieces(iter([expected])), pieces(csv_batches(folder, sheet.path, columns))):
-            if one is None or two is None or not one.equals(two):
-                yield Finding("derived-differs", sheet.path, "is not what follows from the published tables")
-                return
-        if is_written_otherwise(folder, sheet.path, columns):
+        if not same_rows(iter([expected]), csv_batches(folder, sheet.path, columns)):
+            yield Finding("derived-differs", sheet.path, "is not what follows from the published tables")
+        elif is_written_otherwise(folder, sheet.path, columns):
             yield Finding("hidden-data", sheet.path, "is not written as it was: how it is could tell something")
     except UnreadableError as error:
         yield error.finding
@@ -131,8 +126,7 @@ def sheet_findings(folder: Path, sheet: DerivedSheet) -> Iterator[Finding]:
 def wider_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
     """Whether the wider areas are those of published places, each once, and written as they were."""
     text, found = reading.text_of(folder, WIDER, LARGEST_PLACES), _wider(folder, manifest)
-    levels = {table.level.location for table in manifest.tables if table.level} - {None}
-    if set(found) - levels:
+    if set(found) - set(manifest.wider):
         yield Finding("places-shape", WIDER, "has wider areas that no table is published at")
     rows = [(name, *place, area) for name, places in sorted(found.items()) for place, area in sorted(places.items())]
     written = io.StringIO(newline="")
@@ -148,10 +142,9 @@ def wider_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
 
 
 def _wider(folder: Path, manifest: Manifest) -> Wider:
-    if not any(table.level and table.level.location for table in manifest.tables):
+    found: dict[str, dict[tuple[str, str], str]] = {level: {} for level in manifest.wider}
+    if not found:
         return {}
-    levels = {table.level.location for table in manifest.tables if table.level and table.level.location}
-    found: dict[str, dict[tuple[str, str], str]] = {level: {} for level in levels if level}
     rows = csv.reader(io.StringIO(reading.text_of(folder, WIDER, LARGEST_PLACES), newline=""))
     try:
         if tuple(next(rows, ())) != WIDER_COLUMNS:

@@ -51,7 +51,9 @@ def verify_file(path: str | Path, epsilon: object, delta: object, *, progress: R
     except ValueError as error:
         raise PlanError(f"--epsilon, --delta: {error}") from None
     read = 0
-    with (progress or Silent()).stage("Reading the file", lambda: read, total=_plain_size(path), unit=BYTES):
+    # How many bytes there will be in a packed file, or one that is not there, nobody knows.
+    size = path.stat().st_size if path.suffix != ".gz" and path.is_file() else None
+    with (progress or Silent()).stage("Reading the file", lambda: read, total=size, unit=BYTES):
         look = _Look(mechanism.smallest_published)
         try:
             for number, line in enumerate(_lines(path), start=1):
@@ -66,11 +68,6 @@ def verify_file(path: str | Path, epsilon: object, delta: object, *, progress: R
     return Checked(list(look.findings(shown(path.name))), [], look.summary)
 
 
-def _plain_size(path: Path) -> int | None:
-    """How many bytes there will be; of a packed file, or one that is not there, nobody knows."""
-    return path.stat().st_size if path.suffix != ".gz" and path.is_file() else None
-
-
 class _TooMuchError(Exception):
     pass
 
@@ -82,22 +79,15 @@ def _lines(path: Path) -> Iterator[bytes]:
     size = path.stat().st_size
     if size > LARGEST:
         raise _TooMuchError(f"is larger than {LARGEST:,} bytes")
-    if path.suffix != ".gz":
-        with path.open("rb") as file:
-            yield from iter(lambda: file.readline(LONGEST_LINE), b"")
-        return
-    _refuse_bomb(path, min(LARGEST, MOST_GROWTH * size))
-    with gzip.open(path) as unpacked:
-        yield from iter(lambda: unpacked.readline(LONGEST_LINE), b"")
-
-
-def _refuse_bomb(path: Path, most: int) -> None:
-    """Unpack it once and keep nothing, before any of it is looked at."""
-    with gzip.open(path) as unpacked:
-        while block := unpacked.read(2**20):
-            most -= len(block)
-            if most < 0:
-                raise _TooMuchError("unpacks to more than any table")
+    if path.suffix == ".gz":  # unpack it once and keep nothing, before any of it is looked at
+        most = min(LARGEST, MOST_GROWTH * size)
+        with gzip.open(path) as unpacked:
+            while block := unpacked.read(2**20):
+                most -= len(block)
+                if most < 0:
+                    raise _TooMuchError("unpacks to more than any table")
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        yield from iter(lambda: file.readline(LONGEST_LINE), b"")
 
 
 class _Look:

@@ -61,14 +61,13 @@ def open_parquet(file: IO[bytes], name: str, **options: Any) -> pq.ParquetFile:
 
 def chunks(parquet: pq.ParquetFile) -> list[list[Chunk]]:
     """The columns of each row group."""
-    return [list(_chunks_of(parquet.metadata.row_group(number))) for number in range(parquet.metadata.num_row_groups)]
-
-
-def _chunks_of(group: pq.RowGroupMetaData) -> Iterator[Chunk]:
-    for number in range(group.num_columns):
-        chunk = group.column(number)
-        first = chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
-        yield first, first + chunk.total_compressed_size
+    found: list[list[Chunk]] = []
+    for group in map(parquet.metadata.row_group, range(parquet.metadata.num_row_groups)):
+        found.append([])
+        for chunk in map(group.column, range(group.num_columns)):
+            first = chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
+            found[-1].append((first, first + chunk.total_compressed_size))
+    return found
 
 
 def pages_of(file: IO[bytes], name: str, groups: list[list[Chunk]]) -> list[list[list[Page]]]:

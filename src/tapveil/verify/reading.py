@@ -103,9 +103,9 @@ def text_of(folder: Path, name: str, largest: int = LARGEST_TEXT) -> str:
         raise UnreadableError("not-utf8", shown(name), "is not text in UTF-8") from None
 
 
-def json_of(folder: Path, name: str, largest: int = LARGEST_TEXT) -> dict[str, Any]:
+def json_of(folder: Path, name: str) -> dict[str, Any]:
     """A JSON file that holds one object, with no key twice and no number that is none."""
-    return json_in(text_of(folder, name, largest), name)
+    return json_in(text_of(folder, name), name)
 
 
 def json_in(text: str, name: str) -> dict[str, Any]:
