@@ -292,8 +292,10 @@ def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        # Without a name it was raised by Python's module, not by SQLite.
-        name = getattr(error, "sqlite_errorname", type(error).__name__)
+        try:
+            name = error.sqlite_errorname
+        except AttributeError:  # raised by Python's module, not by SQLite
+            name = type(error).__name__
         known = (said for beginning, said in _SQLITE_WORDS.items() if name.startswith(beginning))
         raise LedgerError(f"{path.name}: {next(known, f'the ledger cannot be used ({name})')}") from None
 

@@ -14,11 +14,11 @@ from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 import pydantic
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from tapveil._version import __version__
 from tapveil.base.errors import LedgerError
-from tapveil.base.types import Delta, Epsilon, Exact, Name, Text
+from tapveil.base.types import Delta, Epsilon, Exact, Frozen, Name, Text
 from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.privacy.units import Neighbours, Unit
@@ -39,9 +39,7 @@ def _one_line(words: str) -> str:
 Words = Annotated[Text, AfterValidator(_one_line)]
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
-
+class _Entry(Frozen):
     version: Literal[1, 2] = ENTRY_VERSION
     """Of this list; a version that is not known is refused. Version 1 had no `nonce`, `reason`, `by` and `accepted`."""
     on: date
@@ -105,10 +103,8 @@ class Budget(_Entry):
         return larger or self.neighbours != before.neighbours
 
 
-class SpentTable(BaseModel):
+class SpentTable(Frozen):
     """One table of a release: its noise and its threshold."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
     name: Name
     """Its name in the plan."""

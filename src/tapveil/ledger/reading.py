@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Reading:
     @property
     def text(self) -> str:
         """As entries have it."""
-        words = zip(("from", "in", "of", "from"), astuple(self)[1:], strict=True)
+        words = zip(("from", "in", "of", "from"), self._values[1:], strict=True)
         return " ".join([self.columns, *(f"{word} {value}" for word, value in words if value)])
 
     @classmethod
@@ -40,9 +40,13 @@ class Reading:
 
     def differences(self, other: Reading) -> Iterator[tuple[str, str, str]]:
         """The keys under [source] in which two readings differ, with the value of each."""
-        for (key, usual), ours, theirs in zip(_USUAL.items(), astuple(self), astuple(other), strict=True):
+        for (key, usual), ours, theirs in zip(_USUAL.items(), self._values, other._values, strict=True):
             if ours != theirs:
                 yield key, ours or usual, theirs or usual
+
+    @property
+    def _values(self) -> tuple[str, ...]:
+        return self.columns, self.encoding, self.timezone, self.shape, self.day_starts
 
 
 _TEXT = re.compile(

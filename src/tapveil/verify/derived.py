@@ -123,7 +123,7 @@ def sheet_findings(folder: Path, sheet: DerivedSheet) -> Iterator[Finding]:
         yield error.finding
 
 
-def wider_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
+def wider_findings(folder: Path, manifest: Manifest, tables: Mapping[str, pa.Table]) -> Iterator[Finding]:
     """Whether the wider areas are those of published places, each once, and written as they were."""
     text, found = reading.text_of(folder, WIDER, LARGEST_PLACES), _wider(folder, manifest)
     if set(found) - set(manifest.wider):
@@ -136,7 +136,13 @@ def wider_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
     # what is named as itself stands in the tables, and is looked at there
     named = (area for places in found.values() for (_, place), area in places.items() if area != place)
     yield from name_findings(WIDER, named)
-    published = _published_places(folder, manifest)
+    published: set[tuple[str, str]] = set()  # at the finest level, with their modes
+    finest = [table for table in manifest.tables if not (table.level and table.level.location)]
+    for cells, column in ((tables[table.name], column) for table in finest for column in table.columns):
+        if manifest.columns[column] == "location":
+            keys = [key for key in ("mode", column) if key in cells.column_names]
+            pairs = cells.group_by(keys).aggregate([]).to_pylist()
+            published.update((pair.get("mode", "*"), pair[column]) for pair in pairs)
     if any(set(places) != published for places in found.values()):
         yield Finding("places-shape", WIDER, "does not list each published place once, and nothing else")
 
@@ -153,19 +159,4 @@ def _wider(folder: Path, manifest: Manifest) -> Wider:
             found.setdefault(name, {})[mode, place] = area
     except (ValueError, csv.Error):
         raise UnreadableError("places-shape", WIDER, "is not a list of wider areas") from None
-    return found
-
-
-def _published_places(folder: Path, manifest: Manifest) -> set[tuple[str, str]]:
-    """All places at the finest level, with their modes."""
-    found: set[tuple[str, str]] = set()
-    for table in manifest.tables:
-        keys = (*manifest.partition, *table.columns)
-        if table.level and table.level.location:
-            continue
-        for batch in csv_batches(folder, f"data/{table.name}.csv", (*keys, *manifest.numbers)):
-            modes = batch.column("mode").to_pylist() if "mode" in keys else ["*"] * len(batch)
-            for column in table.columns:
-                if manifest.columns.get(column) == "location":
-                    found.update(zip(modes, batch.column(column).to_pylist(), strict=True))
     return found

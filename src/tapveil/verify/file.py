@@ -23,6 +23,7 @@ from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import COUNT
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.verify.folder import Checked
+from tapveil.verify.reading import UnreadableError
 
 LONGEST_LINE = 10_000
 LARGEST = 2**29
@@ -59,17 +60,13 @@ def verify_file(path: str | Path, epsilon: object, delta: object, *, progress: R
             for number, line in enumerate(_lines(path), start=1):
                 look.add(number, line)
                 read += len(line)
-        except _TooMuchError as error:
-            return Checked([Finding("too-large", shown(path.name), str(error))])
+        except UnreadableError as error:
+            return Checked([error.finding])
         except (EOFError, gzip.BadGzipFile, zlib.error):
             return Checked([Finding("not-csv", shown(path.name), "is a damaged gzip file")])
         except OSError as error:
             raise PlanError(f"{path} cannot be read: {error.strerror}") from None
     return Checked(list(look.findings(shown(path.name))), [], look.summary)
-
-
-class _TooMuchError(Exception):
-    pass
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -78,14 +75,14 @@ def _lines(path: Path) -> Iterator[bytes]:
         raise PlanError(f"there is no file {path}")
     size = path.stat().st_size
     if size > LARGEST:
-        raise _TooMuchError(f"is larger than {LARGEST:,} bytes")
+        raise UnreadableError("too-large", shown(path.name), f"is larger than {LARGEST:,} bytes")
     if path.suffix == ".gz":  # unpack it once and keep nothing, before any of it is looked at
         most = min(LARGEST, MOST_GROWTH * size)
         with gzip.open(path) as unpacked:
             while block := unpacked.read(2**20):
                 most -= len(block)
                 if most < 0:
-                    raise _TooMuchError("unpacks to more than any table")
+                    raise UnreadableError("too-large", shown(path.name), "unpacks to more than any table")
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         yield from iter(lambda: file.readline(LONGEST_LINE), b"")
 
@@ -104,11 +101,10 @@ class _Look:
         """One more line."""
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+            fields = next(csv.reader([text]), [])
         except UnicodeDecodeError:
             self._lines["not-utf8"].append(number)
             return
-        try:
-            fields = next(csv.reader([text]), [])
         except csv.Error:
             fields = []
         if self._header is None:

@@ -265,7 +265,7 @@ class _Check:
     ) -> list[DerivedSheet]:
         """What follows from the tables: each file there, and as it follows."""
         if WIDER in self.files:
-            self._add(wider_findings(self.folder, manifest))
+            self._add(wider_findings(self.folder, manifest, tables))
         beside = derived_sheets(self.folder, manifest, made, tables)
         paths = {sheet.path for sheet in beside}
         for name in sorted(self._derived_files - paths):

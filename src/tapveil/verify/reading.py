@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -146,6 +147,5 @@ def listed(text: str) -> Iterator[tuple[str, str] | None]:
     if lines.pop() != "":
         yield None
     for line in lines:
-        checksum, gap, name = line[:64], line[64:66], line[66:]
-        good = gap == "  " and stays_inside(name) and set(checksum) <= set("0123456789abcdef") and len(checksum) == 64
-        yield (name, checksum) if good else None
+        found = re.fullmatch("([0-9a-f]{64})  (.+)", line, re.DOTALL)
+        yield (found[2], found[1]) if found and stays_inside(found[2]) else None

@@ -148,7 +148,7 @@ class SheetCheck:
         totals = self.totals.setdefault(name, Totals())
         numbered = piece.select(list(parts)).append_column("#n", pa.array(counts))
         for row in numbered.group_by(list(parts)).aggregate([("#n", "sum"), ("#n", "count")]).to_pylist():
-            part = tuple(row[name] for name in parts)
+            part = tuple(row[key] for key in parts)
             totals.sums[part] += row["#n_sum"] or 0
             totals.cells[part] += row["#n_count"]
 
@@ -162,7 +162,8 @@ class SheetCheck:
         distinct = pc.unique(values).to_pylist()
         for possible, sentence in self._possible(column):
             wrong = pa.array([text for text in distinct if not possible(text)], pa.string())
-            self._find("value-impossible", f"`{column}` {sentence}", _mask(pc.is_in(values, wrong)))
+            if len(wrong):
+                self._find("value-impossible", f"`{column}` {sentence}", _mask(pc.is_in(values, wrong)))
 
     def _possible(self, column: str) -> Iterator[tuple[Callable[[str], bool], str]]:
         covers = self.manifest.covers
