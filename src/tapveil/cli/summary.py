@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from tapveil.base.text_table import Grid
 from tapveil.base.vocabulary import COUNT, EXPLORER, NOUNS, TOTAL
-from tapveil.ledger.accounts import Account, accounts, most_more, other_days_fit
+from tapveil.ledger.accounts import FAR_ENOUGH, Account, accounts, most_more, other_days_fit
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.coverage import names_no_days
 from tapveil.ledger.entry import Budget, Entry, Spend
@@ -188,9 +188,9 @@ def _room_in_words(account: Account, spend: Spend | None) -> str:
     if spend is None:
         return ""
     more = most_more(account, spend)
-    number = f"{more.number} or more" if more.at_least else f"{more.number or 'no'} more"
+    number = f"{more} or more" if more == FAR_ENOUGH else f"{more or 'no'} more"
     others = "; releases of other days fit as well" if other_days_fit(account, spend) else ""
-    return f"Room for {number} release{'' if more.number == 1 else 's'} like this{others}."
+    return f"Room for {number} release{'' if more == 1 else 's'} like this{others}."
 
 
 def budget_in_words(budget: Budget) -> str:

@@ -9,7 +9,7 @@ was published before (proofs, 8).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_CEILING
@@ -179,10 +179,19 @@ class Account:
 
         Of two places with the same noise, what leaves the one may enter the other: worse than to stay in one release.
         """
-        places = self._distinct_places()
+        found = sorted({covering for _, _, covering in self.coverage.grid}, key=sorted)
+        # Where units are those of the budget only the noise matters: weeks of one plan are alike.
+        by_noise = all(spend.unit == self.budget.unit for spend in self.spends)
+        alike: dict[object, list[Covering]] = {}
+        for covering in found:
+            spends = [self.spends[position] for position in covering]
+            noise = Counter((spend.tables, spend.cells, spend.chosen_from) for spend in spends)
+            alike.setdefault(frozenset(noise.items()) if by_noise else covering, []).append(covering)
+        largest = [group for group in alike.values() if not any(group[0] < other for other in found)]
+        places = largest or [[Covering()]]
         if self.budget.neighbours == "replace":
             return [(left[0], entered[-1]) for left in places for entered in places]
-        return [move for covering in places for move in self._at(covering[0])]
+        return [move for alike_places in places for move in self._at(alike_places[0])]
 
     @cached_property
     def _changes(self) -> list[Change]:
@@ -201,63 +210,31 @@ class Account:
         for position in touched:
             spend = self.spends[position]
             larger = SIZE[spend.unit] > SIZE[self.budget.unit]
+            days = 2 if self.coverage.is_of_taps(spend) and spend.unit == "card-day" else 1
+            cells = spend.cells * (units * days if larger else 1)
             for side, covering in zip(changed, (left, entered), strict=True):
                 if larger or position in covering:
                     for mechanism in spend.mechanisms:
-                        side[mechanism] += spend.cells * (units * self._days_of_a_unit(spend) if larger else 1)
+                        side[mechanism] += cells
         return Change(*changed, reactive=len(touched) > 1)
 
-    def _days_of_a_unit(self, spend: Spend) -> int:
-        """In how many units of a release a unit of the budget can be."""
-        return 2 if self.coverage.is_of_taps(spend) and spend.unit == "card-day" else 1
 
-    def _distinct_places(self) -> list[list[Covering]]:
-        """The places that are not contained in others; those of the same noise together, each once."""
-        found = sorted({covering for _, _, covering in self.coverage.grid}, key=sorted)
-        alike: dict[object, list[Covering]] = {}
-        for covering in found:
-            # Where units are those of the budget only the noise matters: weeks of one plan are alike.
-            same = all(spend.unit == self.budget.unit for spend in self.spends)
-            alike.setdefault(self._noise(covering) if same else covering, []).append(covering)
-        largest = [group for group in alike.values() if not any(group[0] < other for other in found)]
-        return largest or [[Covering()]]
-
-    def _noise(self, covering: Covering) -> frozenset[tuple[object, int]]:
-        spends = [self.spends[position] for position in covering]
-        return frozenset(Counter((spend.tables, spend.cells, spend.chosen_from) for spend in spends).items())
-
-
-def accounts(entries: Iterable[Entry]) -> list[Account]:
+def accounts(entries: Sequence[Entry]) -> list[Account]:
     """Every budget that holds now, with all releases of its data set."""
-    budgets: dict[tuple[str, Unit], Budget] = {}
-    spends: list[Spend] = []
-    for entry in entries:
-        if isinstance(entry, Budget):
-            budgets[entry.data_set, entry.unit] = entry
-        elif isinstance(entry, Spend):
-            spends.append(entry)
+    budgets = {(entry.data_set, entry.unit): entry for entry in entries if isinstance(entry, Budget)}
+    spends = [entry for entry in entries if isinstance(entry, Spend)]
     return [
         Account(budget, tuple(spend for spend in spends if spend.data_set == budget.data_set))
         for budget in budgets.values()
     ]
 
 
-@dataclass(frozen=True)
-class Room:
-    """How many more releases like one would fit; with `at_least`, nobody looked further."""
-
-    number: int
-    at_least: bool = False
-
-
-def most_more(account: Account, spend: Spend) -> Room:
-    """How many more releases like one, of the same days and modes, the budget has room for."""
-    if account.unbounded:
-        return Room(0)
+def most_more(account: Account, spend: Spend) -> int:
+    """How many more releases like one, of the same days and modes, the budget has room for: FAR_ENOUGH, or more."""
     fitting = 0
-    while fitting < FAR_ENOUGH and _with_more(account, [spend] * (fitting + 1)).fits:
+    while fitting < FAR_ENOUGH and not account.unbounded and _with_more(account, [spend] * (fitting + 1)).fits:
         fitting += 1
-    return Room(fitting, at_least=fitting == FAR_ENOUGH)
+    return fitting
 
 
 def other_days_fit(account: Account, spend: Spend) -> bool:
@@ -287,26 +264,26 @@ def over_budget(entries: Sequence[Entry], budget: Budget) -> Fraction | None:
 
 def report(entries: Sequence[Entry]) -> dict[str, object]:
     """All of it, for a program: entries as they are written, and every budget with what is spent where."""
+    stated = {"data_set", "unit", "neighbours", "epsilon", "delta"}
     return {
         "entries": [entry.model_dump(mode="json") for entry in entries],
-        "budgets": [_account_report(each) for each in accounts(entries)],
-    }
-
-
-def _account_report(one: Account) -> dict[str, object]:
-    return {
-        **one.budget.model_dump(mode="json", include={"data_set", "unit", "neighbours", "epsilon", "delta"}),
-        "spent_epsilon": _shown(one.epsilon),
-        "left_epsilon": _shown(one.left),
-        "places": [
+        "budgets": [
             {
-                "first_day": place.first_day and place.first_day.isoformat(),
-                "last_day": place.last_day and place.last_day.isoformat(),
-                "modes": place.modes,
-                "releases": [spend.id for spend in place.releases],
-                "spent_epsilon": _shown(place.epsilon),
+                **one.budget.model_dump(mode="json", include=stated),
+                "spent_epsilon": _shown(one.epsilon),
+                "left_epsilon": _shown(one.left),
+                "places": [
+                    {
+                        "first_day": place.first_day and place.first_day.isoformat(),
+                        "last_day": place.last_day and place.last_day.isoformat(),
+                        "modes": place.modes,
+                        "releases": [spend.id for spend in place.releases],
+                        "spent_epsilon": _shown(place.epsilon),
+                    }
+                    for place in one.places
+                ],
             }
-            for place in one.places
+            for one in accounts(entries)
         ],
     }
 

@@ -14,7 +14,7 @@ import re
 import secrets
 import shlex
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -99,17 +99,14 @@ class Ledger:
 
     def declare(self, budget: Budget) -> None:
         """From now on, this budget holds for its population."""
-        with self._writing():
-            entries = self.entries
+        with self._writing() as entries:
             _refuse(refusals.of_budget(entries, budget))
-            self._append(entries, budget)
-        self._note_head()
+            self._append(budget)
 
     def accept(self, other: Accepted) -> None:
         """From now on, folders of another ledger may lie next to those of this one."""
         with self._writing():
-            self._append(self.entries, other)
-        self._note_head()
+            self._append(other)
 
     def refuse(self, spend: Spend, *, again: bool = False) -> None:
         """BudgetError if a release could not be paid for now, or repeats one and is not said to (`again`)."""
@@ -120,30 +117,27 @@ class Ledger:
 
         The same release, known by its id, is never paid for twice.
         """
-        with self._writing():
-            entries = self.entries
-            number = next((n for n, entry in enumerate(entries, 1) if _is_release(entry, spend.id)), None)
+        with self._writing() as entries:
+            paid = ((number, each.id) for number, each in enumerate(entries, 1) if isinstance(each, Spend))
+            number = next((number for number, identity in paid if identity == spend.id), None)
             if number is None:
                 _refuse(refusals.of_release(entries, spend, again=again))
-                number = self._append(entries, spend)
+                number = self._append(spend)
             elif entries[number - 1].model_copy(update={"version": spend.version}) != spend:
                 raise LedgerError(f"entry {number} of {self.path.name} is of this release, but not of this plan")
-        self._note_head()
         return Head(self.id, self._rows()[number - 1][2])
 
     def bind(self, published: Published) -> None:
         """A paid release appears as one folder and no other; LedgerError if it has appeared as another already."""
-        with self._writing():
-            entries = self.entries
+        with self._writing() as entries:
             before = [entry for entry in entries if isinstance(entry, Published) and entry.id == published.id]
             if not before:
-                self._append(entries, published)
+                self._append(published)
             elif before[0].checksums_sha256 != published.checksums_sha256:
                 raise LedgerError(
                     f"this release was published already, with other numbers or another signature ({self.path.name}): "
                     "what is paid for once appears once. Remove the unfinished one"
                 )
-        self._note_head()
 
     def findings(self, folders: Iterable[Witness] = (), beside: Iterable[Witness] = ()) -> Iterator[Finding]:
         """All that is wrong with the ledger, also in the light of what published folders say of it.
@@ -165,24 +159,17 @@ class Ledger:
         asked, around = list(folders), [folder for folder in beside if folder.ledger]
         for folder in asked:
             if folder.ledger is None or folder.ledger != identity:
-                yield Finding(
-                    "folder-not-in-ledger", folder.name, words.not_held(folder.release_id, folder.ledger, identity)
-                )
-        own = [folder for folder in (*asked, *around) if folder.ledger == identity]
-        yield from self._own_findings(own, entries, {digest for _, _, digest in rows})
-        accepted = {identity, *(entry.ledger for entry in entries if isinstance(entry, Accepted))}
-        yield from self._replaced_findings([folder for folder in around if folder.ledger not in accepted])
-
-    def _own_findings(
-        self, folders: Sequence[Witness], entries: Sequence[Entry], hashes: Collection[str]
-    ) -> Iterator[Finding]:
-        """Of folders that were published from this ledger."""
+                sentence = words.not_held(folder.release_id, folder.ledger, identity)
+                yield Finding("folder-not-in-ledger", folder.name, sentence)
+        hashes = {digest for _, _, digest in rows}
         bound = {entry.id: entry.checksums_sha256 for entry in entries if isinstance(entry, Published)}
-        for folder in folders:
+        for folder in (each for each in (*asked, *around) if each.ledger == identity):
             if folder.head and folder.head.hash not in hashes:
                 yield Finding("ledger-rolled-back", self.path.name, _gone(f"{folder.name} names an entry"))
             elif bound.get(folder.release_id) != folder.checksums_sha256:
                 yield Finding("folder-differs", folder.name, "is not the folder that was published for its entry")
+        accepted = {identity, *(entry.ledger for entry in entries if isinstance(entry, Accepted))}
+        yield from self._replaced_findings([folder for folder in around if folder.ledger not in accepted])
 
     def _replaced_findings(self, folders: Sequence[Witness]) -> Iterator[Finding]:
         """One for each other ledger: this one may have been started in its place."""
@@ -204,32 +191,39 @@ class Ledger:
             yield Finding("file-damaged", self.path.name, "SQLite finds the file damaged")
         with sqlite3.connect(":memory:") as fresh:
             fresh.executescript(_SCHEMA)
-            expected, ours = (_schema_of(each) for each in (fresh, self._connection))
+            schema = "SELECT name, sql FROM sqlite_schema ORDER BY name"
+            expected, ours = (each.execute(schema).fetchall() for each in (fresh, self._connection))
         fresh.close()
         if expected != ours:
-            yield Finding(
-                "rules-changed", self.path.name, "the rules that keep entries from being changed are not there"
-            )
+            sentence = "the rules that keep entries from being changed are not there"
+            yield Finding("rules-changed", self.path.name, sentence)
 
     def _rows(self) -> list[tuple[int, str, str]]:
         with _translated(self.path):
             return self._connection.execute("SELECT number, body, hash FROM entries ORDER BY number").fetchall()
 
-    def _append(self, entries: Sequence[Entry], entry: Entry) -> int:
-        rows = self._rows()
-        number, body = len(entries) + 1, entry.text(_nonce())
-        digest = _chained(number, rows[-1][2] if rows else NOTHING_BEFORE, body)
+    def _append(self, entry: Entry) -> int:
+        before, _, hash_before = self._rows()[-1]
+        number, body = before + 1, entry.text(secrets.token_hex(16))
+        digest = _chained(number, hash_before, body)
         with _translated(self.path):
             self._connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, body, digest))
         return number
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Alone with the ledger until the commit is on the disk."""
+    def _writing(self) -> Iterator[list[Entry]]:
+        """Alone with the ledger until the commit is on the disk; then its head is noted."""
         with self._alone():
-            yield
+            yield self.entries
             with _translated(self.path):
                 self._connection.execute("COMMIT")
+        # After the commit, so that it is never ahead of the ledger; one process at a time, so that it never falls.
+        with self._alone():
+            number, _, digest = self._rows()[-1]
+            try:
+                _write_head(self.path, number, digest)
+            except OSError as error:
+                raise LedgerError(f"{_head_path(self.path).name} cannot be written: {error.strerror}") from None
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -242,15 +236,6 @@ class Ledger:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
-    def _note_head(self) -> None:
-        """After the commit, so that it is never ahead of the ledger; one process at a time, so that it never falls."""
-        with self._alone():
-            number, _, digest = self._rows()[-1]
-            try:
-                atomic.write_text_whole(_head_path(self.path), _head_text(number, digest))
-            except OSError as error:
-                raise LedgerError(f"{_head_path(self.path).name} cannot be written: {error.strerror}") from None
-
 
 def start(path: Path, today: date) -> None:
     """A new ledger; it must not exist yet. It appears whole, after its head."""
@@ -259,7 +244,7 @@ def start(path: Path, today: date) -> None:
     head = _read_head(path)
     if head and head[0] > 1:
         raise LedgerError(f"{path} had {head[0]} entries and is gone: restore it from its backup")
-    body = Start(on=today, ledger=secrets.token_hex(16)).text(_nonce())
+    body = Start(on=today, ledger=secrets.token_hex(16)).text(secrets.token_hex(16))
     digest = _chained(1, NOTHING_BEFORE, body)
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.aside")
     try:
@@ -269,7 +254,7 @@ def start(path: Path, today: date) -> None:
             connection.execute("INSERT INTO entries VALUES (1, ?, ?)", (body, digest))
             connection.close()
         atomic.sync(aside)
-        atomic.write_text_whole(_head_path(path), _head_text(1, digest))
+        _write_head(path, 1, digest)
         atomic.rename(aside, path)
     except OSError as error:
         raise LedgerError(f"the ledger {path} cannot be made: {error.strerror}") from None
@@ -288,7 +273,12 @@ def open_ledger(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[Ledger]:
             connection = sqlite3.connect(
                 f"file:{quote(str(path))}?mode=rw", uri=True, isolation_level=None, timeout=wait
             )
-            _refuse_strange(path, connection)
+            settings = ("application_id", "user_version")
+            application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in settings)
+            if application != APPLICATION:
+                raise LedgerError(f"{path} is not a ledger of tapveil")
+            if version != FORMAT:
+                raise LedgerError(f"{path} has format {version}, which this tapveil does not know: use a newer one")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
         yield Ledger(path, connection)
@@ -297,31 +287,17 @@ def open_ledger(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[Ledger]:
             connection.close()
 
 
-def _refuse_strange(path: Path, connection: sqlite3.Connection) -> None:
-    application, version = (
-        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-    )
-    if application != APPLICATION:
-        raise LedgerError(f"{path} is not a ledger of tapveil")
-    if version != FORMAT:
-        raise LedgerError(f"{path} has format {version}, which this tapveil does not know: use a newer one")
-
-
 @contextmanager
 def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise LedgerError(f"{path.name}: {_in_words(error)}") from None
-
-
-def _in_words(error: sqlite3.Error) -> str:
-    try:
-        name = error.sqlite_errorname
-    except AttributeError:  # raised by Python's module, not by SQLite
-        name = type(error).__name__
-    known = (said for beginning, said in _SQLITE_WORDS.items() if name.startswith(beginning))
-    return next(known, f"the ledger cannot be used ({name})")
+        try:
+            name = error.sqlite_errorname
+        except AttributeError:  # raised by Python's module, not by SQLite
+            name = type(error).__name__
+        known = (said for beginning, said in _SQLITE_WORDS.items() if name.startswith(beginning))
+        raise LedgerError(f"{path.name}: {next(known, f'the ledger cannot be used ({name})')}") from None
 
 
 _SQLITE_WORDS = {
@@ -336,9 +312,6 @@ _SQLITE_WORDS = {
 }
 
 
-# --- the chain ------------------------------------------------------------------------------------------------------
-
-
 def _chained(number: int, before: str, body: str) -> str:
     return hashlib.sha256(f"{number}\n{before}\n{body}".encode()).hexdigest()
 
@@ -350,9 +323,8 @@ def _chain_findings(rows: Sequence[tuple[int, str, str]], head: tuple[int, str] 
             yield Finding("entry-missing", f"entry {expected}", f"entry {expected} of the ledger is missing")
             return
         if digest != _chained(number, before, body):
-            yield Finding(
-                "entry-changed", f"entry {number}", f"entry {number} of the ledger was changed after it was written"
-            )
+            sentence = f"entry {number} of the ledger was changed after it was written"
+            yield Finding("entry-changed", f"entry {number}", sentence)
             return
         before = digest
     if head is None:
@@ -365,29 +337,17 @@ def _gone(who: str) -> str:
     return f"{who} that the ledger does not hold: the ledger was rolled back or replaced; restore the newest"
 
 
-def _nonce() -> str:
-    return secrets.token_hex(16)
-
-
 def _refuse(refusal: refusals.Refusal | None) -> None:
     if refusal:
         raise BudgetError(words.refusal(refusal))
-
-
-def _is_release(entry: Entry, identity: str) -> bool:
-    return isinstance(entry, Spend) and entry.id == identity
-
-
-def _schema_of(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    return connection.execute("SELECT name, sql FROM sqlite_schema ORDER BY name").fetchall()
 
 
 def _head_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.head")
 
 
-def _head_text(number: int, digest: str) -> str:
-    return f"{number} {digest}\n"
+def _write_head(path: Path, number: int, digest: str) -> None:
+    atomic.write_text_whole(_head_path(path), f"{number} {digest}\n")
 
 
 def _read_head(path: Path) -> tuple[int, str] | None:

@@ -75,11 +75,6 @@ class Coverage:
         """Whether a release sees the two taps of a trip as two rows, perhaps on two days and of two modes."""
         return self.unit == "trip" and spend.rows == "taps"
 
-    def _modes(self, spend: Spend) -> tuple[str, ...] | None:
-        by = next((each.modes_by for each in self.spends if each.modes_by), None)
-        apart = self.unit == "trip" and spend.modes_by == by and not self.is_of_taps(spend)
-        return spend.modes if apart else None
-
     @cached_property
     def grid(self) -> list[tuple[Days, str | None, Covering]]:
         """The days between which coverage changes, times the modes that are named, and all others."""
@@ -88,7 +83,9 @@ class Coverage:
         starts = {first for first, _ in limits} | {last + ONE_DAY for _, last in limits}
         cuts: list[date | None] = [None, *sorted(starts), None]
         spans = [(cuts[i], (end - ONE_DAY) if (end := cuts[i + 1]) else None) for i in range(len(cuts) - 1)]
-        modes = [self._modes(each) for each in self.spends]
+        by = next((each.modes_by for each in self.spends if each.modes_by), None)
+        apart = [self.unit == "trip" and each.modes_by == by and not self.is_of_taps(each) for each in self.spends]
+        modes = [each.modes if by_mode else None for each, by_mode in zip(self.spends, apart, strict=True)]
         named = sorted({mode for each in modes for mode in each or ()})
         found: list[tuple[Days, str | None, Covering]] = []
         for span in spans:

@@ -14,11 +14,11 @@ from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 import pydantic
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from tapveil._version import __version__
 from tapveil.base.errors import LedgerError
-from tapveil.base.types import Delta, Epsilon, Exact, Name, Text
+from tapveil.base.types import Delta, Epsilon, Exact, Frozen, Name, Text
 from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.privacy.units import Neighbours, Unit
@@ -39,9 +39,7 @@ def _one_line(words: str) -> str:
 Words = Annotated[Text, AfterValidator(_one_line)]
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
-
+class _Entry(Frozen):
     version: Literal[1, 2] = ENTRY_VERSION
     """Of this list; a version that is not known is refused. Version 1 had no `nonce`, `reason`, `by` and `accepted`."""
     on: date
@@ -105,10 +103,8 @@ class Budget(_Entry):
         return larger or self.neighbours != before.neighbours
 
 
-class SpentTable(BaseModel):
+class SpentTable(Frozen):
     """One table of a release: its noise and its threshold."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
     name: Name
     """Its name in the plan."""
@@ -118,15 +114,6 @@ class SpentTable(BaseModel):
     """The scale of the noise."""
     threshold: Exact
     """What a noisy count had to reach."""
-
-    @property
-    def stated(self) -> Mechanism:
-        """The mechanism, to be accounted for."""
-        return stated(self.mechanism, self.scale, self.threshold)
-
-
-def _in_order(modes: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    return None if modes is None else tuple(sorted(modes))
 
 
 class Spend(_Entry):
@@ -158,7 +145,7 @@ class Spend(_Entry):
     """How the day of a row is read: releases of other days are apart only if they mean the same by a day."""
     cards_by: str | None
     """How the card of a row is read, where the unit is a card or its day."""
-    modes: Annotated[tuple[str, ...] | None, AfterValidator(_in_order)]
+    modes: Annotated[tuple[str, ...] | None, AfterValidator(lambda modes: modes and tuple(sorted(modes)))]
     """Only these modes."""
     modes_by: str | None
     """How the mode of a row is read."""
@@ -169,23 +156,17 @@ class Spend(_Entry):
 
     @property
     def mechanisms(self) -> list[Mechanism]:
-        return [table.stated for table in self.tables]
+        return [stated(table.mechanism, table.scale, table.threshold) for table in self.tables]
 
     def repeats(self, other: Spend) -> bool:
         """Whether both may show the same trips: of one data set, and of some day and mode in common."""
-        return self.data_set == other.data_set and not (self._has_other_days(other) or self._has_other_modes(other))
-
-    # Days, and modes, can be compared only where they are read in the same way.
-
-    def _has_other_days(self, other: Spend) -> bool:
-        if not (self.first_day and self.last_day and other.first_day and other.last_day):
-            return False
-        return self.days_by == other.days_by and (self.last_day < other.first_day or other.last_day < self.first_day)
-
-    def _has_other_modes(self, other: Spend) -> bool:
-        if self.modes is None or other.modes is None:
-            return False
-        return self.modes_by == other.modes_by and set(self.modes).isdisjoint(other.modes)
+        other_days = other_modes = False
+        # Days, and modes, can be compared only where they are read in the same way.
+        if self.first_day and self.last_day and other.first_day and other.last_day and self.days_by == other.days_by:
+            other_days = self.last_day < other.first_day or other.last_day < self.first_day
+        if self.modes is not None and other.modes is not None and self.modes_by == other.modes_by:
+            other_modes = set(self.modes).isdisjoint(other.modes)
+        return self.data_set == other.data_set and not (other_days or other_modes)
 
 
 class Published(_Entry):
@@ -226,21 +207,14 @@ def read(number: int, text: str) -> Entry:
                 f"entry {number} of the ledger has version {version!r}, which tapveil {__version__} does not know: "
                 "use the tapveil that wrote it, or a newer one"
             )
-        entry: Entry = _ENTRY.validate_python(_without_nonce(data))
+        if version == 1:
+            if data.keys() & _NOT_IN_1 or data.get("kind") == "accepted":
+                raise ValueError("version 1 had none of these")
+        elif not (isinstance(nonce := data.pop("nonce", None), str) and _NONCE.fullmatch(nonce)):
+            raise ValueError("it has no nonce")
+        entry: Entry = _ENTRY.validate_python(data)
         if isinstance(entry, Spend):
             _ = entry.mechanisms
     except (ValueError, RecursionError):
         raise LedgerError(f"entry {number} of the ledger is not an entry: the ledger is damaged") from None
     return entry
-
-
-def _without_nonce(data: dict[str, Any]) -> dict[str, Any]:
-    """What an entry means; ValueError where it is not as its version has it."""
-    if data["version"] == 1:
-        if data.keys() & _NOT_IN_1 or data.get("kind") == "accepted":
-            raise ValueError("version 1 had none of these")
-        return data
-    nonce, meant = data.get("nonce"), {key: value for key, value in data.items() if key != "nonce"}
-    if not (isinstance(nonce, str) and _NONCE.fullmatch(nonce)):
-        raise ValueError("it has no nonce")
-    return meant

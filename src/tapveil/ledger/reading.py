@@ -25,12 +25,8 @@ class Reading:
     @property
     def text(self) -> str:
         """As entries have it."""
-        words = [self.columns]
-        words += [f"from {self.encoding}"] if self.encoding else []
-        words += [f"in {self.timezone}"] if self.timezone else []
-        words += [f"of {self.shape}"] if self.shape else []
-        words += [f"from {self.day_starts}"] if self.day_starts else []
-        return " ".join(words)
+        words = zip(("from", "in", "of", "from"), self._values[1:], strict=True)
+        return " ".join([self.columns, *(f"{word} {value}" for word, value in words if value)])
 
     @classmethod
     def of(cls, text: str) -> Reading:

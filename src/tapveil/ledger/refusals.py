@@ -89,8 +89,10 @@ def of_release(entries: Sequence[Entry], spend: Spend, *, again: bool) -> Refusa
         if not any(account.budget.unit == spend.unit for account in concerned):
             yield Refusal(Code.NO_BUDGET, newest=spend)
         yield from (_overdraft(account, entries) for account in concerned)
-        if not again:
-            yield _repetition(entries, spend)
+        if not again and (earlier := repeated(entries, spend)):
+            by = earlier[-1].days_by or spend.days_by
+            clashes = (Clash(each, _appeared(entries, each), unlimited(each, by), by) for each in earlier)
+            yield Refusal(Code.REPEATED, newest=spend, everywhere=unlimited(spend, by), clashes=tuple(clashes))
 
     return next(filter(None, found()), None)
 
@@ -122,36 +124,21 @@ def _other_unit(account: Account, newest: Spend | None) -> Refusal | None:
 def _overdraft(account: Account, entries: Sequence[Entry]) -> Refusal | None:
     if account.fits:
         return None
-    newest = account.spends[-1]
-    alone = Account(account.budget, (newest,))
-    facts = (account.budget, newest, None, account.coverage.everywhere(newest))
-    if not alone.fits:
-        return Refusal(Code.TOO_MUCH, *facts, alone.epsilon, alone.delta)
-    before = Account(account.budget, account.spends[:-1])
-    if not before.fits:
-        return Refusal(Code.OVERDRAWN, *facts, before.epsilon, before.delta)
-    return Refusal(Code.ADDS_UP, *facts, account.epsilon, account.delta, tuple(_clashes(account, entries)))
-
-
-def _clashes(account: Account, entries: Sequence[Entry]) -> Iterator[Clash]:
-    """The releases that the newest adds up with: of places in common; or else those that an exchange may lead to."""
-    coverage, newest = account.coverage, account.spends[-1]
-    earlier = account.spends[:-1]
+    coverage, (*earlier, newest) = account.coverage, account.spends
+    facts = (account.budget, newest, None, coverage.everywhere(newest))
+    for code, spends in ((Code.TOO_MUCH, (newest,)), (Code.OVERDRAWN, tuple(earlier))):
+        if not (part := Account(account.budget, spends)).fits:
+            return Refusal(code, *facts, part.epsilon, part.delta)
+    # It adds up with releases of places in common; or else with those that an exchange may lead to.
     generation = [spend for spend in earlier if spend.chosen_from != newest.chosen_from]
     generation.sort(key=lambda spend: spend.id == newest.chosen_from)  # it is named, however many there are
     sharing = [account.spends[position] for position in coverage.sharing_with(len(earlier))]
     across = None if sharing else Across.CHOSEN if generation else Across.EXCHANGED
-    for spend in sharing or generation or earlier:
-        yield Clash(spend, _appeared(entries, spend), coverage.everywhere(spend), coverage.days_by, across)
-
-
-def _repetition(entries: Sequence[Entry], spend: Spend) -> Refusal | None:
-    earlier = repeated(entries, spend)
-    if not earlier:
-        return None
-    days_by = earlier[-1].days_by or spend.days_by
-    clashes = (Clash(each, _appeared(entries, each), unlimited(each, days_by), days_by) for each in earlier)
-    return Refusal(Code.REPEATED, newest=spend, everywhere=unlimited(spend, days_by), clashes=tuple(clashes))
+    clashes = (
+        Clash(spend, _appeared(entries, spend), coverage.everywhere(spend), coverage.days_by, across)
+        for spend in sharing or generation or earlier
+    )
+    return Refusal(Code.ADDS_UP, *facts, account.epsilon, account.delta, tuple(clashes))
 
 
 def _appeared(entries: Iterable[Entry], spend: Spend) -> bool:

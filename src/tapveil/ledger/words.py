@@ -55,11 +55,6 @@ def release(one: Spend) -> str:
     return f"{one.release} {one.id[:8]}"
 
 
-def refusal(one: Refusal) -> str:
-    """What is refused, why, and what can be done."""
-    return "refused: " + " ".join(_SENTENCES[one.code](one))
-
-
 def missing(path: Path, folders: Sequence[str] = ()) -> str:
     """That a ledger is not there; folders that were published say that there was one."""
     lost = "restore it from its backup. If it was moved, name it: [ledger] path in the plan, or --ledger"
@@ -85,85 +80,61 @@ def not_held(release_id: str, ledger: str | None, asked: str | None) -> str:
     )
 
 
-# --- units and budgets ------------------------------------------------------------------------------------------------
+def refusal(one: Refusal) -> str:
+    """What is refused, why, and what can be done."""
+    return "refused: " + " ".join(_sentences(one))
 
 
-def _no_budget(one: Refusal) -> Iterator[str]:
-    if one.newest:
-        yield f"the ledger has no budget for unit {one.newest.unit} of the data set `{one.newest.data_set}`."
-        yield "Declare one: tapveil ledger budget PLAN --epsilon … --delta …"
+def _sentences(one: Refusal) -> Iterator[str]:
+    match one:
+        case Refusal(code=Code.NO_BUDGET, newest=Spend(unit=unit, data_set=data_set)):
+            yield f"the ledger has no budget for unit {unit} of the data set `{data_set}`."
+            yield "Declare one: tapveil ledger budget PLAN --epsilon … --delta …"
+        case Refusal(Code.SMALLER_UNIT, Budget(unit=unit) as held, Spend(), Spend(unit=smaller)):
+            yield f"{budget(held)}, and stays in force. This release protects only a {smaller} and may show any"
+            yield f"amount of a {unit}: no such budget can hold it, and a further budget for unit {smaller} does not"
+            yield f'change that. It can be published only with unit = "{unit}" in the plan. Nothing was spent'
+        case Refusal(Code.SMALLER_UNIT, Budget(unit=unit, data_set=data_set), None, Spend(unit=smaller) as culprit):
+            yield f"the release {release(culprit)} of {culprit.on} protects only a {smaller}, and may show any"
+            yield f"amount of a {unit}: no budget for unit {unit} can hold it any more. What is possible for"
+            yield f"`{data_set}` is a budget for unit {smaller}. Nothing was written"
+        case Refusal(Code.OTHER_UNITS, Budget() as held, culprit=Spend() as culprit):
+            yield f"{budget(held)}. The release {release(culprit)} of {culprit.on} distinguishes cards or"
+            yield "their days by another column or time zone than the first one did: its units are not the units of"
+            yield "this budget, and one of these may be many of those. Way out: read `card` and `date` as the first"
+            yield "release did ([source] and [source.columns]). Nothing was written"
+        case Refusal(Code.UNEXPLAINED, Budget() as held):
+            yield f"{budget(held)}, neighbours {held.neighbours}; the new one allows more. Say why, and who"
+            yield "decided it: --reason … --by …. Both are kept in the ledger. Nothing was written"
+        case Refusal(budget=Budget() as held, newest=Spend() as newest):
+            yield from _too_much(one, held, newest)
+        case Refusal(code=Code.REPEATED, newest=Spend() as newest, clashes=[*others, last]):
+            day = last.earlier.on
+            then = f"published on {day}" if last.finished else f"paid for on {day} and not finished"
+            more = f" (and {_named(others)})" if others else ""
+            yield f"the release {release(last.earlier)}, {then}, covers some of the same days and modes{more}:"
+            yield from _why_together(one, newest)
+            yield "To release them again, at the cost of both releases, add --again."
+            yield from (f"Else: {way}." for way in _apart(one, newest))
+            yield "Nothing was spent"
 
 
-def _smaller_unit(one: Refusal) -> Iterator[str]:
-    if not (one.budget and one.culprit):
-        return
-    unit, smaller = one.budget.unit, one.culprit.unit
-    if one.newest:
-        yield f"{budget(one.budget)}, and stays in force. This release protects only a {smaller} and may show any"
-        yield f"amount of a {unit}: no such budget can hold it, and a further budget for unit {smaller} does not"
-        yield f'change that. It can be published only with unit = "{unit}" in the plan. Nothing was spent'
-    else:
-        yield f"the release {release(one.culprit)} of {one.culprit.on} protects only a {smaller}, and may show any"
-        yield f"amount of a {unit}: no budget for unit {unit} can hold it any more. What is possible for"
-        yield f"`{one.budget.data_set}` is a budget for unit {smaller}. Nothing was written"
-
-
-def _other_units(one: Refusal) -> Iterator[str]:
-    if one.budget and one.culprit:
-        yield f"{budget(one.budget)}. The release {release(one.culprit)} of {one.culprit.on} distinguishes cards or"
-        yield "their days by another column or time zone than the first one did: its units are not the units of this"
-        yield "budget, and one of these may be many of those. Way out: read `card` and `date` as the first release did"
-        yield "([source] and [source.columns]). Nothing was written"
-
-
-def _unexplained(one: Refusal) -> Iterator[str]:
-    if one.budget:
-        yield f"{budget(one.budget)}, neighbours {one.budget.neighbours}; the new one allows more. Say why, and who"
-        yield "decided it: --reason … --by …. Both are kept in the ledger. Nothing was written"
-
-
-# --- too much ---------------------------------------------------------------------------------------------------------
-
-
-def _too_much(one: Refusal) -> Iterator[str]:
-    yield from _spent(one, "this release by itself would be")
-    yield f"Nothing was spent. Ways out: a smaller epsilon or delta in the plan, or a larger budget: `{RAISE}`"
-
-
-def _overdrawn(one: Refusal) -> Iterator[str]:
-    yield from _spent(one, "without this release it is")
-    yield f"Nothing was spent. Nothing more fits, unless the budget is larger: `{RAISE}`"
-
-
-def _adds_up(one: Refusal) -> Iterator[str]:
-    yield from _spent(one, "with this release it would be")
-    yield f"Nothing was spent. It adds up with {_named(one.clashes)}:"
-    yield f"{'; '.join(_reasons(one))}."
-    yield from _resumable(one.clashes)
-    yield f"Ways out: {'; '.join(_ways_out(one))}. `tapveil ledger` shows what is spent where"
-
-
-def _repeated(one: Refusal) -> Iterator[str]:
-    *_, last = one.clashes
-    then = f"published on {last.earlier.on}" if last.finished else f"paid for on {last.earlier.on} and not finished"
-    more = f" (and {_named(one.clashes[:-1])})" if one.clashes[:-1] else ""
-    yield f"the release {release(last.earlier)}, {then}, covers some of the same days and modes{more}:"
-    yield f"{'; '.join(_reasons(one))}."
-    yield from _resumable(one.clashes)
-    yield "To release them again, at the cost of both releases, add --again."
-    if other := list(_apart(one)):
-        yield f"Else: {'; '.join(other)}."
-    yield "Nothing was spent"
-
-
-def _spent(one: Refusal, which: str) -> Iterator[str]:
-    if not one.budget:
-        return
+def _too_much(one: Refusal, held: Budget, newest: Spend) -> Iterator[str]:
+    which = {Code.TOO_MUCH: "this release by itself would be", Code.OVERDRAWN: "without this release it is"}
+    spent = which.get(one.code, "with this release it would be")
     if one.epsilon is not None:
-        yield f"{budget(one.budget)}; {which} epsilon {decimal_text(one.epsilon, 6, ROUND_CEILING)} at this delta."
-        return
-    spent = f" (at this epsilon {which} delta {rounded_up(one.delta)})" if one.delta else ""
-    yield f"{budget(one.budget)}; delta is used up{spent}: no epsilon is enough, it takes a larger delta."
+        yield f"{budget(held)}; {spent} epsilon {decimal_text(one.epsilon, 6, ROUND_CEILING)} at this delta."
+    else:
+        delta = f" (at this epsilon {spent} delta {rounded_up(one.delta)})" if one.delta else ""
+        yield f"{budget(held)}; delta is used up{delta}: no epsilon is enough, it takes a larger delta."
+    if one.code is Code.TOO_MUCH:
+        yield f"Nothing was spent. Ways out: a smaller epsilon or delta in the plan, or a larger budget: `{RAISE}`"
+    elif one.code is Code.OVERDRAWN:
+        yield f"Nothing was spent. Nothing more fits, unless the budget is larger: `{RAISE}`"
+    else:
+        yield f"Nothing was spent. It adds up with {_named(one.clashes)}:"
+        yield from _why_together(one, newest)
+        yield f"Ways out: {'; '.join(_ways_out(one, newest))}. `tapveil ledger` shows what is spent where"
 
 
 def _named(clashes: Sequence[Clash]) -> str:
@@ -177,42 +148,50 @@ def _named(clashes: Sequence[Clash]) -> str:
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
-def _resumable(clashes: Sequence[Clash]) -> Iterator[str]:
-    unfinished = [each for each in clashes if not each.finished]
-    if unfinished:
+def _why_together(one: Refusal, newest: Spend) -> Iterator[str]:
+    """Why one unit may be in the newest release and in the earlier ones, and which of these can be finished."""
+    yield f"{'; '.join(_across(one, newest) if one.clashes[-1].across else _places(one, newest))}."
+    if unfinished := [each for each in one.clashes if not each.finished]:
         yield f"{release(unfinished[-1].earlier)} is paid for and not finished:"
         yield "`tapveil release PLAN -o FOLDER --resume`, with its plan and its folder, finishes it at no further cost."
 
 
-# --- why they add up, and the ways out --------------------------------------------------------------------------------
+def _across(one: Refusal, newest: Spend) -> Iterator[str]:
+    if one.clashes[-1].across is Across.CHOSEN and newest.chosen_from:
+        known = any(each.earlier.id == newest.chosen_from for each in one.clashes)
+        whose = release(one.clashes[-1].earlier) if known else f"the release {newest.chosen_from[:8]}"
+        yield f"its noise was chosen from what {whose} showed (chosen_from), so their losses are added"
+    elif one.clashes[-1].across is Across.CHOSEN:
+        yield "their noise was chosen from what an earlier release showed (chosen_from), so the losses are added"
+    yield f"a {newest.unit} may be exchanged for one of other days, and then changes both"
 
 
-def _reasons(one: Refusal) -> Iterator[str]:
-    """Why one unit may be in the newest release and in the earlier ones."""
-    if one.clashes[-1].across:
-        yield from _across(one, one.clashes[-1])
-        return
-    if Everywhere.CARD is one.everywhere:
+def _places(one: Refusal, newest: Spend) -> Iterator[str]:
+    if one.everywhere is Everywhere.CARD:
         yield "a card may travel on every day, so all releases add up"
         return
     if one.everywhere:
-        yield _why(one, "this plan", one.newest, one.everywhere)
+        yield _why("this plan", one, newest, one.everywhere)
     for why in dict.fromkeys(each.everywhere for each in one.clashes if each.everywhere):
-        which = [each for each in one.clashes if each.everywhere is why]
-        more = f" (and of {len(which) - 1} more)" if len(which) > 1 else ""
-        yield _why(one, f"the plan of {release(which[-1].earlier)}{more}", which[-1].earlier, why)
+        *more, last = [each.earlier for each in one.clashes if each.everywhere is why]
+        yield _why(f"the plan of {release(last)}{f' (and of {len(more)} more)' if more else ''}", one, last, why)
     apart = [each.earlier for each in one.clashes if not each.everywhere]
-    if apart and not one.everywhere and one.newest:
-        yield f"this release and {release(apart[-1])} both cover {_in_common(apart[-1], one.newest)}"
-    if one.newest and one.newest.chosen_from and any(each.earlier.chosen_from is None for each in one.clashes):
+    if apart and not one.everywhere:
+        yield f"this release and {release(apart[-1])} both cover {_in_common(apart[-1], newest)}"
+    if newest.chosen_from and any(each.earlier.chosen_from is None for each in one.clashes):
         yield "chosen_from is set, so the losses are added, each at its part of delta"
 
 
-def _why(one: Refusal, whose: str, spend: Spend | None, why: Everywhere) -> str:
-    if why is Everywhere.OTHER_READING and spend:
-        keys = ", ".join(f"{key}: {ours} instead of {theirs}" for key, ours, theirs in _differences(one, spend))
-        return f"{whose} reads the day in another way than the first release did ({keys}), so it counts for every day"
-    return f"{whose}: {EVERYWHERE[why]}"
+def _why(whose: str, one: Refusal, spend: Spend, why: Everywhere) -> str:
+    if why is not Everywhere.OTHER_READING:
+        return f"{whose}: {EVERYWHERE[why]}"
+    keys = ", ".join(f"{key}: {ours} instead of {theirs}" for key, ours, theirs in _differences(one, spend))
+    return f"{whose} reads the day in another way than the first release did ({keys}), so it counts for every day"
+
+
+def _differences(one: Refusal, spend: Spend) -> Iterator[tuple[str, str, str]]:
+    """In which keys a release reads the day in another way than the first one."""
+    return Reading.of(spend.days_by or "").differences(Reading.of(one.clashes[-1].days_by or ""))
 
 
 def _in_common(one: Spend, other: Spend) -> str:
@@ -223,30 +202,14 @@ def _in_common(one: Spend, other: Spend) -> str:
     return days(max(firsts, default=None), min(lasts, default=None)) + modes
 
 
-def _across(one: Refusal, clash: Clash) -> Iterator[str]:
-    unit = one.newest.unit if one.newest else "trip"
-    exchanged = f"a {unit} may be exchanged for one of other days, and then changes both"
-    if clash.across is Across.EXCHANGED:
-        yield exchanged
-    elif one.newest and one.newest.chosen_from:
-        known = any(each.earlier.id == one.newest.chosen_from for each in one.clashes)
-        whose = release(clash.earlier) if known else f"the release {one.newest.chosen_from[:8]}"
-        yield f"its noise was chosen from what {whose} showed (chosen_from), so their losses are added"
-        yield exchanged
-    else:
-        yield "their noise was chosen from what an earlier release showed (chosen_from), so the losses are added"
-        yield exchanged
-
-
-def _apart(one: Refusal) -> Iterator[str]:
+def _apart(one: Refusal, newest: Spend) -> Iterator[str]:
     """What makes days distinct, where anything does: what an earlier release counts for cannot be taken back."""
-    stuck = [each.earlier for each in one.clashes if each.everywhere]
-    if Everywhere.CARD is one.everywhere or Everywhere.TAPS is one.everywhere:
+    if one.everywhere in (Everywhere.CARD, Everywhere.TAPS):
         return
-    if stuck:
+    if stuck := [each.earlier for each in one.clashes if each.everywhere]:
         yield f"{release(stuck[-1])} stays counted for every day, so no choice of days avoids it"
     elif one.everywhere is Everywhere.OTHER_READING:
-        keys = " and ".join(key for key, *_ in _differences(one, one.newest))
+        keys = " and ".join(key for key, *_ in _differences(one, newest))
         yield f"read the day as before: {keys} under [source] as it was (convert the files if they have changed)"
     elif one.everywhere:
         yield "name first_day and last_day of other days under [source]"
@@ -254,30 +217,12 @@ def _apart(one: Refusal) -> Iterator[str]:
         yield "publish other days or modes"
 
 
-def _differences(one: Refusal, spend: Spend | None) -> Iterator[tuple[str, str, str]]:
-    """In which keys a release reads the day in another way than the first one."""
-    first = Reading.of(one.clashes[-1].days_by or "")
-    return Reading.of((spend.days_by if spend else None) or "").differences(first)
-
-
-def _ways_out(one: Refusal) -> Iterator[str]:
+def _ways_out(one: Refusal, newest: Spend) -> Iterator[str]:
     if not one.clashes[-1].across:
-        yield from _apart(one)
-    if one.newest and one.newest.chosen_from:
+        yield from _apart(one, newest)
+    if newest.chosen_from:
         yield "release with the plan as it was before it was tuned, without chosen_from"
-    if Everywhere.TAPS is one.everywhere:
+    if one.everywhere is Everywhere.TAPS:
         yield 'where nothing was published yet: unit = "card-day", for which days of taps are distinct'
     yield "a smaller epsilon or delta in the plan"
     yield f"a larger budget: `{RAISE}`"
-
-
-_SENTENCES = {
-    Code.NO_BUDGET: _no_budget,
-    Code.SMALLER_UNIT: _smaller_unit,
-    Code.OTHER_UNITS: _other_units,
-    Code.TOO_MUCH: _too_much,
-    Code.OVERDRAWN: _overdrawn,
-    Code.ADDS_UP: _adds_up,
-    Code.REPEATED: _repeated,
-    Code.UNEXPLAINED: _unexplained,
-}

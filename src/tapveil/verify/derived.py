@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,7 @@ from tapveil.published.sheets import DerivedSheet, raw_tables
 from tapveil.verify import reading
 from tapveil.verify.known_versions import LARGEST_PLACES
 from tapveil.verify.reading import UnreadableError
-from tapveil.verify.tables import csv_batches, is_written_otherwise, pieces
+from tapveil.verify.tables import csv_batches, is_written_otherwise, same_rows
 
 ROUNDED = 1
 """By so much a number of another build may differ."""
@@ -35,7 +34,10 @@ MOST_CELLS = 20_000_000
 
 def published_tables(folder: Path, manifest: Manifest) -> dict[str, pa.Table]:
     """The tables of a folder, which have been found to be sound, by their names."""
-    sheets = {name: _sheet(folder, manifest, name, keys) for name, keys in manifest.sheets.items()}
+    sheets = {
+        name: _texts(folder, f"data/{name}.csv", (*keys, *manifest.numbers)).select([*keys, COUNT])
+        for name, keys in manifest.sheets.items()
+    }
     if sum(map(len, sheets.values())) > MOST_CELLS:
         raise UnreadableError("too-large", ".", "has more cells than can be added up again")
     return raw_tables(manifest, sheets)
@@ -102,11 +104,6 @@ def _numbers(sheet: DerivedSheet, name: str) -> Ints:
     return numbers
 
 
-def _sheet(folder: Path, manifest: Manifest, name: str, keys: tuple[str, ...]) -> pa.Table:
-    """Keys and counts of a file, as texts."""
-    return _texts(folder, f"data/{name}.csv", (*keys, *manifest.numbers)).select([*keys, COUNT])
-
-
 def _texts(folder: Path, path: str, columns: tuple[str, ...]) -> pa.Table:
     """A CSV file as texts; one with no rows has its columns all the same."""
     none = pa.table({column: pa.array([], pa.string()) for column in columns})
@@ -118,21 +115,18 @@ def sheet_findings(folder: Path, sheet: DerivedSheet) -> Iterator[Finding]:
     columns = (*sheet.keys, *sheet.numbers)
     expected = pa.table({column: sheet.cells.column(column).cast(pa.string()) for column in columns})
     try:
-        for one, two in zip_longest(pieces(iter([expected])), pieces(csv_batches(folder, sheet.path, columns))):
-            if one is None or two is None or not one.equals(two):
-                yield Finding("derived-differs", sheet.path, "is not what follows from the published tables")
-                return
-        if is_written_otherwise(folder, sheet.path, columns):
+        if not same_rows(iter([expected]), csv_batches(folder, sheet.path, columns)):
+            yield Finding("derived-differs", sheet.path, "is not what follows from the published tables")
+        elif is_written_otherwise(folder, sheet.path, columns):
             yield Finding("hidden-data", sheet.path, "is not written as it was: how it is could tell something")
     except UnreadableError as error:
         yield error.finding
 
 
-def wider_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
+def wider_findings(folder: Path, manifest: Manifest, tables: Mapping[str, pa.Table]) -> Iterator[Finding]:
     """Whether the wider areas are those of published places, each once, and written as they were."""
     text, found = reading.text_of(folder, WIDER, LARGEST_PLACES), _wider(folder, manifest)
-    levels = {table.level.location for table in manifest.tables if table.level} - {None}
-    if set(found) - levels:
+    if set(found) - set(manifest.wider):
         yield Finding("places-shape", WIDER, "has wider areas that no table is published at")
     rows = [(name, *place, area) for name, places in sorted(found.items()) for place, area in sorted(places.items())]
     written = io.StringIO(newline="")
@@ -142,16 +136,21 @@ def wider_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
     # what is named as itself stands in the tables, and is looked at there
     named = (area for places in found.values() for (_, place), area in places.items() if area != place)
     yield from name_findings(WIDER, named)
-    published = _published_places(folder, manifest)
+    published: set[tuple[str, str]] = set()  # at the finest level, with their modes
+    finest = [table for table in manifest.tables if not (table.level and table.level.location)]
+    for cells, column in ((tables[table.name], column) for table in finest for column in table.columns):
+        if manifest.columns[column] == "location":
+            keys = [key for key in ("mode", column) if key in cells.column_names]
+            pairs = cells.group_by(keys).aggregate([]).to_pylist()
+            published.update((pair.get("mode", "*"), pair[column]) for pair in pairs)
     if any(set(places) != published for places in found.values()):
         yield Finding("places-shape", WIDER, "does not list each published place once, and nothing else")
 
 
 def _wider(folder: Path, manifest: Manifest) -> Wider:
-    if not any(table.level and table.level.location for table in manifest.tables):
+    found: dict[str, dict[tuple[str, str], str]] = {level: {} for level in manifest.wider}
+    if not found:
         return {}
-    levels = {table.level.location for table in manifest.tables if table.level and table.level.location}
-    found: dict[str, dict[tuple[str, str], str]] = {level: {} for level in levels if level}
     rows = csv.reader(io.StringIO(reading.text_of(folder, WIDER, LARGEST_PLACES), newline=""))
     try:
         if tuple(next(rows, ())) != WIDER_COLUMNS:
@@ -160,19 +159,4 @@ def _wider(folder: Path, manifest: Manifest) -> Wider:
             found.setdefault(name, {})[mode, place] = area
     except (ValueError, csv.Error):
         raise UnreadableError("places-shape", WIDER, "is not a list of wider areas") from None
-    return found
-
-
-def _published_places(folder: Path, manifest: Manifest) -> set[tuple[str, str]]:
-    """All places at the finest level, with their modes."""
-    found: set[tuple[str, str]] = set()
-    for table in manifest.tables:
-        keys = (*manifest.partition, *table.columns)
-        if table.level and table.level.location:
-            continue
-        for batch in csv_batches(folder, f"data/{table.name}.csv", (*keys, *manifest.numbers)):
-            modes = batch.column("mode").to_pylist() if "mode" in keys else ["*"] * len(batch)
-            for column in table.columns:
-                if manifest.columns.get(column) == "location":
-                    found.update(zip(modes, batch.column(column).to_pylist(), strict=True))
     return found

@@ -23,6 +23,7 @@ from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import COUNT
 from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.verify.folder import Checked
+from tapveil.verify.reading import UnreadableError
 
 LONGEST_LINE = 10_000
 LARGEST = 2**29
@@ -51,28 +52,21 @@ def verify_file(path: str | Path, epsilon: object, delta: object, *, progress: R
     except ValueError as error:
         raise PlanError(f"--epsilon, --delta: {error}") from None
     read = 0
-    with (progress or Silent()).stage("Reading the file", lambda: read, total=_plain_size(path), unit=BYTES):
+    # How many bytes there will be in a packed file, or one that is not there, nobody knows.
+    size = path.stat().st_size if path.suffix != ".gz" and path.is_file() else None
+    with (progress or Silent()).stage("Reading the file", lambda: read, total=size, unit=BYTES):
         look = _Look(mechanism.smallest_published)
         try:
             for number, line in enumerate(_lines(path), start=1):
                 look.add(number, line)
                 read += len(line)
-        except _TooMuchError as error:
-            return Checked([Finding("too-large", shown(path.name), str(error))])
+        except UnreadableError as error:
+            return Checked([error.finding])
         except (EOFError, gzip.BadGzipFile, zlib.error):
             return Checked([Finding("not-csv", shown(path.name), "is a damaged gzip file")])
         except OSError as error:
             raise PlanError(f"{path} cannot be read: {error.strerror}") from None
     return Checked(list(look.findings(shown(path.name))), [], look.summary)
-
-
-def _plain_size(path: Path) -> int | None:
-    """How many bytes there will be; of a packed file, or one that is not there, nobody knows."""
-    return path.stat().st_size if path.suffix != ".gz" and path.is_file() else None
-
-
-class _TooMuchError(Exception):
-    pass
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -81,23 +75,16 @@ def _lines(path: Path) -> Iterator[bytes]:
         raise PlanError(f"there is no file {path}")
     size = path.stat().st_size
     if size > LARGEST:
-        raise _TooMuchError(f"is larger than {LARGEST:,} bytes")
-    if path.suffix != ".gz":
-        with path.open("rb") as file:
-            yield from iter(lambda: file.readline(LONGEST_LINE), b"")
-        return
-    _refuse_bomb(path, min(LARGEST, MOST_GROWTH * size))
-    with gzip.open(path) as unpacked:
-        yield from iter(lambda: unpacked.readline(LONGEST_LINE), b"")
-
-
-def _refuse_bomb(path: Path, most: int) -> None:
-    """Unpack it once and keep nothing, before any of it is looked at."""
-    with gzip.open(path) as unpacked:
-        while block := unpacked.read(2**20):
-            most -= len(block)
-            if most < 0:
-                raise _TooMuchError("unpacks to more than any table")
+        raise UnreadableError("too-large", shown(path.name), f"is larger than {LARGEST:,} bytes")
+    if path.suffix == ".gz":  # unpack it once and keep nothing, before any of it is looked at
+        most = min(LARGEST, MOST_GROWTH * size)
+        with gzip.open(path) as unpacked:
+            while block := unpacked.read(2**20):
+                most -= len(block)
+                if most < 0:
+                    raise UnreadableError("too-large", shown(path.name), "unpacks to more than any table")
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        yield from iter(lambda: file.readline(LONGEST_LINE), b"")
 
 
 class _Look:
@@ -114,11 +101,10 @@ class _Look:
         """One more line."""
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+            fields = next(csv.reader([text]), [])
         except UnicodeDecodeError:
             self._lines["not-utf8"].append(number)
             return
-        try:
-            fields = next(csv.reader([text]), [])
         except csv.Error:
             fields = []
         if self._header is None:

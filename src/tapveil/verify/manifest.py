@@ -17,20 +17,12 @@ import pydantic
 
 from tapveil.base.findings import Finding
 from tapveil.base.vocabulary import OPAL_SHAPES, TOTAL
+from tapveil.privacy import loss as losses
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.concentrated import concentrated
 from tapveil.privacy.distribution import mean_error
 from tapveil.privacy.effort import too_much
 from tapveil.privacy.intervals import MISS, interval
-from tapveil.privacy.loss import (
-    Loss,
-    accounted_delta,
-    certified,
-    compose,
-    in_other_notion,
-    whole_card_certified,
-    whole_card_epsilon,
-)
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.published import manifest_1
 from tapveil.published.describe.wording import rounded_up
@@ -65,9 +57,8 @@ def read(data: dict[str, Any]) -> tuple[Manifest | None, list[Finding]]:
     """The manifest, or what is wrong with its shape."""
     version = data.get("manifest_version")
     if version not in range(1, MANIFEST_VERSION + 1):
-        return None, [
-            Finding("manifest-version", PLACE, f"has version {version!r:.20}, which this tapveil does not know")
-        ]
+        words = f"has version {version!r:.20}, which this tapveil does not know"
+        return None, [Finding("manifest-version", PLACE, words)]
     try:
         manifest = Manifest.read(data)
     except pydantic.ValidationError as error:
@@ -75,26 +66,25 @@ def read(data: dict[str, Any]) -> tuple[Manifest | None, list[Finding]]:
         return None, [Finding("manifest-shape", PLACE, f"is not a manifest as it should be, at: {', '.join(places)}")]
     except ValueError as error:
         return None, [Finding("words-differ", PLACE, str(error))]
-    if manifest.layout == "opal" and any(table.columns not in OPAL_SHAPES for table in manifest.tables):
-        return None, [Finding("manifest-shape", PLACE, "has a table that the opal layout has no file for")]
-    used = {column for table in manifest.tables for column in (*manifest.partition, *table.columns)}
-    levels = {table.level.location for table in manifest.tables if table.level and table.level.location}
+    wrong = next(_misshapen(manifest), None)
+    return (None, [Finding("manifest-shape", PLACE, wrong)]) if wrong else (manifest, [])
+
+
+def _misshapen(manifest: Manifest) -> Iterator[str]:
+    tables = manifest.tables
+    if manifest.layout == "opal" and any(table.columns not in OPAL_SHAPES for table in tables):
+        yield "has a table that the opal layout has no file for"
+    used = {column for table in tables for column in (*manifest.partition, *table.columns)}
+    levels = {table.level.location for table in tables if table.level and table.level.location}
     if set(manifest.columns) != used or set(manifest.wider) != levels:
-        return None, [Finding("manifest-shape", PLACE, "names columns or wider areas that no table has, or lacks one")]
-    if len({table.name for table in manifest.tables}) < len(manifest.tables):
-        return None, [Finding("manifest-shape", PLACE, "has two tables of one name")]
-    if any(not _is_possible(manifest, table) for table in manifest.tables):
-        words = f"has a table of totals that no release has, or another that is called `{TOTAL}`"
-        return None, [Finding("manifest-shape", PLACE, words)]
-    return manifest, []
-
-
-def _is_possible(manifest: Manifest, table: TableClaim) -> bool:
-    """The table of totals has a name of its own, and no level; in version 1 of what is derived there is none."""
-    if table.columns:
-        return table.name != TOTAL
-    several = len(manifest.tables) > 1 or bool(manifest.partition)
-    return several and table.name == TOTAL and table.level is None and manifest.versions.derived > 1
+        yield "names columns or wider areas that no table has, or lacks one"
+    if len({table.name for table in tables}) < len(tables):
+        yield "has two tables of one name"
+    # The table of totals has a name of its own, and no level; in version 1 of what is derived there is none.
+    several = (len(tables) > 1 or bool(manifest.partition)) and manifest.versions.derived > 1
+    totals = [table for table in tables if not table.columns or table.name == TOTAL]
+    if not all(several and not table.columns and table.name == TOTAL and table.level is None for table in totals):
+        yield f"has a table of totals that no release has, or another that is called `{TOTAL}`"
 
 
 def mechanisms(manifest: Manifest) -> tuple[Mapping[str, Mechanism], list[Finding]]:
@@ -113,9 +103,13 @@ def mechanisms(manifest: Manifest) -> tuple[Mapping[str, Mechanism], list[Findin
 
 def promise_findings(manifest: Manifest, made: Mapping[str, Mechanism]) -> Iterator[Finding]:
     """Whether the noise keeps what the manifest promises, and whether every figure is the one that follows."""
-    every = list(made.values())
-    yield from _bounds_findings(manifest)
-    if not certified(every, manifest.exact.loss, manifest.exposure):
+    every, bounds = list(made.values()), manifest.bounds
+    # In how many cells a unit counts is a promise about counting: it must be the one for its unit.
+    day, card = bounds.trips_per_day, bounds.trips_per_card
+    needed = {"trip": (1, None, None), "card-day": (day, day, None), "card": (card, day, card)}[manifest.unit]
+    if (bounds.cells_per_table, day, card) != needed or (bounds.without_card is None) != (manifest.unit == "trip"):
+        yield Finding("bounds", PLACE, f"the bounds do not follow from the unit, which is a {manifest.unit}")
+    if not losses.certified(every, manifest.exact.loss, manifest.exposure):
         yield _understated("in total", "the scales and thresholds do not keep the epsilon and delta that are stated")
     yield from _total_findings(manifest)
     yield from _guarantee_findings(manifest, every)
@@ -123,7 +117,7 @@ def promise_findings(manifest: Manifest, made: Mapping[str, Mechanism]) -> Itera
     yield from _gaussian_findings(manifest, every)
     yield from _card_findings(manifest, every)
     for table in manifest.tables:
-        if table.exact and not certified([made[table.name]], table.exact.loss, manifest.exposure):
+        if table.exact and not losses.certified([made[table.name]], table.exact.loss, manifest.exposure):
             yield _understated(f"table {table.name}", "its scale and threshold do not keep its epsilon and delta")
         yield from _figure_findings(table, made[table.name])
 
@@ -132,22 +126,13 @@ def _understated(where: str, sentence: str) -> Finding:
     return Finding("epsilon-understated", f"{PLACE}, {where}", sentence)
 
 
-def _differs(where: str, sentence: str) -> Finding:
-    return Finding("figure-differs", f"{PLACE}, {where}", sentence)
+def _differs(where: str | None, sentence: str) -> Finding:
+    return Finding("figure-differs", f"{PLACE}, {where}" if where else PLACE, sentence)
 
 
 def _same(one: object, other: object) -> bool:
     """The same value in the same form: 8 is not 8.0 here, and an order is part of a form."""
     return repr(one) == repr(other)
-
-
-def _bounds_findings(manifest: Manifest) -> Iterator[Finding]:
-    """In how many cells a unit counts is a promise about counting: it must be the one for its unit."""
-    bounds = manifest.bounds
-    day, card = bounds.trips_per_day, bounds.trips_per_card
-    needed = {"trip": (1, None, None), "card-day": (day, day, None), "card": (card, day, card)}[manifest.unit]
-    if (bounds.cells_per_table, day, card) != needed or (bounds.without_card is None) != (manifest.unit == "trip"):
-        yield Finding("bounds", PLACE, f"the bounds do not follow from the unit, which is a {manifest.unit}")
 
 
 def _guarantee_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Finding]:
@@ -157,14 +142,13 @@ def _guarantee_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[
     for each in manifest.guarantees:
         exposure, where = Exposure(each.neighbours, manifest.exposure.cells), f"guarantee for {each.neighbours}"
         loss = each.exact.loss
-        if not certified(every, loss, exposure):
+        if not losses.certified(every, loss, exposure):
             yield _understated(where, "the scales and thresholds do not keep it")
             continue
-        yield from _delta_findings(
-            manifest, each.delta_accounted, accounted_delta(every, loss.epsilon, exposure), where
-        )
+        delta = losses.accounted_delta(every, loss.epsilon, exposure)
+        yield from _delta_findings(manifest, each.delta_accounted, delta, where)
         if each.neighbours != manifest.neighbours:
-            follows = in_other_notion(every, manifest.exact.loss, exposure)
+            follows = losses.in_other_notion(every, manifest.exact.loss, exposure)
             own = loss.epsilon == follows.epsilon or (loss.epsilon * 1000).denominator == 1
             own &= loss.delta == manifest.exact.delta or loss.delta == Fraction(float(loss.delta))
             if not (own and _close(loss.epsilon, follows.epsilon) and _close(loss.delta, follows.delta)):
@@ -194,27 +178,28 @@ def _curve_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Find
         return
     least = 1.0
     for point, epsilon in zip(points, epsilons, strict=True):
-        least = min(least, accounted_delta(every, epsilon, manifest.exposure))
+        least = min(least, losses.accounted_delta(every, epsilon, manifest.exposure))
         yield from _delta_findings(manifest, point.delta, least, f"curve at {point.epsilon:g}")
 
 
 def _card_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Finding]:
-    cards, delta = manifest.whole_cards or [], manifest.exact.delta
-    expected = [] if manifest.unit != "trip" else [(n, number(delta * n, ROUND_CEILING)) for n in EXAMPLE_CARDS]
-    if (manifest.whole_cards is None) != (manifest.unit != "trip") or not _same(
-        [(card.trips, card.delta) for card in cards], expected
-    ):
+    cards, delta = manifest.whole_cards, manifest.exact.delta
+    found = None if cards is None else [(card.trips, card.delta) for card in cards]
+    expected = [(n, number(delta * n, ROUND_CEILING)) for n in EXAMPLE_CARDS] if manifest.unit == "trip" else None
+    if not _same(found, expected):
         yield _differs("whole_cards", "is not what it should be for this unit and delta")
         return
     pure = next(each.exact.epsilon for each in manifest.guarantees if each.neighbours == "add-remove")
-    for card in cards:
+    for card in cards or ():
         epsilon, where = Fraction(card.epsilon), f"a card of {card.trips} trips"
         halved = epsilon.numerator.bit_length() <= CARD_BITS
         if not halved and not _same(card.epsilon, number(pure * card.trips, ROUND_CEILING)):
             yield _differs(where, "epsilon has more digits than a release writes; the rest could hide data")
-        if not whole_card_certified(every, card.trips, Loss(epsilon, Fraction(card.delta))):
+        if not losses.whole_card_certified(every, card.trips, losses.Loss(epsilon, Fraction(card.delta))):
             yield _understated(where, "the scales and thresholds do not keep it")
-        elif epsilon > (whole_card_epsilon(every, card.trips, delta * card.trips) or pure * card.trips) * (1 + ROOM):
+            continue
+        largest = losses.whole_card_epsilon(every, card.trips, delta * card.trips) or pure * card.trips
+        if epsilon > largest * (1 + ROOM):
             yield _differs(where, "epsilon is larger than what the accountant finds")
 
 
@@ -222,12 +207,10 @@ def _gaussian_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[F
     """ρ and μ must be just what follows from the scales; folders of version 1 do not state them."""
     stated, true = manifest.gaussian, concentrated(every, manifest.exposure)
     claimed = stated and (stated.exact.mu_squared, stated.mu, stated.rho, stated.delta_singletons)
-    figures = true and (
-        true.mu_squared,
-        *(number(each, ROUND_CEILING) for each in (true.mu, true.rho, true.delta_singletons)),
-    )
+    rounded = [number(each, ROUND_CEILING) for each in (true.mu, true.rho, true.delta_singletons)] if true else []
+    figures = true and (true.mu_squared, *rounded)
     if manifest.manifest_version > 1 and not _same(claimed, figures):
-        yield Finding("figure-differs", f"{PLACE}, gaussian", "does not follow from the scales and the thresholds")
+        yield _differs("gaussian", "does not follow from the scales and the thresholds")
 
 
 def _figure_findings(table: TableClaim, mechanism: Mechanism) -> Iterator[Finding]:
@@ -243,10 +226,8 @@ def _figure_findings(table: TableClaim, mechanism: Mechanism) -> Iterator[Findin
         "probability_published": (table.probability_published, chances),
     }
     wrong = [name for name, (claimed, true) in follow.items() if not _same(claimed, true)]
-    if (
-        abs(table.mean_error - mean_error(mechanism)) > MEAN_ERROR_ROUNDED
-        or round(table.mean_error, 3) != table.mean_error
-    ):
+    error = table.mean_error
+    if abs(error - mean_error(mechanism)) > MEAN_ERROR_ROUNDED or round(error, 3) != error:
         wrong.append("mean_error")
     for name in wrong:
         yield _differs(f"table {table.name}, {name}", "does not follow from the scale and the threshold")
@@ -254,42 +235,37 @@ def _figure_findings(table: TableClaim, mechanism: Mechanism) -> Iterator[Findin
 
 def stated_epsilons(manifest: Manifest) -> set[str]:
     """Every ε that words about this release may name."""
-    losses = [manifest.exact, *(each.exact for each in manifest.guarantees)]
-    return {rounded_up(each.epsilon) for each in losses}
+    exact = [manifest.exact, *(each.exact for each in manifest.guarantees)]
+    return {rounded_up(each.epsilon) for each in exact}
 
 
-def _rounded_up(loss: Loss) -> list[int | float]:
-    return [number(loss.epsilon, ROUND_CEILING), number(loss.delta, ROUND_CEILING)]
+def _rounded_up(loss: losses.Loss) -> list[int | float]:
+    return [number(each, ROUND_CEILING) for each in (loss.epsilon, loss.delta)]
 
 
 def _total_findings(manifest: Manifest) -> Iterator[Finding]:
     """The several places that state the same thing must agree."""
-    losses: list[Manifest | Guarantee] = [manifest, *manifest.guarantees]
-    if not all(_same([each.epsilon, each.delta], _rounded_up(each.exact.loss)) for each in losses):
-        yield Finding("figure-differs", PLACE, "an epsilon or delta is not what its exact form says")
-    if not all(0 <= each.exact.delta < 1 for each in losses):
-        yield Finding("figure-differs", PLACE, "a delta is not between 0 and 1: nothing would be promised")
+    claims: list[Manifest | Guarantee] = [manifest, *manifest.guarantees]
+    if not all(_same([each.epsilon, each.delta], _rounded_up(each.exact.loss)) for each in claims):
+        yield _differs(None, "an epsilon or delta is not what its exact form says")
+    if not all(0 <= each.exact.delta < 1 for each in claims):
+        yield _differs(None, "a delta is not between 0 and 1: nothing would be promised")
     stated_twice = [each for each in manifest.guarantees if each.neighbours == manifest.neighbours]
     if [each.exact for each in stated_twice] != [manifest.exact]:
-        yield Finding("figure-differs", PLACE, "the guarantee for the plan's neighbours is not the total")
+        yield _differs(None, "the guarantee for the plan's neighbours is not the total")
     own = [table.exact.loss for table in manifest.tables if table.exact]
     for table in manifest.tables:
         agrees = _same([table.epsilon, table.delta], _rounded_up(table.exact.loss) if table.exact else [None, None])
         if not agrees or (table.weight is None) == (table.exact is None):
             yield _differs(f"table {table.name}", "an epsilon or delta is not what its exact form says")
-    if own and (len(own) < len(manifest.tables) or compose(own) != manifest.exact.loss):
-        yield Finding("figure-differs", PLACE, "the tables' epsilons and deltas do not add up to the total")
+    if own and (len(own) < len(manifest.tables) or losses.compose(own) != manifest.exact.loss):
+        yield _differs(None, "the tables' epsilons and deltas do not add up to the total")
     weighted = [(table, Fraction(table.weight)) for table in manifest.tables if table.weight is not None]
     widths = [table.scale_exact * weight for table, weight in weighted]
     if widths and max(widths) - min(widths) > WEIGHT_ROUNDED * max(widths):
-        yield Finding("figure-differs", PLACE, "the weights of the tables are not those of their noise")
+        yield _differs(None, "the weights of the tables are not those of their noise")
     if not all(_same(table.weight, number(weight)) for table, weight in weighted):
-        yield Finding(
-            "figure-differs", PLACE, "a weight has more digits than a release writes; the rest could hide data"
-        )
-
-
-# --- the form, and what only the publisher knows ----------------------------------------------------------------------
+        yield _differs(None, "a weight has more digits than a release writes; the rest could hide data")
 
 
 def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Finding]:
@@ -313,7 +289,10 @@ def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Findi
 
 def free_text_findings(manifest: Manifest) -> Iterator[Finding]:
     """Whether what only the publisher can have said is short, and holds nothing that tells people apart."""
-    texts = list(free_texts(manifest))
+    said = (manifest.title, manifest.description, manifest.publisher, manifest.licence, manifest.region)
+    texts = [*filter(None, (*said, *(manifest.covers.modes or ()))), *manifest.columns, *manifest.public_files_sha256]
+    for areas in (manifest.areas, *manifest.wider.values()):
+        texts += [*areas.keys(), *areas.values()]
     if sum(map(len, texts)) > LONGEST_TEXTS:
         yield Finding("too-large", PLACE, f"has more than {LONGEST_TEXTS:,} letters of its own in names and titles")
     yield from text_findings(PLACE, texts)
@@ -347,14 +326,3 @@ _BY_TIMETABLE = re.compile(r"stop_name|station|station_name|zone_id|H3 cell of r
 """What areas are called that have no file of their own."""
 MOST_UNUSED = 32
 """Lists of wider areas that no table of a version 1 folder has."""
-
-
-def free_texts(manifest: Manifest) -> Iterator[str]:
-    """What only the publisher can have said: nothing else explains it."""
-    said = (manifest.title, manifest.description, manifest.publisher, manifest.licence, manifest.region)
-    yield from filter(None, (*said, *(manifest.covers.modes or ())))
-    yield from manifest.columns
-    yield from manifest.public_files_sha256
-    for areas in (manifest.areas, *manifest.wider.values()):
-        yield from areas.keys()
-        yield from areas.values()

@@ -26,34 +26,23 @@ ROOM = 1.05
 LARGEST_PAGE = 64 * 2**20
 
 
-def known_program(text: str, title: str) -> int | None:
-    """Which version of data a page shows, if its program is one that tapveil has ever written; None if it is not."""
-    program, ours = taken_apart(text)[0].program(title), Shell.titled(title).program(title)
-    return VERSIONS.page if program == ours else PROGRAMS.get(program)
+def program_in(folder: Path, manifest: Manifest | None) -> tuple[list[Finding], bool]:
+    """Whether the page is, but for its data, one that tapveil writes; and if so, whether another version wrote it.
 
-
-def program_findings(folder: Path, manifest: Manifest | None) -> Iterator[Finding]:
-    """Whether the page is, but for its data, one that tapveil writes: looked at whatever else is wrong.
-
-    Somebody who is told that a folder is not sound may well open its page to see what is in it.
+    Looked at whatever else is wrong: somebody who is told that a folder is not sound may well open its page to see what
+    is in it.
     """
     if manifest is None:
-        yield Finding("page-program", EXPLORER, "belongs to nothing that can be read: do not open it")
-        return
+        return [Finding("page-program", EXPLORER, "belongs to nothing that can be read: do not open it")], False
     try:
-        found = reading.text_of(folder, EXPLORER, LARGEST_PAGE)
+        shell, _ = taken_apart(reading.text_of(folder, EXPLORER, LARGEST_PAGE))
     except UnreadableError as error:
-        yield error.finding
-        return
-    if known_program(found, manifest.title) != manifest.versions.page:
+        return [error.finding], False
+    program, ours = (each.program(manifest.title) for each in (shell, Shell.titled(manifest.title)))
+    if manifest.versions.page != (VERSIONS.page if program == ours else PROGRAMS.get(program)):
         words = f"is no page that tapveil up to {__version__} writes for such a folder: do not open it"
-        yield Finding("page-program", EXPLORER, words)
-
-
-def is_another_program(folder: Path, manifest: Manifest) -> bool:
-    """Whether the page is by another program than ours, which is known all the same."""
-    found = reading.text_of(folder, EXPLORER, LARGEST_PAGE)
-    return taken_apart(found)[0].program(manifest.title) != Shell.titled(manifest.title).program(manifest.title)
+        return [Finding("page-program", EXPLORER, words)], False
+    return [], program != ours
 
 
 def page_findings(

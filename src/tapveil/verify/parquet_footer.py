@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapveil.verify.known_versions import ROW_GROUPS
-from tapveil.verify.parquet_pages import Chunk, Page
+from tapveil.verify.parquet_pages import Chunk, Page, footer_size
 from tapveil.verify.reading import UnreadableError
 
 _SCHEMA = b"ARROW:schema"
@@ -48,13 +48,13 @@ def refuse_more_than_a_table(file: IO[bytes], name: str, parquet: pq.ParquetFile
     *full, last = groups or [0]
     if last > max(ROW_GROUPS) or (full and (last == 0 or set(full) not in [{size} for size in ROW_GROUPS])):
         raise _hidden(name, "groups of rows as no release makes them")
-    if _footer_size(file) > _largest_footer(metadata):
+    if footer_size(file) > _largest_footer(metadata):
         raise _hidden(name, "a footer larger than its columns need")
 
 
 def refuse_gaps(file: IO[bytes], name: str, groups: list[list[Chunk]]) -> None:
     """Nothing may lie between the columns of a Parquet file, where no reader looks."""
-    end = file.seek(0, os.SEEK_END) - 8 - _footer_size(file)
+    end = file.seek(0, os.SEEK_END) - 8 - footer_size(file)
     ranges = [chunk for group in groups for chunk in group]
     starts, ends = zip(*sorted(ranges), strict=True) if ranges else ((), ())
     if [4, *ends] != [*starts, end]:
@@ -119,11 +119,6 @@ def _is_canonical(stored: bytes, schema: pa.Schema, *, exactly: bool) -> bool:
     ours = expected.serialize().to_pybytes()
     fits = blob == ours if exactly else len(blob) <= len(ours) + SCHEMA_ROOM
     return fits and base64.b64encode(blob) == stored and found.equals(expected, check_metadata=True)
-
-
-def _footer_size(file: IO[bytes]) -> int:
-    file.seek(-8, os.SEEK_END)
-    return int.from_bytes(file.read(4), "little")
 
 
 def _largest_footer(metadata: pq.FileMetaData) -> int:

@@ -48,11 +48,16 @@ class Page(NamedTuple):
     """Whether it has values themselves, and not their places in a list."""
 
 
+def footer_size(file: IO[bytes]) -> int:
+    """The size that a Parquet file states, in its last 8 bytes."""
+    file.seek(max(0, file.seek(0, os.SEEK_END) - 8))
+    return int.from_bytes(file.read(4), "little")
+
+
 def open_parquet(file: IO[bytes], name: str, **options: Any) -> pq.ParquetFile:
     """A Parquet file whose footer is not too large to be read."""
     size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - 8))
-    if LARGEST_FOOTER < int.from_bytes(file.read(4), "little") <= size:
+    if LARGEST_FOOTER < footer_size(file) <= size:
         raise UnreadableError("too-large", name, f"its footer is larger than {LARGEST_FOOTER:,} bytes")
     file.seek(0)
     limits = {"thrift_string_size_limit": LARGEST_FOOTER, "thrift_container_size_limit": MOST_ELEMENTS}
@@ -61,14 +66,13 @@ def open_parquet(file: IO[bytes], name: str, **options: Any) -> pq.ParquetFile:
 
 def chunks(parquet: pq.ParquetFile) -> list[list[Chunk]]:
     """The columns of each row group."""
-    return [list(_chunks_of(parquet.metadata.row_group(number))) for number in range(parquet.metadata.num_row_groups)]
-
-
-def _chunks_of(group: pq.RowGroupMetaData) -> Iterator[Chunk]:
-    for number in range(group.num_columns):
-        chunk = group.column(number)
-        first = chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
-        yield first, first + chunk.total_compressed_size
+    found: list[list[Chunk]] = []
+    for group in map(parquet.metadata.row_group, range(parquet.metadata.num_row_groups)):
+        found.append([])
+        for chunk in map(group.column, range(group.num_columns)):
+            first = chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
+            found[-1].append((first, first + chunk.total_compressed_size))
+    return found
 
 
 def pages_of(file: IO[bytes], name: str, groups: list[list[Chunk]]) -> list[list[list[Page]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -103,9 +104,9 @@ def text_of(folder: Path, name: str, largest: int = LARGEST_TEXT) -> str:
         raise UnreadableError("not-utf8", shown(name), "is not text in UTF-8") from None
 
 
-def json_of(folder: Path, name: str, largest: int = LARGEST_TEXT) -> dict[str, Any]:
+def json_of(folder: Path, name: str) -> dict[str, Any]:
     """A JSON file that holds one object, with no key twice and no number that is none."""
-    return json_in(text_of(folder, name, largest), name)
+    return json_in(text_of(folder, name), name)
 
 
 def json_in(text: str, name: str) -> dict[str, Any]:
@@ -146,6 +147,5 @@ def listed(text: str) -> Iterator[tuple[str, str] | None]:
     if lines.pop() != "":
         yield None
     for line in lines:
-        checksum, gap, name = line[:64], line[64:66], line[66:]
-        good = gap == "  " and stays_inside(name) and set(checksum) <= set("0123456789abcdef") and len(checksum) == 64
-        yield (name, checksum) if good else None
+        found = re.fullmatch("([0-9a-f]{64})  (.+)", line, re.DOTALL)
+        yield (found[2], found[1]) if found and stays_inside(found[2]) else None

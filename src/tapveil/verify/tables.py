@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -16,7 +17,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from tapveil.base.findings import Finding
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS, OPAL_SHAPES
@@ -49,12 +49,8 @@ Mask = npt.NDArray[np.bool_]
 class Totals:
     """What a table says of each part in all: the sum of its counts, and how many cells it has."""
 
-    sums: dict[tuple[str, ...], int] = field(default_factory=dict)
-    cells: dict[tuple[str, ...], int] = field(default_factory=dict)
-
-    def add(self, part: tuple[str, ...], total: int, cells: int) -> None:
-        self.sums[part] = self.sums.get(part, 0) + total
-        self.cells[part] = self.cells.get(part, 0) + cells
+    sums: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    cells: Counter[tuple[str, ...]] = field(default_factory=Counter)
 
 
 @dataclass
@@ -90,7 +86,7 @@ class SheetCheck:
         try:
             for piece, twin in pairs:
                 if piece is None or twin is None or not piece.equals(twin):
-                    self._find("parquet-differs", None, "the CSV and the Parquet file do not say the same")
+                    self._find("parquet-differs", "the CSV and the Parquet file do not say the same")
                     return
                 self._check(piece, last)
                 for column, look in looks.items():
@@ -98,42 +94,32 @@ class SheetCheck:
                 last = piece.slice(len(piece) - 1)
                 self.rows += len(piece)
             if not self.findings and is_written_otherwise(self.folder, self.csv, self.columns):
-                self._find("hidden-data", None, "is not written as it was: how it is could tell something")
+                self._find("hidden-data", "is not written as it was: how it is could tell something")
         except UnreadableError as error:
             self.findings.append(error.finding)
         self.findings += [found for look in looks.values() for found in look.findings(self.csv)]
 
-    def _find(self, code: str, wrong: Mask | None, sentence: str) -> None:
-        """One finding of a kind is enough, with the line of the first."""
-        if any(found.code == code for found in self.findings):
+    def _find(self, code: str, sentence: str, wrong: Mask | None = None) -> None:
+        """One finding of a kind is enough, with the line of the first; none where no row is wrong."""
+        if any(found.code == code for found in self.findings) or not (wrong is None or wrong.any()):
             return
         line = "" if wrong is None else f", row {self.rows + int(np.argmax(wrong)) + 1}"
         self.findings.append(Finding(code, f"{self.csv}{line}", sentence))
 
     def _check(self, piece: pa.Table, last: pa.Table | None) -> None:
-        counts = self._counts(piece)
+        texts = piece.column(COUNT)
+        readable = _mask(pc.match_substring_regex(texts, _COUNT_PATTERN))
+        self._find("count-unreadable", "a count is not a whole number above 0", ~readable)
+        counts = texts.cast(pa.int64()).to_numpy() if readable.all() else None
         for name, rows in self._tables(piece):
             smallest = next(table.smallest_published for table in self.manifest.tables if table.name == name)
             if counts is not None:
-                self._wrong("count-below-smallest", rows & (counts < smallest), f"a count is below {smallest}")
+                self._find("count-below-smallest", f"a count is below {smallest}", rows & (counts < smallest))
                 self._add_up(name, piece.filter(pa.array(rows)), counts[rows])
                 self._check_intervals(piece, counts, self.made.get(name))
         for column in self.keys:
             self._check_values(column, piece.column(column))
         self._check_order(piece if last is None else pa.concat_tables([last, piece]), 0 if last is None else 1)
-
-    def _wrong(self, code: str, wrong: Mask, sentence: str) -> None:
-        if wrong.any():
-            self._find(code, wrong, sentence)
-
-    def _counts(self, piece: pa.Table) -> npt.NDArray[np.int64] | None:
-        texts = piece.column(COUNT)
-        readable = _mask(pc.match_substring_regex(texts, _COUNT_PATTERN))
-        if not readable.all():
-            self._find("count-unreadable", ~readable, "a count is not a whole number above 0")
-            return None
-        counts: npt.NDArray[np.int64] = texts.cast(pa.int64()).to_numpy()
-        return counts
 
     def _check_intervals(self, piece: pa.Table, counts: npt.NDArray[np.int64], mechanism: Mechanism | None) -> None:
         if self.manifest.layout != "tables" or mechanism is None:
@@ -141,7 +127,7 @@ class SheetCheck:
         rule = interval(mechanism, MISS)
         for column, expected in ((LOW, rule.low(counts)), (HIGH, rule.high(counts))):
             right = _mask(pc.equal(piece.column(column), pa.array(expected).cast(pa.string())))
-            self._wrong("interval-differs", ~right, f"`{column}` does not follow from the count and the noise")
+            self._find("interval-differs", f"`{column}` does not follow from the count and the noise", ~right)
 
     def _tables(self, piece: pa.Table) -> Iterator[tuple[str, Mask]]:
         """Which rows of the file are of which table of the plan."""
@@ -155,20 +141,16 @@ class SheetCheck:
                 rows = _mask(pc.equal(piece.column("tap"), tap))
                 known |= rows
                 yield table.name, rows
-        self._wrong("value-impossible", ~known, "`tap` is neither on nor off")
+        self._find("value-impossible", "`tap` is neither on nor off", ~known)
 
     def _add_up(self, name: str, piece: pa.Table, counts: npt.NDArray[np.int64]) -> None:
         parts = self.keys[:2] if self.manifest.layout == "opal" else self.manifest.partition
         totals = self.totals.setdefault(name, Totals())
-        if not parts:
-            totals.add((), int(counts.sum()), len(counts))
-            return
-        grouped = piece.select(list(parts)).append_column("#n", pa.array(counts)).group_by(list(parts))
-        for row in grouped.aggregate([("#n", "sum"), ("#n", "count")]).to_pylist():
-            totals.add(tuple(row[part] for part in parts), row["#n_sum"], row["#n_count"])
-
-    def _kind(self, column: str) -> str:
-        return {"time": "time", **self.manifest.columns}.get(column, "label")
+        numbered = piece.select(list(parts)).append_column("#n", pa.array(counts))
+        for row in numbered.group_by(list(parts)).aggregate([("#n", "sum"), ("#n", "count")]).to_pylist():
+            part = tuple(row[key] for key in parts)
+            totals.sums[part] += row["#n_sum"] or 0
+            totals.cells[part] += row["#n_count"]
 
     @cached_property
     def _bins(self) -> set[str]:
@@ -177,24 +159,21 @@ class SheetCheck:
         return set(self.manifest.times(table).labels)
 
     def _check_values(self, column: str, values: pa.ChunkedArray) -> None:
-        unique = pc.unique(values)
+        distinct = pc.unique(values).to_pylist()
         for possible, sentence in self._possible(column):
-            wrong = pa.array([text for text in unique.to_pylist() if not possible(text)], pa.string())
+            wrong = pa.array([text for text in distinct if not possible(text)], pa.string())
             if len(wrong):
-                self._wrong("value-impossible", _mask(pc.is_in(values, wrong)), f"`{column}` {sentence}")
+                self._find("value-impossible", f"`{column}` {sentence}", _mask(pc.is_in(values, wrong)))
 
     def _possible(self, column: str) -> Iterator[tuple[Callable[[str], bool], str]]:
         covers = self.manifest.covers
-        if self._kind(column) == "time":
+        if {"time": "time", **self.manifest.columns}.get(column) == "time":
             yield self._bins.__contains__, "is not the start of a bin of time"
         if column == "date" and (first := covers.first_day) and (last := covers.last_day):
-            yield (
-                (lambda text: _is_day(text) and first <= date.fromisoformat(text) <= last),
-                "is not a day that is covered",
-            )
+            yield (lambda text: _is_day_within(text, first, last)), "is not a day that is covered"
         if column == "mode" and covers.modes is not None:
             yield covers.modes.__contains__, "is not a mode that the release covers"
-        yield (lambda text: text != ""), "is empty"
+        yield bool, "is empty"
 
     def _check_order(self, rows: pa.Table, before: int) -> None:
         """Each row after the one before it: by the first key that differs, in the order of the bytes."""
@@ -208,13 +187,13 @@ class SheetCheck:
             behind |= same & _mask(pc.greater(one, two))
             same &= _mask(pc.equal(one, two))
         shift = np.zeros(1 - before, dtype=bool)
-        self._wrong("duplicate-key", np.concatenate([shift, same]), "a cell is there twice")
-        self._wrong("not-sorted", np.concatenate([shift, behind]), "rows are not in the order of their keys")
+        self._find("duplicate-key", "a cell is there twice", np.concatenate([shift, same]))
+        self._find("not-sorted", "rows are not in the order of their keys", np.concatenate([shift, behind]))
 
 
-def _is_day(text: str) -> bool:
+def _is_day_within(text: str, first: date, last: date) -> bool:
     try:
-        return bool(_DAY.fullmatch(text) and date.fromisoformat(text))
+        return bool(_DAY.fullmatch(text)) and first <= date.fromisoformat(text) <= last
     except ValueError:
         return False
 
@@ -239,6 +218,12 @@ def pieces(batches: Iterator[pa.Table], name: str = ".") -> Iterator[pa.Table]:
             waiting, size = [whole.slice(ROWS_AT_ONCE)], size - ROWS_AT_ONCE
     if size:
         yield pa.concat_tables(waiting).combine_chunks()
+
+
+def same_rows(one: Iterator[pa.Table], other: Iterator[pa.Table]) -> bool:
+    """Whether both have the same rows in the same order, in whatever batches."""
+    pairs = zip_longest(pieces(one), pieces(other))
+    return all(ours is not None and theirs is not None and ours.equals(theirs) for ours, theirs in pairs)
 
 
 def is_written_otherwise(folder: Path, name: str, columns: Sequence[str]) -> bool:
@@ -280,7 +265,9 @@ def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator
         with os.fdopen(open_inside(folder, name), "rb") as file:
             parquet = open_parquet(file, name)
             _require_columns(name, parquet.schema_arrow.names, columns)
-            _refuse_strange_types(name, parquet)
+            types = dict.fromkeys(NUMBERS, (pa.int64(),))
+            if any(each.type not in types.get(each.name, (pa.string(), pa.date32())) for each in parquet.schema_arrow):
+                raise UnreadableError("column-type", name, "a column is not of the type that the table has")
             groups = chunks(parquet)
             refuse_gaps(file, name, groups)
             pages = pages_of(file, name, groups)
@@ -309,13 +296,6 @@ def _length(column: pa.Array) -> int:
     return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
 
 
-def _refuse_strange_types(name: str, parquet: pq.ParquetFile) -> None:
-    expected = dict.fromkeys(NUMBERS, (pa.int64(),))
-    for each in parquet.schema_arrow:
-        if each.type not in expected.get(each.name, (pa.string(), pa.date32())):
-            raise UnreadableError("column-type", name, "a column is not of the type that the table has")
-
-
 def _require_columns(name: str, found: Sequence[str], columns: Sequence[str]) -> None:
     if list(found) != list(columns):
         more = [column for column in found if column not in columns]
@@ -329,10 +309,8 @@ def synthetic_findings(folder: Path, name: str, columns: Sequence[str], keys: Se
         synthetic = f"synthetic/{name}.{kind}"
         expected = _repeated(pieces(csv_batches(folder, f"data/{name}.csv", columns)), keys)
         try:
-            for one, two in zip_longest(pieces(expected), pieces(rows(folder, synthetic, keys))):
-                if one is None or two is None or not one.equals(two):
-                    yield Finding("synthetic-differs", synthetic, "is not what the counts of the table say")
-                    break
+            if not same_rows(expected, rows(folder, synthetic, keys)):
+                yield Finding("synthetic-differs", synthetic, "is not what the counts of the table say")
         except UnreadableError as error:
             yield error.finding
         except (pa.ArrowException, ValueError):

@@ -35,20 +35,21 @@ def totals_findings(
     """Tables that count more trips in a part than another one can hold."""
     if manifest.unit != "trip" or manifest.mechanism == "dictionary":
         return  # a card counts once in each cell, and a list leaves out what is not on it: totals then need not agree
-    timed = [table for table in manifest.tables if _cells(manifest, table)]
     parts = {part for each in totals.values() for part in each.sums}
     beta = MISTAKEN / max(1, len(parts) * len(manifest.tables) * 2)
-    least = {table.name: _Least(made[table.name], beta, one=not table.columns) for table in manifest.tables}
-    for table in timed:
-        cells = _cells(manifest, table) or 0
-        spread = _Most(made[table.name], cells, beta)
+    least = {table.name: _least(made[table.name], beta, one=not table.columns) for table in manifest.tables}
+    for table in manifest.tables:
+        cells = _cells(manifest, table)
+        if not cells:
+            continue
+        (noise, hidden), found = _most(made[table.name], cells, beta), totals.get(table.name, Totals())
         for other in manifest.tables:
             if manifest.rows == "taps" and _ends(manifest, other) != _ends(manifest, table):
                 continue  # not every tap on has a tap off
             for part in sorted(parts):
-                most = spread.trips(totals[table.name], part) if table.name in totals else spread.trips(Totals(), part)
-                fewest = least[other.name].trips(totals[other.name].sums.get(part, 0)) if other.name in totals else 0
-                if fewest > most:
+                offset, divisor = least[other.name]
+                fewest = (totals[other.name].sums[part] - offset) / divisor if other.name in totals else 0
+                if fewest > found.sums[part] + noise + max(0, cells - found.cells[part]) * hidden:
                     words = f"counts more trips there than {table.name} can hold, beyond what noise explains"
                     place = ", ".join(part) or "all"
                     yield Finding("totals-differ", f"table {other.name}, {place[:80]}", words)
@@ -80,37 +81,26 @@ class _Law:
         self.threshold = float(mechanism.threshold)
 
 
-class _Least:
-    """How many trips there must be, at least, for a total to be published; or where it is the number of one cell."""
+def _least(mechanism: Mechanism, beta: float, *, one: bool = False) -> tuple[float, float]:
+    """Offset and divisor: where a total is published there are at least (total − offset) / divisor trips.
 
-    def __init__(self, mechanism: Mechanism, beta: float, *, one: bool = False) -> None:
-        law = _Law(mechanism)
-        self._one = mechanism.error_bound(Fraction(beta)) if one else None
-        grown = (np.expm1(law.rate * law.noise) * law.probability)[::-1].cumsum()[::-1]
-        counts = np.arange(1, ceil(law.threshold) + 2)
-        # The sum over X ≥ t is greatest at t = 0; beyond the threshold t only gets smaller, and c larger.
-        first = np.searchsorted(law.noise, np.maximum(law.threshold - 1 - counts, 0))
-        kappa = np.log1p(np.maximum(grown[np.minimum(first, len(grown) - 1)], 0))
-        self._rate, self._share, self._doubt = law.rate, float((kappa / counts).max()), -log(beta)
-
-    def trips(self, total: int) -> float:
-        if self._one is not None:
-            return total - self._one
-        return (total - self._doubt / self._rate) / (1 + self._share / self._rate)
+    With `one`, the total is the number of one cell.
+    """
+    if one:
+        return mechanism.error_bound(Fraction(beta)), 1
+    law = _Law(mechanism)
+    grown = (np.expm1(law.rate * law.noise) * law.probability)[::-1].cumsum()[::-1]
+    counts = np.arange(1, ceil(law.threshold) + 2)
+    # The sum over X ≥ t is greatest at t = 0; beyond the threshold t only gets smaller, and c larger.
+    first = np.searchsorted(law.noise, np.maximum(law.threshold - 1 - counts, 0))
+    kappa = np.log1p(np.maximum(grown[np.minimum(first, len(grown) - 1)], 0))
+    return -log(beta) / law.rate, 1 + float((kappa / counts).max()) / law.rate
 
 
-class _Most:
-    """How many trips there can be, at most, where a table with so many cells is published."""
-
-    def __init__(self, mechanism: Mechanism, cells: int, beta: float) -> None:
-        law = _Law(mechanism)
-        shrunk = float((np.exp(law.rate * np.abs(law.noise)) * law.probability).sum())
-        tail = law.probability.cumsum()
-        hidden = -float(law.noise[np.searchsorted(tail, beta / cells)])
-        self._cells, self._hidden = cells, law.threshold + hidden + 1
-        noise = (cells * log(shrunk) - log(beta)) / law.rate + cells  # and each was rounded
-        self._noise = mechanism.error_bound(Fraction(beta)) if cells == 1 else noise
-
-    def trips(self, totals: Totals, part: tuple[str, ...]) -> float:
-        published = totals.cells.get(part, 0)
-        return totals.sums.get(part, 0) + self._noise + max(0, self._cells - published) * self._hidden
+def _most(mechanism: Mechanism, cells: int, beta: float) -> tuple[float, float]:
+    """How many trips noise takes from the total of so many cells, at most; and how many each unpublished one hides."""
+    law = _Law(mechanism)
+    shrunk = float((np.exp(law.rate * np.abs(law.noise)) * law.probability).sum())
+    hidden = -float(law.noise[np.searchsorted(law.probability.cumsum(), beta / cells)])
+    noise = (cells * log(shrunk) - log(beta)) / law.rate + cells  # and each was rounded
+    return mechanism.error_bound(Fraction(beta)) if cells == 1 else noise, law.threshold + hidden + 1

@@ -90,7 +90,12 @@ def asked(*entries: Entry) -> Refusal | None:
     return of_release([START, budget(epsilon=1000), *before], last, again=False)
 
 
-NEITHER, EARLIER, THIS, BOTH = None, "the plan of r 00000000: names no days", "this plan: names no days", "both cover "
+NEITHER, EARLIER, THIS, BOTH = (
+    None,
+    "the plan of r 00000000: no days are named",
+    "this plan: no days are named",
+    "both cover ",
+)
 
 
 @pytest.mark.parametrize(
