@@ -140,10 +140,7 @@ def exceeds(tables: Sequence[ChangedCells], epsilon: float, target: float, expos
 
 
 def epsilon(
-    tables: Sequence[ChangedCells],
-    target: float,
-    exposure: Exposure = TRIP_REPLACED,
-    precision: float = 1e-12,
+    tables: Sequence[ChangedCells], target: float, exposure: Exposure = TRIP_REPLACED, precision: float = 1e-12
 ) -> float:
     """`epsilon_upper_bound` for one release."""
     return epsilon_upper_bound(changes(tables, exposure), target, precision)

@@ -44,12 +44,7 @@ Thresholded = Laplace | Gaussian
 
 @lru_cache
 def calibrate(
-    name: str,
-    weights: tuple[Fraction, ...],
-    epsilon: Fraction,
-    delta: Fraction,
-    exposure: Exposure,
-    cut: int = 1,
+    name: str, weights: tuple[Fraction, ...], epsilon: Fraction, delta: Fraction, exposure: Exposure, cut: int = 1
 ) -> tuple[Mechanism, ...]:
     """The mechanism of each table; ValueError, in words for a person, if there is none."""
     if epsilon > LARGEST_EPSILON * len(weights):

@@ -132,10 +132,7 @@ class Spectrum:
     def _tails(self) -> tuple[Floats, Floats]:
         """From each position on: the sum of the masses, and of the masses times e^(−loss)."""
         shrunk = self.masses * np.exp(-self._floats)
-        return (
-            np.append(np.cumsum(self.masses[::-1])[::-1], 0.0),
-            np.append(np.cumsum(shrunk[::-1])[::-1], 0.0),
-        )
+        return (np.append(np.cumsum(self.masses[::-1])[::-1], 0.0), np.append(np.cumsum(shrunk[::-1])[::-1], 0.0))
 
 
 NO_CELL = Spectrum(np.zeros(1, np.int64), np.ones(1))
