@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from typer import Argument, Option
 
 from tapveil._version import __version__
 from tapveil.base.atomic import write_new
@@ -46,14 +47,14 @@ app = typer.Typer(
 out = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="The plan, a TOML file.", readable=False)]
-Memory = Annotated[str, typer.Option(help="Most memory that counting may use; beyond it, it spills to disk.")]
+PlanFile = Annotated[Path, Argument(metavar="PLAN", help="The plan, a TOML file.", readable=False)]
+Memory = Annotated[str, Option(help="Most memory that counting may use; beyond it, it spills to disk.")]
 Scratch = Annotated[
-    Path | None, typer.Option(help="Folder to spill to, in a subfolder of yours alone. Default: the system's.")
+    Path | None, Option(help="Folder to spill to, in a subfolder of yours alone. Default: the system's.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="For a program to read.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
-Hushed = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing unless something is wrong.")]
+Json = Annotated[bool, Option("--json", help="For a program to read.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress, only the result.")]
+Hushed = Annotated[bool, Option("--quiet", "-q", help="Say nothing unless something is wrong.")]
 
 
 def _version(wanted: bool) -> None:
@@ -64,26 +65,23 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
+    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:
     """Publish public-transport trips as open data under differential privacy."""
 
 
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="A new folder for the city and its release.")] = Path(
+    folder: Annotated[Path, Argument(metavar="[DIR]", help="A new folder for the city and its release.")] = Path(
         "tapveil-demo"
     ),
-    trips: Annotated[int, typer.Option(help="How many trips to make up.")] = DEMO_TRIPS,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same city. The noise is never seeded.")] = 1,
+    trips: Annotated[int, Option(help="How many trips to make up.")] = DEMO_TRIPS,
+    seed: Annotated[int, Option(min=0, help="Same seed, same city. The noise is never seeded.")] = 1,
     file_format: Annotated[
-        Format | None, typer.Option("--format", help="Of the trips. Default: csv up to 5 million trips, then parquet.")
+        Format | None, Option("--format", help="Of the trips. Default: csv up to 5 million trips, then parquet.")
     ] = None,
     gtfs: Annotated[
-        Path | None,
-        typer.Option(help="Lay the city on this timetable, and release it with the timetable as its dictionary."),
+        Path | None, Option(help="Lay the city on this timetable, and release it with the timetable as its dictionary.")
     ] = None,
     memory: Memory = MEMORY,
     quiet: Hushed = False,
@@ -114,10 +112,8 @@ def demo(
 
 @app.command()
 def plan(
-    preset: Annotated[str, typer.Argument(help="Which plan: opal, or od (from where to where).")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write to this file instead of the screen.")
-    ] = None,
+    preset: Annotated[str, Argument(help="Which plan: opal, or od (from where to where).")],
+    output: Annotated[Path | None, Option("--output", "-o", help="Write to this file instead of the screen.")] = None,
 ) -> None:
     """Write a commented plan to start from."""
     from tapveil.plan.model import preset_text
@@ -132,18 +128,15 @@ def plan(
 
 @app.command()
 def init(
-    trips: Annotated[str, typer.Argument(metavar="TRIPS", help="A file of trips or taps, a folder, or a pattern.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The plan to write; it must not exist yet.")] = Path(
+    trips: Annotated[str, Argument(metavar="TRIPS", help="A file of trips or taps, a folder, or a pattern.")],
+    output: Annotated[Path, Option("--output", "-o", help="The plan to write; it must not exist yet.")] = Path(
         "plan.toml"
     ),
     gtfs: Annotated[
-        Path | None, typer.Option(help="The timetable: a zip file or a folder. Default: one beside the trips.")
+        Path | None, Option(help="The timetable: a zip file or a folder. Default: one beside the trips.")
     ] = None,
     no_look: Annotated[
-        bool,
-        typer.Option(
-            "--no-look", help="Read no trip: only column names and types, file names and public files decide."
-        ),
+        bool, Option("--no-look", help="Read no trip: only column names and types, file names and public files decide.")
     ] = False,
     memory: Memory = MEMORY,
     scratch: Scratch = None,
@@ -169,12 +162,12 @@ def init(
 @app.command()
 def check(
     plan_file: PlanFile,
-    plan_only: Annotated[bool, typer.Option("--plan-only", help="Do not look at the trips.")] = False,
+    plan_only: Annotated[bool, Option("--plan-only", help="Do not look at the trips.")] = False,
     compare: Annotated[
-        bool, typer.Option("--compare", help="What each mechanism, unit and epsilon would leave of the trips instead.")
+        bool, Option("--compare", help="What each mechanism, unit and epsilon would leave of the trips instead.")
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option(help="With --compare: also draw it, as an SVG file that only you may read.")
+        Path | None, Option(help="With --compare: also draw it, as an SVG file that only you may read.")
     ] = None,
     as_json: Json = False,
     memory: Memory = MEMORY,
@@ -238,10 +231,10 @@ def _compare(
 def report(
     plan_file: PlanFile,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The report, a new HTML file that only you may read.")
+        Path, Option("--output", "-o", help="The report, a new HTML file that only you may read.")
     ] = Path("report.html"),
     folder: Annotated[
-        Path | None, typer.Option("--release", help="A folder that this plan published: hold it against the truth.")
+        Path | None, Option("--release", help="A folder that this plan published: hold it against the truth.")
     ] = None,
     memory: Memory = MEMORY,
     scratch: Scratch = None,
@@ -264,15 +257,15 @@ def report(
 
 @app.command()
 def tune(
-    folder: Annotated[Path, typer.Option("--from", help="A published folder: nothing else is looked at.")],
+    folder: Annotated[Path, Option("--from", help="A published folder: nothing else is looked at.")],
     plan_file: Annotated[
-        Path | None, typer.Option("--plan", help="The plan of that folder, to be rewritten for the next one.")
+        Path | None, Option("--plan", help="The plan of that folder, to be rewritten for the next one.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="With --plan: the plan to write; it must not exist yet.")
+        Path | None, Option("--output", "-o", help="With --plan: the plan to write; it must not exist yet.")
     ] = None,
     keep_mechanism: Annotated[
-        bool, typer.Option("--keep-mechanism", help="Choose the weights alone, and leave the mechanism as it is.")
+        bool, Option("--keep-mechanism", help="Choose the weights alone, and leave the mechanism as it is.")
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -304,17 +297,16 @@ def tune(
 @app.command()
 def release(
     plan_file: PlanFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to publish; it must not exist yet.")],
+    output: Annotated[Path, Option("--output", "-o", help="The folder to publish; it must not exist yet.")],
     resume: Annotated[
-        bool, typer.Option("--resume", help="Finish a release that was cut short: same numbers, no further cost.")
+        bool, Option("--resume", help="Finish a release that was cut short: same numbers, no further cost.")
     ] = False,
     again: Annotated[
-        bool,
-        typer.Option("--again", help="Release days and modes that were released before: the budget is charged again."),
+        bool, Option("--again", help="Release days and modes that were released before: the budget is charged again.")
     ] = False,
-    sign: Annotated[Path | None, typer.Option(help="Sign the folder with this private SSH key (Ed25519).")] = None,
+    sign: Annotated[Path | None, Option(help="Sign the folder with this private SSH key (Ed25519).")] = None,
     no_ledger: Annotated[
-        bool, typer.Option("--no-ledger", help="Spend without writing it down anywhere: for made-up trips only.")
+        bool, Option("--no-ledger", help="Spend without writing it down anywhere: for made-up trips only.")
     ] = False,
     memory: Memory = MEMORY,
     scratch: Scratch = None,
@@ -367,9 +359,9 @@ def _close(plan: Plan, published: Folder, plan_file: Path, progress: Reporter, *
 @app.command()
 def audit(
     plan_file: Annotated[
-        Path | None, typer.Argument(metavar="[PLAN]", help="The plan to attack. Default: the opal preset.")
+        Path | None, Argument(metavar="[PLAN]", help="The plan to attack. Default: the opal preset.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=1000, max=1_000_000, help="Equal cells per experiment.")] = AUDIT_TRIALS,
+    trials: Annotated[int, Option(min=1000, max=1_000_000, help="Equal cells per experiment.")] = AUDIT_TRIALS,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -394,7 +386,7 @@ ledger_app = typer.Typer(
 )
 app.add_typer(ledger_app, name="ledger")
 
-LedgerFile = Annotated[Path, typer.Option("--ledger", help="The file of the ledger.")]
+LedgerFile = Annotated[Path, Option("--ledger", help="The file of the ledger.")]
 LEDGER = Path("ledger.sqlite")
 SHORT_ID = 8
 """So many digits of an id are shown, and are enough where they are of one ledger."""
@@ -418,9 +410,9 @@ def ledger(context: typer.Context, ledger_file: LedgerFile = LEDGER, as_json: Js
     typer.echo(shown.get() if report is None else json.dumps(report, indent=2, ensure_ascii=False) + "\n", nl=False)
 
 
-Plan_ = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan of these trips.")]
-BudgetEpsilon = Annotated[str, typer.Option("--epsilon", help="All that may ever be spent.")]
-BudgetDelta = Annotated[str, typer.Option("--delta", help="For example 1e-6; 0 for dictionaries alone.")]
+Plan_ = Annotated[Path, Argument(metavar="PLAN", help="A plan of these trips.")]
+BudgetEpsilon = Annotated[str, Option("--epsilon", help="All that may ever be spent.")]
+BudgetDelta = Annotated[str, Option("--delta", help="For example 1e-6; 0 for dictionaries alone.")]
 
 
 @ledger_app.command("start")
@@ -449,8 +441,8 @@ def ledger_budget(
     plan_file: Plan_,
     epsilon: BudgetEpsilon,
     delta: BudgetDelta,
-    reason: Annotated[str | None, typer.Option(help="Why; required for a budget that allows more than before.")] = None,
-    by: Annotated[str | None, typer.Option(help="Who decided it; required with --reason.")] = None,
+    reason: Annotated[str | None, Option(help="Why; required for a budget that allows more than before.")] = None,
+    by: Annotated[str | None, Option(help="Who decided it; required with --reason.")] = None,
 ) -> None:
     """Set the budget of the plan's data set and unit in an existing ledger. Earlier budgets stay on record."""
     if (reason is None) != (by is None):
@@ -461,9 +453,9 @@ def ledger_budget(
 
 @ledger_app.command("accept")
 def ledger_accept(
-    other: Annotated[str, typer.Argument(metavar="LEDGER_ID", help="The other ledger's id, or its first 8 digits.")],
-    reason: Annotated[str, typer.Option(help="Why there is another ledger.")],
-    by: Annotated[str, typer.Option(help="Who decided it.")],
+    other: Annotated[str, Argument(metavar="LEDGER_ID", help="The other ledger's id, or its first 8 digits.")],
+    reason: Annotated[str, Option(help="Why there is another ledger.")],
+    by: Annotated[str, Option(help="Who decided it.")],
     ledger_file: LedgerFile = LEDGER,
 ) -> None:
     """Accept folders of another ledger next to yours: it is of other trips, or was taken over. Stays on record."""
@@ -485,7 +477,7 @@ def ledger_accept(
 def ledger_verify(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(
+        Argument(
             metavar="[DIR]...",
             help="Published folders whose releases must be in the ledger. Default: those next to the ledger.",
         ),
@@ -564,15 +556,13 @@ def _declare(plan: Plan, budget: Budget, *, quiet: bool = False) -> None:
 
 @app.command()
 def verify(
-    path: Annotated[Path, typer.Argument(metavar="DIR|FILE.csv", help="A published folder, or one CSV file.")],
+    path: Annotated[Path, Argument(metavar="DIR|FILE.csv", help="A published folder, or one CSV file.")],
     signers: Annotated[
         Path | None,
-        typer.Option(help="A file of allowed signers, as ssh-keygen has it: the folder must be signed by one of them."),
+        Option(help="A file of allowed signers, as ssh-keygen has it: the folder must be signed by one of them."),
     ] = None,
-    epsilon: Annotated[
-        str | None, typer.Option(help="For a CSV file: the epsilon that its table is said to have.")
-    ] = None,
-    delta: Annotated[str | None, typer.Option(help="For a CSV file: the delta that its table is said to have.")] = None,
+    epsilon: Annotated[str | None, Option(help="For a CSV file: the epsilon that its table is said to have.")] = None,
+    delta: Annotated[str | None, Option(help="For a CSV file: the delta that its table is said to have.")] = None,
     as_json: Json = False,
     quiet: Hushed = False,
 ) -> None:
