@@ -52,9 +52,7 @@ class Reporter(Protocol):
 class Silent:
     """Says nothing."""
 
-    def stage(
-        self, name: str, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE
-    ) -> AbstractContextManager[None]:
+    def stage(self, *_: object, **__: object) -> AbstractContextManager[None]:
         return nullcontext()
 
 
@@ -111,7 +109,15 @@ class Bars:
             yield self._open[-1].display
             return
         display, ended = _Display(self._console), threading.Event()
-        watcher = threading.Thread(target=self._watch, args=(display, ended), daemon=True)
+
+        def watch() -> None:
+            while not ended.wait(1 / LOOKS_PER_SECOND):
+                with suppress(Exception):  # whatever a bar stumbles over, the work goes on
+                    for bar in list(self._open):
+                        bar.look(self._clock())
+                    display.refresh()
+
+        watcher = threading.Thread(target=watch, daemon=True)
         try:
             with suppress(OSError):  # a terminal that is gone is no reason to stop, either
                 display.start()
@@ -125,13 +131,6 @@ class Bars:
             finally:  # also after a second Ctrl-C: the cursor must come back
                 with suppress(OSError):
                     display.stop()
-
-    def _watch(self, display: Progress, ended: threading.Event) -> None:
-        while not ended.wait(1 / LOOKS_PER_SECOND):
-            with suppress(Exception):  # whatever a bar stumbles over, the work goes on
-                for bar in list(self._open):
-                    bar.look(self._clock())
-                display.refresh()
 
 
 class _Bar:
