@@ -52,7 +52,9 @@ class Reporter(Protocol):
 class Silent:
     """Says nothing."""
 
-    def stage(self, *_: object, **__: object) -> AbstractContextManager[None]:
+    def stage(
+        self, name: str, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE
+    ) -> AbstractContextManager[None]:
         return nullcontext()
 
 

@@ -102,8 +102,10 @@ class _Contents:
             wider = table is not None and table.level.location is not None  # wider areas are no places of their own
             for column in columns:
                 kind = plan.source.kind(column) if column in plan.source.columns else None
-                if column in ("date", "mode") or (not wider and (kind == "location" or column == LOCATION)):
-                    labels[column if column in ("date", "mode") else "place"].update(distinct(path, column))
+                if column in ("date", "mode"):
+                    labels[column].update(distinct(path, column))
+                elif not wider and (kind == "location" or column == LOCATION):
+                    labels["place"].update(distinct(path, column))
         labels["place"].discard(UNKNOWN)
         opened = open_folder(published.path)
         total = opened.total() if tables.get(TOTAL, (0, 0))[0] and not plan.privacy.by_card else None
