@@ -13,8 +13,6 @@ from types import FrameType
 
 INTERRUPTED = 130
 UNEXPECTED = 4
-COLLECT_EVERY = 1_000_000
-"""New objects between two looks for unused ones: the default would spend a sixth of starting up on them."""
 
 _INTERRUPTED_WORDS = (
     "interrupted (a published folder is either whole or not there; a release that was cut short, and may be paid for, "
@@ -35,7 +33,9 @@ def run() -> None:
                 sys.stdout.flush()
                 sys.stderr.flush()
                 atexit._run_exitfuncs()
-                os._exit(end.code or 0)  # the system takes memory back faster than Python gives it piece by piece
+                # The system takes memory back faster than Python gives it piece by piece: 17 % of the CPU of `--help`,
+                # 10 % of that of `check` on 10 000 trips.
+                os._exit(end.code or 0)
         raise
 
 
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def _prepare() -> None:
-    gc.set_threshold(COLLECT_EVERY)
+    gc.set_threshold(1_000_000)  # to look for unused objects more often takes 10 % of the CPU of `check --plan-only`
     # Memory that one batch of rows leaves serves the next: given back and fetched anew it costs more than the rows.
     os.environ.setdefault("MIMALLOC_PURGE_DELAY", "-1")
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # what is installed beside us must not see plans and manifests

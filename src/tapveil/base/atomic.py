@@ -50,7 +50,7 @@ def write_new(path: Path, text: str) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """A text as a file that was not there, and that only its owner may read, from its first byte on."""
+    """Create a new file with mode 0600 and write text to it; fail if it exists."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_READS)
     except FileExistsError:

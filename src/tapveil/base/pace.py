@@ -79,22 +79,17 @@ def in_words(pace: Pace, now: float, unit: str) -> str:
     '400 MB of 1.2 GB  100 MB/s  0:04  0:08 left'
     """
     rate, remaining = pace.rate(now), pace.remaining(now)
+    far = amount(pace.done, unit if unit == BYTES or pace.total is None else SHARE)
+    if pace.total is not None:
+        share = f"{100 * pace.done / pace.total:.0f} %"
+        far = share if unit == SHARE else f"{far} of {amount(pace.total, unit)}"
     words = [
-        _how_far(pace, unit) if pace.done else "",
+        far if pace.done else "",
         f"{amount(rate, unit)}/s" if rate and unit != SHARE else "",
         clock(pace.elapsed(now)),
         f"{clock(max(1, ceil(remaining)))} left" if remaining is not None else "",
     ]
     return "  ".join(word for word in words if word)
-
-
-def _how_far(pace: Pace, unit: str) -> str:
-    if pace.total is None:
-        return amount(pace.done, unit)
-    if unit == SHARE:
-        return f"{100 * pace.done / pace.total:.0f} %"
-    done = amount(pace.done, unit if unit == BYTES else SHARE)
-    return f"{done} of {amount(pace.total, unit)}"
 
 
 def amount(value: float, unit: str) -> str:
@@ -105,11 +100,7 @@ def amount(value: float, unit: str) -> str:
     """
     for prefix, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= 0.9995 * size:
-            return (
-                f"{_digits(value / size)} {prefix}{unit}"
-                if unit == BYTES
-                else f"{_digits(value / size)} {prefix} {unit}".strip()
-            )
+            return f"{_digits(value / size)} {prefix}{'' if unit == BYTES else ' '}{unit}".strip()
     return f"{_digits(value)} {unit}".strip()
 
 

@@ -111,7 +111,15 @@ class Bars:
             yield self._open[-1].display
             return
         display, ended = _Display(self._console), threading.Event()
-        watcher = threading.Thread(target=self._watch, args=(display, ended), daemon=True)
+
+        def watch() -> None:
+            while not ended.wait(1 / LOOKS_PER_SECOND):
+                with suppress(Exception):  # whatever a bar stumbles over, the work goes on
+                    for bar in list(self._open):
+                        bar.look(self._clock())
+                    display.refresh()
+
+        watcher = threading.Thread(target=watch, daemon=True)
         try:
             with suppress(OSError):  # a terminal that is gone is no reason to stop, either
                 display.start()
@@ -125,13 +133,6 @@ class Bars:
             finally:  # also after a second Ctrl-C: the cursor must come back
                 with suppress(OSError):
                     display.stop()
-
-    def _watch(self, display: Progress, ended: threading.Event) -> None:
-        while not ended.wait(1 / LOOKS_PER_SECOND):
-            with suppress(Exception):  # whatever a bar stumbles over, the work goes on
-                for bar in list(self._open):
-                    bar.look(self._clock())
-                display.refresh()
 
 
 class _Bar:

@@ -62,9 +62,8 @@ class TimeBins:
     @property
     def ends(self) -> dict[str, str]:
         """When each bin ends."""
-        return dict(
-            zip(self.labels[1:], map(clock_text, [*self.starts[1:], self.first + MINUTES_PER_DAY]), strict=True)
-        )
+        ends = (*self.starts[1:], self.first + MINUTES_PER_DAY)
+        return dict(zip(self.labels[1:], map(clock_text, ends), strict=True))
 
     def code(self, minute: int) -> int:
         """The bin of a minute; after a whole day, it is the first again."""

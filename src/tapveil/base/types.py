@@ -36,12 +36,7 @@ def read_exact(value: object) -> Fraction:
         raise ValueError(f'`{value}` is not a number, nor a fraction such as "1/8000000"') from None
 
 
-Exact = Annotated[
-    Fraction,
-    BeforeValidator(read_exact),
-    PlainSerializer(str),
-    pydantic.InstanceOf[Fraction],
-]
+Exact = Annotated[Fraction, BeforeValidator(read_exact), PlainSerializer(str), pydantic.InstanceOf[Fraction]]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=64)]
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 

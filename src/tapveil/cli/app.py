@@ -17,11 +17,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from typer import Argument, Option
 
 from tapveil._version import __version__
 from tapveil.base.atomic import write_new
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from tapveil.ledger.entry import Budget
     from tapveil.plan.model import Plan
     from tapveil.published.folder import Folder
-    from tapveil.published.signature import SigningKey
 
 app = typer.Typer(
     help="Publish public-transport trips as open data under differential privacy.",
@@ -46,15 +47,14 @@ app = typer.Typer(
 out = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
-PlanFile = Annotated[
-    Path, typer.Argument(metavar="PLAN", help="The plan, a TOML file.", show_default=False, readable=False)
-]
-Memory = Annotated[str, typer.Option(help="Most memory that counting may use; beyond it, it spills to disk.")]
+PlanFile = Annotated[Path, Argument(metavar="PLAN", help="The plan, a TOML file.", readable=False)]
+Memory = Annotated[str, Option(help="Most memory that counting may use; beyond it, it spills to disk.")]
 Scratch = Annotated[
-    Path | None, typer.Option(help="Folder to spill to, in a subfolder of yours alone. Default: the system's.")
+    Path | None, Option(help="Folder to spill to, in a subfolder of yours alone. Default: the system's.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
-Hushed = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing unless something is wrong.")]
+Json = Annotated[bool, Option("--json", help="For a program to read.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress, only the result.")]
+Hushed = Annotated[bool, Option("--quiet", "-q", help="Say nothing unless something is wrong.")]
 
 
 def _version(wanted: bool) -> None:
@@ -65,27 +65,23 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
+    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:
     """Publish public-transport trips as open data under differential privacy."""
 
 
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="A new folder for the city and its release.")] = Path(
+    folder: Annotated[Path, Argument(metavar="[DIR]", help="A new folder for the city and its release.")] = Path(
         "tapveil-demo"
     ),
-    trips: Annotated[int, typer.Option(help="How many trips to make up.")] = DEMO_TRIPS,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same city. The noise is never seeded.")] = 1,
+    trips: Annotated[int, Option(help="How many trips to make up.")] = DEMO_TRIPS,
+    seed: Annotated[int, Option(min=0, help="Same seed, same city. The noise is never seeded.")] = 1,
     file_format: Annotated[
-        Format | None,
-        typer.Option("--format", help="Of the trips. Default: csv up to 5 million trips, then parquet."),
+        Format | None, Option("--format", help="Of the trips. Default: csv up to 5 million trips, then parquet.")
     ] = None,
     gtfs: Annotated[
-        Path | None,
-        typer.Option(help="Lay the city on this timetable, and release it with the timetable as its dictionary."),
+        Path | None, Option(help="Lay the city on this timetable, and release it with the timetable as its dictionary.")
     ] = None,
     memory: Memory = MEMORY,
     quiet: Hushed = False,
@@ -116,13 +112,10 @@ def demo(
 
 @app.command()
 def plan(
-    preset: Annotated[str, typer.Argument(help="Which plan: opal, or od (from where to where).")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write to this file instead of the screen.")
-    ] = None,
+    preset: Annotated[str, Argument(help="Which plan: opal, or od (from where to where).")],
+    output: Annotated[Path | None, Option("--output", "-o", help="Write to this file instead of the screen.")] = None,
 ) -> None:
     """Write a commented plan to start from."""
-    from tapveil.base.atomic import write_new
     from tapveil.plan.model import preset_text
 
     text = preset_text(preset)
@@ -135,19 +128,15 @@ def plan(
 
 @app.command()
 def init(
-    trips: Annotated[str, typer.Argument(metavar="TRIPS", help="A file of trips or taps, a folder, or a pattern.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The plan to write; it must not exist yet.")] = Path(
+    trips: Annotated[str, Argument(metavar="TRIPS", help="A file of trips or taps, a folder, or a pattern.")],
+    output: Annotated[Path, Option("--output", "-o", help="The plan to write; it must not exist yet.")] = Path(
         "plan.toml"
     ),
     gtfs: Annotated[
-        Path | None,
-        typer.Option(help="The timetable: a zip file or a folder. Default: one beside the trips.", show_default=False),
+        Path | None, Option(help="The timetable: a zip file or a folder. Default: one beside the trips.")
     ] = None,
     no_look: Annotated[
-        bool,
-        typer.Option(
-            "--no-look", help="Read no trip: only column names and types, file names and public files decide."
-        ),
+        bool, Option("--no-look", help="Read no trip: only column names and types, file names and public files decide.")
     ] = False,
     memory: Memory = MEMORY,
     scratch: Scratch = None,
@@ -173,15 +162,14 @@ def init(
 @app.command()
 def check(
     plan_file: PlanFile,
-    plan_only: Annotated[bool, typer.Option("--plan-only", help="Do not look at the trips.")] = False,
+    plan_only: Annotated[bool, Option("--plan-only", help="Do not look at the trips.")] = False,
     compare: Annotated[
-        bool, typer.Option("--compare", help="What each mechanism, unit and epsilon would leave of the trips instead.")
+        bool, Option("--compare", help="What each mechanism, unit and epsilon would leave of the trips instead.")
     ] = False,
     plot: Annotated[
-        Path | None,
-        typer.Option(help="With --compare: also draw it, as an SVG file that only you may read.", show_default=False),
+        Path | None, Option(help="With --compare: also draw it, as an SVG file that only you may read.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    as_json: Json = False,
     memory: Memory = MEMORY,
     scratch: Scratch = None,
     quiet: Quiet = False,
@@ -243,11 +231,10 @@ def _compare(
 def report(
     plan_file: PlanFile,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The report, a new HTML file that only you may read.")
+        Path, Option("--output", "-o", help="The report, a new HTML file that only you may read.")
     ] = Path("report.html"),
     folder: Annotated[
-        Path | None,
-        typer.Option("--release", help="A folder that this plan published: hold it against the truth."),
+        Path | None, Option("--release", help="A folder that this plan published: hold it against the truth.")
     ] = None,
     memory: Memory = MEMORY,
     scratch: Scratch = None,
@@ -270,25 +257,20 @@ def report(
 
 @app.command()
 def tune(
-    folder: Annotated[
-        Path, typer.Option("--from", help="A published folder: nothing else is looked at.", show_default=False)
-    ],
+    folder: Annotated[Path, Option("--from", help="A published folder: nothing else is looked at.")],
     plan_file: Annotated[
-        Path | None,
-        typer.Option("--plan", help="The plan of that folder, to be rewritten for the next one.", show_default=False),
+        Path | None, Option("--plan", help="The plan of that folder, to be rewritten for the next one.")
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="With --plan: the plan to write; it must not exist yet."),
+        Path | None, Option("--output", "-o", help="With --plan: the plan to write; it must not exist yet.")
     ] = None,
     keep_mechanism: Annotated[
-        bool, typer.Option("--keep-mechanism", help="Choose the weights alone, and leave the mechanism as it is.")
+        bool, Option("--keep-mechanism", help="Choose the weights alone, and leave the mechanism as it is.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Choose weights and mechanism for the next release from a published folder alone: costs no privacy."""
-    from tapveil.base.atomic import write_new
     from tapveil.internal.next_plan import tuned_plan_text
     from tapveil.plan import toml
     from tapveil.tuning import tune as tuning
@@ -315,22 +297,16 @@ def tune(
 @app.command()
 def release(
     plan_file: PlanFile,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="The folder to publish; it must not exist yet.", show_default=False),
-    ],
+    output: Annotated[Path, Option("--output", "-o", help="The folder to publish; it must not exist yet.")],
     resume: Annotated[
-        bool, typer.Option("--resume", help="Finish a release that was cut short: same numbers, no further cost.")
+        bool, Option("--resume", help="Finish a release that was cut short: same numbers, no further cost.")
     ] = False,
     again: Annotated[
-        bool,
-        typer.Option("--again", help="Release days and modes that were released before: the budget is charged again."),
+        bool, Option("--again", help="Release days and modes that were released before: the budget is charged again.")
     ] = False,
-    sign: Annotated[
-        Path | None, typer.Option(help="Sign the folder with this private SSH key (Ed25519).", show_default=False)
-    ] = None,
+    sign: Annotated[Path | None, Option(help="Sign the folder with this private SSH key (Ed25519).")] = None,
     no_ledger: Annotated[
-        bool, typer.Option("--no-ledger", help="Spend without writing it down anywhere: for made-up trips only.")
+        bool, Option("--no-ledger", help="Spend without writing it down anywhere: for made-up trips only.")
     ] = False,
     memory: Memory = MEMORY,
     scratch: Scratch = None,
@@ -341,7 +317,12 @@ def release(
 
     progress = for_console(err, quiet=quiet, every_step=True)
     plan = _read_plan(plan_file, progress)
-    key = _key(sign) if sign else None
+    key = None
+    if sign:
+        from tapveil.published.signature import read_key
+
+        ask = partial(getpass.getpass, "Passphrase of the key: ") if sys.stdin.isatty() else None
+        key = read_key(sign, ask)
     published = release_folder(
         plan,
         output,
@@ -359,30 +340,29 @@ def release(
 
 def _close(plan: Plan, published: Folder, plan_file: Path, progress: Reporter, *, in_ledger: bool = True) -> None:
     """The closing words of a release."""
-    from tapveil.cli.summary import closing_lines
+    try:
+        from tapveil.cli.summary import closing_lines
 
-    with _already_published(published.path):
         with progress.stage("Adding up what is left"):
             first, *rest = closing_lines(plan, published, plan_file, in_ledger=in_ledger)
         out.print(first, style="bold")
         for line in rest:
             out.print(line)
-
-
-def _key(path: Path) -> SigningKey:
-    from tapveil.published.signature import read_key
-
-    return read_key(path, _ask_passphrase if sys.stdin.isatty() else None)
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt):
+        # The folder is there: a screen that fails must not look like a release that failed, which would be run again.
+        with suppress(Exception):
+            err.print(f"tapveil: published {published.path}, but the summary could not be shown")
+        os._exit(0)
 
 
 @app.command()
 def audit(
     plan_file: Annotated[
-        Path | None,
-        typer.Argument(metavar="[PLAN]", help="The plan to attack. Default: the opal preset.", show_default=False),
+        Path | None, Argument(metavar="[PLAN]", help="The plan to attack. Default: the opal preset.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=1000, max=1_000_000, help="Equal cells per experiment.")] = AUDIT_TRIALS,
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    trials: Annotated[int, Option(min=1000, max=1_000_000, help="Equal cells per experiment.")] = AUDIT_TRIALS,
+    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Attack the program as built, on made-up trips: is what it promises true? Reads none of your trips."""
@@ -406,18 +386,14 @@ ledger_app = typer.Typer(
 )
 app.add_typer(ledger_app, name="ledger")
 
-LedgerFile = Annotated[Path, typer.Option("--ledger", help="The file of the ledger.")]
+LedgerFile = Annotated[Path, Option("--ledger", help="The file of the ledger.")]
 LEDGER = Path("ledger.sqlite")
 SHORT_ID = 8
 """So many digits of an id are shown, and are enough where they are of one ledger."""
 
 
 @ledger_app.callback()
-def ledger(
-    context: typer.Context,
-    ledger_file: LedgerFile = LEDGER,
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
-) -> None:
+def ledger(context: typer.Context, ledger_file: LedgerFile = LEDGER, as_json: Json = False) -> None:
     """Show the privacy budget spent and remaining."""
     from tapveil.cli.console.ledger import show_ledger
     from tapveil.ledger.accounts import report as ledger_report
@@ -434,18 +410,18 @@ def ledger(
     typer.echo(shown.get() if report is None else json.dumps(report, indent=2, ensure_ascii=False) + "\n", nl=False)
 
 
-Plan_ = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan of these trips.", show_default=False)]
-BudgetEpsilon = Annotated[str, typer.Option("--epsilon", help="All that may ever be spent.", show_default=False)]
-BudgetDelta = Annotated[
-    str, typer.Option("--delta", help="For example 1e-6; 0 for dictionaries alone.", show_default=False)
-]
+Plan_ = Annotated[Path, Argument(metavar="PLAN", help="A plan of these trips.")]
+BudgetEpsilon = Annotated[str, Option("--epsilon", help="All that may ever be spent.")]
+BudgetDelta = Annotated[str, Option("--delta", help="For example 1e-6; 0 for dictionaries alone.")]
 
 
 @ledger_app.command("start")
 def ledger_start(plan_file: Plan_, epsilon: BudgetEpsilon, delta: BudgetDelta) -> None:
     """Start the ledger that a plan names, with a budget for the plan's data set and unit."""
+    from tapveil.ledger.book import open_ledger
     from tapveil.ledger.book import start as start_ledger
     from tapveil.ledger.coverage import names_no_days
+    from tapveil.ledger.witness import around_ledger, folder_of
     from tapveil.ledger.words import NAMES_NO_DAYS
     from tapveil.veil.spend import would_spend
 
@@ -455,8 +431,9 @@ def ledger_start(plan_file: Plan_, epsilon: BudgetEpsilon, delta: BudgetDelta) -
     _declare(plan, budget)
     if names_no_days(would_spend(plan)):
         err.print(NAMES_NO_DAYS)
-    for finding in _beside(plan.ledger_path):
-        err.print(f"Note: {finding.sentence}. Until then, no release is made.")
+    with open_ledger(plan.ledger_path) as book:
+        for finding in book.findings(beside=map(folder_of, around_ledger(plan.ledger_path))):
+            err.print(f"Note: {finding.sentence}. Until then, no release is made.")
 
 
 @ledger_app.command("budget")
@@ -464,10 +441,8 @@ def ledger_budget(
     plan_file: Plan_,
     epsilon: BudgetEpsilon,
     delta: BudgetDelta,
-    reason: Annotated[
-        str | None, typer.Option(help="Why; required for a budget that allows more than before.", show_default=False)
-    ] = None,
-    by: Annotated[str | None, typer.Option(help="Who decided it; required with --reason.", show_default=False)] = None,
+    reason: Annotated[str | None, Option(help="Why; required for a budget that allows more than before.")] = None,
+    by: Annotated[str | None, Option(help="Who decided it; required with --reason.")] = None,
 ) -> None:
     """Set the budget of the plan's data set and unit in an existing ledger. Earlier budgets stay on record."""
     if (reason is None) != (by is None):
@@ -478,12 +453,9 @@ def ledger_budget(
 
 @ledger_app.command("accept")
 def ledger_accept(
-    other: Annotated[
-        str,
-        typer.Argument(metavar="LEDGER_ID", help="The other ledger's id, or its first 8 digits.", show_default=False),
-    ],
-    reason: Annotated[str, typer.Option(help="Why there is another ledger.", show_default=False)],
-    by: Annotated[str, typer.Option(help="Who decided it.", show_default=False)],
+    other: Annotated[str, Argument(metavar="LEDGER_ID", help="The other ledger's id, or its first 8 digits.")],
+    reason: Annotated[str, Option(help="Why there is another ledger.")],
+    by: Annotated[str, Option(help="Who decided it.")],
     ledger_file: LedgerFile = LEDGER,
 ) -> None:
     """Accept folders of another ledger next to yours: it is of other trips, or was taken over. Stays on record."""
@@ -505,13 +477,13 @@ def ledger_accept(
 def ledger_verify(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(
+        Argument(
             metavar="[DIR]...",
             help="Published folders whose releases must be in the ledger. Default: those next to the ledger.",
         ),
     ] = None,
     ledger_file: LedgerFile = LEDGER,
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Check that the ledger is intact: no entry changed or removed, and none missing that a published folder names."""
     from tapveil.base.findings import Finding
@@ -534,31 +506,13 @@ def ledger_verify(
     _report(findings, f"{ledger_file} is intact{known}", as_json)
 
 
-def _beside(ledger_file: Path) -> Iterator[Finding]:
-    """What folders that lie next to a ledger tell against it."""
-    from tapveil.ledger.book import open_ledger
-    from tapveil.ledger.witness import around_ledger, folder_of
-
-    with open_ledger(ledger_file) as book:
-        yield from book.findings(beside=map(folder_of, around_ledger(ledger_file)))
-
-
 def _budget(plan: Plan, epsilon: str, delta: str, *, reason: str | None = None, by: str | None = None) -> Budget:
     from tapveil.ledger.entry import Budget
 
     with _option_errors():
-        return Budget.model_validate(
-            {
-                "on": datetime.now(UTC).date(),
-                "data_set": plan.ledger.data_set,
-                "unit": plan.privacy.unit,
-                "neighbours": plan.privacy.neighbours,
-                "epsilon": epsilon,
-                "delta": delta,
-                "reason": reason,
-                "by": by,
-            }
-        )
+        whose = {"data_set": plan.ledger.data_set, **plan.privacy.model_dump(include={"unit", "neighbours"})}
+        decided = {"on": datetime.now(UTC).date(), "reason": reason, "by": by}
+        return Budget.model_validate({**whose, **decided, "epsilon": epsilon, "delta": delta})
 
 
 @contextmanager
@@ -602,18 +556,14 @@ def _declare(plan: Plan, budget: Budget, *, quiet: bool = False) -> None:
 
 @app.command()
 def verify(
-    path: Annotated[Path, typer.Argument(metavar="DIR|FILE.csv", help="A published folder, or one CSV file.")],
+    path: Annotated[Path, Argument(metavar="DIR|FILE.csv", help="A published folder, or one CSV file.")],
     signers: Annotated[
         Path | None,
-        typer.Option(help="A file of allowed signers, as ssh-keygen has it: the folder must be signed by one of them."),
+        Option(help="A file of allowed signers, as ssh-keygen has it: the folder must be signed by one of them."),
     ] = None,
-    epsilon: Annotated[
-        str | None, typer.Option(help="For a CSV file: the epsilon that its table is said to have.", show_default=False)
-    ] = None,
-    delta: Annotated[
-        str | None, typer.Option(help="For a CSV file: the delta that its table is said to have.", show_default=False)
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    epsilon: Annotated[str | None, Option(help="For a CSV file: the epsilon that its table is said to have.")] = None,
+    delta: Annotated[str | None, Option(help="For a CSV file: the delta that its table is said to have.")] = None,
+    as_json: Json = False,
     quiet: Hushed = False,
 ) -> None:
     """Anyone: is this folder whole, and does it keep its word. Needs nothing but the folder."""
@@ -650,10 +600,6 @@ def _report(
         raise typer.Exit(1)
 
 
-def _ask_passphrase() -> str:
-    return getpass.getpass("Passphrase of the key: ")
-
-
 def _read_plan(path: Path, progress: Reporter | None = None) -> Plan:
     from tapveil.plan.model import Plan
 
@@ -665,7 +611,7 @@ def _read_plan(path: Path, progress: Reporter | None = None) -> Plan:
 
 
 def _leave_pandas_out() -> None:
-    """PyArrow loads pandas, where there is one, to see whether a list is a pandas one: a third of a second for nothing.
+    """PyArrow loads pandas, where there is one, to see whether a list is a pandas one: 13 % of the CPU of a `check`.
 
     It looks for it once, and then knows. Only a command does this: who uses tapveil from Python may want pandas.
     """
@@ -682,15 +628,3 @@ def _leave_pandas_out() -> None:
         pa.array([0])
     finally:
         sys.meta_path.remove(finder)
-
-
-@contextmanager
-def _already_published(folder: Path) -> Iterator[None]:
-    """Once the folder is there, a screen that fails must not look like a release that failed: it would be run again."""
-    try:
-        yield
-        sys.stdout.flush()
-    except (Exception, KeyboardInterrupt):
-        with suppress(Exception):
-            err.print(f"tapveil: published {folder}, but the summary could not be shown")
-        os._exit(0)

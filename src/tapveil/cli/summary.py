@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapveil.base.text_table import Grid
-from tapveil.base.vocabulary import COUNT, EXPLORER, NOUNS, TOTAL
+from tapveil.base.vocabulary import COUNT, EXPLORER, NOUNS, TOTAL, UNKNOWN
 from tapveil.ledger.accounts import FAR_ENOUGH, Account, accounts, most_more, other_days_fit
 from tapveil.ledger.book import open_ledger
 from tapveil.ledger.coverage import names_no_days
@@ -38,7 +38,6 @@ WIDTH, LINES = 80, 23
 """Of a screen; a line is left for the prompt."""
 LEAST_TABLES, MOST_MODES = 2, 6
 LONGEST_NAME = 44
-NO_PLACE = "UNKNOWN"
 LOCATION = "loc"
 """What the Opal layout calls a place."""
 
@@ -54,8 +53,11 @@ def closing_lines(plan: Plan, published: Folder, plan_file: Path, *, in_ledger: 
 
 
 def _spent_lines(plan: Plan, published: Folder, in_ledger: bool) -> Iterator[str]:
-    """What it cost, and what is left."""
-    yield from _wrapped(_cost_in_words(plan, published))
+    """What is promised, beside it the δ that the noise really has at this ε, and what is left."""
+    stated = next(each for each in published.privacy["guarantees"] if each["neighbours"] == plan.privacy.neighbours)
+    exactly = rounded_up(Fraction(stated["delta_accounted"]))
+    spent = f"{loss_in_words(plan.guarantee.loss)}, for {UNIT_NAMES[plan.privacy.unit]}"
+    yield from _wrapped(f"Spent: {spent}; exact accounting: {exactly}.")
     yield LOOKED[plan.privacy.looked_at_trips]
     if plan.privacy.looked_at_trips is None:
         yield "State it in the plan: looked_at_trips = true, or false, under [privacy]."
@@ -92,15 +94,22 @@ class _Contents:
         tables: dict[str, tuple[int, int]] = {}
         labels: dict[str, set[str]] = defaultdict(set)
         for name in published.sheets:
-            with pq.ParquetFile(published.path / "data" / f"{name}.parquet") as file:
+            path = published.path / "data" / f"{name}.parquet"
+            with pq.ParquetFile(path) as file:
                 tables[name] = (file.metadata.num_rows, int(pc.sum(file.read([COUNT]).column(COUNT)).as_py() or 0))
                 columns = file.schema_arrow.names
-            for column, role in _roles(plan, name, columns):
-                labels[role].update(distinct(published.path / "data" / f"{name}.parquet", column))
-        labels["place"].discard(NO_PLACE)
+            table = plan.tables.get(name)
+            wider = table is not None and table.level.location is not None  # wider areas are no places of their own
+            for column in columns:
+                kind = plan.source.kind(column) if column in plan.source.columns else None
+                if column in ("date", "mode"):
+                    labels[column].update(distinct(path, column))
+                elif not wider and (kind == "location" or column == LOCATION):
+                    labels["place"].update(distinct(path, column))
+        labels["place"].discard(UNKNOWN)
         opened = open_folder(published.path)
         total = opened.total() if tables.get(TOTAL, (0, 0))[0] and not plan.privacy.by_card else None
-        return cls(tables, sorted(labels["day"]), sorted(labels["mode"]), len(labels["place"]), total)
+        return cls(tables, sorted(labels["date"]), sorted(labels["mode"]), len(labels["place"]), total)
 
     def in_words(self, plan: Plan) -> str:
         cells = sum(cells for cells, _ in self.tables.values())
@@ -123,18 +132,6 @@ def _several(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def _roles(plan: Plan, name: str, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Which columns of a table hold days, modes and places; wider areas are no places of their own."""
-    table = plan.tables.get(name)
-    wider = table is not None and table.level.location is not None
-    for column in columns:
-        kind = plan.source.kind(column) if column in plan.source.columns else None
-        if column in ("date", "mode"):
-            yield column, {"date": "day", "mode": "mode"}[column]
-        elif not wider and (kind == "location" or column == LOCATION):
-            yield column, "place"
-
-
 def _table_lines(plan: Plan, contents: _Contents, room: int) -> Iterator[str]:
     """The tables, as many as a screen has room for; totals come first, unless they are said already."""
     grid = Grid("table", "cells", f"{NOUNS[plan.privacy.unit]} in them")
@@ -143,7 +140,8 @@ def _table_lines(plan: Plan, contents: _Contents, room: int) -> Iterator[str]:
     most = max(room, LEAST_TABLES)
     shown = rows if len(rows) <= most else rows[: most - 1]
     for name, (cells, counted) in shown:
-        grid.add(_shortened(name), f"{cells:,}", f"{counted:,}")
+        short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+        grid.add(short, f"{cells:,}", f"{counted:,}")
     if others := rows[len(shown) :]:
         # Every table counts the same trips: over several of them only cells can be added up.
         grid.add(f"{len(others)} others", f"{sum(cells for _, (cells, _) in others):,}")
@@ -151,19 +149,7 @@ def _table_lines(plan: Plan, contents: _Contents, room: int) -> Iterator[str]:
         yield from grid.lines()
 
 
-def _shortened(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-
-
 # --- what it cost, and what is left ---------------------------------------------------------------------------------
-
-
-def _cost_in_words(plan: Plan, published: Folder) -> str:
-    """What is promised, and beside it the δ that the noise really has at this ε."""
-    stated = next(each for each in published.privacy["guarantees"] if each["neighbours"] == plan.privacy.neighbours)
-    exactly = rounded_up(Fraction(stated["delta_accounted"]))
-    spent = f"{loss_in_words(plan.guarantee.loss)}, for {UNIT_NAMES[plan.privacy.unit]}"
-    return f"Spent: {spent}; exact accounting: {exactly}."
 
 
 def _left_in_words(plan: Plan, entries: Sequence[Entry], release: str) -> Iterator[str]:
@@ -171,17 +157,14 @@ def _left_in_words(plan: Plan, entries: Sequence[Entry], release: str) -> Iterat
     spend = next((each for each in entries if isinstance(each, Spend) and each.id == release), None)
     for account in accounts(entries):
         if account.budget.data_set == plan.ledger.data_set:
-            limit = _limit_in_words(plan, account.budget)
+            budget = account.budget
+            same = (budget.unit, budget.neighbours) == (plan.privacy.unit, plan.privacy.neighbours)
+            whole = f"{loss_in_words(budget.loss)} in all for `{budget.data_set}`"
+            limit = whole if same else budget_in_words(budget)  # whom it protects need not be said twice
             left = f"epsilon {decimal_text(account.left, 5, ROUND_FLOOR)} of it is left"
             yield f"Ledger {plan.ledger_path}: {limit}; {left}. {_room_in_words(account, spend)}"
     if spend and names_no_days(spend):
         yield NAMES_NO_DAYS
-
-
-def _limit_in_words(plan: Plan, budget: Budget) -> str:
-    """A budget; whom it protects need not be said twice."""
-    same = (budget.unit, budget.neighbours) == (plan.privacy.unit, plan.privacy.neighbours)
-    return f"{loss_in_words(budget.loss)} in all for `{budget.data_set}`" if same else budget_in_words(budget)
 
 
 def _room_in_words(account: Account, spend: Spend | None) -> str:
@@ -195,8 +178,7 @@ def _room_in_words(account: Account, spend: Spend | None) -> str:
 
 def budget_in_words(budget: Budget) -> str:
     """What may be spent on whom."""
-    who = change(budget.unit, budget.neighbours)
-    return f"{loss_in_words(budget.loss)} in all for `{budget.data_set}`, {who}"
+    return f"{loss_in_words(budget.loss)} in all for `{budget.data_set}`, {change(budget.unit, budget.neighbours)}"
 
 
 def left_in_words(account: Account) -> str:
@@ -222,13 +204,8 @@ def _next_lines(plan: Plan, published: Folder, plan_file: Path, in_ledger: bool)
     folder, page = published.path, published.path / EXPLORER
     page = page if page.exists() else folder / "README.md"
     yield f"Next  see it      open {page} in a browser"
-    yield f"      check it    tapveil verify {_typed(folder)}"
+    yield f"      check it    tapveil verify {shlex.quote(str(folder))}"
     yield f"      publish it  the whole folder, as it is; portals read {DCAT}, ..."
     if in_ledger:
         yield f"      keep        {plan.ledger_path}, and a backup on another disk"
-    yield f"      look back   tapveil check {_typed(plan_file)} (rows left out; internal)"
-
-
-def _typed(path: Path) -> str:
-    """A path as it can be typed in a shell."""
-    return shlex.quote(str(path))
+    yield f"      look back   tapveil check {shlex.quote(str(plan_file))} (rows left out; internal)"

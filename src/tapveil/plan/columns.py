@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tapveil.base.vocabulary import CARD, EVERY_MODE, TAP, End, Kind
+from tapveil.base.vocabulary import CARD, EVERY_MODE, TAP, End, Kind, ends_of
 
 if TYPE_CHECKING:
     from tapveil.plan.model import Plan, Table
@@ -63,9 +63,7 @@ class Columns:
 
     def ends(self, table: Table) -> End | Literal["both"]:
         """Which end of a trip a table is about; one that is about neither counts trips where they begin."""
-        keys = self.of(table)
-        on, off = (any(key.startswith(end) for key in keys) for end in ("tap_on_", "tap_off_"))
-        return "both" if on and off else "off" if off else "on"
+        return ends_of(self.of(table))
 
     @property
     def sides(self) -> dict[End | Literal["both"], tuple[Table, ...]]:

@@ -40,11 +40,6 @@ class Guarantee:
         return Exposure(self.privacy.neighbours, self.privacy.trips_per_unit)
 
     @property
-    def exposure_over_time(self) -> Exposure:
-        """The same where releases of other days follow: what is exchanged may leave this one and enter another."""
-        return over_time(self.exposure, self.privacy.unit)
-
-    @property
     def loss(self) -> Loss:
         """The (ε, δ) of the whole release, as promised: the total, or the sum over the tables."""
         whole = (self.privacy,) if self.is_shared else self.tables
@@ -62,7 +57,7 @@ class Guarantee:
         if not self.is_shared:
             return {table.name: self.own_mechanism(table) for table in self.tables}
         made = self._calibrated(self.privacy, *(table.weight or Fraction(1) for table in self.tables))
-        return {table.name: mechanism for table, mechanism in zip(self.tables, made, strict=True)}
+        return dict(zip((table.name for table in self.tables), made, strict=True))
 
     def own_mechanism(self, table: Table) -> Mechanism:
         """The mechanism of a table that has an (ε, δ) of its own."""
@@ -70,5 +65,6 @@ class Guarantee:
 
     def _calibrated(self, budget: Privacy | Table, *weights: Fraction) -> tuple[Mechanism, ...]:
         epsilon, delta = budget.epsilon or Fraction(0), budget.delta or Fraction(0)
-        name, cut = self.privacy.mechanism, self.privacy.cut or 1
-        return calibrate(name, weights, epsilon, delta, self.exposure_over_time, cut)
+        # Releases of other days may follow: what is exchanged may leave this one and enter another.
+        exposure = over_time(self.exposure, self.privacy.unit)
+        return calibrate(self.privacy.mechanism, weights, epsilon, delta, exposure, self.privacy.cut or 1)

@@ -61,11 +61,6 @@ class Release(Frozen):
     synthetic: bool = False
     """Whether to write one row per published trip as well, as the paper did."""
 
-    @property
-    def is_opal(self) -> bool:
-        """Whether the files are those of the published Opal data, which have one width of bins and no levels."""
-        return self.layout == "opal"
-
 
 class LedgerPlace(Frozen):
     """Where it is written down what was spent, and of which data set."""
@@ -139,11 +134,6 @@ class Area(Frozen):
         if self.delimiter is not None and given != ["lookup"]:
             raise ValueError("`delimiter` is for a `lookup`")
         return self
-
-    @property
-    def needs_coordinates(self) -> bool:
-        """Whether it takes the place of a stop to know its area."""
-        return self.polygons is not None or self.h3 is not None
 
     @property
     def in_words(self) -> str:
@@ -316,11 +306,6 @@ class Table(Frozen):
         return self
 
     @property
-    def is_of_timetable(self) -> bool:
-        """Whether its cells are those of the timetable."""
-        return self.cells == TIMETABLE
-
-    @property
     def is_of_levels(self) -> bool:
         """Whether it was made from one of the `levels` of a table."""
         return self._is_of_levels
@@ -335,9 +320,9 @@ class Table(Frozen):
         if not self.levels:
             yield self
             return
-        weights = [level.weight or Fraction(1) for level in self.levels]
-        for level, weight in zip(self.levels, weights, strict=True):
-            share = weight / sum(weights)
+        whole = sum(level.weight or Fraction(1) for level in self.levels)
+        for level in self.levels:
+            share = (level.weight or Fraction(1)) / whole
             made = Table(
                 name=f"{self.name}-{level.name}" if level.name else self.name,
                 columns=self.columns,
@@ -345,9 +330,7 @@ class Table(Frozen):
                 delta=None if self.delta is None else self.delta * share,
                 weight=(self.weight or Fraction(1)) * share if self.epsilon is None else self.weight,
                 cells=self.cells,
-                level=Level.model_construct(
-                    time_minutes=level.time_minutes, times=level.times, location=level.location
-                ),
+                level=Level.model_construct(**{key: dict(level)[key] for key in Level.model_fields}),
             )
             made._is_of_levels = True
             yield made

@@ -21,6 +21,7 @@ from tapveil.base.vocabulary import (
     TOTAL,
     VEHICLE,
 )
+from tapveil.plan.model import TIMETABLE
 from tapveil.plan.problem import Location, Problem
 from tapveil.privacy.effort import too_much
 from tapveil.privacy.loss import certified
@@ -28,14 +29,8 @@ from tapveil.privacy.loss import certified
 if TYPE_CHECKING:
     from tapveil.plan.model import Plan, Privacy, Table
 
-RELEASE, SOURCE, COLUMNS, COARSEN, PRIVACY = (
-    ("release",),
-    ("source",),
-    ("source", "columns"),
-    ("coarsen",),
-    ("privacy",),
-)
-TABLES: Location = ("table",)
+RELEASE, COARSEN, PRIVACY, TABLES = ("release",), ("coarsen",), ("privacy",), ("table",)
+SOURCE, COLUMNS = ("source",), ("source", "columns")
 
 
 def problems(plan: Plan) -> Iterator[Problem]:
@@ -92,8 +87,7 @@ def _column_problems(plan: Plan) -> Iterator[Problem]:
         elif (theirs := source.columns[column].column) and theirs == source.card:
             words = f"`{column}` is the column of the cards, `{theirs}`: it can never be published"
             yield Problem(section, "card-published", words, key)
-    used = plan.columns.used
-    if not any(column not in source.columns or source.columns[column].column for column in used):
+    if not any(column not in source.columns or source.columns[column].column for column in plan.columns.used):
         yield Problem(COLUMNS, "nothing-read", "every column has a fixed value: at least one must come from the files")
     if "mode" in source.columns and source.kind("mode") != "label":
         yield Problem(COLUMNS, "kind", "must be a label, not another kind", "mode")
@@ -222,7 +216,7 @@ def _day_problems(plan: Plan) -> Iterator[Problem]:
 def _place_problems(plan: Plan) -> Iterator[Problem]:
     """Whether there is a list of stops for what needs one."""
     for mode, area in plan.coarsen.location.items():
-        if plan.gtfs is None and (area.gtfs or area.needs_coordinates):
+        if plan.gtfs is None and not area.lookup:
             what = "gtfs" if area.gtfs else "polygons" if area.polygons else "h3"
             words = "needs a section [gtfs], whose stops have names and coordinates"
             yield Problem(("coarsen", "location", mode), "needs-timetable", words, what)
@@ -230,8 +224,10 @@ def _place_problems(plan: Plan) -> Iterator[Problem]:
         words = f'there is no `mode` column; use [coarsen.location."{EVERY_MODE}"] for every row'
         yield Problem(("coarsen", "location"), "needs-mode", words)
     known = {"mode", "date", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location"}
-    for table in (table for table in plan.table if table.is_of_timetable):
+    for table in plan.table:
         where, what = _of(table), f'cells = "{table.cells}"'
+        if table.cells != TIMETABLE:
+            continue
         if plan.gtfs is None:
             yield Problem(where, "needs-timetable", f"{what} needs a section [gtfs]")
         elif unknown := set(plan.columns.of(table)) - known:
@@ -390,7 +386,8 @@ def _mechanism_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def _opal_problems(plan: Plan) -> Iterator[Problem]:
-    if not plan.release.is_opal:
+    """The files of the published Opal data have one width of bins and no levels."""
+    if plan.release.layout != "opal":
         return
     if plan.release.partition != ("mode", "date"):
         yield Problem(RELEASE, "opal-partition", '"opal" needs partition = ["mode", "date"]', "layout")

@@ -168,21 +168,16 @@ class Source(Frozen):
         return {**data, "columns": {**others, **ends}}
 
     @pydantic.model_validator(mode="after")
-    def _one_place(self) -> Self:
+    def _one_place_and_shape(self) -> Self:
         if bool(self.path) == bool(self.table):
             raise ValueError('give either the files, `path = "…"`, or the table of an engine, `table = "…"`')
         if self.table and self.engine == "duckdb":
             raise ValueError('`table` is for engine = "spark" or "adbc"; the built-in one reads files: `path = "…"`')
         if self.path and self.engine == "adbc":
             raise ValueError('engine = "adbc" counts in a database: name its table, `table = "…"`, instead of a path')
-        return self
-
-    @pydantic.model_validator(mode="after")
-    def _taps_are_explained(self) -> Self:
         if self.shape == "taps" and self.taps is None:
-            raise ValueError(
-                'shape = "taps" needs a section [source.taps] that says which rows are on = […], off = […]'
-            )
+            words = 'shape = "taps" needs a section [source.taps] that says which rows are on = […], off = […]'
+            raise ValueError(words)
         if self.shape != "taps" and self.taps is not None:
             raise ValueError('[source.taps] is for shape = "taps", which is missing')
         if self.taps and (TAP not in self.columns or self.columns[TAP].column is None):

@@ -140,10 +140,7 @@ def exceeds(tables: Sequence[ChangedCells], epsilon: float, target: float, expos
 
 
 def epsilon(
-    tables: Sequence[ChangedCells],
-    target: float,
-    exposure: Exposure = TRIP_REPLACED,
-    precision: float = 1e-12,
+    tables: Sequence[ChangedCells], target: float, exposure: Exposure = TRIP_REPLACED, precision: float = 1e-12
 ) -> float:
     """`epsilon_upper_bound` for one release."""
     return epsilon_upper_bound(changes(tables, exposure), target, precision)
@@ -158,16 +155,6 @@ class _Kind:
     shifted: Spectrum
     number: int
     left: bool
-
-    @property
-    def most_a(self) -> int:
-        return self.number if self.ln_absent else 0
-
-
-def _kinds(change: Change) -> list[_Kind]:
-    left = [_Kind(_ln_absent(cells.singleton), cells.left, n, True) for cells, n in change.left.items()]
-    entered = [_Kind(_ln_absent(cells.singleton), cells.entered, n, False) for cells, n in change.entered.items()]
-    return [*left, *entered]
 
 
 def _ln_absent(singleton: Fraction) -> float:
@@ -191,7 +178,9 @@ class _Worst:
     """
 
     def __init__(self, change: Change, epsilon: float, enough: float = 0.0, blocks: int = MOST_BLOCKS) -> None:
-        self._kinds, self._epsilon, self._enough = _kinds(change), epsilon, enough
+        left = (_Kind(_ln_absent(cells.singleton), cells.left, n, True) for cells, n in change.left.items())
+        entered = (_Kind(_ln_absent(cells.singleton), cells.entered, n, False) for cells, n in change.entered.items())
+        self._kinds, self._epsilon, self._enough = [*left, *entered], epsilon, enough
         self._blocks = 0 if change.reactive else blocks
 
     def find(self) -> float:
@@ -199,7 +188,7 @@ class _Worst:
 
         How many patterns are looked at decides only how close it is.
         """
-        whole = tuple((0, kind.most_a) for kind in self._kinds)
+        whole = tuple((0, kind.number if kind.ln_absent else 0) for kind in self._kinds)
         blocks = [(-self._bound(whole), whole)]
         if not self._blocks:
             return -blocks[0][0]

@@ -6,7 +6,6 @@ bound that at which X or fewer do: no approximation, valid for every n.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, inf, lgamma, log, log1p
 
@@ -30,7 +29,11 @@ class Trials:
         """
         if self.hits == 0:
             return 0.0
-        return _solve(lambda p: beta_below(p, self.hits, self.number - self.hits + 1), alpha)
+        low, high = 0.0, 1.0
+        for _ in range(100):
+            p = (low + high) / 2
+            low, high = (p, high) if beta_below(p, self.hits, self.number - self.hits + 1) < alpha else (low, p)
+        return low
 
     def at_most(self, alpha: float) -> float:
         """The probability is at most this, but for a chance of α.
@@ -60,14 +63,6 @@ def epsilon_lower_bound(here: Trials, there: Trials, delta: float, alpha: float)
     """A lower bound of ε at δ: the same event on two neighbours shows that ε is no less."""
     more, less = here.at_least(alpha / 2) - delta, there.at_most(alpha / 2)
     return log(more / less) if more > 0 and less > 0 else (inf if more > 0 else 0.0)
-
-
-def _solve(increasing: Callable[[float], float], target: float) -> float:
-    low, high = 0.0, 1.0
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if increasing(middle) < target else (low, middle)
-    return low
 
 
 def beta_below(x: float, a: float, b: float) -> float:

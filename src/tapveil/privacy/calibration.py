@@ -7,6 +7,7 @@ and a design that would exceed the total is never returned.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -39,47 +40,34 @@ TRIED = 8
 FINENESS = 1000
 """Widths are searched in thousandths: fine enough to lose nothing, coarse enough to read."""
 
+_TOO_WIDE = "the noise would be wider than any count: use a larger epsilon or fewer trips"
+
 Thresholded = Laplace | Gaussian
 
 
 @lru_cache
 def calibrate(
-    name: str,
-    weights: tuple[Fraction, ...],
-    epsilon: Fraction,
-    delta: Fraction,
-    exposure: Exposure,
-    cut: int = 1,
+    name: str, weights: tuple[Fraction, ...], epsilon: Fraction, delta: Fraction, exposure: Exposure, cut: int = 1
 ) -> tuple[Mechanism, ...]:
     """The mechanism of each table; ValueError, in words for a person, if there is none."""
     if epsilon > LARGEST_EPSILON * len(weights):
         raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table: above it nothing is protected")
     shares = tuple(epsilon * weight / sum(weights) for weight in weights)
     if min(shares) < SMALLEST_EPSILON:
-        raise ValueError(_too_small(shares))
+        words = f"epsilon must be at least {SMALLEST_EPSILON} for a table"
+        smallest = f"; by its weight the smallest share of this total is {decimal_text(min(shares), 3)}"
+        raise ValueError(words if len(shares) == 1 else words + smallest)
     if name == "dictionary":
-        return tuple(Dictionary(_reasonable(share / exposure.changed), cut) for share in shares)
+        if max(shares) / exposure.changed > LARGEST_CELL_EPSILON:
+            raise ValueError(f"epsilon must be at most {LARGEST_CELL_EPSILON} for each changed cell of a dictionary")
+        if min(shares) / exposure.changed * WIDEST < 1:
+            raise ValueError(_TOO_WIDE)
+        return tuple(Dictionary(share / exposure.changed, cut) for share in shares)
     if not len(weights) * SMALLEST_DELTA <= delta < 1:
         raise ValueError("delta must be at least 1e-15 for every table, and below 1")
     if name == "sbh":
         return tuple(StabilityHistogram(share, delta / len(weights), exposure) for share in shares)
-    design = _Design(name, weights, epsilon, delta, exposure)
-    return tuple(design.least())
-
-
-def _too_small(shares: tuple[Fraction, ...]) -> str:
-    words = f"epsilon must be at least {SMALLEST_EPSILON} for a table"
-    if len(shares) == 1:
-        return words
-    return f"{words}; by its weight the smallest share of this total is {decimal_text(min(shares), 3)}"
-
-
-def _reasonable(cell_epsilon: Fraction) -> Fraction:
-    if cell_epsilon > LARGEST_CELL_EPSILON:
-        raise ValueError(f"epsilon must be at most {LARGEST_CELL_EPSILON} for each changed cell of a dictionary")
-    if cell_epsilon * WIDEST < 1:
-        raise ValueError("the noise would be wider than any count: use a larger epsilon or fewer trips")
-    return cell_epsilon
+    return tuple(_Design(name, weights, epsilon, delta, exposure).least())
 
 
 class _Design:
@@ -88,7 +76,7 @@ class _Design:
     def __init__(
         self, name: str, weights: tuple[Fraction, ...], epsilon: Fraction, delta: Fraction, exposure: Exposure
     ) -> None:
-        self._make = {"laplace": _laplace, "gaussian": _gaussian}[name]
+        self._name = name
         self._estimate = {"laplace": _laplace_estimate, "gaussian": _gaussian_estimate}[name]
         self._weights = weights
         self._epsilon, self._delta, self._exposure = epsilon, delta, exposure
@@ -100,19 +88,12 @@ class _Design:
 
         Across releases, A and B cells share δ (★★): a hair more noise then pays for much lower thresholds.
         """
-        designs = self._designs()
+        # A and B cells together may need a hair more room than B cells alone: then there are no thresholds.
+        designs = (design for width in self._widths() if (design := self._least_thresholds(width)))
         first = next(designs, None)
         if first is None:
             raise ValueError("no noise was found for this epsilon and delta: use a larger epsilon or fewer trips")
         return min([first, *islice(designs, TRIED)] if self._exposure.across else [first], key=self._cost)
-
-    def _designs(self) -> Iterator[list[Thresholded]]:
-        for width in self._widths():
-            try:
-                design = self._least_thresholds(width)
-            except _NoThresholdError:
-                continue  # A and B cells together may need a hair more room than B cells alone
-            yield design
 
     def _cost(self, design: Sequence[Thresholded]) -> Fraction:
         """What is compared between designs: thresholds, those of the finest tables most, times the variance."""
@@ -126,14 +107,14 @@ class _Design:
         while self._too_narrow(Fraction(steps, FINENESS)) and steps <= most:
             steps *= 2
         if steps > most:
-            raise ValueError("the noise would be wider than any count: use a larger epsilon or fewer trips")
+            raise ValueError(_TOO_WIDE)
         low = 0
         while steps - low > max(1, steps // 5000):
             middle = (low + steps) // 2
             low, steps = (middle, steps) if self._too_narrow(Fraction(middle, FINENESS)) else (low, middle)
         for slack in range(200):
             width = Fraction(steps + slack * max(1, steps // (400 if self._exposure.across else 2000)), FINENESS)
-            if self._make is _laplace and abs(width / self._basic - 1) < Fraction(1, FINENESS):
+            if self._name == "laplace" and abs(width / self._basic - 1) < Fraction(1, FINENESS):
                 width = self._basic  # pure noise at exactly ε, rather than a hair narrower
             yield width
 
@@ -141,31 +122,36 @@ class _Design:
         shifts = [self._estimate(width / weight) for weight in self._weights]
         if None in shifts:
             return True
-        cells = [_never_appearing(shift) for shift in shifts if shift is not None]
+        cells = [ChangedCells(Fraction(0), shift, shift) for shift in shifts if shift is not None]
         return exceeds(cells, float(self._epsilon), float(self._delta), self._exposure)
 
     def _fits(self, width: Fraction, thresholds: Sequence[int]) -> bool:
         cells = [mechanism.cells for mechanism in self._mechanisms(width, thresholds)]
         return not exceeds(cells, float_below(self._epsilon), float_below(self._delta), self._exposure)
 
+    def _make(self, width: Fraction, least: int) -> Thresholded:
+        return Laplace(1 / width, least) if self._name == "laplace" else Gaussian(width, least)
+
     def _mechanisms(self, width: Fraction, thresholds: Sequence[int]) -> list[Thresholded]:
         return [self._make(width / w, least) for w, least in zip(self._weights, thresholds, strict=True)]
 
-    def _least_thresholds(self, width: Fraction) -> list[Thresholded]:
-        """Thresholds from an equal part of δ for every table, then lowered as far as the total allows.
+    def _least_thresholds(self, width: Fraction) -> list[Thresholded] | None:
+        """Thresholds from an equal part of δ for every table, then lowered as far as the total allows; None if none do.
 
         The finest tables (greatest weight) come first: they have the most cells near their threshold.
         """
         tables = [self._make(width / weight, 1).noise for weight in self._weights]
         share = self._delta / (len(tables) * self._exposure.cells)
-        thresholds = [_threshold(table, share) for table in tables]
-        thresholds = self._raised(width, thresholds, most=max(table.last for table in tables) + 2)
+        first = [_threshold(table, share) for table in tables]
+        thresholds = self._raised(width, first, most=max(table.last for table in tables) + 2)
+        if thresholds is None:
+            return None
         for weight in sorted(set(self._weights), reverse=True):
             thresholds = self._lowered(width, thresholds, weight)
         return self._mechanisms(width, thresholds)
 
-    def _raised(self, width: Fraction, thresholds: list[int], most: int) -> list[int]:
-        """All thresholds raised together, each in proportion to its noise, by as little as is enough."""
+    def _raised(self, width: Fraction, thresholds: list[int], most: int) -> list[int] | None:
+        """All thresholds raised together, in proportion to their noise, by as little as will do, or None."""
         finest = max(self._weights)
 
         def by(more: int) -> list[int]:
@@ -175,7 +161,7 @@ class _Design:
         while not self._fits(width, by(high)):
             low, high = high, 2 * high + 1
             if high > 2 * most:
-                raise _NoThresholdError
+                return None
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self._fits(width, by(middle)) else (middle, high)
@@ -192,18 +178,6 @@ class _Design:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if self._fits(width, by(middle)) else (low, middle - 1)
         return by(low)
-
-
-class _NoThresholdError(ArithmeticError):
-    """The noise alone exceeds the total."""
-
-
-def _laplace(width: Fraction, least: int) -> Thresholded:
-    return Laplace(1 / width, least)
-
-
-def _gaussian(width: Fraction, least: int) -> Thresholded:
-    return Gaussian(width, least)
 
 
 @lru_cache
@@ -227,14 +201,6 @@ def _gaussian_estimate(width: Fraction) -> Spectrum | None:
     return Spectrum(np.array(spectrum.gaussian_losses(width**2, reach)), weights / weights.sum())
 
 
-def _never_appearing(shift: Spectrum) -> ChangedCells:
-    return ChangedCells(Fraction(0), shift, shift)
-
-
 def _threshold(table: NoiseTable, share: Fraction) -> int:
     """The least count at which a singleton appears with at most this probability."""
-    low, high = 1, table.last + 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if table.tail(middle - 1) > share else (low, middle)
-    return high
+    return 2 + bisect_left(range(1, table.last + 1), True, key=lambda noise: table.tail(noise) <= share)

@@ -7,6 +7,7 @@ published or not (docs/privacy/proofs.md, intervals). No single bound of noise i
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -53,20 +54,16 @@ def interval(mechanism: Mechanism, miss: Fraction) -> Interval:
     >>> interval(Laplace(Fraction(1), 18), Fraction(1, 20))
     Interval(half_width=3, least=1, absent=19)
     """
-    half_width = mechanism.error_bound(miss)
-    low, high = -1, mechanism.smallest_published + half_width + 1  # here a hidden cell has noise below −h, at least
-    while high - low > 1:  # the more trips, the less often a cell is hidden
-        middle = (low + high) // 2
-        low, high = (middle, high) if _missed(mechanism, middle, half_width) > miss else (low, middle)
-    return Interval(half_width, 0 if mechanism.visits_empty_cells else 1, max(low, 0))
+    half_width, steps = mechanism.error_bound(miss), mechanism.noise.steps_per_count
+    above, not_below = mechanism.noise.tail(steps * (half_width + 1)), mechanism.noise.tail(-steps * half_width)
 
+    def holds(count: int) -> bool:
+        """Whether the noise is seldom beyond the half-width, or the cell hidden: the more trips, the more so."""
+        return above + 1 - min(not_below, mechanism.publish_probability(count)) <= miss
 
-def _missed(mechanism: Mechanism, count: int, half_width: int) -> Fraction:
-    """P(the noise is beyond the half-width, or the cell is hidden)."""
-    steps, noise = mechanism.noise.steps_per_count, mechanism.noise
-    above = noise.tail(steps * (half_width + 1))
-    shown = min(noise.tail(-steps * half_width), mechanism.publish_probability(count))
-    return above + 1 - shown
+    far = mechanism.smallest_published + half_width + 1  # here a hidden cell has noise below −h, at least
+    absent = bisect_left(range(far), True, key=holds) - 1
+    return Interval(half_width, 0 if mechanism.visits_empty_cells else 1, max(absent, 0))
 
 
 @lru_cache(maxsize=4096)
@@ -88,13 +85,8 @@ def given_published(mechanism: Mechanism, published: int, miss: Fraction) -> tup
         shown = mechanism.publish_probability(count)
         return mechanism.publish_tail(count, value) / shown if shown else Fraction(0)
 
-    low, high = least - 1, published + 1  # the more trips, the more often a number is as high as this
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if tail(middle, published) > miss / 2 else (middle, high)
-    lowest = min(high, published)
-    low, high = published - 1, reach
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if 1 - tail(middle, published + 1) > miss / 2 else (low, middle)
-    return lowest, max(low, published)
+    # The more trips, the more often a number is as high as this, and the more seldom it is no higher.
+    below, above = range(least, published), range(published + 1, reach)
+    lowest = bisect_left(below, True, key=lambda count: tail(count, published) > miss / 2)
+    highest = bisect_left(above, True, key=lambda count: 1 - tail(count, published + 1) <= miss / 2)
+    return min(least + lowest, published), published + highest

@@ -8,10 +8,12 @@ lies, and in whether cells that do not occur are visited.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil
+from math import ceil, floor
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +29,9 @@ LARGEST_EPSILON = Fraction(100)
 SMALLEST_DELTA = Fraction(1, 10**15)
 WIDEST = 20_000
 """The widest noise, in counts, for which a table is made: nothing would be left to publish."""
+_FINEST = 1 / (2 * LARGEST_EPSILON)
+NARROWEST = {"sbh": 2 * _FINEST, "laplace": _FINEST, "dictionary": _FINEST, "gaussian": Fraction(1, 10)}
+"""The least scale of each mechanism: narrower noise protects nothing."""
 THRESHOLD_GRID = 10**30
 """Thresholds are rounded up to this part of one, so that they can be written down exactly."""
 HIGHEST = 10**9
@@ -109,13 +114,12 @@ class Mechanism(ABC):
         This is before it is known whether the number is published; of the cells near the threshold, those that are
         published are the ones that the noise raised.
         """
-        steps = self.noise.steps_per_count
-        low, high = -1, self.noise.last // steps + 1
-        while high - low > 1:  # the tails fall as the bound grows
-            middle = (low + high) // 2
-            beyond = self.noise.tail(steps * (middle + 1)) + 1 - self.noise.tail(-steps * middle)
-            low, high = (middle, high) if beyond > beta else (low, middle)
-        return high
+        steps, tail = self.noise.steps_per_count, self.noise.tail
+
+        def holds(bound: int) -> bool:
+            return tail(steps * (bound + 1)) + 1 - tail(-steps * bound) <= beta
+
+        return bisect_left(range(self.noise.last // steps + 1), True, key=holds)  # the tails fall as the bound grows
 
 
 class _RoundedThreshold(Mechanism):
@@ -127,7 +131,7 @@ class _RoundedThreshold(Mechanism):
     @property
     def smallest_published(self) -> int:
         """The threshold, rounded."""
-        return _nearest_integer(self.threshold)
+        return floor(self.threshold + Fraction(1, 2))
 
     @property
     def _split(self) -> Fraction:
@@ -172,7 +176,12 @@ class StabilityHistogram(_RoundedThreshold):
     exposure: Exposure = TRIP_REPLACED
 
     def __post_init__(self) -> None:
-        _check(self.epsilon, self.delta)
+        if not self.epsilon >= SMALLEST_EPSILON:
+            raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON} for a table")
+        if self.epsilon > LARGEST_EPSILON:
+            raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table: above it nothing is protected")
+        if not SMALLEST_DELTA <= self.delta < 1:
+            raise ValueError("delta must be at least 1e-15 and below 1 for a table")
         _check_width(self.scale)
 
     @property
@@ -236,8 +245,7 @@ class Laplace(_IntegerThreshold):
 
     @property
     def cells(self) -> ChangedCells:
-        shift = _laplace_shift(self.cell_epsilon)
-        return _integer_cells(self.publish_probability(1), shift)
+        return _integer_cells(self.publish_probability(1), _laplace_shift(_laplace_table, self.cell_epsilon))
 
 
 @dataclass(frozen=True)
@@ -260,8 +268,7 @@ class Gaussian(_IntegerThreshold):
 
     @property
     def cells(self) -> ChangedCells:
-        shift = _gaussian_shift(self.sigma)
-        return _integer_cells(self.publish_probability(1), shift)
+        return _integer_cells(self.publish_probability(1), _gaussian_shift(self.sigma))
 
 
 @dataclass(frozen=True)
@@ -289,8 +296,7 @@ class Dictionary(_IntegerThreshold):
 
     @property
     def cells(self) -> ChangedCells:
-        shift = _endless_shift(self.cell_epsilon)
-        return _integer_cells(Fraction(0), shift)
+        return _integer_cells(Fraction(0), _laplace_shift(_endless_table, self.cell_epsilon))
 
     def draw_empty(self, cells: int, random_bytes: RandomBytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Which of n empty cells are published, in increasing order, and as what: distributed as by `draw` on zeros.
@@ -313,22 +319,17 @@ def stated(name: str, scale: Fraction, threshold: Fraction) -> Mechanism:
     if not scale > 0 or not 0 < threshold <= HIGHEST:
         raise ValueError("a scale or threshold is out of range")
     _check_width(scale)
+    if name not in NARROWEST:
+        raise ValueError(f"`{name}` is not a mechanism")
+    if scale < NARROWEST[name]:
+        raise ValueError("the noise is too narrow to protect anything")
     if name == "sbh":
-        _check_narrowness(2 / scale)
         return StatedHistogram(scale, threshold)
     if threshold.denominator != 1:
         raise ValueError(f"the threshold of {name} must be a whole number")
-    least = int(threshold)
     if name == "gaussian":
-        if scale < Fraction(1, 10):
-            raise ValueError("the noise is too narrow to protect anything")
-        return Gaussian(scale, least)
-    _check_narrowness(1 / scale)
-    if name == "laplace":
-        return Laplace(1 / scale, least)
-    if name == "dictionary":
-        return Dictionary(1 / scale, least)
-    raise ValueError(f"`{name}` is not a mechanism")
+        return Gaussian(scale, int(threshold))
+    return (Laplace if name == "laplace" else Dictionary)(1 / scale, int(threshold))
 
 
 # --- what several mechanisms share, made once -----------------------------------------------------------------------
@@ -359,13 +360,8 @@ def _stability_cells(mechanism: _RoundedThreshold) -> ChangedCells:
 
 
 @lru_cache
-def _laplace_shift(cell_epsilon: Fraction) -> spectrum.Spectrum:
-    return spectrum.of_table(_laplace_table(cell_epsilon), 1, spectrum.laplace_losses(cell_epsilon))
-
-
-@lru_cache
-def _endless_shift(cell_epsilon: Fraction) -> spectrum.Spectrum:
-    return spectrum.of_table(_endless_table(cell_epsilon), 1, spectrum.laplace_losses(cell_epsilon))
+def _laplace_shift(table: Callable[[Fraction], NoiseTable], cell_epsilon: Fraction) -> spectrum.Spectrum:
+    return spectrum.of_table(table(cell_epsilon), 1, spectrum.laplace_losses(cell_epsilon))
 
 
 @lru_cache
@@ -380,27 +376,9 @@ def _integer_cells(singleton: Fraction, shift: spectrum.Spectrum) -> ChangedCell
     return ChangedCells(singleton, shift, shift)
 
 
-def _check(epsilon: Fraction, delta: Fraction) -> None:
-    if not epsilon >= SMALLEST_EPSILON:
-        raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON} for a table")
-    if epsilon > LARGEST_EPSILON:
-        raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table: above it nothing is protected")
-    if not SMALLEST_DELTA <= delta < 1:
-        raise ValueError("delta must be at least 1e-15 and below 1 for a table")
-
-
 def _check_width(scale: Fraction) -> None:
     if scale > WIDEST:
         raise ValueError(f"the noise would have scale {decimal_text(scale, 3)}: use a larger epsilon or fewer trips")
-
-
-def _check_narrowness(cell_epsilon: Fraction) -> None:
-    if cell_epsilon > 2 * LARGEST_EPSILON:
-        raise ValueError("the noise is too narrow to protect anything")
-
-
-def _nearest_integer(x: Fraction) -> int:
-    return (2 * x.numerator + x.denominator) // (2 * x.denominator)
 
 
 # --- sparse drawing -------------------------------------------------------------------------------------------------
@@ -413,16 +391,11 @@ def _binomial(trials: int, p: Fraction, random_bytes: RandomBytes) -> int:
         rest *= 2
         bit = rest >= 1
         rest -= bit
-        ones = _ones(tied, random_bytes)
+        bits = int.from_bytes(random_bytes(-(-tied // 8)), "little")
+        ones = (bits & ((1 << tied) - 1)).bit_count()
         successes += (tied - ones) if bit else 0
         tied = ones if bit else tied - ones
     return successes
-
-
-def _ones(bits: int, random_bytes: RandomBytes) -> int:
-    """How many of so many random bits are 1."""
-    number = int.from_bytes(random_bytes(-(-bits // 8)), "little")
-    return (number & ((1 << bits) - 1)).bit_count()
 
 
 def _distinct(number: int, below: int, random_bytes: RandomBytes) -> npt.NDArray[np.int64]:

@@ -89,19 +89,16 @@ class NoiseTable:
         else:
             skipped = self.total - self._upper_sums[start - self.first]
             words = uniform(self.total - skipped, size, random_bytes)
-            steps = self._found(words + np.uint64(skipped) if skipped else words)
+            words = words + np.uint64(skipped) if skipped else words
+            # Words that share their upper bits mostly lie in one step; the others are searched.
+            steps = self._guide[words >> np.uint64(64 - _GUIDE_BITS)]
+            unsure = np.flatnonzero(steps < 0)
+            steps[unsure] = np.searchsorted(self._upper_edges, words[unsure], side="right")
+            steps += self.first
         if self.goes_on:
             self._go_on(steps, max(start, self.last), 1, random_bytes)
             if at_least is None:
                 self._go_on(steps, self.first, -1, random_bytes)
-        return steps
-
-    def _found(self, words: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-        """The step of each word. Words that share their upper bits mostly lie in one step; the others are searched."""
-        steps: npt.NDArray[np.int64] = self._guide[words >> np.uint64(64 - _GUIDE_BITS)]
-        unsure = np.flatnonzero(steps < 0)
-        steps[unsure] = np.searchsorted(self._upper_edges, words[unsure], side="right")
-        steps += self.first
         return steps
 
     def _go_on(self, steps: npt.NDArray[np.int64], end: int, outwards: int, random_bytes: RandomBytes) -> None:
@@ -165,7 +162,8 @@ def discrete_laplace(epsilon: Fraction, words: int = WORDS, seed: int = 0) -> No
     The seed is the least that grows at once; the reach the greatest whose weights fit into `words`.
     """
     growth = exp_below(epsilon)
-    weights = _inwards(seed or _least_seed(growth), growth, words)
+    least = int(1 / (growth - 1)) + 1 if growth < 2 else 1
+    weights = _inwards(seed or least, growth, words)
     return _mirrored(weights, words if not seed else 0)
 
 
@@ -195,10 +193,6 @@ def _mirrored(weights: list[int], words: int, goes_on: int = 0) -> NoiseTable:
     return NoiseTable(1 - len(weights), tuple(times * weight for weight in whole), goes_on=goes_on)
 
 
-def _least_seed(growth: Fraction) -> int:
-    return int(1 / (growth - 1)) + 1 if growth < 2 else 1
-
-
 def _inwards(seed: int, growth: Fraction, words: int) -> list[int]:
     """Weights from the tail to the peak, each ⌊growth · the one before⌋, as many as fit when mirrored."""
     a, b = growth.numerator, growth.denominator
@@ -214,7 +208,7 @@ def discrete_gaussian(variance: Fraction) -> NoiseTable:
     reach = 1
     while Fraction(reach * reach) / (2 * variance) < 45:  # e^−45 < 2^−64
         reach += 1
-    half = [_exp(Fraction(-k * k) / (2 * variance)) for k in range(reach + 1)]
+    half = [_in_units(_decimal_exp(Fraction(-k * k) / (2 * variance))) for k in range(reach + 1)]
     total = 2 * sum(half) - half[0]
     weights = [weight * WORDS // total for weight in half]
     while not weights[-1]:
@@ -230,50 +224,33 @@ def rounded_laplace(scale: Fraction, split: Fraction) -> NoiseTable:
     half = Fraction(1, 2)
     if not -half <= split <= half:
         raise ValueError("split must lie in [−1/2, 1/2]")
-    reach = _reach(scale)
+    # Beyond this many counts a cell weighs less than one in 2^64: ½ e^(−k/scale) < 2^−64 for k > 44 scale.
+    reach = int(44 * scale) + 2
     edges = [edge for k in range(-reach, reach + 1) for edge in (k - half, k + split)]
-    decay = _Decay(scale)
+    # e^(−x/scale) of each unit interval from the one before: a product is cheaper than an exp.
+    # With 60 digits, a million products leave 53 right; 2^−160 needs 49.
+    ratio = _decimal_exp(-1 / scale)
+    decays = {part: [_decimal_exp(-part / scale)] for part in {abs(edge) % 1 for edge in edges}}
+
+    def below(x: Fraction) -> int:
+        """P(Lap(scale) < x) in units of 2^−160: fine enough that the floor to 2^−64 is the only rounding that shows."""
+        whole, part = divmod(abs(x), 1)
+        while len(decays[part]) <= whole:
+            decays[part].append(_context.multiply(decays[part][-1], ratio))
+        lesser_tail = _in_units(decays[part][whole]) // 2
+        return lesser_tail if x < 0 else _FINE - lesser_tail
+
     # Rounding the distribution function, not the masses, keeps every tail right to one part in 2^64.
-    below = [0, *(_probability_below(edge, decay) * WORDS // _FINE for edge in edges[1:]), WORDS]
-    weights = [high - low for low, high in pairwise(below)]
+    sums = [0, *(below(edge) * WORDS // _FINE for edge in edges[1:]), WORDS]
+    weights = [high - low for low, high in pairwise(sums)]
     support = [index for index, weight in enumerate(weights) if weight]
     low, high = support[0], support[-1]
     return NoiseTable(low - 2 * reach, tuple(weights[low : high + 1]), steps_per_count=2)
 
 
-def _reach(scale: Fraction) -> int:
-    """Beyond this many counts a cell weighs less than one in 2^64: ½ e^(−k/scale) < 2^−64 for k > 44 scale."""
-    return int(44 * scale) + 2
-
-
-class _Decay:
-    """e^(−x/scale) in units of 2^−160, each unit interval from the one before: a product is cheaper than an exp.
-
-    With 60 digits, a million products leave 53 right; 2^−160 needs 49.
-    """
-
-    def __init__(self, scale: Fraction) -> None:
-        self._scale = scale
-        self._ratio = _decimal_exp(-1 / scale)
-        self._known: dict[Fraction, list[Decimal]] = {}
-
-    def __call__(self, x: Fraction) -> int:
-        whole, part = divmod(x, 1)
-        known = self._known.setdefault(part, [_decimal_exp(-part / self._scale)])
-        while len(known) <= whole:
-            known.append(_context.multiply(known[-1], self._ratio))
-        return int(_context.multiply(known[int(whole)], Decimal(_FINE)))
-
-
-def _probability_below(x: Fraction, decay: _Decay) -> int:
-    """P(Lap(scale) < x) in units of 2^−160: fine enough that the floor to 2^−64 is the only rounding that shows."""
-    lesser_tail = decay(abs(x)) // 2
-    return lesser_tail if x < 0 else _FINE - lesser_tail
-
-
-def _exp(x: Fraction) -> int:
-    """e^x in units of 2^−160."""
-    return int(_context.multiply(_decimal_exp(x), Decimal(_FINE)))
+def _in_units(x: Decimal) -> int:
+    """In units of 2^−160."""
+    return int(_context.multiply(x, Decimal(_FINE)))
 
 
 def _decimal_exp(x: Fraction) -> Decimal:

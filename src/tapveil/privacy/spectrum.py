@@ -59,13 +59,19 @@ class Spectrum:
 
     def __mul__(self, other: Spectrum) -> Spectrum:
         """Both cells together, independent."""
-        steps = min(self.steps, other.steps)
-        if len(self.losses) * len(other.losses) <= SUMS_PER_STEP * steps:
-            together = _all_sums(self, other)
+        a, b, steps = self, other, min(self.steps, other.steps)
+        if len(a.losses) * len(b.losses) <= SUMS_PER_STEP * steps:
+            sums = np.add.outer(a.losses, b.losses).ravel()
+            order = np.argsort(sums, kind="stable")
+            losses, starts = np.unique(sums[order], return_index=True)
+            masses = np.add.reduceat(np.multiply.outer(a.masses, b.masses).ravel()[order], starts)
         else:
-            step = _common_step(self, other, steps)
-            together = _convolved(self.on_lattice(step), other.on_lattice(step), step)
-        return _trimmed(*together, (self.infinite + other.infinite) * (1 + _ULP), steps)
+            step = _common_step(a, b, steps)
+            a, b = a.on_lattice(step), b.on_lattice(step)
+            masses = np.convolve(a.masses, b.masses)
+            losses = int(a.losses[0]) + int(b.losses[0]) + step * np.arange(len(masses))
+        masses = masses * (1 + (min(len(a.masses), len(b.masses)) + 8) * _ULP)
+        return _trimmed(losses, masses, (a.infinite + b.infinite) * (1 + _ULP), steps)
 
     @cached_property
     def rough(self) -> Spectrum:
@@ -132,22 +138,11 @@ class Spectrum:
     def _tails(self) -> tuple[Floats, Floats]:
         """From each position on: the sum of the masses, and of the masses times e^(−loss)."""
         shrunk = self.masses * np.exp(-self._floats)
-        return (
-            np.append(np.cumsum(self.masses[::-1])[::-1], 0.0),
-            np.append(np.cumsum(shrunk[::-1])[::-1], 0.0),
-        )
+        return (np.append(np.cumsum(self.masses[::-1])[::-1], 0.0), np.append(np.cumsum(shrunk[::-1])[::-1], 0.0))
 
 
 NO_CELL = Spectrum(np.zeros(1, np.int64), np.ones(1))
 """Nothing changed: a factor of one."""
-
-
-def _all_sums(a: Spectrum, b: Spectrum) -> tuple[Ints, Floats]:
-    sums = np.add.outer(a.losses, b.losses).ravel()
-    order = np.argsort(sums, kind="stable")
-    losses, starts = np.unique(sums[order], return_index=True)
-    masses = np.add.reduceat(np.multiply.outer(a.masses, b.masses).ravel()[order], starts)
-    return losses, masses * (1 + (min(len(a.losses), len(b.losses)) + 8) * _ULP)
 
 
 def _common_step(a: Spectrum, b: Spectrum, steps: int) -> int:
@@ -155,12 +150,6 @@ def _common_step(a: Spectrum, b: Spectrum, steps: int) -> int:
     step = int(np.gcd.reduce(np.concatenate([np.diff(a.losses), np.diff(b.losses)])))
     span = int(max(a.losses[-1] - a.losses[0], b.losses[-1] - b.losses[0]))
     return step if span // step <= 2 * steps else -(-span // steps)
-
-
-def _convolved(a: Spectrum, b: Spectrum, step: int) -> tuple[Ints, Floats]:
-    masses = np.convolve(a.masses, b.masses) * (1 + (min(len(a.masses), len(b.masses)) + 8) * _ULP)
-    losses = int(a.losses[0]) + int(b.losses[0]) + step * np.arange(len(masses))
-    return losses, masses
 
 
 def _trimmed(losses: Ints, masses: Floats, infinite: float, steps: int = STEPS) -> Spectrum:
@@ -189,7 +178,8 @@ def of_table(table: NoiseTable, shift: int, losses: Sequence[int]) -> Spectrum:
     """
     with localcontext(_context):
         masses = _spread(_pairs(table, shift), losses)
-    floats = np.array([_float_above(mass) for mass in masses])
+    # Floats at least as great: 60 digits are wrong by less than the float's own rounding, or by 1e-50.
+    floats = np.array([nextafter(nextafter(float(mass), 1), 1) + 1e-50 if mass else 0.0 for mass in masses])
     return _trimmed(np.array(losses, np.int64), floats[:-1], float(floats[-1]))
 
 
@@ -232,11 +222,6 @@ def _pairs(table: NoiseTable, shift: int) -> list[tuple[Decimal, Decimal]]:
     upper = (table.tail(table.last + 1), table.tail(table.last + 1 + shift))
     lower = (1 - table.tail(table.first), 1 - table.tail(table.first + shift))
     return [(_decimal(p), _decimal(q)) for p, q in (*pairs, upper, lower)]
-
-
-def _float_above(p: Decimal) -> float:
-    """A float at least p: 60 digits are wrong by less than the float's own rounding, or by 1e-50."""
-    return nextafter(nextafter(float(p), 1), 1) + 1e-50 if p else 0.0
 
 
 def _decimal(x: Fraction) -> Decimal:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -36,11 +35,8 @@ def show_cost(console: Console, plan: Plan) -> None:
     spent = cost(plan)
     for guarantee in spent["guarantees"]:
         meant = change(plan.privacy.unit, guarantee["neighbours"])
-        say(
-            console,
-            f"Accounted exactly, {meant}: at epsilon = {guarantee['epsilon']:g} "
-            f"delta is at most {rounded_up(Fraction(guarantee['delta_accounted']))}.",
-        )
+        at, delta = f"{guarantee['epsilon']:g}", rounded_up(Fraction(guarantee["delta_accounted"]))
+        say(console, f"Accounted exactly, {meant}: at epsilon = {at} delta is at most {delta}.")
     if part := gaussian_part(plan):
         say(console, gaussian_in_words(plan.privacy.unit, plan.privacy.neighbours, part))
     if spent["whole_cards"]:
@@ -51,13 +47,9 @@ def show_cost(console: Console, plan: Plan) -> None:
     for name, mechanism in plan.guarantee.mechanisms.items():
         alike.setdefault(mechanism, []).append(name)
     for mechanism, names in alike.items():
-        chances.add(_named(names), *(_chance(mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS))
+        named = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} like it"
+        chances.add(named, *(_chance(mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS))
     chances.show(console)
-
-
-def _named(tables: Sequence[str]) -> str:
-    """Tables that have the same noise: the first, and how many more."""
-    return tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} like it"
 
 
 def _show_tables(console: Console, plan: Plan) -> None:
@@ -65,19 +57,12 @@ def _show_tables(console: Console, plan: Plan) -> None:
     grid = Grid("table", *shares, "scale", "95 % within", "threshold", "prints from")
     for table in plan.table:
         mechanism = plan.guarantee.mechanisms[table.name]
-        share = (
-            (decimal_text(table.weight or Fraction(1), 6),)
-            if table.epsilon is None
-            else (decimal_text(table.epsilon, 6), f"{float(table.delta or 0):.3g}")
-        )
-        grid.add(
-            table.name,
-            *share,
-            decimal_text(mechanism.scale, 6),
-            f"± {mechanism.error_bound(1 - ERROR_CONFIDENCE)}",
-            f"{float(mechanism.threshold):.2f}",
-            f"{mechanism.smallest_published}",
-        )
+        share = [decimal_text(table.weight or Fraction(1), 6)]
+        if table.epsilon is not None:
+            share = [decimal_text(table.epsilon, 6), f"{float(table.delta or 0):.3g}"]
+        noise = (decimal_text(mechanism.scale, 6), f"± {mechanism.error_bound(1 - ERROR_CONFIDENCE)}")
+        shown = (f"{float(mechanism.threshold):.2f}", f"{mechanism.smallest_published}")
+        grid.add(table.name, *share, *noise, *shown)
     if not plan.guarantee.is_shared:
         grid.add("in total", decimal_text(plan.guarantee.loss.epsilon, 6), f"{float(plan.guarantee.loss.delta):.3g}")
     grid.show(console)

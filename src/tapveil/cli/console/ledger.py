@@ -34,9 +34,7 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
         if isinstance(entry, Spend | Budget):
             of = (entry.data_set, entry.unit)
         if isinstance(entry, Spend):
-            covers = (
-                ledger_words.days(entry.first_day, entry.last_day) + ", " + ", ".join(entry.modes or ("all modes",))
-            )
+            covers = ", ".join([ledger_words.days(entry.first_day, entry.last_day), *(entry.modes or ("all modes",))])
             status = "published" if entry.id in appeared else "not finished"
         grid.add(str(number), str(entry.on), what, *of, covers, status)
     grid.show(console, left=True)
@@ -75,8 +73,9 @@ def _show_account(console: Console, account: Account) -> None:
     if not places:
         return
     grid = Grid("days", "modes", "releases", "epsilon spent")
+    names_modes = account.budget.unit == "trip" and any(spend.modes for spend in account.spends)
     for place in places:
-        modes = ", ".join(place.modes) if place.modes else "all others" if _names_modes(account) else "all"
+        modes = ", ".join(place.modes) if place.modes else "all others" if names_modes else "all"
         amount = "-" if place.epsilon is None else decimal_text(place.epsilon, 5, ROUND_CEILING)
         grid.add(ledger_words.days(place.first_day, place.last_day), modes, str(len(place.releases)), amount)
     grid.show(console)
@@ -86,7 +85,3 @@ def _show_account(console: Console, account: Account) -> None:
             which = ", ".join(map(ledger_words.release, counted[:MOST_OF_A_KIND]))
             more = f" and {len(counted) - MOST_OF_A_KIND} more" if len(counted) > MOST_OF_A_KIND else ""
             say(console, f"Counted for every day: {which}{more} ({words}).")
-
-
-def _names_modes(account: Account) -> bool:
-    return account.budget.unit == "trip" and any(spend.modes for spend in account.spends)

@@ -44,13 +44,8 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
     noun = NOUNS[plan.privacy.unit]
     grid = Grid("table", "cells", "of cells", noun, f"of {noun}")
     for table in outlook.tables:
-        grid.add(
-            table.name,
-            f"{table.expected_cells:,.0f}",
-            f"{table.cells:,}",
-            f"{table.expected_trips:,.0f}",
-            f"{100 * table.trip_share:.1f} %",
-        )
+        cells = (f"{table.expected_cells:,.0f}", f"{table.cells:,}")
+        grid.add(table.name, *cells, f"{table.expected_trips:,.0f}", f"{100 * table.trip_share:.1f} %")
     grid.show(console)
     head(console, f"Density: the share of the cells that have at least this many {noun}")
     density = Grid("table", *(str(k) for k in DENSITY_AT), "threshold")
@@ -70,13 +65,9 @@ def show_verdict(console: Console, plan: Plan, plan_file: Path, outlook: Outlook
         say(console, "A release would stop, and spend nothing: see above.")
         return
     empty = sum(table.advice is not None for table in outlook.tables)
-    of_tables = (
-        f"{empty} of {len(outlook.tables)} tables would be nearly empty" if empty else "no table is nearly empty"
-    )
-    say(
-        console,
-        f"It would spend {loss_in_words(plan.guarantee.loss)}, for {UNIT_NAMES[plan.privacy.unit]}; {of_tables}.",
-    )
+    nearly = f"{empty} of {len(outlook.tables)} tables would be nearly empty" if empty else "no table is nearly empty"
+    spent = f"{loss_in_words(plan.guarantee.loss)}, for {UNIT_NAMES[plan.privacy.unit]}"
+    say(console, f"It would spend {spent}; {nearly}.")
     if not plan.privacy.looked_at_trips:
         say(console, "If you change the plan because of this, you looked at the trips: set looked_at_trips = true.")
     if names_no_days(would_spend(plan)):
