@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from tapveil.base.defaults import DEMO_TRIPS, Format
 from tapveil.base.errors import PlanError
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import MINUTES_PER_DAY
 from tapveil.demo.geography import write_map
 from tapveil.plan.model import preset_text
@@ -68,7 +68,7 @@ def make_city(
     days = days or [monday + timedelta(days=day) for monday in WEEKS for day in range(7)]
     made = 0
 
-    with (progress or Silent()).stage("Building Port Vesper", lambda: made, total=trips, unit="trips"):
+    with (progress or Silent()).stage(Stage.BUILDING_CITY, lambda: made, total=trips, unit="trips"):
         _write_stops(folder / "stops.csv", modes[0].stops)
         write_map(folder / "places.geojson", {mode.name: mode.stops for mode in modes[1:]}, _postcodes())
         for index, (day, size) in enumerate(zip(days, _trips_per_day(days, trips), strict=True)):

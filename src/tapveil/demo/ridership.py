@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from tapveil.base.errors import PlanError, TripDataError
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.demo.city import TRIPS_PER_CARD, new_folder
 from tapveil.inputs.gtfs import Calls, Feed, read_feed
 from tapveil.inputs.timetable import plain_mode
@@ -39,7 +39,7 @@ def make_rides(folder: Path, gtfs: Path, *, trips: int, seed: int = 1, progress:
     new_folder(folder)
     (folder / "trips").mkdir()
     made = 0
-    with (progress or Silent()).stage("Riding on the timetable", lambda: made, total=trips, unit="trips"):
+    with (progress or Silent()).stage(Stage.RIDING, lambda: made, total=trips, unit="trips"):
         copy = folder / ("gtfs.zip" if gtfs.is_file() else "gtfs")
         shutil.copyfile(gtfs, copy) if gtfs.is_file() else shutil.copytree(gtfs, copy)
         for day, rides in _rides(feed, week, trips, seed):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import PlanError, TapveilError, TripDataError
-from tapveil.base.progress import Reporter
+from tapveil.base.progress import Reporter, Stage
 from tapveil.base.types import clock_text, zone_names
 from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.counting.counter import count
@@ -66,7 +66,7 @@ def draft(
 ) -> Draft:
     """Look at the trips, and write a plan for them; without `look`, read no row of them."""
     files = trip_files(path)
-    with progress.stage("Looking at the columns"):
+    with progress.stage(Stage.LOOKING_AT_COLUMNS):
         encoding = encoding_of(files) if look else header_encoding(files)
         looked_at = samples(files, encoding) if look else unseen_columns(files, encoding)
         found = recognise(looked_at)

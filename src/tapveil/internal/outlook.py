@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ import pyarrow as pa
 
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import TripDataError
-from tapveil.base.pace import SHARE
-from tapveil.base.progress import Done, Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import UNKNOWN
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
@@ -29,8 +27,6 @@ from tapveil.published.describe.wording import COUNTED
 from tapveil.veil.preconditions import sound_places
 
 DENSITY_AT = (2, 5, 10, 20, 50)
-LOCATING = "Finding refused rows"
-"""The stage that counting has only if there is a row to be found."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,21 +103,8 @@ def outlook(
 
 def count_and_locate(inputs: PublicInputs, *, memory: str, scratch: Path | None, progress: Reporter) -> Counted:
     """The exact counts, and where refused rows stand. One stage is around all of it, whether any row was refused."""
-    with progress.stage("Looking at the trips"):
-        discreet = _Discreet(progress)
-        return count(inputs.plan, memory=memory, scratch=scratch, progress=discreet, locate=True, inputs=inputs)
-
-
-@dataclass(frozen=True)
-class _Discreet:
-    """Tells of every stage but the one that depends on single rows: a log may be read by others."""
-
-    progress: Reporter
-
-    def stage(
-        self, name: str, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE
-    ) -> AbstractContextManager[None]:
-        return nullcontext() if name == LOCATING else self.progress.stage(name, done, total=total, unit=unit)
+    with progress.stage(Stage.LOOKING_AT_TRIPS):
+        return count(inputs.plan, memory=memory, scratch=scratch, progress=progress, locate=True, inputs=inputs)
 
 
 def outlook_of(inputs: PublicInputs, counted: Counted, looked: Sequence[str] = ()) -> Outlook:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tapveil.base.errors import did_you_mean
 from tapveil.base.numbers import percent
-from tapveil.base.progress import Reporter
+from tapveil.base.progress import Reporter, Stage
 from tapveil.base.vocabulary import EVERY_MODE, NOUNS, UNKNOWN
 from tapveil.counting import counter
 from tapveil.counting.counter import count
@@ -249,7 +249,7 @@ class Look:
         known = self.inputs.stops.by_name
         for column in self.plan.columns.used:
             if self.plan.source.kind(column) == "location":
-                with self.progress.stage("Looking up stops"):
+                with self.progress.stage(Stage.LOOKING_UP_STOPS):
                     unknown = list(self._unknown_stops_of(column, known))
                 yield from unknown
 
@@ -289,7 +289,7 @@ class Look:
             yield "coupled places cannot be looked for: that takes a timetable, or cards and times to pair taps by"
             return
         else:
-            with self.progress.stage("Looking for coupled places"):
+            with self.progress.stage(Stage.LOOKING_FOR_COUPLED):
                 found = from_trips(self._pairs())
         yield from (each.sentence for each in found[:MOST_COUPLED])
         if len(found) > MOST_COUPLED:

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from tapveil.base.errors import PlanError
 from tapveil.base.findings import Finding
 from tapveil.base.numbers import percent
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import COUNT, OPAL_SHAPES, TOTAL
 from tapveil.privacy.accountant import over_time
@@ -171,13 +171,13 @@ def tune(folder: Path, *, keep_mechanism: bool = False, progress: Reporter | Non
     `keep_mechanism`, only the weights are looked for; so it is for a dictionary, whose noise nothing else can replace.
     """
     progress = progress or Silent()
-    with progress.stage("Reading the folder"):
+    with progress.stage(Stage.READING_FOLDER):
         manifest, made = _promise(folder)
         guesses = _guesses(manifest, made, [_seen(folder, manifest, table) for table in manifest.tables])
     search = _Search(manifest, made, guesses)
     names = CANDIDATES if manifest.mechanism in CANDIDATES and not keep_mechanism else (manifest.mechanism,)
     # It ends when nothing gets better, and nobody knows when that is: no total, and so no time that remains.
-    with progress.stage("Trying mechanisms and weights", lambda: len(search.tried), total=None, unit="tries"):
+    with progress.stage(Stage.TRYING_WEIGHTS, lambda: len(search.tried), total=None, unit="tries"):
         return search.tuned(search.best(names))
 
 

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import BudgetError, LedgerError, PlanError, TripDataError
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.counting import counter
 from tapveil.counting.card_ids import CardShapes
@@ -111,7 +111,7 @@ class _Job:
         paid_from = self.ledger.id if self.ledger else None
         journal = Journal(secrets.token_hex(16), today, _digest(stated), paid_from, files.fingerprint(self.plan))
         if self.ledger:
-            with self.progress.stage("Asking the ledger"):
+            with self.progress.stage(Stage.ASKING_LEDGER):
                 self.ledger.refuse(_spend(self.plan, journal), again=self.again)
         counted = self._count()
         labels = counted.texts(self.plan)
@@ -140,7 +140,7 @@ class _Job:
             return self._finish(work, stated, counted, self._cards_among)
 
     def _stated(self, created: str) -> Manifest:
-        with self.progress.stage("Computing the promise"):
+        with self.progress.stage(Stage.COMPUTING_PROMISE):
             return _stated(self.inputs, created)
 
     def _count(self) -> Counted:
@@ -180,7 +180,7 @@ class _Job:
     def _draw(self, work: Unfinished, counted: Counted | None) -> None:
         """The noise of every table that is not sealed yet; each is sealed as soon as it is drawn."""
         drawn, whole, dictionaries = 0, len(self.plan.table), self.inputs.dictionaries
-        with self.progress.stage("Drawing noise", lambda: drawn, total=whole, unit="tables"):
+        with self.progress.stage(Stage.DRAWING_NOISE, lambda: drawn, total=whole, unit="tables"):
             for name, table in self.plan.tables.items():
                 if counted and not work.is_sealed(table.name):
                     work.seal(crossing.draw(counted.tables[name], self.plan, table, dictionaries[name], os.urandom))
@@ -189,7 +189,7 @@ class _Job:
     def _pay(self, work: Unfinished) -> LedgerEntry | None:
         """The spend is on the disk before any noise exists; what cannot be paid for leaves nothing behind."""
         try:
-            with self.progress.stage("Writing it into the ledger") if self.ledger else nullcontext():
+            with self.progress.stage(Stage.WRITING_LEDGER) if self.ledger else nullcontext():
                 paid = self.ledger.spend(_spend(self.plan, work.journal), again=self.again) if self.ledger else None
                 return LedgerEntry(**asdict(paid)) if paid else None
         except BudgetError:

@@ -18,7 +18,7 @@ from pathlib import Path
 from tapveil.base.errors import PlanError
 from tapveil.base.findings import Finding, shown
 from tapveil.base.pace import BYTES
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import COUNT
 from tapveil.privacy.mechanisms import StabilityHistogram
@@ -51,7 +51,7 @@ def verify_file(path: str | Path, epsilon: object, delta: object, *, progress: R
     except ValueError as error:
         raise PlanError(f"--epsilon, --delta: {error}") from None
     read = 0
-    with (progress or Silent()).stage("Reading the file", lambda: read, total=_plain_size(path), unit=BYTES):
+    with (progress or Silent()).stage(Stage.READING_FILE, lambda: read, total=_plain_size(path), unit=BYTES):
         look = _Look(mechanism.smallest_published)
         try:
             for number, line in enumerate(_lines(path), start=1):

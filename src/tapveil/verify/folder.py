@@ -13,7 +13,7 @@ from tapveil._version import __version__
 from tapveil.base.errors import PlanError
 from tapveil.base.findings import Finding, shown
 from tapveil.base.pace import BYTES
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import (
     CHECKSUMS,
     CONSISTENT,
@@ -118,13 +118,13 @@ class _Check:
         if manifest.places in files:
             places, faults = places_in(self.folder, PLACES)
             self._add(faults)
-        with self.progress.stage("Computing the promise"):
+        with self.progress.stage(Stage.COMPUTING_PROMISE):
             made, impossible = manifests.mechanisms(manifest)
             self._add(impossible)
             if not impossible:
                 self._add(manifests.promise_findings(manifest, made))
         sheets = self._tables(files, manifest, made)
-        with self.progress.stage("Adding up the numbers again"):
+        with self.progress.stage(Stage.CHECKING_SUMS):
             lacking = {each.place for each in unexpected if each.code == "file-missing"}
             sound = not impossible and WIDER not in lacking and not any(sheet.findings for sheet in sheets)
             tables = published_tables(self.folder, manifest) if sound else {}
@@ -146,7 +146,7 @@ class _Check:
 
     def _check_files(self, files: dict[str, int]) -> None:
         size, read = sum(files.values()), list[int]()
-        with self.progress.stage("Checking the files", lambda: sum(read), total=size, unit=BYTES):
+        with self.progress.stage(Stage.CHECKING_FILES, lambda: sum(read), total=size, unit=BYTES):
             self._add(self._whole(files, read))
 
     def _whole(self, files: dict[str, int], read: list[int]) -> Iterator[Finding]:
@@ -235,7 +235,7 @@ class _Check:
     def _tables(self, files: dict[str, int], manifest: Manifest, made: Mapping[str, Mechanism]) -> list[SheetCheck]:
         sheets = [SheetCheck(self.folder, name, keys, manifest, made) for name, keys in manifest.sheets.items()]
         read = 0
-        with self.progress.stage("Reading the tables", lambda: read, total=len(sheets), unit="tables"):
+        with self.progress.stage(Stage.READING_TABLES, lambda: read, total=len(sheets), unit="tables"):
             for sheet in sheets:
                 if {sheet.csv, f"data/{sheet.name}.parquet"} <= set(files):
                     self._check_sheet(files, sheet)

@@ -30,7 +30,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tapveil.base.defaults import AUDIT_TRIALS, MEMORY
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.counting import counter
 from tapveil.counting.exact import ExactTable
 from tapveil.counting.reveal import exact_counts
@@ -134,7 +134,7 @@ class _Attack:
             yield from self._promise(table)
             yield _replay(table.name, self._audited.guarantee.mechanisms[table.name])
         city = City(self._counts, self._trials, heavy=False)
-        with self._progress.stage("Releasing generated trips"), _Watch() as watch:
+        with self._progress.stage(Stage.RELEASING), _Watch() as watch:
             first = self._released(city, "first")
         for name, expected in self._expected.items():
             yield from self._losses(name, expected, first[name])
@@ -143,7 +143,7 @@ class _Attack:
         yield self._randomness(watch.given)
         yield self._order("first")
         yield from self._nothing_invented(city, "first")
-        with self._progress.stage("Releasing them again"):
+        with self._progress.stage(Stage.RELEASING_AGAIN):
             again = self._released(city, "again")
         yield _different(first, again)
         if self._audited.privacy.by_card:
@@ -234,7 +234,7 @@ class _Attack:
         if self._trials < 50 * self._audited.guarantee.exposure.cells:
             yield Finding("contributions are bounded", EVERY_TABLE, "not tried", "more trials needed", False)
             return
-        with self._progress.stage("Releasing busy cards"):
+        with self._progress.stage(Stage.RELEASING_BUSY_CARDS):
             seen = self._released(City(self._counts, self._trials, heavy=True), "bounded")
         busy = {"busy": self._counts["busy"]}
         for name, expected in self._expected.items():
