@@ -125,12 +125,7 @@ _FIRST = (
 )
 _LAST = "brook bury dale field ford gate ham haven hill hurst ley mere mouth port side stead ton vale wick wood".split()
 _ODD_STATIONS = ("São Bento", "Žižkov Tunnel", "St. Mary's", "東門", "O'Connell St, North", 'The "Folly"')
-_ODD_WHARVES = (
-    "Vesper Quay, No. 3 Wharf",
-    "Vesper Quay, No. 4 Wharf",
-    'Fisher\'s "Long" Pier',
-    "Île aux Cygnes",
-)
+_ODD_WHARVES = ("Vesper Quay, No. 3 Wharf", "Vesper Quay, No. 4 Wharf", 'Fisher\'s "Long" Pier', "Île aux Cygnes")
 _ODD_TRAM_STOPS = ("Königsplatz", "Paddy's Market", "Convention, East & West")
 
 
@@ -240,25 +235,11 @@ def _common(trips: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     names = pa.array([mode.name for mode in modes])
     yield "card_id", pa.array(3_085_000_000_000_000 + trips["card"] * 97)
     yield "mode", pa.DictionaryArray.from_arrays(pa.array(trips["mode"], mask=trips["broken"] == 1), names)
-    yield (
-        "tap_on_location",
-        pa.DictionaryArray.from_arrays(pa.array(trips["from"], mask=trips["no_on"]), stops),
-    )
-    yield (
-        "tap_off_location",
-        pa.DictionaryArray.from_arrays(pa.array(trips["to"], mask=trips["no_off"]), stops),
-    )
+    yield ("tap_on_location", pa.DictionaryArray.from_arrays(pa.array(trips["from"], mask=trips["no_on"]), stops))
+    yield ("tap_off_location", pa.DictionaryArray.from_arrays(pa.array(trips["to"], mask=trips["no_off"]), stops))
 
 
-_ORDER = [
-    "card_id",
-    "trip_date",
-    "mode",
-    "tap_on_time",
-    "tap_on_location",
-    "tap_off_time",
-    "tap_off_location",
-]
+_ORDER = ["card_id", "trip_date", "mode", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location"]
 
 
 def _typed(trips: dict[str, Any]) -> pa.Table:

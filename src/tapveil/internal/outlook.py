@@ -87,11 +87,7 @@ class Outlook:
 
 
 def outlook(
-    plan: Plan,
-    *,
-    memory: str = MEMORY,
-    scratch: Path | None = None,
-    progress: Reporter | None = None,
+    plan: Plan, *, memory: str = MEMORY, scratch: Path | None = None, progress: Reporter | None = None
 ) -> Outlook:
     """Look at the trips: count them, draw nothing, publish nothing."""
     inputs, progress = PublicInputs.of(plan, scratch), progress or Silent()

@@ -150,13 +150,7 @@ class _Job:
         refuse_too_many(counted.refusals, self.plan)
         return counted
 
-    def _finish(
-        self,
-        work: Unfinished,
-        stated: Manifest,
-        counted: Counted | None,
-        cards_among: CardsAmong,
-    ) -> Folder:
+    def _finish(self, work: Unfinished, stated: Manifest, counted: Counted | None, cards_among: CardsAmong) -> Folder:
         """Spend, then draw, then write. Nothing that a user could have got wrong is first looked at here."""
         paid = {"release_id": work.journal.id, "ledger": self._pay(work)}
         self._draw(work, counted)

@@ -128,8 +128,7 @@ class _Attack:
         with self._progress.stage(Stage.RELEASING_AGAIN):
             again = _by_group(city, self._released(city, "again"))
         yield _yes(
-            "two releases differ",
-            [name for name in TABLES if np.array_equal(first[name]["busy"], again[name]["busy"])],
+            "two releases differ", [name for name in TABLES if np.array_equal(first[name]["busy"], again[name]["busy"])]
         )
         if self._audited.privacy.by_card:
             yield from self._bounds()
@@ -185,10 +184,7 @@ class _Attack:
             whole = exposure.cells == 1 and exposure.neighbours == "replace"
             epsilon = epsilon if whole else epsilon / exposure.changed
             between = expected.moved if whole else expected.apart
-            apart = {
-                "one trip less": between(busy, busy - 1, epsilon),
-                "a trip of its own": between(1, 0, epsilon),
-            }
+            apart = {"one trip less": between(busy, busy - 1, epsilon), "a trip of its own": between(1, 0, epsilon)}
         for what, delta in apart.items():
             check = f"as stated, {what}: delta at epsilon = {epsilon:.3g}"
             yield Finding(check, table.name, f"{delta:.3g}", f"at most {allowed:.3g}", delta > allowed)
