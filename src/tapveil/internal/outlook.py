@@ -106,18 +106,20 @@ def count_and_locate(inputs: PublicInputs, *, memory: str, scratch: Path | None,
 def outlook_of(inputs: PublicInputs, counted: Counted, looked: Sequence[str] = ()) -> Outlook:
     """The same from exact counts that are there already, with what another look at the trips found."""
     plan, dictionaries = inputs.plan, inputs.dictionaries
-    tables = tuple(
-        _table_outlook(plan, table, counted.tables[table.name], dictionaries[table.name]) for table in plan.table
-    )
-    refusals = counted.refusals
+    tables, refusals = counted.tables, counted.refusals
+    stops = None
+    try:
+        refuse_too_many(refusals, plan)
+    except TripDataError as error:
+        stops = str(error)
     return Outlook(
         COUNTED[plan.privacy.unit],
         refusals.rows,
         {str(reason): number for reason, number in refusals.by_reason.items()},
         refusals.elsewhere,
         counted.left_out,
-        _why_stopped(counted, plan),
-        tables,
+        stops,
+        tuple(_table_outlook(plan, each, tables[each.name], dictionaries[each.name]) for each in plan.table),
         (*remarks(inputs, counted), *looked, *wider_areas(inputs, counted)),
         {str(reason): list(where) for reason, where in refusals.located.items()},
         {column: found for column in ("date", "mode") if (found := _labels(counted, column))},
@@ -127,14 +129,6 @@ def outlook_of(inputs: PublicInputs, counted: Counted, looked: Sequence[str] = (
 def _labels(counted: Counted, column: str) -> tuple[str, ...]:
     """All days, or all modes, that the trips have."""
     return next((table.labels[column] for table in counted.tables.values() if column in table.labels), ())
-
-
-def _why_stopped(counted: Counted, plan: Plan) -> str | None:
-    try:
-        refuse_too_many(counted.refusals, plan)
-    except TripDataError as error:
-        return str(error)
-    return None
 
 
 def _table_outlook(plan: Plan, table: Table, exact: ExactTable, dictionary: pa.Table | None) -> TableOutlook:
