@@ -12,6 +12,7 @@ import pytest
 
 from tapveil import release
 from tapveil.base.errors import PlanError
+from tapveil.base.progress import Stage
 from tapveil.plan.model import Plan
 from tapveil.verify.folder import verify_folder
 from tests.conftest import write_csv
@@ -77,7 +78,7 @@ LISTS = {
     "areas.geojson": json.dumps(AREAS).replace('"West"', '"Old West"'),
 }
 TIMETABLE = FEED | {"stops.txt": FEED["stops.txt"].replace("First St", "Old Street")}
-STAGES = ["Counting trips", "Drawing noise", "Writing the tables"]
+STAGES = [Stage.COUNTING_TRIPS, Stage.DRAWING_NOISE, Stage.WRITING_TABLES]
 
 
 def write_lists(folder: Path, gtfs: str, change: Callable[[str], str] = str) -> None:
@@ -104,12 +105,12 @@ def prepared(folder: Path, gtfs: str) -> Plan:
 class Exchange:
     """Puts other lists in the place of the plan's when a stage begins."""
 
-    def __init__(self, folder: Path, gtfs: str, at: str) -> None:
+    def __init__(self, folder: Path, gtfs: str, at: Stage) -> None:
         self.folder, self.gtfs, self.at, self.done = folder, gtfs, at, False
 
     @contextmanager
-    def stage(self, name: str, *_: object, **__: object) -> Iterator[None]:
-        if name == self.at:
+    def stage(self, stage: Stage, *_: object, **__: object) -> Iterator[None]:
+        if stage == self.at:
             write_lists(self.folder, self.gtfs, lambda text: text.replace("Old", "New"))
             self.done = True
         yield
@@ -123,7 +124,7 @@ def folder_hash(path: Path) -> str:
 
 @pytest.mark.parametrize("gtfs", ["gtfs.zip", "feed"])
 @pytest.mark.parametrize("at", STAGES)
-def test_lists_that_are_exchanged_are_not_published_under_the_old_hash(at: str, gtfs: str, tmp_path: Path) -> None:
+def test_lists_that_are_exchanged_are_not_published_under_the_old_hash(at: Stage, gtfs: str, tmp_path: Path) -> None:
     plan = prepared(tmp_path, gtfs)
     hashes = {name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in LISTS}
     feed = tmp_path / gtfs
@@ -154,13 +155,13 @@ def test_lists_that_are_exchanged_before_a_release_goes_on_are_refused(tmp_path:
 
     class Interrupt(Exchange):
         @contextmanager
-        def stage(self, name: str, *_: object, **__: object) -> Iterator[None]:
-            if name == self.at:
+        def stage(self, stage: Stage, *_: object, **__: object) -> Iterator[None]:
+            if stage == self.at:
                 raise KeyboardInterrupt
             yield
 
     with pytest.raises(KeyboardInterrupt):
-        release(plan, tmp_path / "out", in_ledger=False, progress=Interrupt(tmp_path, "", "Writing the tables"))
+        release(plan, tmp_path / "out", in_ledger=False, progress=Interrupt(tmp_path, "", Stage.WRITING_TABLES))
     write_lists(tmp_path, "gtfs.zip", lambda text: text.replace("Old", "New"))
     with pytest.raises(PlanError, match="a list that it names"):
         release(plan, tmp_path / "out", in_ledger=False, resume=True)

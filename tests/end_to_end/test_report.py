@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from tapveil.base.atomic import write_private
 from tapveil.base.errors import PlanError, TripDataError
 from tapveil.base.numbers import percent, three_digits
-from tapveil.base.progress import Silent
+from tapveil.base.progress import Silent, Stage
 from tapveil.cli.app import app
 from tapveil.counting.counter import count
 from tapveil.demo import city as demo_city
@@ -788,10 +788,10 @@ class Named:
     """Keeps the names of the stages that it was told of."""
 
     def __init__(self) -> None:
-        self.stages: list[str] = []
+        self.stages: list[Stage] = []
 
-    def stage(self, name: str, *_: object, **__: object) -> AbstractContextManager[None]:
-        self.stages.append(name)
+    def stage(self, stage: Stage, *_: object, **__: object) -> AbstractContextManager[None]:
+        self.stages.append(stage)
         return nullcontext()
 
 
@@ -807,7 +807,7 @@ def test_no_stage_tells_whether_a_row_was_refused(tmp_path: Path) -> None:
         findings(plan, progress=told)
         seen.append(told.stages)
     assert seen[0] == seen[1]
-    assert seen[0].count("Looking at the trips") == 2, "somebody at the screen sees that something is going on"
+    assert seen[0].count(Stage.LOOKING_AT_TRIPS) == 2, "somebody at the screen sees that something is going on"
 
 
 WIDTHS = """[...document.querySelectorAll('%s')].map(each => each.getBoundingClientRect().width)"""

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from tapveil import release
 from tapveil.base.errors import TapveilError
-from tapveil.base.progress import Silent
+from tapveil.base.progress import Silent, Stage
 from tapveil.plan.model import Plan
 
 
@@ -41,8 +41,8 @@ class Stopping(Silent):
         self._session = session
 
     @contextmanager
-    def stage(self, name: str, *_: object, **__: object) -> Iterator[None]:
-        if name == "Counting trips":
+    def stage(self, stage: Stage, *_: object, **__: object) -> Iterator[None]:
+        if stage is Stage.COUNTING_TRIPS:
             self._session.stop()
         yield
 

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from enum import Enum
 from typing import Protocol
 
 from rich.console import Console
@@ -36,16 +37,64 @@ A_WHILE = 1.0
 """Seconds. What took less is not worth a line, unless a log is to have all steps."""
 
 
+class Stage(Enum):
+    """A step of the work, and what it is called where someone reads of it."""
+
+    READING_PLAN = "Reading the plan"
+    LOOKING_AT_COLUMNS = "Looking at the columns"
+    LOOKING_AT_TRIPS = "Looking at the trips"
+    COUNTING_TRIPS = "Counting trips"
+    READING_VALUES = "Reading values"
+    READING_TAPS = "Reading taps"
+    READING_TRIPS = "Reading trips"
+    COUNTING_CARDS = "Counting cards"
+    ADDING_UP_TABLES = "Adding up tables"
+    LOOKING_FOR_CARDS = "Looking for card numbers"
+    LOOKING_FOR_COPIES = "Looking for copies"
+    LOOKING_UP_STOPS = "Looking up stops"
+    LOOKING_FOR_COUPLED = "Looking for coupled places"
+    LOOKING_AT_TABLES = "Looking at the tables"
+    LOOKING_FOR_CHANGES = "Looking for changes that would help"
+    FINDING_NOISE = "Finding the noise"
+    COMPARING = "Comparing"
+    COMPUTING_PROMISE = "Computing the promise"
+    ACCOUNTING = "Accounting"
+    ASKING_LEDGER = "Asking the ledger"
+    WRITING_LEDGER = "Writing it into the ledger"
+    ADDING_UP_BUDGET = "Adding up what is left"
+    DRAWING_NOISE = "Drawing noise"
+    MAKING_CONSISTENT = "Making the numbers add up"
+    WRITING_TABLES = "Writing the tables"
+    DRAWING_PAGE = "Drawing the page"
+    SEALING_FOLDER = "Sealing the folder"
+    READING_FOLDER = "Reading the folder"
+    READING_FILE = "Reading the file"
+    READING_TABLES = "Reading the tables"
+    CHECKING_FILES = "Checking the files"
+    CHECKING_SUMS = "Adding up the numbers again"
+    TRYING_WEIGHTS = "Trying mechanisms and weights"
+    RELEASING = "Releasing generated trips"
+    RELEASING_AGAIN = "Releasing them again"
+    RELEASING_BUSY_CARDS = "Releasing busy cards"
+    BUILDING_CITY = "Building Port Vesper"
+    RIDING = "Riding on the timetable"
+
+    def named(self, by: str) -> str:
+        """Its words; `by` tells it apart from others like it."""
+        return f"{self.value}, by {by}" if by else str(self.value)
+
+
 class Reporter(Protocol):
     """Something that can be told which stage of the work is under way."""
 
     def stage(
-        self, name: str, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE
+        self, stage: Stage, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE, by: str = ""
     ) -> AbstractContextManager[None]:
         """A stage lasts as long as this context.
 
         `done` says how much of `total` there is by now, in the unit: "B" for bytes, a noun in the plural, or none for a
-        share of 1. Without a total nothing is said of the time that remains. Stages may lie within one another.
+        share of 1. Without a total nothing is said of the time that remains. Where there are several such stages, `by`
+        tells them apart. Stages may lie within one another.
         """
 
 
@@ -53,7 +102,7 @@ class Silent:
     """Says nothing."""
 
     def stage(
-        self, name: str, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE
+        self, stage: Stage, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE, by: str = ""
     ) -> AbstractContextManager[None]:
         return nullcontext()
 
@@ -66,9 +115,9 @@ class Lines:
 
     @contextmanager
     def stage(
-        self, name: str, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE
+        self, stage: Stage, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE, by: str = ""
     ) -> Iterator[None]:
-        start = self._clock()
+        start, name = self._clock(), stage.named(by)
         try:
             yield
         except BaseException:
@@ -93,10 +142,10 @@ class Bars:
 
     @contextmanager
     def stage(
-        self, name: str, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE
+        self, stage: Stage, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE, by: str = ""
     ) -> Iterator[None]:
         with self._display() as display:
-            bar = _Bar(display, name, done, Pace(self._clock(), total if done else None), unit)
+            bar = _Bar(display, stage.named(by), done, Pace(self._clock(), total if done else None), unit)
             self._open.append(bar)
             try:
                 yield

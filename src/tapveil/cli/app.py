@@ -29,7 +29,7 @@ from tapveil._version import __version__
 from tapveil.base.atomic import write_new
 from tapveil.base.defaults import AUDIT_TRIALS, DEMO_TRIPS, MEMORY, Format
 from tapveil.base.errors import LedgerError, PlanError
-from tapveil.base.progress import Reporter, for_console
+from tapveil.base.progress import Reporter, Stage, for_console
 
 if TYPE_CHECKING:
     from tapveil.base.findings import Finding
@@ -343,7 +343,7 @@ def _close(plan: Plan, published: Folder, plan_file: Path, progress: Reporter, *
     try:
         from tapveil.cli.summary import closing_lines
 
-        with progress.stage("Adding up what is left"):
+        with progress.stage(Stage.ADDING_UP_BUDGET):
             first, *rest = closing_lines(plan, published, plan_file, in_ledger=in_ledger)
         out.print(first, style="bold")
         for line in rest:
@@ -403,7 +403,10 @@ def ledger(context: typer.Context, ledger_file: LedgerFile = LEDGER, as_json: Js
         return
     with open_ledger(ledger_file) as book:
         entries = book.entries
-    with for_console(err).stage("Accounting"), out.capture() as shown:  # a bar and its results do not share a screen
+    with (
+        for_console(err).stage(Stage.ACCOUNTING),
+        out.capture() as shown,
+    ):  # a bar and its results do not share a screen
         report = ledger_report(entries) if as_json else None
         if report is None:
             show_ledger(out, entries)
@@ -603,7 +606,7 @@ def _report(
 def _read_plan(path: Path, progress: Reporter | None = None) -> Plan:
     from tapveil.plan.model import Plan
 
-    with (progress or for_console(err)).stage("Reading the plan"):
+    with (progress or for_console(err)).stage(Stage.READING_PLAN):
         plan = Plan.read(path)
         if plan.source.engine == "duckdb":
             _leave_pandas_out()

@@ -10,7 +10,7 @@ from pathlib import Path
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import PlanError
 from tapveil.base.pace import BYTES
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.counting import card_ids
 from tapveil.counting.card_ids import CardShapes
 from tapveil.counting.exact import Counted
@@ -46,7 +46,7 @@ def count(
     counting = counter.Pass(plan, files, areas, wider, enough)
     batches = counting.batches
     # One stage, whoever counts in the end: how many cells there are must not show in a log.
-    with progress.stage("Counting trips", lambda: batches.bytes_read, total=batches.bytes, unit=BYTES):
+    with progress.stage(Stage.COUNTING_TRIPS, lambda: batches.bytes_read, total=batches.bytes, unit=BYTES):
         try:
             return counting.count()
         except NeedsEngineError:
@@ -81,7 +81,7 @@ def cards_among(
     if plan.source.card is None:
         return set()
     # One stage, however much there is to read: a log says no more than how long it took.
-    with (progress or Silent()).stage("Looking for card numbers"):
+    with (progress or Silent()).stage(Stage.LOOKING_FOR_CARDS):
         if plan.source.engine == "duckdb" and card_ids.are_numbers(files := sources.find(plan), plan.source.card):
             return card_ids.numbers_among(texts, files, plan.source.card)
         found, in_question = shapes.settle(texts) if shapes else (set[str](), list(texts))

@@ -7,7 +7,7 @@ little memory. Nobody lives there, so its seed and its exact counts may be known
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from tapveil.base.defaults import DEMO_TRIPS, Format
 from tapveil.base.errors import PlanError
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import MINUTES_PER_DAY
 from tapveil.demo.geography import write_map
 from tapveil.plan.model import preset_text
@@ -68,12 +68,16 @@ def make_city(
     days = days or [monday + timedelta(days=day) for monday in WEEKS for day in range(7)]
     made = 0
 
-    with (progress or Silent()).stage("Building Port Vesper", lambda: made, total=trips, unit="trips"):
+    with (progress or Silent()).stage(Stage.BUILDING_CITY, lambda: made, total=trips, unit="trips"):
         _write_stops(folder / "stops.csv", modes[0].stops)
-        write_map(folder / "places.geojson", {mode.name: mode.stops for mode in modes[1:]}, _postcodes())
+        postcodes = [str(_postcode(number)) for number in range(POSTCODES)]  # those of the busiest stops first
+        write_map(folder / "places.geojson", {mode.name: mode.stops for mode in modes[1:]}, postcodes)
         for index, (day, size) in enumerate(zip(days, _trips_per_day(days, trips), strict=True)):
             table = _day(np.random.default_rng([seed, 1 + index]), modes, day, size, max(1, trips // TRIPS_PER_CARD))
-            _write_day(folder / "trips", day, table, chosen)
+            if chosen == "csv":
+                pa_csv.write_csv(_texts(table), folder / "trips" / f"{day}.csv")
+            else:
+                pq.write_table(_typed(table), folder / "trips" / f"{day}.parquet")
             made += size
     if chosen == "csv" and trips >= FEW_TRIPS:  # a download tool left its own last words in the first file
         with (folder / "trips" / f"{days[0]}.csv").open("a", encoding="utf-8") as file:
@@ -125,12 +129,7 @@ _FIRST = (
 )
 _LAST = "brook bury dale field ford gate ham haven hill hurst ley mere mouth port side stead ton vale wick wood".split()
 _ODD_STATIONS = ("São Bento", "Žižkov Tunnel", "St. Mary's", "東門", "O'Connell St, North", 'The "Folly"')
-_ODD_WHARVES = (
-    "Vesper Quay, No. 3 Wharf",
-    "Vesper Quay, No. 4 Wharf",
-    'Fisher\'s "Long" Pier',
-    "Île aux Cygnes",
-)
+_ODD_WHARVES = ("Vesper Quay, No. 3 Wharf", "Vesper Quay, No. 4 Wharf", 'Fisher\'s "Long" Pier', "Île aux Cygnes")
 _ODD_TRAM_STOPS = ("Königsplatz", "Paddy's Market", "Convention, East & West")
 
 
@@ -149,11 +148,6 @@ def _modes(random: np.random.Generator) -> tuple[Mode, ...]:
     )
 
 
-def _postcodes() -> list[str]:
-    """All postcodes, those of the busiest stops first."""
-    return [str(_postcode(number)) for number in range(POSTCODES)]
-
-
 def _postcode(stop: int) -> int:
     return 2000 + 37 * stop % POSTCODES
 
@@ -165,8 +159,7 @@ def _write_stops(path: Path, bus_stops: tuple[str, ...]) -> None:
         writer.writerow(["stop_id", "stop_name", "postcode"])
         for number, stop in enumerate(bus_stops[:-20]):
             street, road = _FIRST[number % len(_FIRST)], _LAST[number // len(_FIRST) % len(_LAST)].title()
-            name = f"{street} St at {road} Rd, Stand {number % 4 + 1}"
-            writer.writerow([stop, name, _postcode(number)])
+            writer.writerow([stop, f"{street} St at {road} Rd, Stand {number % 4 + 1}", _postcode(number)])
 
 
 # --- trips --------------------------------------------------------------------------------------------------------
@@ -174,9 +167,8 @@ def _write_stops(path: Path, bus_stops: tuple[str, ...]) -> None:
 
 def _trips_per_day(days: Sequence[date], trips: int) -> list[int]:
     """Weekends are quieter, and so is the second week; the parts add up to the whole."""
-    weights = np.array(
-        [(1, 1, 1.02, 1.04, 1.05, 0.55, 0.42)[day.weekday()] * (0.92 if day > WEEKS[1] else 1) for day in days]
-    )
+    usual = (1, 1, 1.02, 1.04, 1.05, 0.55, 0.42)
+    weights = np.array([usual[day.weekday()] * (0.92 if day > WEEKS[1] else 1) for day in days])
     ends = np.round(np.cumsum(weights) / weights.sum() * trips).astype(int)
     return [int(size) for size in np.diff(ends, prepend=0)]
 
@@ -207,9 +199,8 @@ def _start_minutes(random: np.random.Generator, day: date, size: int) -> Ints:
     weekend = [(0.72, 810, 180), (0.28, 1230, 130)]
     humps = np.array(weekday if day.weekday() < 5 else weekend)
     which = random.choice(len(humps), size, p=humps[:, 0])
-    minutes = random.normal(humps[which, 1], humps[which, 2])
-    clipped: Ints = np.clip(minutes, 240, MINUTES_PER_DAY + 180).astype(np.int64)
-    return clipped
+    minutes: npt.NDArray[np.float64] = random.normal(humps[which, 1], humps[which, 2])
+    return np.clip(minutes, 240, MINUTES_PER_DAY + 180).astype(np.int64)
 
 
 def _places(random: np.random.Generator, modes: tuple[Mode, ...], mode: Ints) -> Ints:
@@ -227,46 +218,25 @@ def _places(random: np.random.Generator, modes: tuple[Mode, ...], mode: Ints) ->
 # --- files --------------------------------------------------------------------------------------------------------
 
 
-def _write_day(folder: Path, day: date, trips: dict[str, Any], file_format: Format) -> None:
-    if file_format == "csv":
-        pa_csv.write_csv(_texts(trips), folder / f"{day}.csv")
-    else:
-        pq.write_table(_typed(trips), folder / f"{day}.parquet")
+def _common(trips: dict[str, Any]) -> dict[str, pa.Array]:
+    stops = pa.array([stop for mode in trips["modes"] for stop in mode.stops])
+    modes = pa.array([mode.name for mode in trips["modes"]])
+    coded = pa.DictionaryArray.from_arrays
+    return {
+        "card_id": pa.array(3_085_000_000_000_000 + trips["card"] * 97),
+        "mode": coded(pa.array(trips["mode"], mask=trips["broken"] == 1), modes),
+        "tap_on_location": coded(pa.array(trips["from"], mask=trips["no_on"]), stops),
+        "tap_off_location": coded(pa.array(trips["to"], mask=trips["no_off"]), stops),
+    }
 
 
-def _common(trips: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    modes = trips["modes"]
-    stops = pa.array([stop for mode in modes for stop in mode.stops])
-    names = pa.array([mode.name for mode in modes])
-    yield "card_id", pa.array(3_085_000_000_000_000 + trips["card"] * 97)
-    yield "mode", pa.DictionaryArray.from_arrays(pa.array(trips["mode"], mask=trips["broken"] == 1), names)
-    yield (
-        "tap_on_location",
-        pa.DictionaryArray.from_arrays(pa.array(trips["from"], mask=trips["no_on"]), stops),
-    )
-    yield (
-        "tap_off_location",
-        pa.DictionaryArray.from_arrays(pa.array(trips["to"], mask=trips["no_off"]), stops),
-    )
-
-
-_ORDER = [
-    "card_id",
-    "trip_date",
-    "mode",
-    "tap_on_time",
-    "tap_on_location",
-    "tap_off_time",
-    "tap_off_location",
-]
+_ORDER = ["card_id", "trip_date", "mode", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location"]
 
 
 def _typed(trips: dict[str, Any]) -> pa.Table:
     """As a data warehouse exports it: dates and timestamps."""
-    columns = dict(_common(trips))
-    day = np.datetime64(trips["day"])
-    size = len(trips["mode"])
-    columns["trip_date"] = pa.array(np.full(size, day), pa.date32(), mask=trips["broken"] > 1)
+    columns, day = _common(trips), np.datetime64(trips["day"])
+    columns["trip_date"] = pa.array(np.full(len(trips["mode"]), day), pa.date32(), mask=trips["broken"] > 1)
     for end, missing in (("on", "no_on"), ("off", "no_off")):
         moments = day.astype("datetime64[s]") + trips[end] * np.timedelta64(60, "s")
         columns[f"tap_{end}_time"] = pa.array(moments, pa.timestamp("s"), mask=trips[missing])
@@ -275,13 +245,11 @@ def _typed(trips: dict[str, Any]) -> pa.Table:
 
 def _texts(trips: dict[str, Any]) -> pa.Table:
     """As a text export: clock times that run past 24:00, empty fields, a few that are garbled."""
-    columns = {name: column.cast(pa.string()) for name, column in _common(trips)}
-    size = len(trips["mode"])
-    garbled_day = pa.array(trips["broken"] == 2)
-    columns["trip_date"] = pa.compute.if_else(garbled_day, "30/02/2025", pa.array([str(trips["day"])] * size))
+    columns = {name: column.cast(pa.string()) for name, column in _common(trips).items()}
+    columns["trip_date"] = pa.compute.if_else(pa.array(trips["broken"] == 2), "30/02/2025", str(trips["day"]))
     clock = pa.array([f"{minute // 60:02d}:{minute % 60:02d}" for minute in range(2 * MINUTES_PER_DAY)])
     for end, missing in (("on", "no_on"), ("off", "no_off")):
         columns[f"tap_{end}_time"] = clock.take(pa.array(trips[end], mask=trips[missing]))
-    garbled_time = pa.array(trips["broken"] == 3)
-    columns["tap_on_time"] = pa.compute.if_else(garbled_time, "2S:61", columns["tap_on_time"])
+    garbled = pa.array(trips["broken"] == 3)
+    columns["tap_on_time"] = pa.compute.if_else(garbled, "2S:61", columns["tap_on_time"])
     return pa.table({name: columns[name] for name in _ORDER})

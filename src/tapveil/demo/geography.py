@@ -75,8 +75,9 @@ def _tram_stops() -> Iterator[Point]:
 def _areas() -> Iterator[list[Point]]:
     """Hexagons around the centre, ring after ring, bent so that they look like postcodes; none in the bay."""
     corners = [(HEXAGON * cos(pi / 3 * k), HEXAGON * sin(pi / 3 * k)) for k in (*range(6), 0)]
-    for east, north in _on_land(_middles()):
-        yield [_bent((east + x, north + y)) for x, y in corners]
+    for east, north in _middles():
+        if hypot(east, north) <= 2 or abs(atan2(north, east)) >= 0.3:  # the bay opens to the east
+            yield [_bent(east + x, north + y) for x, y in corners]
 
 
 def _middles() -> Iterator[Point]:
@@ -91,12 +92,6 @@ def _middles() -> Iterator[Point]:
                 east, north = east + apart * direction[0], north + apart * direction[1]
 
 
-def _on_land(places: Iterator[Point]) -> Iterator[Point]:
-    """All but those of the bay, which opens to the east."""
-    return (place for place in places if not (hypot(*place) > 2 and abs(atan2(place[1], place[0])) < 0.3))
-
-
-def _bent(place: Point) -> Point:
+def _bent(x: float, y: float) -> Point:
     """Moved a little, by a rule that neighbours share, so that their borders still meet."""
-    x, y = place
     return (x + 0.28 * sin(1.7 * y + 0.4 * x) + 0.05 * x * cos(0.2 * y), y + 0.28 * sin(1.3 * x - 0.6 * y))

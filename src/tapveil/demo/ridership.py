@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from tapveil.base.errors import PlanError, TripDataError
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.demo.city import TRIPS_PER_CARD, new_folder
 from tapveil.inputs.gtfs import Calls, Feed, read_feed
 from tapveil.inputs.timetable import plain_mode
@@ -39,7 +39,7 @@ def make_rides(folder: Path, gtfs: Path, *, trips: int, seed: int = 1, progress:
     new_folder(folder)
     (folder / "trips").mkdir()
     made = 0
-    with (progress or Silent()).stage("Riding on the timetable", lambda: made, total=trips, unit="trips"):
+    with (progress or Silent()).stage(Stage.RIDING, lambda: made, total=trips, unit="trips"):
         copy = folder / ("gtfs.zip" if gtfs.is_file() else "gtfs")
         shutil.copyfile(gtfs, copy) if gtfs.is_file() else shutil.copytree(gtfs, copy)
         for day, rides in _rides(feed, week, trips, seed):
@@ -63,11 +63,10 @@ def _rides(feed: Feed, week: list[date], trips: int, seed: int) -> Iterator[tupl
         day: np.isin(calls.service, [n for n, name in enumerate(calls.services) if day in services.get(name, ())])
         for day in week
     }
-    total = sum(int(active.sum()) for active in running.values())
-    if not total:
+    passed = list(accumulate((int(active.sum()) for active in running.values()), initial=0))
+    if not passed[-1]:
         raise TripDataError("the timetable has no service in its first week")
-    sizes = (int(active.sum()) for active in running.values())
-    until = [trips * passed // total for passed in accumulate(sizes, initial=0)]
+    until = [trips * each // passed[-1] for each in passed]
     for number, (day, active) in enumerate(running.items()):
         size = until[number + 1] - until[number]  # in proportion, and exactly so many in all
         if size:
@@ -89,10 +88,8 @@ def _day(
     delay = np.clip(random.normal(90, 150, (2, size)), -180, 1200).astype(np.int64)
     done = (random.random(size) > NO_TAP_OFF) & (calls.second[off] > calls.second[on])
     stops, midnight = pa.array(calls.stop_ids), np.datetime64(datetime.combine(day, time()), "s")
-    moments = [
-        midnight + (calls.second[end] + late).astype("timedelta64[s]")
-        for end, late in ((on, delay[0]), (off, delay[1]))
-    ]
+    seconds = np.stack([calls.second[on], calls.second[off]]) + delay
+    moments = midnight + seconds.astype("timedelta64[s]")
     return pa.table(
         {
             "card": pa.array(random.integers(0, cards, size) + 10**9),

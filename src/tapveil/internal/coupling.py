@@ -60,7 +60,7 @@ def from_timetable(plan: Plan, areas: Areas, feed: Feed) -> list[Coupled]:
         Coupled(mode, places, lines)
         for mode, lines_of in sorted(ways.items())
         for places, lines in _islands(lines_of)
-        if _is_coupled(places) and (len(lines) == 1 or len(places) == 2)
+        if len(places) == 2 or (len(lines) == 1 and 2 < len(places) <= MOST_PLACES)
     ]
 
 
@@ -87,10 +87,6 @@ def _stay(pairs: Mapping[tuple[str, str, str], int], mode: str, places: set[str]
     """Whether nearly all trips of some places are among them."""
     of = {key: trips for key, trips in pairs.items() if key[0] == mode and not places.isdisjoint(key[1:])}
     return sum(trips for key, trips in of.items() if places.issuperset(key[1:])) >= (1 - FEW_LEAVE) * sum(of.values())
-
-
-def _is_coupled(places: tuple[str, ...]) -> bool:
-    return 2 <= len(places) <= MOST_PLACES
 
 
 def _islands(ways: Mapping[str, Iterable[str]]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import PlanError, TapveilError, TripDataError
-from tapveil.base.progress import Reporter
+from tapveil.base.progress import Reporter, Stage
 from tapveil.base.types import clock_text, zone_names
 from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.counting.counter import count
@@ -41,6 +41,7 @@ ENOUGH, TOO_FEW = 0.5, 0.1
 MATCHED = 0.5
 """So many of the stops in the trips must be in a timetable for it to be theirs."""
 _YOUR_ZONE = "Your/City"
+_ENDS = {"tap_on_time", "tap_off_time", "tap_on_location", "tap_off_location", "tap_time", "tap_location"}
 EPSILON, DELTA = "8", "7.5e-7"
 """What the Opal release spent."""
 
@@ -66,11 +67,15 @@ def draft(
 ) -> Draft:
     """Look at the trips, and write a plan for them; without `look`, read no row of them."""
     files = trip_files(path)
-    with progress.stage("Looking at the columns"):
+    with progress.stage(Stage.LOOKING_AT_COLUMNS):
         encoding = encoding_of(files) if look else header_encoding(files)
         looked_at = samples(files, encoding) if look else unseen_columns(files, encoding)
         found = recognise(looked_at)
-        _require_enough(found)
+        if not _ENDS & set(found.columns):  # a plan needs something to count
+            raise TripDataError(
+                "no column was recognised as the time or the place of a trip: name them yourself in a plan, "
+                "`tapveil plan opal -o plan.toml` writes one to start from"
+            )
         shapes = [sources.inspect(each, encoding) for each in files]
         found.offsets |= any(_has_instants(shape, found) for shape in shapes)
         found.zone = next(filter(None, map(_zone_of, shapes)), None)
@@ -82,17 +87,22 @@ def draft(
             "tapveil make sure that none slips into the folder."
         )
     writing = _Writing(path, files, plan_path, found, encoding, timetable, looked=look)
-    return _seen(writing, memory, scratch, progress) if look else _unseen(writing)
+    if look:
+        return _seen(writing, memory, scratch, progress)
+    writing.area = Area(gtfs="station_name") if timetable else None
+    text = writing.text(UNSEEN_WIDTH, None)
+    if not found.unclear:
+        writing.parsed(text)
+    return Draft(text, found, [*writing.remarks, *writing.not_known()])
 
 
 def _seen(writing: _Writing, memory: str, scratch: Path | None, progress: Reporter) -> Draft:
     """A plan whose bins, areas and tables follow from counting the trips."""
-    found, plan_path = writing.found, writing.plan_path
-    first = writing.text(WIDTHS[0], None)
+    found, first = writing.found, writing.text(WIDTHS[0], None)
     remarks = list(writing.remarks)
     if found.unclear:
         return Draft(first, found, remarks)
-    plan = _parsed(first.replace(_YOUR_ZONE, "UTC"), plan_path)
+    plan = writing.parsed(first)
     detailed = plan.model_copy(update={"table": plan.detailed})  # totals have neither bins nor areas to choose
     inputs = PublicInputs.of(detailed, scratch)
     counted = count(detailed, memory=memory, scratch=scratch, progress=progress, inputs=inputs)
@@ -104,24 +114,12 @@ def _seen(writing: _Writing, memory: str, scratch: Path | None, progress: Report
     writing.area, areas = _area(plan, inputs, counted) if writing.timetable else (None, None)
     shares = {name: shares_by_width(plan, counted, name, WIDTHS, areas) for name in detailed.tables}
     width = _width(shares)
-    kept = _kept({name: by_width[width] for name, by_width in shares.items()})
+    fullest = max(shares, key=lambda name: shares[name][width])
+    kept = [name for name in shares if shares[name][width] >= TOO_FEW] or [fullest]
     text = writing.text(width, kept)
-    _parsed(text.replace(_YOUR_ZONE, "UTC"), plan_path)
+    writing.parsed(text)
     remarks += _about_tables(width, kept, shares, areas is not None)
     return Draft(text, found, remarks)
-
-
-def _unseen(writing: _Writing) -> Draft:
-    """A plan without a look at the trips: ordinary bins, every table, and a list of what is not known."""
-    writing.area = Area(gtfs="station_name") if writing.timetable else None
-    text = writing.text(UNSEEN_WIDTH, None)
-    if not writing.found.unclear:
-        _parsed(text.replace(_YOUR_ZONE, "UTC"), writing.plan_path)
-    return Draft(text, writing.found, [*writing.remarks, *writing.not_known()])
-
-
-def _parsed(text: str, plan_path: Path) -> Plan:
-    return Plan.parse(text, where=plan_path.name, base=plan_path.parent)
 
 
 def _has_instants(shape: sources.Shape, found: Recognised) -> bool:
@@ -134,16 +132,6 @@ def _zone_of(shape: sources.Shape) -> str | None:
     """The time zone that a Parquet file names for its times, unless that is only UTC."""
     zones = re.findall(r"tz=([A-Za-z_]+/[A-Za-z_/]+)\]", shape[4])
     return next((zone for zone in zones if zone in zone_names() and not zone.startswith("Etc/")), None)
-
-
-def _require_enough(found: Recognised) -> None:
-    """A plan needs something to count."""
-    ends = {"tap_on_time", "tap_off_time", "tap_on_location", "tap_off_location", "tap_time", "tap_location"}
-    if not ends & set(found.columns):
-        raise TripDataError(
-            "no column was recognised as the time or the place of a trip: name them yourself in a plan, "
-            "`tapveil plan opal -o plan.toml` writes one to start from"
-        )
 
 
 # --- the timetable beside them -------------------------------------------------------------------------------------
@@ -172,12 +160,13 @@ class _Timetable:
     def of(cls, path: Path, found: Recognised, looked_at: Sequence[Sample], *, given: bool) -> _Timetable | None:
         """The timetable, if the trips name its stops; if nobody looked at them, the one that is there."""
         feed = read_feed(path)
-        by_name = {sample.name: sample for sample in looked_at}
-        places = [by_name[found.columns[ours].column] for ours in found.columns if ours.endswith("_location")]
+        named = {sample.name: sample for sample in looked_at}
+        places = [named[guess.column] for ours, guess in found.columns.items() if ours.endswith("_location")]
         if not places:
             return None
         if places[0].values is None:
-            return cls(path, _by_its_name(places[0]), "a guess: by the name of the column", feed.timezone)
+            by_name = next((f"stop_{word}" for word in ("name", "code") if word in places[0].words), "stop_id")
+            return cls(path, by_name, "a guess: by the name of the column", feed.timezone)
         shares = [(share, way) for place in places for way, share in _matches(feed, place).items()]
         best = max(share for share, _ in shares)
         if best < MATCHED:
@@ -186,10 +175,6 @@ class _Timetable:
             return None
         match = max(way for share, way in shares if share >= best - NEARLY)
         return cls(path, match, "most of the values looked at are such", feed.timezone)
-
-
-def _by_its_name(place: Sample) -> str:
-    return next((f"stop_{word}" for word in ("name", "code") if word in place.words), "stop_id")
 
 
 def _matches(feed: Feed, sample: Sample) -> dict[str, float]:
@@ -252,12 +237,6 @@ def _width(shares: Mapping[str, Mapping[int, float]]) -> int:
     return max(WIDTHS, key=lambda width: sum(shares[name][width] for name in timed))
 
 
-def _kept(shares: Mapping[str, float]) -> list[str]:
-    """The tables that would not be nearly empty; the fullest one, where all would be."""
-    kept = [name for name, share in shares.items() if share >= TOO_FEW]
-    return kept or [max(shares, key=lambda name: shares[name])]
-
-
 def _about_tables(
     width: int, kept: Sequence[str], shares: Mapping[str, Mapping[int, float]], areas: bool
 ) -> Iterator[str]:
@@ -278,7 +257,7 @@ def _about_tables(
 
 @dataclass
 class _Writing:
-    """The text of the plan."""
+    """The text of the plan, which can be read again."""
 
     path: str
     files: Sequence[Path]
@@ -293,8 +272,10 @@ class _Writing:
     def text(self, width: int, kept: Sequence[str] | None) -> str:
         self.remarks = []
         sections = [self._head(), self._release(), self._source(width), self._columns(), self._coarsen(width)]
-        tables = [(name, keys) for name, keys in self._tables() if kept is None or name in kept]
-        return "\n".join([*sections, self._privacy(), *map(self._table, tables), _TOTAL])
+        return "\n".join([*sections, self._privacy(), *self._tables(kept), _TOTAL])
+
+    def parsed(self, text: str) -> Plan:
+        return Plan.parse(text.replace(_YOUR_ZONE, "UTC"), where=self.plan_path.name, base=self.plan_path.parent)
 
     def _head(self) -> str:
         like = f"It looks like {self.found.like}. " if self.found.like else ""
@@ -361,24 +342,14 @@ partition = {_toml(partition)}          # every table is counted separately for 
 
     def _columns(self) -> str:
         lines = ["[source.columns]                      # ours on the left, yours on the right; no other is ever read"]
-        lines += [f"{ours} = {_column(guess)}  # {guess.how_sure}: {guess.why}" for ours, guess in self._ordered()]
+        for ours in (ours for ours in _ORDER if ours in self.found.columns):
+            guess = self.found.columns[ours]
+            lines.append(f"{ours} = {_column(guess)}  # {guess.how_sure}: {guess.why}")
         return "\n".join(lines) + "\n"
-
-    def _ordered(self) -> list[tuple[str, Guess]]:
-        order = ["card", "mode", "date", "tap", "tap_time", "tap_location", "vehicle"]
-        known = [
-            *order[:3],
-            *(f"tap_{end}_{what}" for end in ("on", "off") for what in ("time", "location")),
-            *order[3:],
-        ]
-        return [(ours, self.found.columns[ours]) for ours in known if ours in self.found.columns]
 
     def _coarsen(self, width: int) -> str:
         why = "chosen so that the tables are not empty: this looked at the trips" if self.looked else _ORDINARY
-        text = f"""\
-[coarsen]
-time_minutes = {width}                     # {why}
-"""
+        text = f"[coarsen]\ntime_minutes = {width}                     # {why}\n"
         if self.found.service and _day_starts(width):
             text += 'after_midnight = "continued"          # the hours after midnight are 24:00, 25:00, ...\n'
         if not self.timetable:
@@ -386,8 +357,8 @@ time_minutes = {width}                     # {why}
         named = ""
         if self.area:
             way = f'gtfs = "{self.area.gtfs}"' if self.area.gtfs else f"h3 = {self.area.h3}"
-            finest = "the finest for which the tables of places are not empty: this looked at the trips"
-            why = finest if self.looked else _ORDINARY
+            if self.looked:
+                why = "the finest for which the tables of places are not empty: this looked at the trips"
             named = f'\n[coarsen.location."*"]\n{way}                 # {why}\n'
         return f"""\
 {text}{named}
@@ -396,12 +367,14 @@ path = {_toml(self._relative(str(self.timetable.path)))}
 match = {_toml(self.timetable.match)}                   # {self.timetable.why}
 """
 
-    def _tables(self) -> list[tuple[str, tuple[str, ...]]]:
+    def _tables(self, kept: Sequence[str] | None) -> Iterator[str]:
         both = {"tap_time": ("tap_on_time", "tap_off_time"), "tap_location": ("tap_on_location", "tap_off_location")}
         known = {end for ours in self.found.columns for end in both.get(ours, (ours,))}
         if self.found.is_taps and not self.found.off and not self.found.unclear:
             known = {ours for ours in known if not ours.startswith("tap_off_")}
-        return [(name, keys) for name, keys in _TABLES.items() if set(keys) <= known]
+        for name, keys in _TABLES.items():
+            if set(keys) <= known and (kept is None or name in kept):
+                yield f"[[table]]\nname = {_toml(name)}\ncolumns = {_toml(keys)}\nweight = {len(keys)}\n"
 
     def _privacy(self) -> str:
         return f"""\
@@ -436,19 +409,13 @@ delta = {DELTA}
         """Whether a file is one of texts, whose encoding and formats are not declared."""
         return any(path.suffix.lower() not in {".parquet", ".pq"} for path in self.files)
 
-    def _table(self, table: tuple[str, tuple[str, ...]]) -> str:
-        name, keys = table
-        return f"[[table]]\nname = {_toml(name)}\ncolumns = {_toml(list(keys))}\nweight = {len(keys)}\n"
-
     def _patterns(self) -> str | list[str]:
         """The trips as the plan names them: of a folder, the files by their endings, so that others may lie there."""
         whole = Path(self.path)
         if not whole.is_dir():
             return self._relative(self.path)
-        endings = sorted(
-            {"".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:]) for path in self.files}
-        )
-        patterns = [self._relative(str(whole / f"*{ending}")) for ending in endings]
+        endings = {"".join(path.suffixes[-2 if path.suffix == ".gz" else -1 :]) for path in self.files}
+        patterns = [self._relative(str(whole / f"*{ending}")) for ending in sorted(endings)]
         return patterns if len(patterns) > 1 else patterns[0]
 
     def _relative(self, path: str) -> str:
@@ -459,6 +426,9 @@ delta = {DELTA}
             return Path(path).resolve().as_posix()
 
 
+_ORDER = (
+    "card mode date tap_on_time tap_on_location tap_off_time tap_off_location tap tap_time tap_location vehicle".split()
+)
 _ORDINARY = "a default: nobody looked at the trips"
 _LOOKED = """\
 # By looking at the trips, `tapveil init` chose: encoding, columns, formats, words for missing values and taps, what a

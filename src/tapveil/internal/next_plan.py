@@ -138,11 +138,8 @@ def _meant(plan: Plan, tuned: Tuned) -> dict[str, Any]:
     if not tuned.improves:
         return meaning
     delta = tuned.loss.delta or plan.privacy.delta
-    meaning["privacy"] |= {
-        "mechanism": tuned.mechanism,
-        "epsilon": str(tuned.loss.epsilon),
-        "delta": None if delta is None else str(delta),
-    }
+    total = {"epsilon": str(tuned.loss.epsilon), "delta": None if delta is None else str(delta)}
+    meaning["privacy"] |= {"mechanism": tuned.mechanism, **total}
     for table in meaning["table"]:
         table |= {"epsilon": None, "delta": None, "weight": str(weights[table["name"]])}
     return meaning

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ import pyarrow as pa
 
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import TripDataError
-from tapveil.base.pace import SHARE
-from tapveil.base.progress import Done, Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import UNKNOWN
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
@@ -29,8 +27,6 @@ from tapveil.published.describe.wording import COUNTED
 from tapveil.veil.preconditions import sound_places
 
 DENSITY_AT = (2, 5, 10, 20, 50)
-LOCATING = "Finding refused rows"
-"""The stage that counting has only if there is a row to be found."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,11 +87,7 @@ class Outlook:
 
 
 def outlook(
-    plan: Plan,
-    *,
-    memory: str = MEMORY,
-    scratch: Path | None = None,
-    progress: Reporter | None = None,
+    plan: Plan, *, memory: str = MEMORY, scratch: Path | None = None, progress: Reporter | None = None
 ) -> Outlook:
     """Look at the trips: count them, draw nothing, publish nothing."""
     inputs, progress = PublicInputs.of(plan, scratch), progress or Silent()
@@ -107,38 +99,27 @@ def outlook(
 
 def count_and_locate(inputs: PublicInputs, *, memory: str, scratch: Path | None, progress: Reporter) -> Counted:
     """The exact counts, and where refused rows stand. One stage is around all of it, whether any row was refused."""
-    with progress.stage("Looking at the trips"):
-        discreet = _Discreet(progress)
-        return count(inputs.plan, memory=memory, scratch=scratch, progress=discreet, locate=True, inputs=inputs)
-
-
-@dataclass(frozen=True)
-class _Discreet:
-    """Tells of every stage but the one that depends on single rows: a log may be read by others."""
-
-    progress: Reporter
-
-    def stage(
-        self, name: str, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE
-    ) -> AbstractContextManager[None]:
-        return nullcontext() if name == LOCATING else self.progress.stage(name, done, total=total, unit=unit)
+    with progress.stage(Stage.LOOKING_AT_TRIPS):
+        return count(inputs.plan, memory=memory, scratch=scratch, progress=progress, locate=True, inputs=inputs)
 
 
 def outlook_of(inputs: PublicInputs, counted: Counted, looked: Sequence[str] = ()) -> Outlook:
     """The same from exact counts that are there already, with what another look at the trips found."""
     plan, dictionaries = inputs.plan, inputs.dictionaries
-    tables = tuple(
-        _table_outlook(plan, table, counted.tables[table.name], dictionaries[table.name]) for table in plan.table
-    )
-    refusals = counted.refusals
+    tables, refusals = counted.tables, counted.refusals
+    stops = None
+    try:
+        refuse_too_many(refusals, plan)
+    except TripDataError as error:
+        stops = str(error)
     return Outlook(
         COUNTED[plan.privacy.unit],
         refusals.rows,
         {str(reason): number for reason, number in refusals.by_reason.items()},
         refusals.elsewhere,
         counted.left_out,
-        _why_stopped(counted, plan),
-        tables,
+        stops,
+        tuple(_table_outlook(plan, each, tables[each.name], dictionaries[each.name]) for each in plan.table),
         (*remarks(inputs, counted), *looked, *wider_areas(inputs, counted)),
         {str(reason): list(where) for reason, where in refusals.located.items()},
         {column: found for column in ("date", "mode") if (found := _labels(counted, column))},
@@ -148,14 +129,6 @@ def outlook_of(inputs: PublicInputs, counted: Counted, looked: Sequence[str] = (
 def _labels(counted: Counted, column: str) -> tuple[str, ...]:
     """All days, or all modes, that the trips have."""
     return next((table.labels[column] for table in counted.tables.values() if column in table.labels), ())
-
-
-def _why_stopped(counted: Counted, plan: Plan) -> str | None:
-    try:
-        refuse_too_many(counted.refusals, plan)
-    except TripDataError as error:
-        return str(error)
-    return None
 
 
 def _table_outlook(plan: Plan, table: Table, exact: ExactTable, dictionary: pa.Table | None) -> TableOutlook:

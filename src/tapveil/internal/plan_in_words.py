@@ -48,11 +48,8 @@ def _rows_in_words(plan: Plan) -> Iterator[str]:
     """How the rows of an export become trips on days."""
     source, taps = plan.source, plan.source.taps
     if taps:
-        ends = [
-            f"on is {' or '.join(taps.on)}" if taps.on else "",
-            f"off is {' or '.join(taps.off)}" if taps.off else "",
-        ]
-        yield f"A row is one tap ({', '.join(filter(None, ends))}); other rows are left out."
+        ends = [f"{end} is {' or '.join(words)}" for end, words in (("on", taps.on), ("off", taps.off)) if words]
+        yield f"A row is one tap ({', '.join(ends)}); other rows are left out."
     if "both" in plan.columns.sides and taps:
         within = f"within {taps.within_minutes} minutes"
         day = ", on one day" if plan.privacy.unit == "card-day" else ""
@@ -70,10 +67,8 @@ def _rows_in_words(plan: Plan) -> Iterator[str]:
 
 def _bounds_in_words(plan: Plan) -> Iterator[str]:
     privacy = plan.privacy
-    most = [
-        *([f"{privacy.trips_per_day} trips per day"] if privacy.trips_per_day else []),
-        *([f"{privacy.trips_per_card} trips in all"] if privacy.trips_per_card else []),
-    ]
+    bounds = ((privacy.trips_per_day, "trips per day"), (privacy.trips_per_card, "trips in all"))
+    most = [f"{number} {what}" for number, what in bounds if number]
     yield f"Of each card at most {' and '.join(most)} are kept; then {COUNTED[privacy.unit]}, are counted."
     without = {"refuse": "is refused", "own-unit": "counts as a card of its own"}[privacy.without_card or "refuse"]
     yield f"A row without a card {without}."

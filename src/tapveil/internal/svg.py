@@ -66,15 +66,12 @@ def shortened(words: str, room: float, size: float = 13) -> str:
 
 def picture(width: float, height: float, said: str, body: Iterable[str]) -> str:
     """A whole picture, and what it says to who cannot see it."""
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-            f'height="{height:g}" font-family="system-ui, sans-serif" font-size="13" role="img" '
-            f'aria-label="{escape(said)}">',
-            *body,
-            "</svg>",
-        ]
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
+        f'height="{height:g}" font-family="system-ui, sans-serif" font-size="13" role="img" '
+        f'aria-label="{escape(said)}">'
     )
+    return "\n".join([head, *body, "</svg>"])
 
 
 # --- strokes and words ----------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ Each is a sentence that says what was found and what to do, and begins in lower 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tapveil.base.errors import did_you_mean
 from tapveil.base.numbers import percent
-from tapveil.base.progress import Reporter
+from tapveil.base.progress import Reporter, Stage
 from tapveil.base.vocabulary import EVERY_MODE, NOUNS, UNKNOWN
 from tapveil.counting import counter
 from tapveil.counting.counter import count
@@ -61,21 +61,23 @@ def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
         unknown = table.packing.unpack(table.words)[column] == table.labels[column].index(UNKNOWN)
         share = float(exact_counts(table)[unknown].sum() / exact_counts(table).sum())
         if share > MANY_UNKNOWN:
-            reason = "no tap, or stops that the lookup does not know"
-            yield f"{column} is {UNKNOWN} for {percent(share, digits=0)} of {NOUNS[plan.privacy.unit]}: {reason}"
+            of = f"{percent(share, digits=0)} of {NOUNS[plan.privacy.unit]}"
+            yield f"{column} is {UNKNOWN} for {of}: no tap, or stops that the lookup does not know"
 
 
 def _not_on_the_map(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
     """Published places that the list of places does not have."""
-    plan = inputs.plan
+    plan, drawn = inputs.plan, dict[str, set[str]]()
     if plan.places is None:
         return
-    drawn = _drawn(inputs)
+    for feature in (inputs.places or {}).get("features", ()):
+        drawn.setdefault(feature["properties"]["mode"], set()).add(feature["properties"]["name"])
     lists = f"in neither {plan.places.path} nor the timetable" if plan.gtfs else f"not in {plan.places.path}"
     for column in (column for column in plan.columns.used if plan.source.kind(column) == "location"):
         if exact := _least_table(plan, counted, column):
             trips = _trips_by_place(exact, column)
-            lacking = [place for place in trips if not _is_drawn(drawn, *place)]
+            # As the page does it: a mode that has places of its own has no others.
+            lacking = [(mode, name) for mode, name in trips if name not in drawn.get(mode, drawn.get(EVERY_MODE, ()))]
             lost = sum(trips[place] for place in lacking)
             if lacking:
                 share = f"{percent(lost / int(exact_counts(exact).sum()), digits=0)} of {NOUNS[plan.privacy.unit]}"
@@ -84,19 +86,6 @@ def _not_on_the_map(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
 
 
 _MISNAMED = " (are they named as they are published: the postcode, not the stop?)"
-
-
-def _drawn(inputs: PublicInputs) -> dict[str, set[str]]:
-    """The names of the places to draw, by mode."""
-    found: dict[str, set[str]] = {}
-    for feature in (inputs.places or {}).get("features", ()):
-        found.setdefault(feature["properties"]["mode"], set()).add(feature["properties"]["name"])
-    return found
-
-
-def _is_drawn(drawn: Mapping[str, set[str]], mode: str, name: str) -> bool:
-    """As the page does it: a mode that has places of its own has no others."""
-    return name in drawn.get(mode, drawn.get(EVERY_MODE, ()))
 
 
 def _least_table(plan: Plan, counted: Counted, column: str) -> ExactTable | None:
@@ -152,8 +141,7 @@ def wider_areas(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
         for column in (column for column in relabelled if plan.source.kind(column) == "location"):
             if exact := _least_table(plan, counted, column):
                 places = _trips_by_place(exact, column)
-                lost = [place for place in places if relabelled[column].label(*place) == UNKNOWN]
-                if lost:
+                if lost := [place for place in places if relabelled[column].label(*place) == UNKNOWN]:
                     yield (
                         f"{table.name}: {len(lost)} of {len(places)} places of {column} are not in the list of wider "
                         f"areas `{table.level.location}`, and are {UNKNOWN} there"
@@ -165,11 +153,8 @@ def nearly_empty(plan: Plan, table: Table, share: float) -> str | None:
     if share >= NEARLY_EMPTY:
         return None
     kinds = {plan.source.kind(column) for column in table.columns}
-    ways = [
-        *(["wider bins"] if "time" in kinds else []),
-        *(["larger areas"] if "location" in kinds else []),
-        *(["fewer or broader labels"] if kinds & {"label", "date"} else []),
-    ]
+    helps = {"wider bins": {"time"}, "larger areas": {"location"}, "fewer or broader labels": {"label", "date"}}
+    ways = [way for way, whose in helps.items() if kinds & whose]
     published = f"{percent(share, digits=0)} of {NOUNS[plan.privacy.unit]}"
     several = any(set(other.columns) == set(table.columns) and other is not table for other in plan.table)
     levels = "" if several or not kinds & {"time", "location"} else ", or publish it at several `levels`"
@@ -246,41 +231,35 @@ class Look:
         """Stops of the trips that the lists beside them do not have."""
         if self.plan.gtfs is None and not self.plan.coarsen.location:
             return
-        known = self.inputs.stops.by_name
+        known = set(self.inputs.stops.by_name)
         for column in self.plan.columns.used:
             if self.plan.source.kind(column) == "location":
-                with self.progress.stage("Looking up stops"):
+                with self.progress.stage(Stage.LOOKING_UP_STOPS):
                     unknown = list(self._unknown_stops_of(column, known))
                 yield from unknown
 
-    def _unknown_stops_of(self, column: str, known: Mapping[str, object]) -> Iterator[str]:
+    def _unknown_stops_of(self, column: str, known: Set[str]) -> Iterator[str]:
         as_named = self.plan.coarsen.model_copy(update={"location": {}})
         exact = self._counted((column,), {"coarsen": as_named})
-        codes, stops = exact.packing.unpack(exact.words), exact.labels[column]
-        modes = exact.labels.get("mode", (EVERY_MODE,))
-        mode_codes = codes.get("mode", np.zeros(len(exact_counts(exact)), dtype=np.int64))
-        cells = [(modes[mode], stops[stop]) for mode, stop in zip(mode_codes, codes[column], strict=True)]
-        unlisted = [stop != UNKNOWN and not self._is_listed(mode, stop, known) for mode, stop in cells]
-        outside = np.array(unlisted, dtype=bool)
-        if outside.any():
-            share = float(exact_counts(exact)[outside].sum() / exact_counts(exact).sum())
-            named = {stop for (_, stop), out in zip(cells, unlisted, strict=True) if out}
-            noun = NOUNS[self.plan.privacy.unit]
+        trips = _trips_by_place(exact, column)
+        unlisted = [(mode, stop) for mode, stop in trips if not self._is_listed(mode, stop, known)]
+        if unlisted:
+            share = sum(trips[place] for place in unlisted) / int(exact_counts(exact).sum())
+            stops = len({stop for _, stop in unlisted})
             yield (
-                f"{column}: {len(named):,} stops, with {percent(share, digits=0)} of {noun}, are "
+                f"{column}: {stops:,} stops, with {percent(share, digits=0)} of {NOUNS[self.plan.privacy.unit]}, are "
                 "not in the lists beside the trips, and are UNKNOWN or have no place (is it the right list or feed, "
                 "and the right column of it?)"
             )
 
-    def _is_listed(self, mode: str, stop: str, known: Mapping[str, object]) -> bool:
+    def _is_listed(self, mode: str, stop: str, known: Set[str]) -> bool:
         if self.plan.coarsen.location.get(mode, self.plan.coarsen.location.get(EVERY_MODE)):
             return self.inputs.areas.area(mode, stop) != UNKNOWN
         return self.plan.gtfs is None or stop in known
 
     def coupled(self) -> Iterator[str]:
         """Places between which there is only one way to go: by the timetable, or else by the trips."""
-        both = {"tap_on_location", "tap_off_location"} <= set(self.plan.columns.used)
-        if not both:
+        if not {"tap_on_location", "tap_off_location"} <= set(self.plan.columns.used):
             return
         feed = self.inputs.feed
         if feed and feed.has_lines:
@@ -289,7 +268,7 @@ class Look:
             yield "coupled places cannot be looked for: that takes a timetable, or cards and times to pair taps by"
             return
         else:
-            with self.progress.stage("Looking for coupled places"):
+            with self.progress.stage(Stage.LOOKING_FOR_COUPLED):
                 found = from_trips(self._pairs())
         yield from (each.sentence for each in found[:MOST_COUPLED])
         if len(found) > MOST_COUPLED:
@@ -309,9 +288,8 @@ class Look:
 
     def _counted(self, columns: tuple[str, ...], changes: Mapping[str, object]) -> ExactTable:
         """One table of the trips, by mode where there is one, and nothing else."""
-        release = self.plan.release.model_copy(
-            update={"partition": ("mode",) if "mode" in self.plan.source.columns else ()}
-        )
+        parts = ("mode",) if "mode" in self.plan.source.columns else ()
+        release = self.plan.release.model_copy(update={"partition": parts})
         table = Table(name="look", columns=columns)
         changed = self.plan.model_copy(update={"table": (table,), "release": release, **changes})
         counted = count(changed, memory=self.memory, scratch=self.scratch, progress=self.progress, inputs=self.inputs)

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from tapveil.base import atomic
 from tapveil.base.errors import PlanError
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import CHECKSUMS, COUNT, EXPLORER, MANIFEST, PACKAGE, PLACES, README, SIGNATURE, WIDER
 from tapveil.published.csv import pieces, pieces_of, write_csv
 from tapveil.published.derived import derived
@@ -72,7 +72,7 @@ def write(
     """
     progress, rows = progress or Silent(), laid_out(manifest, tables)
     raw = raw_tables(manifest, rows)
-    with progress.stage("Making the numbers add up"):
+    with progress.stage(Stage.MAKING_CONSISTENT):
         beside = derived(manifest, manifest.mechanisms, raw, wider or {})
     shutil.rmtree(workspace, ignore_errors=True)
     workspace.mkdir()
@@ -88,11 +88,11 @@ def write(
         **({PLACES: places_text(places)} if places is not None else {}),
         README: readme(manifest, signed=key is not None),
     }
-    with progress.stage("Drawing the page"):
+    with progress.stage(Stage.DRAWING_PAGE):
         texts[EXPLORER] = page(manifest, package, raw, beside, places)
     for name, text in texts.items():
         (workspace / name).write_text(text, encoding="utf-8")
-    with progress.stage("Sealing the folder"):
+    with progress.stage(Stage.SEALING_FOLDER):
         guard(workspace)
         lines = [f"{facts(name).sha256}  {name}\n" for name in _files(workspace)]
         (workspace / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
@@ -121,7 +121,7 @@ def _write_tables(
 ) -> None:
     """The tables as the noise left them, rows to go with them if wanted, and what follows from them."""
     cells, written = sum(map(len, rows.values())) + sum(len(each.cells) for each in beside), 0
-    with progress.stage("Writing the tables", lambda: written, total=cells, unit="cells"):
+    with progress.stage(Stage.WRITING_TABLES, lambda: written, total=cells, unit="cells"):
         for name, table in rows.items():
             (folder / "data").mkdir(exist_ok=True)
             pq.write_table(table, folder / "data" / f"{name}.parquet", compression="zstd", row_group_size=2**20)

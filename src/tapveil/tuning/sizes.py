@@ -29,15 +29,11 @@ STEPS = 200
 CLOSE_ENOUGH = 1e-9
 
 
-def _classes() -> Integers:
-    """The least size of each class, and the end of the last."""
-    starts = list(range(1, SINGLE + 1))
-    while starts[-1] < LARGEST:
-        starts.append(round(starts[-1] * GROWTH))
-    return np.array(starts, dtype=np.int64)
-
-
-CLASSES = _classes()
+_starts = list(range(1, SINGLE + 1))
+while _starts[-1] < LARGEST:
+    _starts.append(round(_starts[-1] * GROWTH))
+CLASSES = np.array(_starts, dtype=np.int64)
+"""The least size of each class, and the end of the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,17 +76,12 @@ def guess(seen: Integers, mechanism: Mechanism, trips: float | None = None, trus
     last = int(np.max(np.flatnonzero(seen), initial=-1))
     if last < 0:
         return NOTHING
-    # Noise may have lowered the largest.
-    return _Fit(seen, mechanism, _class_of(int(CLASSES[last + 1]) + 2 * _reach(mechanism)) + 1, trips, trust).found()
+    lowered = 2 * (int(5 * mechanism.scale) + 1)  # the largest, by noise: it is hardly ever wider
+    return _Fit(seen, mechanism, _class_of(int(CLASSES[last + 1]) + lowered) + 1, trips, trust).found()
 
 
 def _class_of(size: int) -> int:
     return int(np.searchsorted(CLASSES, min(size, LARGEST), side="right")) - 1
-
-
-def _reach(mechanism: Mechanism) -> int:
-    """Noise is hardly ever wider."""
-    return int(5 * mechanism.scale) + 1
 
 
 class _Fit:
@@ -116,8 +107,7 @@ class _Fit:
             step, size = self._step(curve), 1.0
             while (better := self._worth(curve + size * step)) < worth and size > CLOSE_ENOUGH:
                 size /= 2
-            gained = better - worth
-            if gained <= CLOSE_ENOUGH * abs(worth):
+            if better - worth <= CLOSE_ENOUGH * abs(worth):
                 break
             curve, worth = curve + size * step, better
         return Sizes(self._sizes, self._cells(curve))

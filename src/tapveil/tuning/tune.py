@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from tapveil.base.errors import PlanError
 from tapveil.base.findings import Finding
 from tapveil.base.numbers import percent
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import COUNT, OPAL_SHAPES, TOTAL
 from tapveil.privacy.accountant import over_time
@@ -81,10 +81,8 @@ class Outlook:
         error = mechanism.error_bound(1 - ERROR_CONFIDENCE)
         return Outlook(guess.published_share(mechanism), error, mechanism.smallest_published)
 
-    def worse_than(self, other: Outlook) -> bool:
-        """Whether a change from the other one to this must not be made to a table."""
-        fewer = self.share < other.share - 1e-9 or self.smallest > other.smallest
-        return fewer or self.error > WIDER * other.error
+    def publishes_less_than(self, other: Outlook) -> bool:
+        return self.share < other.share - 1e-9 or self.smallest > other.smallest
 
 
 @dataclass(frozen=True)
@@ -97,6 +95,16 @@ class TunedTable:
     after: Outlook
     known: bool
     """Whether enough of it was published to guess its shares."""
+
+    def as_json(self) -> dict[str, Any]:
+        both = {"before": self.before, "after": self.after}
+        return {
+            "name": self.name,
+            "weight": number(self.weight),
+            "expected_share": {when: outlook.share if self.known else None for when, outlook in both.items()},
+            "error_95": {when: outlook.error for when, outlook in both.items()},
+            "smallest_published": {when: outlook.smallest for when, outlook in both.items()},
+        }
 
 
 @dataclass(frozen=True)
@@ -143,7 +151,7 @@ class Tuned:
             "improves": self.improves,
             "mechanism": {"before": self.folder.mechanism, "after": self.mechanism},
             "expected_share": {"before": self.before, "after": self.after},
-            "tables": [_table_json(table) for table in self.tables],
+            "tables": [table.as_json() for table in self.tables],
             "caution": CAUTION,
         }
 
@@ -156,12 +164,24 @@ class Tuned:
         changed = f" instead of `{self.folder.mechanism}`" if self.mechanism != self.folder.mechanism else ""
         yield f"Next time use `{self.mechanism}`{changed}, with these weights, at the same {promise}:"
         yield ""
-        yield from _aligned([_HEADINGS, *map(_row, self.tables)])
+        yield from self._rows()
         yield ""
         yield f"Published trips, as a mean over the tables: {percent(self.before)}, then {percent(self.after)}."
         if not all(table.known for table in self.tables):
             yield UNKNOWN
         yield CAUTION
+
+    def _rows(self) -> Iterator[str]:
+        """The tables, in aligned columns."""
+        rows = [["table", "weight", "trips published", "95 % within", "least printed"]]
+        for table in self.tables:
+            before, after = table.before, table.after
+            shares = f"{percent(before.share)} → {percent(after.share):>7}" if table.known else "not known"
+            errors, smallest = f"± {before.error} → {after.error}", f"{before.smallest} → {after.smallest}"
+            rows.append([table.name, str(table.weight), shares, errors, smallest])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for first, *others in rows:
+            yield "  ".join([first.ljust(widths[0]), *map(str.rjust, others, widths[1:])]).rstrip()
 
 
 def tune(folder: Path, *, keep_mechanism: bool = False, progress: Reporter | None = None) -> Tuned:
@@ -171,13 +191,13 @@ def tune(folder: Path, *, keep_mechanism: bool = False, progress: Reporter | Non
     `keep_mechanism`, only the weights are looked for; so it is for a dictionary, whose noise nothing else can replace.
     """
     progress = progress or Silent()
-    with progress.stage("Reading the folder"):
+    with progress.stage(Stage.READING_FOLDER):
         manifest, made = _promise(folder)
         guesses = _guesses(manifest, made, [_seen(folder, manifest, table) for table in manifest.tables])
     search = _Search(manifest, made, guesses)
     names = CANDIDATES if manifest.mechanism in CANDIDATES and not keep_mechanism else (manifest.mechanism,)
     # It ends when nothing gets better, and nobody knows when that is: no total, and so no time that remains.
-    with progress.stage("Trying mechanisms and weights", lambda: len(search.tried), total=None, unit="tries"):
+    with progress.stage(Stage.TRYING_WEIGHTS, lambda: len(search.tried), total=None, unit="tries"):
         return search.tuned(search.best(names))
 
 
@@ -198,17 +218,13 @@ def _promise(folder: Path) -> tuple[Manifest, list[Mechanism]]:
     if findings:
         raise PlanError(_no_release(folder, findings[0]))
     every = [made[table.name] for table in manifest.tables]
-    if not _keeps_its_word(manifest, every):
+    try:
+        kept = min(map(_weight, manifest.tables)) > 0 and certified(every, manifest.exact.loss, manifest.exposure)
+    except (ArithmeticError, ValueError):  # numbers that no release has
+        kept = False
+    if not kept:
         raise PlanError(f"{folder} does not keep the promise that it states: tapveil verify says more")
     return manifest, every
-
-
-def _keeps_its_word(manifest: Manifest, made: Sequence[Mechanism]) -> bool:
-    try:
-        shared = min(map(_weight, manifest.tables)) > 0
-        return shared and certified(made, manifest.exact.loss, manifest.exposure)
-    except (ArithmeticError, ValueError):  # numbers that no release has
-        return False
 
 
 def _no_release(folder: Path, finding: Finding) -> str:
@@ -224,22 +240,18 @@ def _seen(folder: Path, manifest: Manifest, table: TableClaim) -> Integers:
             parquet = pq.ParquetFile(file)
             if parquet.metadata.num_rows > MOST_ROWS or parquet.schema_arrow.field(COUNT).type != pa.int64():
                 raise ValueError
-            wanted = [COUNT, "tap"] if tap else [COUNT]
-            batches = parquet.iter_batches(ROWS_AT_ONCE, columns=wanted, use_threads=False)
-            return sum((_by_size(batch, tap, table) for batch in batches), start=np.zeros_like(sizes.CLASSES[1:]))
+            wanted, seen = [COUNT, "tap"] if tap else [COUNT], np.zeros_like(sizes.CLASSES[1:])
+            for batch in parquet.iter_batches(ROWS_AT_ONCE, columns=wanted, use_threads=False):
+                own = batch.filter(pc.equal(batch.column("tap"), tap)) if tap else batch
+                counts = own.column(COUNT).to_numpy()  # an ArrowException where one is missing
+                if len(counts) and not table.smallest_published <= counts.min() <= counts.max() < sizes.LARGEST:
+                    raise ValueError
+                seen += sizes.histogram(counts)
+            return seen
     except UnreadableError as error:
         raise PlanError(_no_release(folder, error.finding)) from None
     except (pa.ArrowException, OSError, KeyError, ValueError, MemoryError):
         raise PlanError(f"{folder} has no counts of table {table.name} that can be read: {name}") from None
-
-
-def _by_size(batch: pa.RecordBatch, tap: str | None, table: TableClaim) -> Integers:
-    if tap:
-        batch = batch.filter(pc.equal(batch.column("tap"), tap))
-    published = batch.column(COUNT).to_numpy()  # an ArrowException where one is missing
-    if len(published) and not table.smallest_published <= published.min() <= published.max() < sizes.LARGEST:
-        raise ValueError
-    return sizes.histogram(published)
 
 
 def _guesses(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[Integers]) -> list[Sizes]:
@@ -248,7 +260,12 @@ def _guesses(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[Integ
     names = [table.name for table in manifest.tables]
     if manifest.mechanism != "dictionary":  # where each list leaves out other trips
         shown = [float(each @ sizes.CLASSES[:-1]) for each in seen]
-        trips = shown[names.index(TOTAL)] if TOTAL in names else _trips(made, guesses, shown)
+        if TOTAL in names:
+            trips = shown[names.index(TOTAL)]
+        else:  # as the table has them that seems to hide least, of those that show about as many as any
+            shares = map(Sizes.published_share, guesses, made)
+            wide = zip(shares, guesses, shown, strict=True)
+            trips = max((share, guess.trips) for share, guess, all_shown in wide if all_shown >= MOST * max(shown))[1]
         trust = CLOSELY if manifest.unit == "trip" and manifest.rows == "trips" else ROUGHLY
         guesses = [sizes.guess(each, mechanism, trips, trust) for each, mechanism in zip(seen, made, strict=True)]
     known = [
@@ -258,17 +275,6 @@ def _guesses(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[Integ
     if not any(known[place].trips for place in _detailed(names)):
         raise PlanError("too little was published in this folder to learn from: larger areas or longer bins give more")
     return known
-
-
-def _trips(made: Sequence[Mechanism], guesses: Sequence[Sizes], shown: Sequence[float]) -> float:
-    """All trips, as the table has them that seems to hide least, of those that show about as many as any."""
-    tables = zip(made, guesses, shown, strict=True)
-    most = [
-        (guess.published_share(mechanism), guess.trips)
-        for mechanism, guess, trips in tables
-        if trips >= MOST * max(shown)
-    ]
-    return max(most)[1]
 
 
 # --- looking for something better -------------------------------------------------------------------------------------
@@ -352,9 +358,9 @@ class _Search:
         except ValueError:  # there is no such noise
             return None
         after = tuple(Outlook.of(guess, mechanism) for guess, mechanism in zip(self._guesses, made, strict=True))
-        worse = any(after[index].worse_than(self._now[index]) for index in self._detailed)
+        less = any(after[index].publishes_less_than(self._now[index]) for index in self._detailed)
         wider = any(new.error > WIDER * old.error for new, old in zip(after, self._now, strict=True))
-        return self._tried(name, weights, after, not worse and not wider and certified(made, loss, exposure))
+        return self._tried(name, weights, after, not less and not wider and certified(made, loss, exposure))
 
     def _tried(self, name: str, weights: Weights, outlooks: tuple[Outlook, ...], allowed: bool) -> _Try:
         return _Try(name, weights, outlooks, allowed, _mean([outlooks[index] for index in self._detailed]))
@@ -401,43 +407,8 @@ def _weights(places: Places, groups: Sequence[Sequence[int]]) -> Weights:
     """Small whole numbers: 4, 5, 6, 7, 8, 10, 12, 14, 16, …, without a common factor."""
     ladder = [(4 + place % 4) * 2 ** (place // 4) for place in places]
     common = gcd(*ladder)
-    by_table = {
-        index: Fraction(weight // common) for weight, group in zip(ladder, groups, strict=True) for index in group
-    }
-    return tuple(by_table[index] for index in sorted(by_table))
-
-
-# --- in words ---------------------------------------------------------------------------------------------------------
-
-_HEADINGS = ["table", "weight", "trips published", "95 % within", "least printed"]
-
-
-def _row(table: TunedTable) -> list[str]:
-    before, after = table.before, table.after
-    return [
-        table.name,
-        str(table.weight),
-        f"{percent(before.share)} → {percent(after.share):>7}" if table.known else "not known",
-        f"± {before.error} → {after.error}",
-        f"{before.smallest} → {after.smallest}",
-    ]
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for first, *rest in rows:
-        yield "  ".join([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]).rstrip()
-
-
-def _table_json(table: TunedTable) -> dict[str, Any]:
-    both = {"before": table.before, "after": table.after}
-    return {
-        "name": table.name,
-        "weight": number(table.weight),
-        "expected_share": {when: outlook.share if table.known else None for when, outlook in both.items()},
-        "error_95": {when: outlook.error for when, outlook in both.items()},
-        "smallest_published": {when: outlook.smallest for when, outlook in both.items()},
-    }
+    by_table = {index: weight // common for weight, group in zip(ladder, groups, strict=True) for index in group}
+    return tuple(Fraction(by_table[index]) for index in sorted(by_table))
 
 
 def _mean(outlooks: Sequence[Outlook]) -> float:

@@ -78,14 +78,10 @@ def _draw_listed(
     else:
         numbers, published = mechanism.draw(counts, random_bytes)
         empty, invented = mechanism.draw_empty(len(dictionary) - len(places), random_bytes)
-        unsorted = np.concatenate([places[published], _positions_of_empty(empty, places)])
+        # The places of empty cells, from their ranks among the empty ones.
+        before = np.searchsorted(places - np.arange(len(places)), empty, side="right")
+        unsorted = np.concatenate([places[published], empty + before])
         order = np.argsort(unsorted)
         chosen, numbers = unsorted[order], np.concatenate([numbers[published], invented])[order]
     published_cells = dictionary.take(pa.array(chosen)).combine_chunks()
     return dict(zip(dictionary.column_names, published_cells.columns, strict=True)), numbers
-
-
-def _positions_of_empty(ranks: Numbers, occupied: Numbers) -> Numbers:
-    """The places of empty cells, from their ranks among the empty ones; `occupied` are the others, in order."""
-    before = np.searchsorted(occupied - np.arange(len(occupied)), ranks, side="right")
-    return ranks + before

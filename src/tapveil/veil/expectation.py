@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
 
-from tapveil.counting.exact import Counted, ExactTable
+from tapveil.counting.exact import Counted
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.cell_list import Dictionaries
 from tapveil.plan.model import Plan
 from tapveil.privacy.distribution import distribution
-from tapveil.privacy.mechanisms import Mechanism
 
 FEWEST_CELLS = 0.5
 """A table of which fewer are to be expected will probably be empty."""
@@ -25,15 +23,13 @@ FEWEST_CELLS = 0.5
 def empty_tables(plan: Plan, counted: Counted, dictionaries: Dictionaries) -> Iterator[str]:
     """The tables that will probably be published without a single cell."""
     for table in plan.table:
-        if _is_empty(counted.tables[table.name], plan.guarantee.mechanisms[table.name], dictionaries[table.name]):
+        exact, mechanism = counted.tables[table.name], plan.guarantee.mechanisms[table.name]
+        dictionary, counts = dictionaries[table.name], exact_counts(exact)
+        listed = counts if dictionary is None else counts[exact.places_in(dictionary)[1]]
+        if listed.max(initial=0) >= mechanism.threshold:
+            continue  # noise is as often above zero as below: one such cell is enough
+        sizes, cells = np.unique(listed, return_counts=True)
+        empty = 0 if dictionary is None else len(dictionary) - len(listed)
+        expected = distribution(mechanism).expected(np.append(sizes, 0), np.append(cells, empty))
+        if expected.cells < FEWEST_CELLS:
             yield table.name
-
-
-def _is_empty(exact: ExactTable, mechanism: Mechanism, dictionary: pa.Table | None) -> bool:
-    listed = exact_counts(exact) if dictionary is None else exact_counts(exact)[exact.places_in(dictionary)[1]]
-    if listed.max(initial=0) >= mechanism.threshold:
-        return False  # noise is as often above zero as below: one such cell is enough
-    sizes, cells = np.unique(listed, return_counts=True)
-    empty = 0 if dictionary is None else len(dictionary) - len(listed)
-    expected = distribution(mechanism).expected(np.append(sizes, 0), np.append(cells, empty))
-    return expected.cells < FEWEST_CELLS

@@ -38,21 +38,29 @@ Place = tuple[str, str]
 def refuse_mixed_up(labels: Mapping[str, Iterable[str]], cards: Set[str]) -> None:
     """TripDataError, before a spend, if most labels of a column tell people apart: no single trip decides it."""
     for column, values in labels.items():
-        found = _what_it_holds(column, set(values), cards, most=True)
-        if found:
+        if found := _what_it_holds(column, set(values), cards, most=True):
             raise TripDataError(f"column `{column}`: {found}. {_ADVICE}. Nothing was spent")
 
 
 def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
     """TripDataError if a table holds a column that is not the plan's, or what tells people apart; never which value."""
+    keys = {column for table in plan.table for column in plan.columns.of(table)}
+    ends = {f"{column}{UNTIL}" for column in keys if plan.source.kind(column) == "time"}
+    known, copied = keys | ends | RESERVED | set(WIDER_COLUMNS), {key for key in keys if plan.columns.copies(key)}
+    if plan.release.layout == "opal":
+        known, copied = known | set(OPAL_COLUMNS), {"mode", "loc", *({"date"} if plan.columns.copies("date") else ())}
     for file, column in _columns(folder):
-        if column not in _published_columns(plan):
+        if column not in known:
             raise TripDataError(f"{file} has the column `{column}`, which the plan does not publish. {_STOPPED}")
-    texts = dict(_texts(folder, _copied_columns(plan)))
+    # All that is not copied from the trips follows from the plan.
+    texts = {
+        (file, column): distinct(folder / file, column)
+        for file, column in _columns(folder)
+        if column in copied and file.endswith(".parquet")
+    }
     cards = cards_among(words(value for values in texts.values() for value in values))
     for (file, column), values in texts.items():
-        found = _what_it_holds(column, values, cards, most=False)
-        if found:
+        if found := _what_it_holds(column, values, cards, most=False):
             raise TripDataError(f"{file}, column `{column}`: {found}. {_ADVICE}. {_STOPPED}")
 
 
@@ -63,7 +71,8 @@ def words(values: Iterable[str]) -> list[str]:
 
 def _what_it_holds(column: str, values: set[str], cards: Set[str], *, most: bool) -> str:
     """Why a column must not leave, or nothing."""
-    if _holds_cards(values, cards, most=most):
+    one = not most and any(_is_telling(word) and word in cards for value in values for word in _words(value))
+    if one or 2 * sum(value.strip() in cards for value in values) > len(values):
         return "holds what are ids of cards in the trips"
     look = ColumnLook(column)
     look.add(pa.chunked_array([pa.array(sorted(values), pa.string())]))
@@ -82,19 +91,6 @@ _STOPPED = (
 )
 
 
-def _published_columns(plan: Plan) -> set[str]:
-    keys = {column for table in plan.table for column in plan.columns.of(table)}
-    ends = {f"{column}{UNTIL}" for column in keys if plan.source.kind(column) == "time"}
-    opal = set(OPAL_COLUMNS) if plan.release.layout == "opal" else set()
-    return keys | ends | opal | RESERVED | set(WIDER_COLUMNS)
-
-
-def _copied_columns(plan: Plan) -> set[str]:
-    if plan.release.layout == "opal":
-        return {"mode", "loc", *(["date"] if plan.columns.copies("date") else [])}
-    return {column for table in plan.table for column in plan.columns.of(table) if plan.columns.copies(column)}
-
-
 def _columns(folder: Path) -> Iterator[Place]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -105,14 +101,6 @@ def _columns(folder: Path) -> Iterator[Place]:
                 yield from ((name, column) for column in next(csv.reader(file), []))
 
 
-def _texts(folder: Path, copied: Set[str]) -> Iterator[tuple[Place, set[str]]]:
-    """The distinct texts of each column that is copied from the trips; all else in a folder follows from the plan."""
-    for path in sorted(folder.rglob("*.parquet")):
-        for column in pq.read_schema(path).names:
-            if column in copied:
-                yield (path.relative_to(folder).as_posix(), column), distinct(path, column)
-
-
 def _words(value: str) -> Iterator[str]:
     """A text, and the words in it that could be ids by themselves."""
     yield value.strip()
@@ -121,9 +109,3 @@ def _words(value: str) -> Iterator[str]:
 
 def _is_telling(word: str) -> bool:
     return len(word) >= SHORT and bool(_DIGIT.search(word))
-
-
-def _holds_cards(values: set[str], cards: Set[str], *, most: bool) -> bool:
-    if not most and any(_is_telling(word) and word in cards for value in values for word in _words(value)):
-        return True
-    return 2 * sum(value.strip() in cards for value in values) > len(values)

@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import BudgetError, LedgerError, PlanError, TripDataError
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.counting import counter
 from tapveil.counting.card_ids import CardShapes
@@ -111,7 +111,7 @@ class _Job:
         paid_from = self.ledger.id if self.ledger else None
         journal = Journal(secrets.token_hex(16), today, _digest(stated), paid_from, files.fingerprint(self.plan))
         if self.ledger:
-            with self.progress.stage("Asking the ledger"):
+            with self.progress.stage(Stage.ASKING_LEDGER):
                 self.ledger.refuse(_spend(self.plan, journal), again=self.again)
         counted = self._count()
         labels = counted.texts(self.plan)
@@ -119,29 +119,46 @@ class _Job:
         refuse_mixed_up(labels, cards)
         key = secrets.token_bytes(32)
         journal = replace(journal, counts_key=key.hex(), counts_hmac=counts_hmac(counted.tables, key))
-        _name_empty(list(empty_tables(self.plan, counted, self.inputs.dictionaries)))
+        if empty := list(empty_tables(self.plan, counted, self.inputs.dictionaries)):
+            # It goes on, even if nobody listens: whether a release stops tells of exact counts.
+            with suppress(OSError, ValueError):
+                print(f"tapveil: {EMPTY_TABLES.format(', '.join(empty))}", file=sys.stderr)
         with workspace.begin(self.out, journal) as work:
             return self._finish(work, stated, counted, cards.intersection)
 
     def resume(self) -> Folder:
         """Finish a release that was cut short: what is paid for is not paid again, what is sealed not drawn again."""
         with workspace.find(self.out) as work:
-            if _is_published(self.out, work.journal):
+            journal = work.journal
+            if _is_published(self.out, journal):
                 work.discard()
                 return Folder(self.out)
-            _, stated = self.inputs.dictionaries, self._stated(work.journal.created)
-            _refuse_another_release(self.plan, stated, work.journal)
-            if work.journal.ledger != (self.ledger.id if self.ledger else None):
+            _, stated = self.inputs.dictionaries, self._stated(journal.created)
+            _refuse_another_release(self.plan, stated, journal)
+            if journal.ledger != (self.ledger.id if self.ledger else None):
                 raise LedgerError("the unfinished release is to be paid from another ledger, or from none")
             work.require_seals()
             counted = None if all(map(work.is_sealed, self.plan.tables)) else self._count()
-            if counted:
-                _refuse_other_counts(counted, work.journal)
+            if counted and counts_hmac(counted.tables, bytes.fromhex(journal.counts_key)) != journal.counts_hmac:
+                # Of a table of a database, or of files that kept their names, sizes and times: one unit is one in all.
+                raise TripDataError(
+                    "the trips are not those that the unfinished release was begun with: they are counted differently "
+                    "now, so its tables would not fit together. Restore them as they were, then resume"
+                )
             return self._finish(work, stated, counted, self._cards_among)
 
     def _stated(self, created: str) -> Manifest:
-        with self.progress.stage("Computing the promise"):
-            return _stated(self.inputs, created)
+        """What the folder will state of itself, as anyone will read it: what cannot be read must not be paid for."""
+        with self.progress.stage(Stage.COMPUTING_PROMISE):
+            drawn = sound_places(self.inputs) is not None
+            try:
+                stated = statement.manifest(self.plan, date.fromisoformat(created), self.inputs.sha256, places=drawn)
+            except ValidationError as error:
+                place = ".".join(str(part) for part in error.errors()[0]["loc"])
+                raise PlanError(f"the plan has more, or longer names, than a folder can state ({place})") from None
+            for finding in free_text_findings(stated):
+                raise PlanError(f"a name, title or description in the plan cannot be published: it {finding.sentence}")
+            return stated
 
     def _count(self) -> Counted:
         counted = counter.count(
@@ -150,13 +167,7 @@ class _Job:
         refuse_too_many(counted.refusals, self.plan)
         return counted
 
-    def _finish(
-        self,
-        work: Unfinished,
-        stated: Manifest,
-        counted: Counted | None,
-        cards_among: CardsAmong,
-    ) -> Folder:
+    def _finish(self, work: Unfinished, stated: Manifest, counted: Counted | None, cards_among: CardsAmong) -> Folder:
         """Spend, then draw, then write. Nothing that a user could have got wrong is first looked at here."""
         paid = {"release_id": work.journal.id, "ledger": self._pay(work)}
         self._draw(work, counted)
@@ -180,7 +191,7 @@ class _Job:
     def _draw(self, work: Unfinished, counted: Counted | None) -> None:
         """The noise of every table that is not sealed yet; each is sealed as soon as it is drawn."""
         drawn, whole, dictionaries = 0, len(self.plan.table), self.inputs.dictionaries
-        with self.progress.stage("Drawing noise", lambda: drawn, total=whole, unit="tables"):
+        with self.progress.stage(Stage.DRAWING_NOISE, lambda: drawn, total=whole, unit="tables"):
             for name, table in self.plan.tables.items():
                 if counted and not work.is_sealed(table.name):
                     work.seal(crossing.draw(counted.tables[name], self.plan, table, dictionaries[name], os.urandom))
@@ -188,10 +199,11 @@ class _Job:
 
     def _pay(self, work: Unfinished) -> LedgerEntry | None:
         """The spend is on the disk before any noise exists; what cannot be paid for leaves nothing behind."""
+        if not self.ledger:
+            return None
         try:
-            with self.progress.stage("Writing it into the ledger") if self.ledger else nullcontext():
-                paid = self.ledger.spend(_spend(self.plan, work.journal), again=self.again) if self.ledger else None
-                return LedgerEntry(**asdict(paid)) if paid else None
+            with self.progress.stage(Stage.WRITING_LEDGER):
+                return LedgerEntry(**asdict(self.ledger.spend(_spend(self.plan, work.journal), again=self.again)))
         except BudgetError:
             work.discard()
             raise
@@ -207,26 +219,7 @@ class _Job:
         )
 
 
-def _name_empty(tables: Sequence[str]) -> None:
-    """Tell the data custodian, and go on, even if nobody listens: whether a release stops tells of exact counts."""
-    if tables:
-        with suppress(OSError, ValueError):
-            print(f"tapveil: {EMPTY_TABLES.format(', '.join(tables))}", file=sys.stderr)
-
-
 # --- which release it is --------------------------------------------------------------------------------------------
-
-
-def _stated(inputs: PublicInputs, created: str) -> Manifest:
-    drawn = sound_places(inputs) is not None
-    try:  # as anyone will read it: what could not be read back must not be paid for
-        stated = statement.manifest(inputs.plan, date.fromisoformat(created), inputs.sha256, places=drawn)
-    except ValidationError as error:
-        place = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise PlanError(f"the plan has more, or longer names, than a folder can state ({place})") from None
-    for finding in free_text_findings(stated):
-        raise PlanError(f"a name, title or description in the plan cannot be published: it {finding.sentence}")
-    return stated
 
 
 def _digest(stated: Manifest) -> str:
@@ -268,31 +261,18 @@ def _refuse_another_release(plan: Plan, stated: Manifest, journal: Journal) -> N
         )
 
 
-def _refuse_other_counts(counted: Counted, journal: Journal) -> None:
-    """Of a table of a database, or of files that kept their names, sizes and times: one unit is one unit in all."""
-    if counts_hmac(counted.tables, bytes.fromhex(journal.counts_key)) != journal.counts_hmac:
-        raise TripDataError(
-            "the trips are not those that the unfinished release was begun with: they are counted differently now, so "
-            "its tables would not fit together. Restore them as they were, then resume"
-        )
-
-
 def _wider_areas(inputs: PublicInputs, tables: Sequence[PublishedTable]) -> Wider:
     """The wider areas of the published places: by what is published, and by public lists."""
-    plan, found = inputs.plan, dict[str, dict[tuple[str, str], str]]()
-    levels = {table.level.location for table in plan.table} - {None}
-    for name in sorted(level for level in levels if level):
-        relabel, areas = Relabel.of_places(inputs.wider[name]), found.setdefault(name, {})
-        for published in tables:
-            if plan.tables[published.name].level.location is None:
-                areas.update(_areas_of(published, plan, relabel))
-    return found
-
-
-def _areas_of(published: PublishedTable, plan: Plan, relabel: Relabel) -> Iterator[tuple[tuple[str, str], str]]:
-    cells = published.cells
-    modes = cells.column("mode").to_pylist() if "mode" in cells.column_names else [EVERY_MODE] * len(cells)
-    for column in plan.tables[published.name].columns:
-        if plan.source.kind(column) == "location":
-            for mode, place in sorted(set(zip(modes, cells.column(column).to_pylist(), strict=True))):
-                yield (mode, place), relabel.label(mode, place)
+    plan, places = inputs.plan, set[tuple[str, str]]()
+    names = sorted({table.level.location for table in plan.table if table.level.location})
+    for published in tables if names else ():
+        table, cells = plan.tables[published.name], published.cells
+        modes = cells.column("mode").to_pylist() if "mode" in cells.column_names else [EVERY_MODE] * len(cells)
+        for column in table.columns if table.level.location is None else ():
+            if plan.source.kind(column) == "location":
+                places.update(zip(modes, cells.column(column).to_pylist(), strict=True))
+    wider = {}
+    for name in names:
+        relabel = Relabel.of_places(inputs.wider[name])
+        wider[name] = {place: relabel.label(*place) for place in sorted(places)}
+    return wider

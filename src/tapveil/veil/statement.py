@@ -135,11 +135,8 @@ def _few_digits(delta: float) -> int | float:
 
 def _bounds(plan: Plan) -> Bounds:
     """How many trips of one unit are counted, at most; each of them changes one cell of a table by one."""
-    names = ("trips_per_day", "trips_per_card", "without_card")
-    given = plan.privacy.model_dump(include=set(names), exclude_none=True)
-    return Bounds(
-        cells_per_table=plan.guarantee.exposure.cells, **{name: given[name] for name in names if name in given}
-    )
+    given = plan.privacy.model_dump(include={"trips_per_day", "trips_per_card", "without_card"}, exclude_none=True)
+    return Bounds(cells_per_table=plan.guarantee.exposure.cells, **given)
 
 
 def _curve(plan: Plan) -> list[Point]:
@@ -188,15 +185,15 @@ def _guarantee(plan: Plan, neighbours: Neighbours) -> Guarantee:
 
 
 def _table(plan: Plan, table: Table) -> TableClaim:
-    mechanism, own = (
-        plan.guarantee.mechanisms[table.name],
-        Loss(table.epsilon or Fraction(0), table.delta or Fraction(0)),
-    )
-    share: dict[str, Any] = {"weight": number(table.weight or Fraction(1))} if table.epsilon is None else _loss(own)
+    mechanism, level = plan.guarantee.mechanisms[table.name], table.level
+    if table.epsilon is None:
+        share: dict[str, Any] = {"weight": number(table.weight or Fraction(1))}
+    else:
+        share = _loss(Loss(table.epsilon, table.delta or Fraction(0)))
     return TableClaim(
         name=table.name,
         columns=table.columns,
-        level=_level(table.level),
+        level=None if level == Level() else LevelClaim.model_construct(**dict(level)),
         **share,
         noise=cast(NoiseCode, mechanism.noise_code),
         scale=number(mechanism.scale),
@@ -209,10 +206,3 @@ def _table(plan: Plan, table: Table) -> TableClaim:
         mean_error=round(mean_error(mechanism), 3),
         probability_published={str(count): number(mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS},
     )
-
-
-def _level(level: Level) -> LevelClaim | None:
-    """How much coarser than the rest a table is; None where it is not."""
-    if level == Level():
-        return None
-    return LevelClaim.model_construct(time_minutes=level.time_minutes, times=level.times, location=level.location)

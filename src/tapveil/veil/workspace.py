@@ -82,7 +82,7 @@ class Unfinished:
             feather.write_feather(table.cells, str(aside))
             atomic.sync_all([aside, self.path])
             journal = replace(self.journal, sealed={**self.journal.sealed, table.name: atomic.sha256(aside)})
-            _write(self.path / JOURNAL, journal)
+            _write(journal, self.path)
             self.journal = journal
             atomic.rename(aside, sealed)
 
@@ -130,7 +130,7 @@ class Unfinished:
         return self.path / f"{name}.sealed"
 
 
-def _write(path: Path, journal: Journal) -> None:
+def _write(journal: Journal, place: Path) -> None:
     """The journal, for its owner's eyes."""
     text = json.dumps({"version": JOURNAL_VERSION, **asdict(journal)}, indent=2) + "\n"
 
@@ -138,7 +138,7 @@ def _write(path: Path, journal: Journal) -> None:
         aside.touch(mode=atomic.OWNER_READS, exist_ok=False)
         aside.write_text(text, encoding="utf-8")
 
-    atomic.write_whole(path, write)
+    atomic.write_whole(place / JOURNAL, write)
 
 
 def _sweep(place: Path) -> None:
@@ -171,7 +171,7 @@ def begin(destination: Path, journal: Journal) -> Iterator[Unfinished]:
     work, begun = Unfinished(place, journal), False
     try:
         atomic.private_folder(aside)
-        _write(aside / JOURNAL, journal)
+        _write(journal, aside)
         aside.rename(place)
         begun = True
         atomic.sync(place.parent)

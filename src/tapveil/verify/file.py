@@ -18,7 +18,7 @@ from pathlib import Path
 from tapveil.base.errors import PlanError
 from tapveil.base.findings import Finding, shown
 from tapveil.base.pace import BYTES
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import COUNT
 from tapveil.privacy.mechanisms import StabilityHistogram
@@ -54,7 +54,7 @@ def verify_file(path: str | Path, epsilon: object, delta: object, *, progress: R
     read = 0
     # How many bytes there will be in a packed file, or one that is not there, nobody knows.
     size = path.stat().st_size if path.suffix != ".gz" and path.is_file() else None
-    with (progress or Silent()).stage("Reading the file", lambda: read, total=size, unit=BYTES):
+    with (progress or Silent()).stage(Stage.READING_FILE, lambda: read, total=size, unit=BYTES):
         look = _Look(mechanism.smallest_published)
         try:
             for number, line in enumerate(_lines(path), start=1):

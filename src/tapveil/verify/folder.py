@@ -13,7 +13,7 @@ from tapveil._version import __version__
 from tapveil.base.errors import PlanError
 from tapveil.base.findings import Finding, shown
 from tapveil.base.pace import BYTES
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import (
     CHECKSUMS,
     CONSISTENT,
@@ -118,13 +118,13 @@ class _Check:
         if manifest.places in self.files:
             places, faults = places_in(self.folder, PLACES)
             self._add(faults)
-        with self.progress.stage("Computing the promise"):
+        with self.progress.stage(Stage.COMPUTING_PROMISE):
             made, impossible = manifests.mechanisms(manifest)
             self._add(impossible)
             if not impossible:
                 self._add(manifests.promise_findings(manifest, made))
         sheets = self._tables(manifest, made)
-        with self.progress.stage("Adding up the numbers again"):
+        with self.progress.stage(Stage.CHECKING_SUMS):
             lacking = {each.place for each in unexpected if each.code == "file-missing"}
             sound = not impossible and WIDER not in lacking and not any(sheet.findings for sheet in sheets)
             tables = published_tables(self.folder, manifest) if sound else {}
@@ -154,7 +154,7 @@ class _Check:
     def _whole(self) -> Iterator[Finding]:
         """Every file as it was when the checksums were written; each listed, none that is not there."""
         files, read = self.files, 0
-        with self.progress.stage("Checking the files", lambda: read, total=sum(files.values()), unit=BYTES):
+        with self.progress.stage(Stage.CHECKING_FILES, lambda: read, total=sum(files.values()), unit=BYTES):
             if CHECKSUMS not in files:
                 yield Finding("checksums-missing", CHECKSUMS, "is missing: nothing tells whether the files are whole")
                 return
@@ -249,7 +249,7 @@ class _Check:
     def _tables(self, manifest: Manifest, made: Mapping[str, Mechanism]) -> list[SheetCheck]:
         sheets = [SheetCheck(self.folder, name, keys, manifest, made) for name, keys in manifest.sheets.items()]
         read = 0
-        with self.progress.stage("Reading the tables", lambda: read, total=len(sheets), unit="tables"):
+        with self.progress.stage(Stage.READING_TABLES, lambda: read, total=len(sheets), unit="tables"):
             for sheet in sheets:
                 if {sheet.csv, f"data/{sheet.name}.parquet"} <= set(self.files):
                     sheet.run()

@@ -22,7 +22,7 @@ import pytest
 from rich.console import Console
 
 from tapveil.base.pace import BYTES, EVIDENCE, SHARE, Pace, amount, in_words
-from tapveil.base.progress import Bars, Lines, Reporter, Silent, for_console
+from tapveil.base.progress import Bars, Lines, Reporter, Silent, Stage, for_console
 from tapveil.counting.counter import count
 from tapveil.counting.engines.duckdb.meter import Meter
 from tapveil.plan.model import Plan
@@ -139,29 +139,29 @@ def a_log(clock: Callable[[], float], shortest: float = 0.0) -> tuple[io.StringI
 def test_a_log_has_one_line_for_each_step() -> None:
     clock = Clock()
     text, lines = a_log(clock)
-    with lines.stage("Reading", lambda: 123_456.0, total=30_000_000, unit="rows"):
+    with lines.stage(Stage.COMPARING, lambda: 123_456.0, total=30_000_000, unit="rows"):
         clock.now += 12.34
-        with lines.stage("Within"):
+        with lines.stage(Stage.READING_VALUES, by="card"):
             clock.now += 75
-    assert text.getvalue() == "Within: 1 min 15 s\nReading: 1 min 27 s\n"
+    assert text.getvalue() == "Reading values, by card: 1 min 15 s\nComparing: 1 min 27 s\n"
 
 
 def test_a_log_passes_over_what_was_short_unless_it_is_to_have_all() -> None:
     clock = Clock()
     text, lines = a_log(clock, shortest=1.0)
-    with lines.stage("Short"):
+    with lines.stage(Stage.ACCOUNTING):
         clock.now += 0.9
-    with lines.stage("Long"):
+    with lines.stage(Stage.DRAWING_NOISE):
         clock.now += 1.1
-    assert text.getvalue() == "Long: 1.1 s\n"
+    assert text.getvalue() == "Drawing noise: 1.1 s\n"
 
 
 def test_a_step_that_fails_has_its_line_too() -> None:
     clock = Clock()
     text, lines = a_log(clock)
-    with pytest.raises(KeyboardInterrupt), lines.stage("Counting"):
+    with pytest.raises(KeyboardInterrupt), lines.stage(Stage.COUNTING_TRIPS):
         interrupted(lambda: setattr(clock, "now", 2.0), KeyboardInterrupt)
-    assert text.getvalue() == "Counting: stopped after 2.0 s\n"
+    assert text.getvalue() == "Counting trips: stopped after 2.0 s\n"
 
 
 def test_a_log_that_nobody_reads_any_more_stops_nothing() -> None:
@@ -169,7 +169,7 @@ def test_a_log_that_nobody_reads_any_more_stops_nothing() -> None:
     os.close(reading)
     with os.fdopen(writing, "w") as closed:
         for _ in range(2):
-            with Lines(Console(file=closed), shortest=0.0).stage("Counting"):
+            with Lines(Console(file=closed), shortest=0.0).stage(Stage.COUNTING_TRIPS):
                 pass
         with pytest.raises(BrokenPipeError):  # what was not written is still waiting: the pipe is broken indeed
             closed.flush()
@@ -204,20 +204,20 @@ class Watching:
     """Notes how far each stage had come when it ended, and of how much."""
 
     def __init__(self) -> None:
-        self.seen: dict[str, tuple[float, float | None, str]] = {}
+        self.seen: dict[Stage, tuple[float, float | None, str]] = {}
 
     def stage(
-        self, name: str, done: Callable[[], float] | None = None, *, total: float | None = 1.0, unit: str = SHARE
+        self, stage: Stage, done: Callable[[], float] | None = None, *, total: float | None = 1.0, unit: str = SHARE
     ) -> Reporter:
-        self.ended = (name, done, total, unit)
+        self.ended = (stage, done, total, unit)
         return self  # type: ignore[return-value]
 
     def __enter__(self) -> None:
         self._open = [*getattr(self, "_open", []), self.ended]
 
     def __exit__(self, *_: object) -> None:
-        name, done, total, unit = self._open.pop()
-        self.seen[name] = (done() if done else -1, total, unit)
+        stage, done, total, unit = self._open.pop()
+        self.seen[stage] = (done() if done else -1, total, unit)
 
 
 @pytest.mark.parametrize("name", ["trips.csv", "trips.csv.gz"])
@@ -228,8 +228,8 @@ def test_every_byte_of_the_files_goes_by(tmp_path: Path, name: str) -> None:
     watching = Watching()
     for locate in (False, True):  # straight from the files; and by an engine, which reads them twice
         count(opal_plan(tmp_path, name), memory="1GB", scratch=None, progress=watching, locate=locate)  # type: ignore[arg-type]
-        assert watching.seen["Counting trips"] == (len(packed), len(packed), BYTES)
-    for stage in ("Reading values", "Counting trips"):
+        assert watching.seen[Stage.COUNTING_TRIPS] == (len(packed), len(packed), BYTES)
+    for stage in (Stage.READING_VALUES, Stage.COUNTING_TRIPS):
         assert watching.seen[stage] == (len(packed), len(packed), BYTES)
 
 
@@ -294,28 +294,28 @@ def wait_for(text: Screen, pattern: str) -> None:
 def test_a_bar_shows_how_far_how_fast_and_how_long_still() -> None:
     text, console = a_screen()
     clock = Clock()
-    with Bars(console, clock=clock).stage("Reading", lambda: 1e8 * clock.now, total=1.2e9, unit=BYTES):
+    with Bars(console, clock=clock).stage(Stage.READING_TRIPS, lambda: 1e8 * clock.now, total=1.2e9, unit=BYTES):
         clock.now = 4.0
-        wait_for(text, r"Reading .*400 MB of 1\.2 GB  100 MB/s  0:04  0:08 left")
+        wait_for(text, r"Reading trips .*400 MB of 1\.2 GB  100 MB/s  0:04  0:08 left")
     assert is_clean(text.getvalue())
 
 
 def test_stages_within_one_another_share_the_screen() -> None:
     text, console = a_screen()
     bars = Bars(console)
-    with bars.stage("Outer"), bars.stage("Inner", lambda: 0.5):
-        wait_for(text, r"Outer[^\n]*\n[^\n]*Inner[^\n]*50 %")
+    with bars.stage(Stage.LOOKING_AT_TRIPS), bars.stage(Stage.COUNTING_TRIPS, lambda: 0.5):
+        wait_for(text, r"Looking at the trips[^\n]*\n[^\n]*Counting trips[^\n]*50 %")
     assert is_clean(text.getvalue())
-    with bars.stage("Afterwards"):
-        wait_for(text, "Afterwards")
+    with bars.stage(Stage.DRAWING_NOISE):
+        wait_for(text, "Drawing noise")
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_a_stage_that_fails_leaves_the_screen_clean(error: type[BaseException]) -> None:
     text, console = a_screen()
     bars = Bars(console)
-    with pytest.raises(error), bars.stage("Outer"), bars.stage("Inner"):
-        interrupted(lambda: wait_for(text, "Inner"), error)
+    with pytest.raises(error), bars.stage(Stage.LOOKING_AT_TRIPS), bars.stage(Stage.COUNTING_TRIPS):
+        interrupted(lambda: wait_for(text, "Counting trips"), error)
     assert is_clean(text.getvalue())
 
 
@@ -328,7 +328,7 @@ def test_a_bar_that_stumbles_does_not_stop_the_work() -> None:
         asked.release()
         raise RuntimeError
 
-    with Bars(console).stage("Reading", broken):
+    with Bars(console).stage(Stage.READING_TRIPS, broken):
         assert all(asked.acquire(timeout=LONG) for _ in range(2)), "it is asked again"
     assert is_clean(text.getvalue())
 
@@ -337,7 +337,7 @@ def test_a_bar_that_stumbles_does_not_stop_the_work() -> None:
 def test_a_bar_keeps_to_one_line_with_room_for_an_echo(width: int) -> None:
     text, console = a_screen(width)
     clock = Clock()
-    with Bars(console, clock=clock).stage("Looking for card numbers", lambda: 1e8 * clock.now, total=1e12, unit=BYTES):
+    with Bars(console, clock=clock).stage(Stage.LOOKING_FOR_CARDS, lambda: 1e8 * clock.now, total=1e12, unit=BYTES):
         clock.now = 4.0
         wait_for(text, "400")
     drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\r", text.getvalue())
@@ -347,7 +347,7 @@ def test_a_bar_keeps_to_one_line_with_room_for_an_echo(width: int) -> None:
 def test_what_is_printed_meanwhile_goes_where_it_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """A result that is sent to a file must not end on the screen because a bar is drawn there."""
     text, console = a_screen()
-    with Bars(console).stage("Accounting"):
+    with Bars(console).stage(Stage.ACCOUNTING):
         wait_for(text, "Accounting")
         print("a result")
     assert capsys.readouterr().out == "a result\n"
@@ -364,12 +364,12 @@ def busy(tmp_path: Path) -> Path:
     script.write_text(
         "import signal, sys, time\n"
         "from rich.console import Console\n"
-        "from tapveil.base.progress import for_console\n"
+        "from tapveil.base.progress import Stage, for_console\n"
         # Who was started with Ctrl-C ignored, as in a background job, would ignore it too.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "start = time.monotonic()\n"
         "done = lambda: 2.1e6 * (time.monotonic() - start)\n"
-        "with for_console(Console(stderr=True), every_step=True).stage('Reading', done, total=3e12, unit='rows'):\n"
+        "with for_console(Console(stderr=True), every_step=True).stage(Stage.READING_TRIPS, done, total=3e12, unit='rows'):\n"
         "    sys.stdin.readline()\n"
         "print('result')\n"
     )
@@ -417,7 +417,7 @@ def read_until(terminal: int, pattern: str) -> str:
 
 
 def test_on_a_real_terminal_rate_and_remaining_time_appear_and_vanish(busy: Path) -> None:
-    facts = r"Reading ━.* M of 3000 G rows  2(\.\d)? M rows/s  \d:\d\d  \d+:\d\d:\d\d left"
+    facts = r"Reading trips ━.* M of 3000 G rows  2(\.\d)? M rows/s  \d:\d\d  \d+:\d\d:\d\d left"
     for process, terminal in on_a_terminal(busy):
         said = read_until(terminal, facts)
         assert re.search(facts, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said)), said[-500:]
@@ -429,7 +429,7 @@ def test_on_a_real_terminal_rate_and_remaining_time_appear_and_vanish(busy: Path
 def test_a_terminal_that_a_job_was_given_is_a_log(busy: Path, ci: str) -> None:
     for process, terminal in on_a_terminal(busy, ci):
         said = ended(process, terminal)
-        assert re.fullmatch(r"Reading: \d+\.\d s\r\nresult\s*", said), said
+        assert re.fullmatch(r"Reading trips: \d+\.\d s\r\nresult\s*", said), said
 
 
 def test_ctrl_c_on_a_real_terminal_takes_the_bar_away(busy: Path) -> None:
@@ -443,7 +443,7 @@ def test_ctrl_c_on_a_real_terminal_takes_the_bar_away(busy: Path) -> None:
 
 def test_without_a_terminal_the_same_program_writes_one_line(busy: Path) -> None:
     done = subprocess.run([sys.executable, str(busy)], input="\n", capture_output=True, text=True, check=True)
-    assert re.fullmatch(r"Reading: \d+\.\d s\n", done.stderr)
+    assert re.fullmatch(r"Reading trips: \d+\.\d s\n", done.stderr)
     assert done.stdout == "result\n"
 
 
@@ -457,5 +457,5 @@ def test_a_plan_of_cards_tells_its_stages_too(tmp_path: Path) -> None:
     watching = Watching()
     cards: Plan = plan.model_copy(update={"privacy": by_card, "source": card})
     count(cards, memory="1GB", scratch=None, progress=watching)  # type: ignore[arg-type]
-    assert watching.seen["Counting cards"] == (1.0, 1.0, SHARE)
-    assert watching.seen["Adding up tables"] == (6, 6, "tables")
+    assert watching.seen[Stage.COUNTING_CARDS] == (1.0, 1.0, SHARE)
+    assert watching.seen[Stage.ADDING_UP_TABLES] == (6, 6, "tables")

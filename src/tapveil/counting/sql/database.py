@@ -15,7 +15,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from tapveil.base.progress import Reporter
+from tapveil.base.progress import Reporter, Stage
 from tapveil.trips.buffers import Integers
 from tapveil.trips.files import TripFiles
 from tapveil.trips.reasons import Reason
@@ -39,7 +39,7 @@ class Database(Protocol):
     def locates(self) -> bool:
         """Whether it can say in which line of which file a row stands."""
 
-    def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
+    def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
         """A stage in which the trips are read `passes` times."""
 
     def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[Reason]:
@@ -73,8 +73,8 @@ class Remote(ABC):
     locates = False
     rows_at_once: int | None = None
 
-    def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
-        return progress.stage(name)
+    def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
+        return progress.stage(stage)
 
     def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[Reason]:
         self.create(into, sql)

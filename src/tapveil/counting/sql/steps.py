@@ -12,7 +12,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from tapveil.base.errors import TripDataError
-from tapveil.base.progress import Reporter
+from tapveil.base.progress import Reporter, Stage
 from tapveil.base.vocabulary import TAP
 from tapveil.counting import coding as codes
 from tapveil.counting import taps
@@ -61,14 +61,14 @@ def _together(plan: Plan, parts: Sequence[Counted]) -> Counted:
 
 def other_taps(plan: Plan, database: Database, *, progress: Reporter) -> int:
     """How many rows are neither taps on nor taps off: one pass over that column alone. Secret."""
-    with database.stage(progress, "Reading taps"):
+    with database.stage(progress, Stage.READING_TAPS):
         found, _ = database.look(scan.other_taps_sql(plan, database.files), {plan.columns.read[TAP]})
     return int(found.column(0)[0].as_py() or 0)
 
 
 def copies(plan: Plan, database: Database, *, progress: Reporter) -> int:
     """How many rows say the same as another, card and all: perhaps an export that was made twice. Secret."""
-    with database.stage(progress, "Looking for copies"):
+    with database.stage(progress, Stage.LOOKING_FOR_COPIES):
         found, _ = database.look(scan.copies_sql(plan, database.files), set(plan.columns.named.values()))
     return int(found.column(0)[0].as_py())
 
@@ -101,7 +101,7 @@ class _Counting:
 
     def run(self) -> Counted:
         """Learn the codes of all columns, then count by them."""
-        with self._database.stage(self._progress, "Reading values"):
+        with self._database.stage(self._progress, Stage.READING_VALUES):
             coded = self._code()
         sizes = {code.column.name: len(code.labels) for code in coded}
         keys = query.maximal_sets(self._plan.columns.of(table) for table in self._plan.table)
@@ -110,7 +110,7 @@ class _Counting:
         return self._count_units(coded, sets, self._card) if self._card else self._count_trips(coded, sets)
 
     def _count_trips(self, coded: Sequence[Code], sets: Sequence[query.CellSet]) -> Counted:
-        with self._database.stage(self._progress, "Counting trips"):
+        with self._database.stage(self._progress, Stage.COUNTING_TRIPS):
             lines = self._pass("counted", query.counted_sql(self._columns, sets))
         self._refuse_strays(query.strays_sql(sets))
         tables = self._tables(coded, sets, query.table_sql)
@@ -120,7 +120,7 @@ class _Counting:
     def _count_units(self, coded: Sequence[Code], sets: Sequence[query.CellSet], card: Column) -> Counted:
         """Cards or their days instead of trips: bounded first, then counted once per cell."""
         paired = self._plan.columns.pairs_taps
-        with self._database.stage(self._progress, "Reading trips", passes=2 if paired else 1):
+        with self._database.stage(self._progress, Stage.READING_TRIPS, passes=2 if paired else 1):
             if paired:
                 lines = self._pair(coded, sets, card)
             else:
@@ -132,7 +132,7 @@ class _Counting:
         # A share of the cards at a time: all rows of a card are in one, so its counts add up, in bounded memory.
         at_once = self._database.rows_at_once
         shares, counted, kept = 1 + accepted // at_once if at_once else 1, 0, 0
-        with self._progress.stage("Counting cards", lambda: counted / shares):
+        with self._progress.stage(Stage.COUNTING_CARDS, lambda: counted / shares):
             cells = {table.name: self._cells(table, coded, sets) for table in self._plan.table}
             for number in range(shares):
                 share = f"hash(card) % {shares} = {number}" if shares > 1 else "true"
@@ -196,7 +196,9 @@ class _Counting:
     ) -> dict[str, ExactTable]:
         """Every table of the plan, from the sets that were counted."""
         tables: dict[str, ExactTable] = {}
-        with self._progress.stage("Adding up tables", lambda: len(tables), total=len(self._plan.table), unit="tables"):
+        with self._progress.stage(
+            Stage.ADDING_UP_TABLES, lambda: len(tables), total=len(self._plan.table), unit="tables"
+        ):
             for table in self._plan.table:
                 cells = self._cells(table, coded, sets)
                 *words, counts = self._database.cells(cells_sql(table.name, cells), cells.packing.words)
@@ -215,8 +217,8 @@ class _Counting:
         files = self._database.files
         trips = scan.trips_sql(self._plan, files, self._columns, self._reasons, numbered=True)
         sql = over_trips(trips, query.refused_rows_sql(self._columns, self._card, self._reasons, FEW))
-        with self._database.stage(self._progress, "Finding refused rows"):
-            found, lines = self._database.look(sql, self._used, numbered=True)
+        # Without a stage of its own: a log may be read by others, and must not tell whether a row was refused.
+        found, lines = self._database.look(sql, self._used, numbered=True)
         located: dict[Reason, list[tuple[str, int]]] = {}
         for row in sorted(found.to_pylist(), key=lambda row: row["place"]):
             group, file, line = row["place"]

@@ -18,7 +18,9 @@ import threading
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
+from io import BytesIO
 from itertools import accumulate, pairwise
 from math import log
 from pathlib import Path
@@ -30,9 +32,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tapveil.base.defaults import AUDIT_TRIALS, MEMORY
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.counting import counter
-from tapveil.counting.exact import ExactTable
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.cell_list import LONG_LIST
 from tapveil.internal.audit.city import PARTS, City, Counts, Row, busy_units
@@ -49,7 +50,11 @@ CHECKS = 20_000
 ALPHA = MISTAKEN / CHECKS
 MOST_ROWS = 3_000_000
 SINGLETON = Fraction(1, 100)
-"""About how often a cell of one shall appear in the audit's own release."""
+"""About how often a cell of one shall appear in the audit's own release: often enough to be counted."""
+BOUNDS = ("trips_per_day", "trips_per_card", "cut")
+TABLES = ("wide", "narrow")
+"""The widest and the narrowest noise of the plan."""
+EVERY_TABLE = ", ".join(TABLES)
 
 
 def audit(plan: Plan, *, trials: int = AUDIT_TRIALS, progress: Reporter | None = None) -> list[Finding]:
@@ -58,59 +63,34 @@ def audit(plan: Plan, *, trials: int = AUDIT_TRIALS, progress: Reporter | None =
         return list(_Attack(plan, Path(folder), trials, progress or Silent()).findings())
 
 
-# --- what is attacked -----------------------------------------------------------------------------------------------
-
-
-def _budgets(plan: Plan) -> list[Fraction]:
-    """The least and the greatest ε of a table."""
-    if plan.privacy.epsilon is not None:
-        weights = [table.weight or Fraction(1) for table in plan.table]
-        shares = [plan.privacy.epsilon * weight / sum(weights) for weight in weights]
-    else:
-        shares = [table.epsilon or Fraction(1) for table in plan.table]
-    return [min(shares), max(shares)]
-
-
-def _test_delta(plan: Plan) -> Fraction:
-    """A δ at which singletons appear often enough to be counted."""
-    slack = 4 if plan.privacy.mechanism == "sbh" else 1
-    return min(slack * SINGLETON * plan.guarantee.exposure.cells, Fraction(4, 10))
-
-
 def _audit_plan(plan: Plan, folder: Path) -> Plan:
     """A small plan with the same unit, neighbours and mechanism, over the audit's own trips."""
     privacy = plan.privacy
-    optional = {
-        "trips_per_day": privacy.trips_per_day,
-        "trips_per_card": privacy.trips_per_card,
-        "cut": privacy.cut,
-    }
+    if privacy.epsilon is not None:
+        weights = [table.weight or Fraction(1) for table in plan.table]
+        shares = [privacy.epsilon * weight / sum(weights) for weight in weights]
+    else:
+        shares = [table.epsilon or Fraction(1) for table in plan.table]
+    slack = 4 if privacy.mechanism == "sbh" else 1
+    delta = min(slack * SINGLETON * plan.guarantee.exposure.cells, Fraction(4, 10))
     lines = [
         '[release]\nname = "audit"\ntitle = "Audit"\npartition = ["part", "date"]',
         '[source]\npath = "trips.parquet"\nmax_refused = 0',
         "[source.columns]",
         *(f'{name} = "{name}"' for name in ("part", "date", "place", "twin", "card")),
         f'[privacy]\nunit = "{privacy.unit}"\nneighbours = "{privacy.neighbours}"\nmechanism = "{privacy.mechanism}"',
-        *(f"{key} = {value}" for key, value in optional.items() if value is not None),
+        *(f"{key} = {each}" for key in BOUNDS if (each := getattr(privacy, key)) is not None),
         *([f'without_card = "{privacy.without_card}"'] if privacy.without_card else []),
     ]
-    pure = privacy.mechanism == "dictionary"
-    for name, columns, epsilon in zip(TABLES, ('["place"]', '["place", "twin"]'), _budgets(plan), strict=True):
+    for name, columns, epsilon in zip(TABLES, (["place"], ["place", "twin"]), (min(shares), max(shares)), strict=True):
         lines.append(f'[[table]]\nname = "{name}"\ncolumns = {columns}\nepsilon = "{epsilon}"')
-        lines.append('cells = "cells.csv"' if pure else f'delta = "{_test_delta(plan)}"')
+        lines.append('cells = "cells.csv"' if privacy.mechanism == "dictionary" else f'delta = "{delta}"')
     return Plan.parse("\n".join(lines), where="audit", base=folder)
-
-
-TABLES = ("wide", "narrow")
-"""The widest and the narrowest noise of the plan."""
-EVERY_TABLE = ", ".join(TABLES)
-
-# --- the attack -----------------------------------------------------------------------------------------------------
 
 
 class _Attack:
     def __init__(self, plan: Plan, folder: Path, trials: int, progress: Reporter) -> None:
-        self._plan, self._folder, self._progress = plan, folder, progress
+        self._folder, self._progress = folder, progress
         self._audited = _audit_plan(plan, folder)
         self._expected = {table.name: self._closed_form(table) for table in self._audited.table}
         busy = max(expected.smallest for expected in self._expected.values()) + 2
@@ -134,18 +114,22 @@ class _Attack:
             yield from self._promise(table)
             yield _replay(table.name, self._audited.guarantee.mechanisms[table.name])
         city = City(self._counts, self._trials, heavy=False)
-        with self._progress.stage("Releasing generated trips"), _Watch() as watch:
-            first = self._released(city, "first")
+        with self._progress.stage(Stage.RELEASING), _watched() as asked:
+            rows = self._released(city, "first")
+        first = _by_group(city, rows)
         for name, expected in self._expected.items():
             yield from self._losses(name, expected, first[name])
             yield from _conformance(name, expected, self._counts, first[name])
         yield from self._independence(first)
-        yield self._randomness(watch.given)
-        yield self._order("first")
-        yield from self._nothing_invented(city, "first")
-        with self._progress.stage("Releasing them again"):
-            again = self._released(city, "again")
-        yield _different(first, again)
+        yield self._randomness(sum(asked))
+        unsorted = [table for table in TABLES if not _sorted(rows[table])]
+        yield _yes("rows are in the order of their keys", unsorted)
+        yield from self._nothing_invented(city, rows)
+        with self._progress.stage(Stage.RELEASING_AGAIN):
+            again = _by_group(city, self._released(city, "again"))
+        yield _yes(
+            "two releases differ", [name for name in TABLES if np.array_equal(first[name]["busy"], again[name]["busy"])]
+        )
         if self._audited.privacy.by_card:
             yield from self._bounds()
 
@@ -179,32 +163,31 @@ class _Attack:
         table = pa.table({**fixed, "date": dates, "place": places, "card": pa.array(cards, pa.string())})
         pq.write_table(table, self._folder / "trips.parquet")
         counted = counter.count(self._audited, memory=MEMORY, scratch=None, progress=Silent())
-        return {name: _cells(exact) for name, exact in counted.tables.items()}
+        found: dict[str, Counter[tuple[str, ...]]] = {}
+        for name, exact in counted.tables.items():
+            codes, counts = exact.label_codes(np.arange(len(exact_counts(exact)))), exact_counts(exact).tolist()
+            labels = ([exact.labels[column][code] for code in coded] for column, coded in codes.items())
+            found[name] = Counter(dict(zip(zip(*labels, strict=True), counts, strict=True)))
+        return found
 
     def _promise(self, table: Table) -> Iterator[Finding]:
         """What is stated keeps the promise, by brute force over every outcome of the changed cells."""
         expected, exposure, busy = self._expected[table.name], self._audited.guarantee.exposure, self._counts["busy"]
-        promised, cell = float(table.epsilon or 0), float(table.epsilon or 0) / exposure.changed
+        epsilon, allowed = float(table.epsilon or 0), float(table.delta or 0) + FLOATS
         if exposure.cells > 1 and expected.mechanism in ("laplace", "gaussian"):
-            apart = expected.all_shifted(exposure.changed, promised)
             alone = 1 - expected.outcomes(1)[NOTHING]
-            for what, value in (("all trips less", apart), ("all trips alone", 1 - (1 - alone) ** exposure.cells)):
-                check = f"as stated, {what}: delta at epsilon = {promised:.3g}"
-                allowed = float(table.delta or 0)
-                yield Finding(check, table.name, f"{value:.3g}", f"at most {allowed:.3g}", value > allowed + FLOATS)
-            return
-        whole = exposure.cells == 1 and exposure.neighbours == "replace"
-        for what, count, other in (("one trip less", busy, busy - 1), ("a trip of its own", 1, 0)):
-            epsilon = promised if whole else cell
-            apart = expected.moved(count, other, epsilon) if whole else expected.apart(count, other, epsilon)
-            allowed = float(table.delta or 0)
-            yield Finding(
-                f"as stated, {what}: delta at epsilon = {epsilon:.3g}",
-                table.name,
-                f"{apart:.3g}",
-                f"at most {allowed + FLOATS:.3g}",
-                apart > allowed + FLOATS,
-            )
+            apart = {
+                "all trips less": expected.all_shifted(exposure.changed, epsilon),
+                "all trips alone": 1 - (1 - alone) ** exposure.cells,
+            }
+        else:
+            whole = exposure.cells == 1 and exposure.neighbours == "replace"
+            epsilon = epsilon if whole else epsilon / exposure.changed
+            between = expected.moved if whole else expected.apart
+            apart = {"one trip less": between(busy, busy - 1, epsilon), "a trip of its own": between(1, 0, epsilon)}
+        for what, delta in apart.items():
+            check = f"as stated, {what}: delta at epsilon = {epsilon:.3g}"
+            yield Finding(check, table.name, f"{delta:.3g}", f"at most {allowed:.3g}", delta > allowed)
 
     def _independence(self, seen: Mapping[str, Mapping[str, Counts]]) -> Iterator[Finding]:
         high = self._counts["busy"]
@@ -234,24 +217,24 @@ class _Attack:
         if self._trials < 50 * self._audited.guarantee.exposure.cells:
             yield Finding("contributions are bounded", EVERY_TABLE, "not tried", "more trials needed", False)
             return
-        with self._progress.stage("Releasing busy cards"):
-            seen = self._released(City(self._counts, self._trials, heavy=True), "bounded")
+        with self._progress.stage(Stage.RELEASING_BUSY_CARDS):
+            city = City(self._counts, self._trials, heavy=True)
+            seen = _by_group(city, self._released(city, "bounded"))
         busy = {"busy": self._counts["busy"]}
         for name, expected in self._expected.items():
             yield from _conformance(name, expected, busy, seen[name], "contributions are bounded")
 
-    def _released(self, city: City, name: str) -> dict[str, dict[str, Counts]]:
-        """What is published for each place, by table and group, −1 where nothing is."""
+    def _released(self, city: City, name: str) -> dict[str, pa.Table]:
+        """The published tables, every column of them as text."""
         pq.write_table(city.trips(), self._folder / "trips.parquet")
         if self._audited.privacy.mechanism == "dictionary":
             pa_csv.write_csv(city.cells(), self._folder / "cells.csv")
         release.release(self._audited, self._folder / name, in_ledger=False, progress=self._progress)
-        return {table: _by_group(city, self._read(name, table)) for table in TABLES}
-
-    def _read(self, name: str, table: str) -> pa.Table:
-        keys = {column: pa.string() for column in ("part", "date", "place", "twin")}
-        options = pa_csv.ConvertOptions(column_types={**keys, "count": pa.string()})
-        return pa_csv.read_csv(self._folder / name / "data" / f"{table}.csv", convert_options=options)
+        options = pa_csv.ConvertOptions(
+            column_types=dict.fromkeys(("part", "date", "place", "twin", "count"), pa.string())
+        )
+        data = self._folder / name / "data"
+        return {table: pa_csv.read_csv(data / f"{table}.csv", convert_options=options) for table in TABLES}
 
     def _losses(self, name: str, expected: ClosedForm, seen: Mapping[str, Counts]) -> Iterator[Finding]:
         """Events that tell neighbours apart: no δ that they prove may exceed the true one of those neighbours."""
@@ -261,47 +244,24 @@ class _Attack:
         own = (busy[:half] >= high, less[:half] >= high, less[-half:] >= high, busy[-half:] >= high)
         elsewhere = _trials(own[0] & ~own[1]), _trials(own[2] & ~own[3])
         one, none = _trials(seen["one"] >= 0), _trials(seen["none"] >= 0)
-        for part in (0.5, 1.0):
-            epsilon = part / expected.scale
-            for what, here, there, at, allowed in (
-                (
-                    "one trip less",
-                    _trials(busy >= high),
-                    _trials(less >= high),
-                    epsilon,
-                    expected.apart(high, high - 1, epsilon),
-                ),
-                (
-                    "one trip more",
-                    _trials(less < high),
-                    _trials(busy < high),
-                    epsilon,
-                    expected.apart(high - 1, high, epsilon),
-                ),
+        above, less_above = _trials(busy >= high), _trials(less >= high)
+        below, less_below = _trials(busy < high), _trials(less < high)
+        for epsilon in (0.5 / expected.scale, 1 / expected.scale):
+            for what, here, there, at, delta in (
+                ("one trip less", above, less_above, epsilon, expected.apart(high, high - 1, epsilon)),
+                ("one trip more", less_below, below, epsilon, expected.apart(high - 1, high, epsilon)),
                 ("a trip of its own", one, none, epsilon, expected.apart(1, 0, epsilon)),
                 ("one trip elsewhere", *elsewhere, 2 * epsilon, expected.moved(high, high - 1, 2 * epsilon)),
             ):
-                proven = delta_lower_bound(here, there, at, ALPHA)
-                yield Finding(
-                    f"{what}: delta at epsilon = {at:.3g}",
-                    name,
-                    f"at least {max(0.0, proven):.3g}",
-                    f"at most {allowed + FLOATS:.3g}",
-                    proven > allowed + FLOATS,
-                )
+                proven, allowed = delta_lower_bound(here, there, at, ALPHA), delta + FLOATS
+                check, observed = f"{what}: delta at epsilon = {at:.3g}", f"at least {max(0.0, proven):.3g}"
+                yield Finding(check, name, observed, f"at most {allowed:.3g}", proven > allowed)
         if expected.mechanism != "gaussian":
             proven, allowed = epsilon_lower_bound(*elsewhere, 0.0, ALPHA), 2 / expected.scale
             observed = f"at least {max(0.0, proven):.3f}"
             yield Finding("one trip elsewhere: epsilon", name, observed, f"at most {allowed:.3f}", proven > allowed)
 
-    def _order(self, name: str) -> Finding:
-        """The order of the rows is that of their keys, whatever the order of the trips."""
-        unsorted = [table for table in TABLES if not _sorted(self._read(name, table))]
-        return Finding(
-            "rows are in the order of their keys", EVERY_TABLE, "no" if unsorted else "yes", "yes", bool(unsorted)
-        )
-
-    def _nothing_invented(self, city: City, name: str) -> Iterator[Finding]:
+    def _nothing_invented(self, city: City, published: Mapping[str, pa.Table]) -> Iterator[Finding]:
         """Every published cell is one that the trips (or the public list) have, in its own part, and a whole number."""
         every = self._audited.privacy.mechanism == "dictionary"
         known = {
@@ -309,8 +269,7 @@ class _Attack:
             for index, (group, _) in enumerate(city.places)
             if every or self._counts[group]
         }
-        for table in TABLES:
-            rows = self._read(name, table)
+        for table, rows in published.items():
             keys = list(zip(rows.column("part").to_pylist(), rows.column("place").to_pylist(), strict=True))
             foreign = len(set(keys) - known) + len(keys) - len(set(keys))
             yield Finding("cells that no trip is in, or twice", table, str(foreign), "0", foreign > 0)
@@ -318,20 +277,28 @@ class _Attack:
             yield Finding("numbers that are not whole", table, str(odd), "0", odd > 0)
 
 
-def _by_group(city: City, rows: pa.Table) -> dict[str, Counts]:
-    place = np.array(rows.column("place").to_pylist(), dtype=np.int64)
-    values = np.array([int(float(text)) for text in rows.column("count").to_pylist()], dtype=np.int64)
-    part = np.array([PARTS.index(text) if text in PARTS else -1 for text in rows.column("part").to_pylist()])
-    own = (part == place % 2) & (place < len(city.places))
-    numbers = np.full(len(city.places), -1, dtype=np.int64)
-    numbers[place[own]] = values[own]
-    groups = len(city.trips_at)
-    return {group: numbers[index::groups] for index, group in enumerate(city.trips_at)}
+def _by_group(city: City, published: Mapping[str, pa.Table]) -> dict[str, dict[str, Counts]]:
+    """What is published for each place, by table and group, −1 where nothing is."""
+    found, groups = {}, len(city.trips_at)
+    for table, rows in published.items():
+        place = np.array(rows.column("place").to_pylist(), dtype=np.int64)
+        values = np.array([int(float(text)) for text in rows.column("count").to_pylist()], dtype=np.int64)
+        part = np.array([PARTS.index(text) if text in PARTS else -1 for text in rows.column("part").to_pylist()])
+        own = (part == place % 2) & (place < len(city.places))
+        numbers = np.full(len(city.places), -1, dtype=np.int64)
+        numbers[place[own]] = values[own]
+        found[table] = {group: numbers[index::groups] for index, group in enumerate(city.trips_at)}
+    return found
 
 
 def _sorted(rows: pa.Table) -> bool:
     keys = zip(*(rows.column(name).to_pylist() for name in rows.column_names[:-1]), strict=True)
     return all(one < next_one for one, next_one in pairwise(keys))
+
+
+def _yes(check: str, lacking: Sequence[str]) -> Finding:
+    """Whether something is so of every table."""
+    return Finding(check, EVERY_TABLE, "no" if lacking else "yes", "yes", bool(lacking))
 
 
 def _trials(happened: npt.NDArray[np.bool_]) -> Trials:
@@ -363,12 +330,6 @@ def _conformance(
         yield _as_often(f"{check}: {what}, {shown}", name, seen[group] == worst, outcomes[worst])
 
 
-def _different(first: Mapping[str, Mapping[str, Counts]], again: Mapping[str, Mapping[str, Counts]]) -> Finding:
-    """A second release of the same trips has other noise."""
-    same = [table for table in TABLES if np.array_equal(first[table]["busy"], again[table]["busy"])]
-    return Finding("two releases differ", EVERY_TABLE, "no" if same else "yes", "yes", bool(same))
-
-
 def _replay(name: str, mechanism: Mechanism) -> Finding:
     """The words at both sides of every edge of the noise table become just the numbers that the integers say.
 
@@ -379,49 +340,33 @@ def _replay(name: str, mechanism: Mechanism) -> Finding:
     words = [word for edge in edges for word in (edge - 1, edge) if 0 <= word < table.total]
     steps = (table.first + bisect_right(edges, word) for word in words)
     expected = [1 + step // table.steps_per_count for step in steps]
-    numbers, _ = mechanism.draw(np.ones(len(words), dtype=np.int64), _Prepared(words))
+    prepared = BytesIO(np.array(words, dtype=np.uint64).tobytes())
+
+    def given(size: int) -> bytes:
+        return prepared.read(size).ljust(size, b"\xff")  # after the last one, words that end every wait
+
+    numbers, _ = mechanism.draw(np.ones(len(words), dtype=np.int64), given)
     missed = sum(number != value for number, value in zip(numbers.tolist(), expected, strict=True))
-    return Finding(
-        f"{2 * len(table.weights)} edges of the noise table", name, f"{missed} missed", "0 missed", missed > 0
-    )
+    check = f"{2 * len(table.weights)} edges of the noise table"
+    return Finding(check, name, f"{missed} missed", "0 missed", missed > 0)
 
 
-class _Prepared:
-    """A random source that gives prepared words, and then words that end every wait."""
-
-    def __init__(self, words: Sequence[int]) -> None:
-        self._bytes = np.array(words, dtype=np.uint64).tobytes()
-
-    def __call__(self, size: int) -> bytes:
-        given, self._bytes = self._bytes[:size], self._bytes[size:]
-        return given.ljust(size, b"\xff")
+_ALONE = threading.Lock()
 
 
-def _cells(exact: ExactTable) -> Counter[tuple[str, ...]]:
-    codes = exact.label_codes(np.arange(len(exact_counts(exact))))
-    labels = ([exact.labels[name][code] for code in column] for name, column in codes.items())
-    return Counter(dict(zip(zip(*labels, strict=True), exact_counts(exact).tolist(), strict=True)))
-
-
-class _Watch:
-    """Watches how many random bytes the operating system is asked for; one at a time."""
-
-    _alone = threading.Lock()
-
-    def __init__(self) -> None:
-        self.given = 0
-
-    def __enter__(self) -> _Watch:
-        self._alone.acquire()
-        self._urandom = os.urandom
+@contextmanager
+def _watched() -> Iterator[list[int]]:
+    """How many random bytes the operating system is asked for, each time; one watches at a time."""
+    asked: list[int] = []
+    with _ALONE:
+        system = os.urandom
 
         def urandom(size: int) -> bytes:
-            self.given += size
-            return self._urandom(size)
+            asked.append(size)
+            return system(size)
 
         os.urandom = urandom
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.urandom = self._urandom
-        self._alone.release()
+        try:
+            yield asked
+        finally:
+            os.urandom = system

@@ -15,7 +15,7 @@ from typing import Any
 import pydantic
 
 from tapveil.base.defaults import MEMORY
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted
 from tapveil.counting.refusals import refuse_too_many
@@ -177,7 +177,7 @@ def compare(
 
 def _points(candidates: Sequence[_Candidate], truth: Truth | None, unit: Unit, progress: Reporter) -> list[Point]:
     points: list[Point] = []
-    with progress.stage(f"Comparing, by {unit}", lambda: len(points), total=len(candidates), unit="plans"):
+    with progress.stage(Stage.COMPARING, lambda: len(points), total=len(candidates), unit="plans", by=unit):
         points.extend(each.point(truth) for each in candidates)
     return points
 
@@ -272,7 +272,7 @@ def _candidates(plan: Plan, unit: Unit, progress: Reporter) -> list[_Candidate]:
     mechanisms = (*MECHANISMS, *((LISTED,) if all(table.cells for table in plan.table) else ()))
     epsilons = sorted({*EPSILONS, plan.guarantee.loss.epsilon})
     whole = len(mechanisms) * len(epsilons)
-    with progress.stage(f"Finding the noise, by {unit}", lambda: len(found), total=whole, unit="plans"):
+    with progress.stage(Stage.FINDING_NOISE, lambda: len(found), total=whole, unit="plans", by=unit):
         for mechanism in mechanisms:
             for epsilon in epsilons:
                 like = (unit, mechanism, epsilon)

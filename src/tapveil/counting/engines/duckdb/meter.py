@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, suppress
 
 from tapveil.base.defaults import Format
 from tapveil.base.pace import BYTES
-from tapveil.base.progress import Reporter
+from tapveil.base.progress import Reporter, Stage
 from tapveil.trips.csv_reader import Reading
 from tapveil.trips.files import TripFiles
 from tapveil.trips.parquet_reader import ParquetReading
@@ -26,10 +26,10 @@ class Meter:
         self._whole_passes = 0
         self._reading: Sequence[Reading] | None = None
 
-    def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
+    def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
         """A stage in which all files are read `passes` times."""
         self._whole_passes = 0
-        return progress.stage(name, self.done, total=passes * (self._csv + self._parquet), unit=BYTES)
+        return progress.stage(stage, self.done, total=passes * (self._csv + self._parquet), unit=BYTES)
 
     def begin(self, readings: Sequence[Reading]) -> None:
         """A pass begins, with these readers of the files that the engine does not read by itself."""

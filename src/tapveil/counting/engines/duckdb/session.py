@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tapveil.base.errors import EngineError, TripDataError
-from tapveil.base.progress import Reporter
+from tapveil.base.progress import Reporter, Stage
 from tapveil.counting.engines.duckdb.dialect import translated
 from tapveil.counting.engines.duckdb.meter import Meter
 from tapveil.counting.engines.duckdb.views import find_trips, views
@@ -61,8 +61,8 @@ class DuckDB:
     def rows_at_once(self) -> int | None:
         return ROWS_AT_ONCE
 
-    def stage(self, progress: Reporter, name: str, passes: int = 1) -> AbstractContextManager[None]:
-        return self._meter.stage(progress, name, passes)
+    def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
+        return self._meter.stage(progress, stage, passes)
 
     def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[Reason]:
         _, readings = self._pass(columns, lambda: self.create(into, sql))

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import PlanError
-from tapveil.base.progress import Reporter, Silent
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.comparison.compare import ALL, Comparison, Point, Truth, compare
 from tapveil.internal.outlook import Outlook, count_and_locate, outlook_of
@@ -200,7 +200,7 @@ def findings(
     outlook = outlook_of(inputs, counted)
     total_off = {name: _mean(each.total_errors) for name, each in truth.forecasts(plan).items()}
     tables: list[TableFindings] = []
-    with progress.stage("Looking at the tables", lambda: len(tables), total=len(plan.table), unit="tables"):
+    with progress.stage(Stage.LOOKING_AT_TABLES, lambda: len(tables), total=len(plan.table), unit="tables"):
         for table, expected in zip(plan.table, outlook.tables, strict=True):
             exact = counted.tables[table.name]
             cells = Cells.of(plan, table, exact, dictionaries[table.name], opened)
@@ -208,7 +208,7 @@ def findings(
                 refuse_other_trips(cells, opened)
             tables.append(_table(inputs, cells, expected.expected_cells, total_off[table.name]))
     comparison = compare(plan, progress=progress, truth=truth, inputs=inputs)
-    with progress.stage("Looking for changes that would help"):
+    with progress.stage(Stage.LOOKING_FOR_CHANGES):
         by_table = {found.table.name: found.options for found in tables if found.table in plan.detailed}
         changes = ranked(plan, by_table, comparison, truth)
         beyond = left_out(plan, outlook.left_out, outlook.rows - sum(outlook.refused.values()))
