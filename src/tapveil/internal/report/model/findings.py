@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
-
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import PlanError
 from tapveil.base.progress import Reporter, Silent
@@ -198,42 +196,35 @@ def findings(
     counted = count_and_locate(inputs, memory=memory, scratch=scratch, progress=progress)
     truth = Truth.of_counted(plan, counted, dictionaries)
     outlook = outlook_of(inputs, counted)
-    total_off = {name: _mean(each.total_errors) for name, each in truth.forecasts(plan).items()}
+    forecasts = truth.forecasts(plan)
     tables: list[TableFindings] = []
     with progress.stage("Looking at the tables", lambda: len(tables), total=len(plan.table), unit="tables"):
         for table, expected in zip(plan.table, outlook.tables, strict=True):
-            exact = counted.tables[table.name]
-            cells = Cells.of(plan, table, exact, dictionaries[table.name], opened)
+            cells = Cells.of(plan, table, counted.tables[table.name], dictionaries[table.name], opened)
             if opened:
                 refuse_other_trips(cells, opened)
-            tables.append(_table(inputs, cells, expected.expected_cells, total_off[table.name]))
+            total_off = forecasts[table.name].total_errors
+            tables.append(
+                TableFindings(
+                    table,
+                    cells.trips,
+                    len(cells.true),
+                    cells.expected,
+                    expected.expected_cells,
+                    cells.kept,
+                    len(cells.published.count) + len(cells.published.invented) if cells.published else None,
+                    suppression(cells, bin_minutes(plan, table)),
+                    accuracy(cells, float(total_off.mean()) if len(total_off) else None),
+                    density(cells),
+                    options(plan, cells, inputs.wider),
+                )
+            )
     comparison = compare(plan, progress=progress, truth=truth, inputs=inputs)
     with progress.stage("Looking for changes that would help"):
         by_table = {found.table.name: found.options for found in tables if found.table in plan.detailed}
         changes = ranked(plan, by_table, comparison, truth)
         beyond = left_out(plan, outlook.left_out, outlook.rows - sum(outlook.refused.values()))
     return Findings(plan, outlook, tuple(tables), changes, comparison, beyond, opened)
-
-
-def _table(inputs: PublicInputs, cells: Cells, expected_cells: float, total_off: float | None) -> TableFindings:
-    published = cells.published
-    return TableFindings(
-        cells.table,
-        cells.trips,
-        len(cells.true),
-        cells.expected,
-        expected_cells,
-        cells.kept,
-        None if published is None else len(published.count) + len(published.invented),
-        suppression(cells, bin_minutes(inputs.plan, cells.table)),
-        accuracy(cells, total_off),
-        density(cells),
-        options(inputs.plan, cells, inputs.wider),
-    )
-
-
-def _mean(errors: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
-    return float(errors.mean()) if len(errors) else None
 
 
 def _of_this_plan(inputs: PublicInputs, path: Path) -> Folder:
