@@ -121,8 +121,10 @@ def forecast(sizes: ExactSizes, mechanism: Mechanism) -> TableForecast:
     # What a cell adds to the error of its total: its noise if it is published, else minus its count.
     bias = off - sizes.count * (1 - chance)
     variance = square + np.square(sizes.count) * (1 - chance) - np.square(bias)
-    whole_bias = _by_part(sizes, bias) - sizes.never
-    errors = mean_distance(whole_bias, _by_part(sizes, variance))
+    bias, variance = (
+        np.bincount(sizes.part, sizes.cells * each, len(sizes.totals)).astype(np.float64) for each in (bias, variance)
+    )
+    errors = mean_distance(bias - sizes.never, variance)
     there = sizes.totals > 0
     return TableForecast(
         cells=expected.cells,
@@ -132,10 +134,6 @@ def forecast(sizes: ExactSizes, mechanism: Mechanism) -> TableForecast:
         distance=expected.distance,
         total_errors=errors[there] / sizes.totals[there],
     )
-
-
-def _by_part(sizes: ExactSizes, each: Floats) -> Floats:
-    return np.bincount(sizes.part, sizes.cells * each, minlength=len(sizes.totals)).astype(np.float64)
 
 
 def mean_distance(bias: Floats, variance: Floats) -> Floats:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +21,7 @@ from tapveil.internal.comparison.forecast import part_codes
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import distribution
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.published.folder import Folder
+from tapveil.published.folder import Folder, Version
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -137,11 +136,7 @@ class Cells:
 
 
 def _numbers(
-    exact: ExactTable,
-    folder: Folder,
-    name: str,
-    version: Literal["published", "consistent"],
-    dictionary: pa.Table | None,
+    exact: ExactTable, folder: Folder, name: str, version: Version, dictionary: pa.Table | None
 ) -> Numbers | None:
     """The numbers of a folder, beside our cells; None where it has no such version."""
     if version == "consistent" and not (folder.path / version / f"{name}.csv").is_file():

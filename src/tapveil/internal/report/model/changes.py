@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log2
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from tapveil.internal.report.model.cells import Cells, Ints
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import distribution
 from tapveil.privacy.rational import decimal_text
+
+if TYPE_CHECKING:
+    from tapveil.internal.report.model.findings import TableFindings
 
 WIDTHS = (10, 15, 20, 30, 60, 120, 240, MINUTES_PER_DAY)
 """Bins that are tried, in minutes."""
@@ -78,19 +81,12 @@ class Options:
     changes: tuple[Change, ...]
     without: Mapping[str, tuple[float, int]]
     """For each column that it need not be split by: the trips that it would publish, and how many parts become one."""
-    trips: int
-    expected: float
-    """How many of its trips are expected to be published as it is."""
-
-    @property
-    def share(self) -> float:
-        return self.expected / self.trips if self.trips else 0.0
 
 
 def options(plan: Plan, cells: Cells, wider: Mapping[str, Areas]) -> Options:
     """All that can be tried with one table. A list of cells is of its own bins and places: there, nothing can."""
     if cells.mechanism.visits_empty_cells:
-        return Options({}, (), {}, cells.trips, cells.expected)
+        return Options({}, (), {})
     widths = _by_width(plan, cells)
     tried = (list(_bins_changes(plan, cells, widths)), list(_areas_changes(plan, cells, wider)))
     # Units of cards and days, and the Opal files, need the columns of their partition.
@@ -103,8 +99,6 @@ def options(plan: Plan, cells: Cells, wider: Mapping[str, Areas]) -> Options:
         {minutes: trips / cells.trips for minutes, trips in widths.items()},
         tuple(max(each, key=lambda change: change.pays) for each in tried if each),
         without,
-        cells.trips,
-        cells.expected,
     )
 
 
@@ -150,18 +144,10 @@ def _bins_changes(plan: Plan, cells: Cells, widths: Mapping[int, float]) -> Iter
         else:
             how = _level(plan, cells.table, time_minutes=minutes)
         if how:
-            yield Change(
-                "bins",
-                f"{cells.name}: bins of {minutes} minutes instead of {own}",
-                how,
-                f"times within {minutes} minutes can no longer be distinguished",
-                cells.expected,
-                after,
-                cells.trips,
-                minutes / own,
-                cells.name,
-                minutes,
-            )
+            what = f"{cells.name}: bins of {minutes} minutes instead of {own}"
+            lost = f"times within {minutes} minutes can no longer be distinguished"
+            trips = (cells.expected, after, cells.trips)
+            yield Change("bins", what, how, lost, *trips, minutes / own, cells.name, minutes)
 
 
 def _areas_changes(plan: Plan, cells: Cells, wider: Mapping[str, Areas]) -> Iterator[Change]:
@@ -176,17 +162,9 @@ def _areas_changes(plan: Plan, cells: Cells, wider: Mapping[str, Areas]) -> Iter
         for column in located:
             codes[column], few = _relabelled(cells, column, Relabel.of_places(areas))
             before, after = before + len(np.unique(cells.codes[column])), after + few
-        yield Change(
-            "areas",
-            f"{cells.name}: {name} instead of single places",
-            how,
-            f"{before:,} places become {after:,}",
-            cells.expected,
-            _expected(cells, merged(codes, cells.true)[1]),
-            cells.trips,
-            before / max(1, after),
-            cells.name,
-        )
+        what, lost = f"{cells.name}: {name} instead of single places", f"{before:,} places become {after:,}"
+        trips = (cells.expected, _expected(cells, merged(codes, cells.true)[1]), cells.trips)
+        yield Change("areas", what, how, lost, *trips, before / max(1, after), cells.name)
 
 
 def _relabelled(cells: Cells, column: str, relabel: Relabel) -> tuple[Ints, int]:
@@ -251,23 +229,16 @@ def _one_total(plan: Plan, tables: Sequence[Table]) -> str:
 # --- fewer parts, another mechanism, fewer tables -------------------------------------------------------------------
 
 
-def _parts_changes(plan: Plan, tables: Mapping[str, Options]) -> Iterator[Change]:
+def _parts_changes(plan: Plan, tables: Mapping[str, TableFindings]) -> Iterator[Change]:
     before, of = _summed(tables)
     for column in plan.release.partition:
-        unsplit = [each.without[column] for each in tables.values() if column in each.without]
+        unsplit = [each.options.without[column] for each in tables.values() if column in each.options.without]
         parts = max((parts for _, parts in unsplit), default=0)
         rest = tuple(name for name in plan.release.partition if name != column)
         if parts > 1 and _is_accepted(plan, release=plan.release.model_copy(update={"partition": rest})):
-            yield Change(
-                "parts",
-                f"all tables: not split by {column}",
-                f"`partition = {json.dumps(rest)}` under `[release]`",
-                f"the {parts:,} {NAMES.get(column, f'values of {column}')} can no longer be distinguished",
-                before,
-                sum(trips for trips, _ in unsplit),
-                of,
-                parts,
-            )
+            what, how = f"all tables: not split by {column}", f"`partition = {json.dumps(rest)}` under `[release]`"
+            lost = f"the {parts:,} {NAMES.get(column, f'values of {column}')} can no longer be distinguished"
+            yield Change("parts", what, how, lost, before, sum(trips for trips, _ in unsplit), of, parts)
 
 
 def _mechanism_changes(plan: Plan, comparison: Comparison) -> Iterator[Change]:
@@ -276,37 +247,28 @@ def _mechanism_changes(plan: Plan, comparison: Comparison) -> Iterator[Change]:
     for point in comparison.of(own.unit):
         if point.own or point.epsilon != own.epsilon or ALL not in point.worth or ALL not in own.worth:
             continue
-        total, how = "", " under `[privacy]`"
+        total, where = "", " under `[privacy]`"
         if not plan.guarantee.is_shared:
-            total, how = ", with one total", f", {_one_total(plan, plan.table)}"
+            total, where = ", with one total", f", {_one_total(plan, plan.table)}"
         now, then = own.worth[ALL], point.worth[ALL]
-        off = (now.number_error, then.number_error)
-        gives_up = "nothing: numbers are no less exact"
-        if off[0] is not None and off[1] is not None and off[1] > off[0]:
-            gives_up = (
-                f"a printed number is off by {three_digits(off[1])} on average, and not by {three_digits(off[0])}"
-            )
-        yield Change(
-            "mechanism",
-            f"mechanism {point.mechanism} instead of {own.mechanism}{total}"
-            if point.mechanism != own.mechanism
-            else "one total instead of a budget for each table",
-            f'`mechanism = "{point.mechanism}"`{how}',
-            gives_up,
-            now.trips,
-            then.trips,
-            now.of_trips,
-        )
+        lost, exact, noisy = "nothing: numbers are no less exact", now.number_error, then.number_error
+        if exact is not None and noisy is not None and noisy > exact:
+            lost = f"a printed number is off by {three_digits(noisy)} on average, and not by {three_digits(exact)}"
+        what = "one total instead of a budget for each table"
+        if point.mechanism != own.mechanism:
+            what = f"mechanism {point.mechanism} instead of {own.mechanism}{total}"
+        how = f'`mechanism = "{point.mechanism}"`{where}'
+        yield Change("mechanism", what, how, lost, now.trips, then.trips, now.of_trips)
 
 
-def _fewer_tables(plan: Plan, tables: Mapping[str, Options], truth: Truth) -> Iterator[Change]:
+def _fewer_tables(plan: Plan, tables: Mapping[str, TableFindings], truth: Truth) -> Iterator[Change]:
     """The table that publishes least left out, its share of the budget given to the others.
 
     A level is not left out: its share would go to the other levels of its table.
     """
     candidates = [table.name for table in plan.detailed if not table.is_of_levels]
-    sparse = min(candidates, key=lambda name: tables[name].share, default=None)
-    if sparse is None or len(tables) == 1 or tables[sparse].share >= SPARSE:
+    sparse = min(candidates, key=lambda name: tables[name].expected_share, default=None)
+    if sparse is None or len(tables) == 1 or tables[sparse].expected_share >= SPARSE:
         return
     like = (plan.privacy.unit, plan.privacy.mechanism, plan.guarantee.loss.epsilon)
     try:
@@ -317,26 +279,22 @@ def _fewer_tables(plan: Plan, tables: Mapping[str, Options], truth: Truth) -> It
         return  # the others cannot do without it, or no such noise can be made
     others = [table for table in plan.table if table.name != sparse]
     before, of = _summed(tables)  # what it published itself is lost, and counts against it
-    yield Change(
-        "tables",
-        f"leave out {sparse}, and give its share of ε to the others",
-        f"no table `{sparse}`{'' if plan.guarantee.is_shared else f', and {_one_total(plan, others)}'}",
-        f"the whole of {sparse}, which has {percent(tables[sparse].share)} of its trips",
-        before,
-        sum(each.trips for name, each in truth.forecasts(fewer).items() if name in tables),
-        of,
-    )
+    what = f"leave out {sparse}, and give its share of ε to the others"
+    how = f"no table `{sparse}`{'' if plan.guarantee.is_shared else f', and {_one_total(plan, others)}'}"
+    lost = f"the whole of {sparse}, which has {percent(tables[sparse].expected_share)} of its trips"
+    after = sum(each.trips for name, each in truth.forecasts(fewer).items() if name in tables)
+    yield Change("tables", what, how, lost, before, after, of)
 
 
-def _summed(tables: Mapping[str, Options]) -> tuple[float, int]:
+def _summed(tables: Mapping[str, TableFindings]) -> tuple[float, int]:
     return sum(each.expected for each in tables.values()), sum(each.trips for each in tables.values())
 
 
-def ranked(plan: Plan, tables: Mapping[str, Options], comparison: Comparison, truth: Truth) -> tuple[Change, ...]:
+def ranked(plan: Plan, tables: Mapping[str, TableFindings], comparison: Comparison, truth: Truth) -> tuple[Change, ...]:
     """All changes that are worth it, the largest gain first; of each sort, and table, the one that pays best."""
     mechanisms = sorted(_mechanism_changes(plan, comparison), key=lambda change: -change.gain)
     every = [
-        *(change for each in tables.values() for change in each.changes),
+        *(change for each in tables.values() for change in each.options.changes),
         *_parts_changes(plan, tables),
         *mechanisms[:1],
         *_fewer_tables(plan, tables, truth),

@@ -194,7 +194,7 @@ def findings(
     opened = _of_this_plan(inputs, folder) if folder else None
     dictionaries = inputs.dictionaries
     counted = count_and_locate(inputs, memory=memory, scratch=scratch, progress=progress)
-    truth = Truth.of_counted(plan, counted, dictionaries)
+    truth = Truth.of(plan, counted, dictionaries)
     outlook = outlook_of(inputs, counted)
     forecasts = truth.forecasts(plan)
     tables: list[TableFindings] = []
@@ -221,7 +221,7 @@ def findings(
             )
     comparison = compare(plan, progress=progress, truth=truth, inputs=inputs)
     with progress.stage("Looking for changes that would help"):
-        by_table = {found.table.name: found.options for found in tables if found.table in plan.detailed}
+        by_table = {found.name: found for found in tables if found.table in plan.detailed}
         changes = ranked(plan, by_table, comparison, truth)
         beyond = left_out(plan, outlook.left_out, outlook.rows - sum(outlook.refused.values()))
     return Findings(plan, outlook, tuple(tables), changes, comparison, beyond, opened)

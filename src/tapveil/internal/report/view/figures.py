@@ -204,36 +204,36 @@ def errors(found: TableAccuracy, name: str) -> Markup:
 
 def density(found: Density, name: str, noun: str) -> Markup:
     """The share of trips in cells of at least so many, and the threshold."""
-    said = f"{name}: the share of {noun} in cells of at least so many, and the least number that is printed"
-    return _picture(NARROW, 204, said, _density_lines(found, noun, 54, 24, 130))
-
-
-def _density_lines(found: Density, noun: str, left: float, top: float, high: float) -> Iterator[str]:
-    right, bottom = NARROW - 26.0, top + high
+    left, right, top, high, bottom = 54, NARROW - 26.0, 24, 130, 154
     _, end = decades(1, max(2, found.threshold, *(size for size, _ in found.points), 1))
 
     def place(size: float, share: float) -> Place:
         return left + log10(max(size, 1)) / end * (right - left), top + high * (1 - share)
 
+    body = []
     for value, words in QUARTERS:
-        yield line([(left, place(1, value)[1]), (right, place(1, value)[1])], GRID)
-        yield text(left - 6, place(1, value)[1] + 4, words, 11, colour=PALE, anchor="end")
+        y = place(1, value)[1]
+        body.append(line([(left, y), (right, y)], GRID))
+        body.append(text(left - 6, y + 4, words, 11, colour=PALE, anchor="end"))
     for power in range(end + 1):
-        yield text(place(10**power, 0)[0], bottom + 16, plain(10**power), 11, colour=PALE, anchor="middle")
-    yield text((left + right) / 2, bottom + 34, f"{noun} in the cell, at least", 12, colour=PALE, anchor="middle")
+        body.append(text(place(10**power, 0)[0], bottom + 16, plain(10**power), 11, colour=PALE, anchor="middle"))
+    words = f"{noun} in the cell, at least"
+    body.append(text((left + right) / 2, bottom + 34, words, 12, colour=PALE, anchor="middle"))
     share = found.share(found.threshold)
     x, y = place(found.threshold, share)
-    through = [place(size, reached) for size, reached in found.points]
+    through = [place(*point) for point in found.points]
     if through:
         steps = [(left, through[0][1]), *through, (through[-1][0], bottom)]
         above = [each for each in steps if each[0] >= x]
-        yield area([(x, bottom), (x, y), *above, (above[-1][0] if above else x, bottom)], BLUE, 0.22)
-        yield line(steps, BLUE, 2.2)
-    yield line([(x, top - 6), (x, bottom)], ORANGE, 2, dashes="5 3")
+        body.append(area([(x, bottom), (x, y), *above, (above[-1][0] if above else x, bottom)], BLUE, 0.22))
+        body.append(line(steps, BLUE, 2.2))
+    body.append(line([(x, top - 6), (x, bottom)], ORANGE, 2, dashes="5 3"))
     at, anchor = (x - 4, "end") if x > NARROW * 0.6 else (x, "start")
     words = f"threshold {found.threshold:,}: {percent(share)}"
-    yield text(at, top - 11, words, 12, colour=INK, bold=True, anchor=anchor)
-    yield marks([(x, y)], "circle", ORANGE)
+    body.append(text(at, top - 11, words, 12, colour=INK, bold=True, anchor=anchor))
+    body.append(marks([(x, y)], "circle", ORANGE))
+    said = f"{name}: the share of {noun} in cells of at least so many, and the least number that is printed"
+    return _picture(NARROW, 204, said, body)
 
 
 # --- changes --------------------------------------------------------------------------------------------------------
