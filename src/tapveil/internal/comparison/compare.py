@@ -189,9 +189,6 @@ def _points(
     return points
 
 
-# --- what is compared -----------------------------------------------------------------------------------------------
-
-
 def _units(plan: Plan) -> Iterator[Unit]:
     """The units that the trips could be protected by: of paired taps no single trip can be, and cards need a card."""
     if not plan.columns.pairs_taps:
@@ -274,9 +271,6 @@ def _candidates(plan: Plan, unit: Unit, progress: Reporter) -> list[tuple[Point,
             if own:
                 found.append((Point(*like, {}, own=True), plan))
     return found
-
-
-# --- what comes of it -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False, eq=False)

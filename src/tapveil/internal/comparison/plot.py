@@ -187,17 +187,15 @@ class _Picture:
         label = f"your plan, ε = {decimal_text(own.epsilon, 3)}"
         yield text(x, top - 13, label, 11, bold=True, anchor="middle", colour=self._colours.ink)
         for group in self._comparison.groups:
-            for place in self._places(left, top, axis, group, [own], itself=True):
+            for place in self._places(left, top, axis, group, [own]):
                 if place:
                     yield ring(*place, self._colours)
                     yield self._marks([place], own.mechanism)
 
-    def _places(
-        self, left: float, top: float, axis: Axis, group: str, points: Sequence[Point], *, itself: bool = False
-    ) -> list[Place | None]:
+    def _places(self, left: float, top: float, axis: Axis, group: str, points: Sequence[Point]) -> list[Place | None]:
         """Where points lie, from the least ε on. Where the plan's own tables differ from shared ones, it is no part."""
-        shared = {point.epsilon: point for point in points if not point.own}
-        along = list(points) if itself else [p for p in points if not p.own or p.epsilon not in shared]
+        shared = {point.epsilon for point in points if not point.own}
+        along = [point for point in points if not point.own or point.epsilon not in shared]
         values = [axis.value(point.worth[group]) if group in point.worth else None for point in along]
         return [
             None if value is None else (self._x(left, point.epsilon), _y(top, axis, value))

@@ -56,10 +56,6 @@ class TableFindings:
         return self.table.level == Level()
 
     @property
-    def has_worst_places(self) -> bool:
-        return any(places.worst for places in self.suppression.places)
-
-    @property
     def share(self) -> float:
         return self.kept / self.trips if self.trips else 0.0
 
@@ -148,8 +144,6 @@ class Findings:
     def widths(self) -> list[int]:
         """The widths of bins that were tried, in minutes."""
         return sorted({width for each in self.tables if len(each.options.widths) > 1 for width in each.options.widths})
-
-    # --- other totals of ε ------------------------------------------------------------------------------------------
 
     def points_at(self, mechanism: str, epsilon: Fraction) -> list[Point]:
         """What can be made with a mechanism and a total; the plan itself last."""

@@ -93,8 +93,13 @@ class Suppression:
 def suppression(cells: Cells, bin_minutes: int) -> Suppression:
     """Where a table loses trips."""
     (whole,) = _groups(cells, np.zeros(len(cells.true), dtype=np.int64), [cells.name])
-    places = tuple(_places(cells, column) for column in cells.columns("location"))
-    return Suppression(whole, _strip(cells) if cells.partition else None, _hours(cells, bin_minutes), places)
+    places = [_places(cells, column) for column in cells.columns("location")]
+    return Suppression(
+        whole,
+        _strip(cells) if cells.partition else None,
+        _hours(cells, bin_minutes),
+        tuple(each for each in places if each.worst),
+    )
 
 
 def _groups(cells: Cells, codes: Ints, labels: Sequence[str]) -> list[Group]:
