@@ -515,7 +515,7 @@ def test_what_the_bounds_of_a_card_leave_out_is_said_wherever_numbers_are_praise
     (words,) = page.actions
     assert "8,000 of 10,000 trips (80.0 %) are left out before anything is counted" in words
     assert "Raise trips_per_card = 2," in words
-    before, after = (plan_of_busy_cards(tmp_path, most).mechanisms["on"] for most in (2, 4))
+    before, after = (plan_of_busy_cards(tmp_path, most).guarantee.mechanisms["on"] for most in (2, 4))
     off, least = (f"{three_digits(mean_error(each))}" for each in (after, before)), before.smallest_published
     assert "off by {} on average instead of {}".format(*off) in words, "what it costs"
     assert f"would be {after.smallest_published} instead of {least}" in words

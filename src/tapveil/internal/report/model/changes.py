@@ -251,9 +251,9 @@ def _mechanism_changes(plan: Plan, comparison: Comparison) -> Iterator[Change]:
         if not plan.guarantee.is_shared:
             total, where = ", with one total", f", {_one_total(plan, plan.table)}"
         now, then = own.worth[ALL], point.worth[ALL]
-        lost, exact, noisy = "nothing: numbers are no less exact", now.number_error, then.number_error
-        if exact is not None and noisy is not None and noisy > exact:
-            lost = f"a printed number is off by {three_digits(noisy)} on average, and not by {three_digits(exact)}"
+        lost, off, off_then = "nothing: numbers are no less exact", now.number_error, then.number_error
+        if off is not None and off_then is not None and off_then > off:
+            lost = f"a printed number is off by {three_digits(off_then)} on average, and not by {three_digits(off)}"
         what = "one total instead of a budget for each table"
         if point.mechanism != own.mechanism:
             what = f"mechanism {point.mechanism} instead of {own.mechanism}{total}"

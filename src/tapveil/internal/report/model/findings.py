@@ -197,28 +197,31 @@ def findings(
             cells = Cells.of(plan, table, counted.tables[table.name], dictionaries[table.name], opened)
             if opened:
                 refuse_other_trips(cells, opened)
-            total_off = forecasts[table.name].total_errors
-            tables.append(
-                TableFindings(
-                    table,
-                    cells.trips,
-                    len(cells.true),
-                    cells.expected,
-                    expected.expected_cells,
-                    cells.kept,
-                    len(cells.published.count) + len(cells.published.invented) if cells.published else None,
-                    suppression(cells, bin_minutes(plan, table)),
-                    accuracy(cells, float(total_off.mean()) if len(total_off) else None),
-                    density(cells),
-                    options(plan, cells, inputs.wider),
-                )
-            )
+            errors = forecasts[table.name].total_errors
+            total_off = float(errors.mean()) if len(errors) else None
+            tables.append(_table(inputs, cells, expected.expected_cells, total_off))
     comparison = compare(plan, progress=progress, truth=truth, inputs=inputs)
     with progress.stage("Looking for changes that would help"):
         by_table = {found.name: found for found in tables if found.table in plan.detailed}
         changes = ranked(plan, by_table, comparison, truth)
         beyond = left_out(plan, outlook.left_out, outlook.rows - sum(outlook.refused.values()))
     return Findings(plan, outlook, tuple(tables), changes, comparison, beyond, opened)
+
+
+def _table(inputs: PublicInputs, cells: Cells, expected_cells: float, total_off: float | None) -> TableFindings:
+    return TableFindings(
+        cells.table,
+        cells.trips,
+        len(cells.true),
+        cells.expected,
+        expected_cells,
+        cells.kept,
+        len(cells.published.count) + len(cells.published.invented) if cells.published else None,
+        suppression(cells, bin_minutes(inputs.plan, cells.table)),
+        accuracy(cells, total_off),
+        density(cells),
+        options(inputs.plan, cells, inputs.wider),
+    )
 
 
 def _of_this_plan(inputs: PublicInputs, path: Path) -> Folder:
