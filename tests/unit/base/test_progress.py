@@ -369,7 +369,8 @@ def busy(tmp_path: Path) -> Path:
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "start = time.monotonic()\n"
         "done = lambda: 2.1e6 * (time.monotonic() - start)\n"
-        "with for_console(Console(stderr=True), every_step=True).stage(Stage.READING_TRIPS, done, total=3e12, unit='rows'):\n"
+        "reporter = for_console(Console(stderr=True), every_step=True)\n"
+        "with reporter.stage(Stage.READING_TRIPS, done, total=3e12, unit='rows'):\n"
         "    sys.stdin.readline()\n"
         "print('result')\n"
     )

@@ -7,8 +7,9 @@ the mechanism nor ε; the rest is computed from the distributions of the noise, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -155,16 +156,19 @@ def compare(
     inputs, progress = inputs or PublicInputs.of(plan, scratch), progress or Silent()
     _ = inputs.dictionaries  # what is wrong with a list is said before the trips are read
     units = [plan.privacy.unit] if truth else list(_units(plan))
-    bounds = {unit: _bounded(plan, unit) for unit in units}
     points: list[Point] = []
     trips: dict[Unit, int] = {}
     for unit in units:
         candidates = _candidates(plan, unit, progress)
-        possible = next((each.plan for each in candidates if each.plan), None)
-        counted = truth or (Truth.of(possible, inputs, memory, scratch, progress) if possible else None)
+        possible, counted = next((made for _, made in candidates if made), None), truth
+        if possible and not counted:
+            exact = count(possible, memory=memory, scratch=scratch, progress=progress, inputs=inputs)
+            refuse_too_many(exact.refusals, possible)
+            counted = Truth.of(possible, exact, inputs.dictionaries)
         points += _points(candidates, counted, unit, progress)
         if counted:
             trips[unit] = counted.trips
+    bounds = {unit: _bounded(plan, unit) for unit in units}
     return Comparison(
         plan.release.title,
         plan.privacy.neighbours,
@@ -175,14 +179,14 @@ def compare(
     )
 
 
-def _points(candidates: Sequence[_Candidate], truth: Truth | None, unit: Unit, progress: Reporter) -> list[Point]:
+def _points(
+    candidates: Sequence[tuple[Point, Plan | None]], truth: Truth | None, unit: Unit, progress: Reporter
+) -> list[Point]:
     points: list[Point] = []
     with progress.stage(Stage.COMPARING, lambda: len(points), total=len(candidates), unit="plans", by=unit):
-        points.extend(each.point(truth) for each in candidates)
+        for point, plan in candidates:
+            points.append(replace(point, worth=truth.worth(plan)) if truth and plan else point)
     return points
-
-
-# --- what is compared -----------------------------------------------------------------------------------------------
 
 
 def _units(plan: Plan) -> Iterator[Unit]:
@@ -196,22 +200,19 @@ def _units(plan: Plan) -> Iterator[Unit]:
 
 def _bounded(plan: Plan, unit: Unit) -> Privacy:
     """The promise for another unit: the plan's own bounds where it has them."""
-    privacy = plan.privacy
+    privacy, source = plan.privacy, plan.source
     if unit == privacy.unit:
         return privacy
-    per_day = (privacy.trips_per_day or TRIPS_PER_DAY) if unit == "card-day" or _has_days(plan) else None
-    per_card = privacy.trips_per_card or TRIPS_PER_CARD
-    bounds = {"trip": (None, None), "card-day": (per_day, None), "card": (per_day, per_card)}[unit]
-    without = (privacy.without_card or "own-unit") if unit != "trip" else None
-    named = dict(zip(("trips_per_day", "trips_per_card"), bounds, strict=True))
-    return privacy.model_copy(update={"unit": unit, "without_card": without, **named})
-
-
-def _has_days(plan: Plan) -> bool:
-    source = plan.source
-    if "date" not in source.columns or source.columns["date"].column is None:
-        return False
-    return source.kind("date") == "date" and source.calendar
+    day = source.columns.get("date")
+    has_days = day is not None and day.column is not None and source.kind("date") == "date" and source.calendar
+    by_day = unit == "card-day" or (unit == "card" and has_days)
+    changed = {
+        "unit": unit,
+        "without_card": None if unit == "trip" else privacy.without_card or "own-unit",
+        "trips_per_day": privacy.trips_per_day or TRIPS_PER_DAY if by_day else None,
+        "trips_per_card": privacy.trips_per_card or TRIPS_PER_CARD if unit == "card" else None,
+    }
+    return privacy.model_copy(update=changed)
 
 
 def weights_of(plan: Plan) -> list[Fraction]:
@@ -250,46 +251,26 @@ def remade(plan: Plan, **changed: object) -> Plan:
     return made
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    """A plan that would be possible, or the reason why it is not."""
-
-    unit: Unit
-    mechanism: str
-    epsilon: Fraction
-    plan: Plan | None = None
-    impossible: str | None = None
-    own: bool = False
-
-    def point(self, truth: Truth | None) -> Point:
-        worth = truth.worth(self.plan) if truth and self.plan else {}
-        return Point(self.unit, self.mechanism, self.epsilon, worth, self.impossible, self.own)
-
-
-def _candidates(plan: Plan, unit: Unit, progress: Reporter) -> list[_Candidate]:
-    """All that is compared for a unit, in the order in which it is shown."""
-    found: list[_Candidate] = []
+def _candidates(plan: Plan, unit: Unit, progress: Reporter) -> list[tuple[Point, Plan | None]]:
+    """All that is compared for a unit, in the order in which it is shown, and the plan of what is possible."""
+    found: list[tuple[Point, Plan | None]] = []
     mechanisms = (*MECHANISMS, *((LISTED,) if all(table.cells for table in plan.table) else ()))
     epsilons = sorted({*EPSILONS, plan.guarantee.loss.epsilon})
     whole = len(mechanisms) * len(epsilons)
     with progress.stage(Stage.FINDING_NOISE, lambda: len(found), total=whole, unit="plans", by=unit):
-        for mechanism in mechanisms:
-            for epsilon in epsilons:
-                like = (unit, mechanism, epsilon)
-                try:
-                    made = _Candidate(*like, variant(plan, *like))
-                except ValueError as error:
-                    made = _Candidate(*like, impossible=str(error))
-                if like != (plan.privacy.unit, plan.privacy.mechanism, plan.guarantee.loss.epsilon):
-                    found.append(made)
-                elif made.plan is None or made.plan.guarantee.mechanisms == plan.guarantee.mechanisms:
-                    found.append(_Candidate(*like, plan, own=True))
-                else:  # one total would give other noise than the plan has
-                    found += [made, _Candidate(*like, plan, own=True)]
+        for like in product([unit], mechanisms, epsilons):
+            made = impossible = None
+            try:
+                made = variant(plan, *like)
+            except ValueError as error:
+                impossible = str(error)
+            own = like == (plan.privacy.unit, plan.privacy.mechanism, plan.guarantee.loss.epsilon)
+            # Next to the plan itself, one total is a point of its own where it would give other noise.
+            if not own or (made and made.guarantee.mechanisms != plan.guarantee.mechanisms):
+                found.append((Point(*like, {}, impossible), made))
+            if own:
+                found.append((Point(*like, {}, own=True), plan))
     return found
-
-
-# --- what comes of it -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -301,22 +282,12 @@ class Truth:
     """The same, where only the cells of public lists are published."""
 
     @classmethod
-    def of(cls, plan: Plan, inputs: PublicInputs, memory: str, scratch: Path | None, progress: Reporter) -> Truth:
-        counted = count(plan, memory=memory, scratch=scratch, progress=progress, inputs=inputs)
-        refuse_too_many(counted.refusals, plan)
-        return cls.of_counted(plan, counted, inputs.dictionaries)
-
-    @classmethod
-    def of_counted(cls, plan: Plan, counted: Counted, dictionaries: Dictionaries) -> Truth:
-        """From exact tables that are there already."""
+    def of(cls, plan: Plan, counted: Counted, dictionaries: Dictionaries) -> Truth:
         partition, tables = plan.release.partition, counted.tables
+        listed = {name: cells for name, cells in dictionaries.items() if cells is not None}
         return cls(
             {name: ExactSizes.of(table, partition) for name, table in tables.items()},
-            {
-                name: ExactSizes.of(tables[name], partition, cells)
-                for name, cells in dictionaries.items()
-                if cells is not None
-            },
+            {name: ExactSizes.of(tables[name], partition, cells) for name, cells in listed.items()},
         )
 
     @property
@@ -332,12 +303,9 @@ class Truth:
     def worth(self, plan: Plan) -> dict[str, Worth]:
         """What a plan of this unit would publish."""
         found = self.forecasts(plan)
-        return {group: together([found[name] for name in names]) for group, names in _groups(plan).items() if names}
-
-
-def _groups(plan: Plan) -> dict[str, Sequence[str]]:
-    return {
-        ONE: [table.name for table in plan.table if len(table.columns) == 1],
-        SEVERAL: [table.name for table in plan.table if len(table.columns) > 1],
-        ALL: [table.name for table in plan.detailed],
-    }
+        groups = {
+            ONE: [table.name for table in plan.table if len(table.columns) == 1],
+            SEVERAL: [table.name for table in plan.table if len(table.columns) > 1],
+            ALL: [table.name for table in plan.detailed],
+        }
+        return {group: together([found[name] for name in names]) for group, names in groups.items() if names}

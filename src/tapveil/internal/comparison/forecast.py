@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from math import erf, pi, sqrt
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -60,54 +59,44 @@ class ExactSizes:
     @classmethod
     def of(cls, exact: ExactTable, partition: Sequence[str], dictionary: pa.Table | None = None) -> ExactSizes:
         """With a dictionary, only listed cells can be published, and empty ones are, too."""
-        codes = exact.label_codes(_all(exact))
-        known, part = np.unique(_part_codes(codes, exact, partition, len(exact_counts(exact))), return_inverse=True)
-        totals = _sums(part, exact_counts(exact), len(known) + 1)
-        listed = _all(exact) if dictionary is None else exact.places_in(dictionary)[1]
-        part, counts = part[listed], exact_counts(exact)[listed]
-        never = totals - _sums(part, counts, len(totals))
+        true = exact_counts(exact)
+        listed = every = np.arange(len(true))
+        codes = part_codes(exact.label_codes(every), exact.labels, partition, len(true))
+        known, part = np.unique(codes, return_inverse=True)
+        totals = np.bincount(part, true, len(known) + 1).astype(np.int64)
+        if dictionary is not None:
+            listed = exact.places_in(dictionary)[1]
+        part, counts = part[listed], true[listed]
+        never = totals - np.bincount(part, counts, len(totals)).astype(np.int64)
         (parts, sizes), cells = np.unique(np.stack([part, counts]), axis=1, return_counts=True)
         if dictionary is not None:
-            empty = _empty_cells(exact, partition, dictionary, known, part)
+            empty = _listed_cells(exact, partition, dictionary, known) - np.bincount(part, minlength=len(totals))
             parts = np.concatenate([parts, np.arange(len(empty))])
             sizes = np.concatenate([sizes, np.zeros(len(empty), dtype=np.int64)])
             cells = np.concatenate([cells, empty])
         return cls(parts, sizes, cells, totals, never, len(listed))
 
 
-def _all(exact: ExactTable) -> npt.NDArray[np.intp]:
-    return np.arange(len(exact_counts(exact)))
-
-
-def _sums(part: Integers, counts: Integers, parts: int) -> Integers:
-    return np.bincount(part, counts, minlength=parts).astype(np.int64)
-
-
-def _part_codes(codes: Mapping[str, Integers], exact: ExactTable, partition: Sequence[str], cells: int) -> Integers:
-    """For each of so many cells the number of its part, from the codes of its labels."""
+def part_codes(
+    codes: Mapping[str, Integers], labels: Mapping[str, Sequence[str]], columns: Sequence[str], cells: int
+) -> Integers:
+    """For each of so many cells the number of its part, from the codes of its labels in some columns."""
     part = np.zeros(cells, dtype=np.int64)
-    for column in partition:
-        part = part * len(exact.labels[column]) + codes[column]
+    for column in columns:
+        part = part * len(labels[column]) + codes[column]
     return part
 
 
-def _empty_cells(
-    exact: ExactTable, partition: Sequence[str], dictionary: pa.Table, known: Integers, occupied: Integers
-) -> Integers:
-    """How many listed cells of each part do not occur; the last number is for parts of which none does."""
-    codes = {
-        column: pc.index_in(dictionary.column(column), pa.array(exact.labels[column], pa.string()))
-        for column in partition
-    }
-    there = np.ones(len(dictionary), dtype=bool)
-    for code in codes.values():
+def _listed_cells(exact: ExactTable, partition: Sequence[str], dictionary: pa.Table, known: Integers) -> Integers:
+    """How many cells of each part are listed; the last number is for parts of which none occurs."""
+    there, codes = np.ones(len(dictionary), dtype=bool), {}
+    for column in partition:
+        code = pc.index_in(dictionary.column(column), pa.array(exact.labels[column], pa.string()))
         there &= code.is_valid().to_numpy()
-    filled = {column: code.fill_null(0).to_numpy().astype(np.int64) for column, code in codes.items()}
-    part = _part_codes(filled, exact, partition, len(dictionary))
-    places = np.searchsorted(known, part)
-    there &= np.isin(part, known)
-    listed = np.bincount(np.where(there, places, len(known)), minlength=len(known) + 1)
-    return listed - np.bincount(occupied, minlength=len(known) + 1)
+        codes[column] = code.fill_null(0).to_numpy().astype(np.int64)
+    part = part_codes(codes, exact.labels, partition, len(dictionary))
+    places = np.where(there & np.isin(part, known), np.searchsorted(known, part), len(known))
+    return np.bincount(places, minlength=len(known) + 1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,8 +121,10 @@ def forecast(sizes: ExactSizes, mechanism: Mechanism) -> TableForecast:
     # What a cell adds to the error of its total: its noise if it is published, else minus its count.
     bias = off - sizes.count * (1 - chance)
     variance = square + np.square(sizes.count) * (1 - chance) - np.square(bias)
-    whole_bias = _by_part(sizes, bias) - sizes.never
-    errors = mean_distance(whole_bias, _by_part(sizes, variance))
+    bias, variance = (
+        np.bincount(sizes.part, sizes.cells * each, len(sizes.totals)).astype(np.float64) for each in (bias, variance)
+    )
+    errors = mean_distance(bias - sizes.never, variance)
     there = sizes.totals > 0
     return TableForecast(
         cells=expected.cells,
@@ -143,10 +134,6 @@ def forecast(sizes: ExactSizes, mechanism: Mechanism) -> TableForecast:
         distance=expected.distance,
         total_errors=errors[there] / sizes.totals[there],
     )
-
-
-def _by_part(sizes: ExactSizes, each: Floats) -> Floats:
-    return np.bincount(sizes.part, sizes.cells * each, minlength=len(sizes.totals)).astype(np.float64)
 
 
 def mean_distance(bias: Floats, variance: Floats) -> Floats:

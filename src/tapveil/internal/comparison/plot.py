@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 from math import log2, log10
 from pathlib import Path
 
@@ -75,6 +76,9 @@ def trips_svg(comparison: Comparison, colours: Colours) -> str:
 class _Picture:
     def __init__(self, comparison: Comparison, axes: Sequence[Axis], colours: Colours, *, headed: bool = True) -> None:
         self._comparison, self._axes, self._colours, self._headed = comparison, axes, colours, headed
+        self._colour = {"sbh": colours.ink, "laplace": colours.blue, "gaussian": colours.orange, LISTED: colours.green}
+        present = {point.mechanism for point in comparison.points if not point.impossible}
+        self._mechanisms = [mechanism for mechanism in (*MECHANISMS, LISTED) if mechanism in present]
         self._scale = sorted({*EPSILONS, comparison.own.epsilon})
         self._wide = WIDTHS[len(comparison.units) - 1]
         self._across = self._wide + BESIDE
@@ -91,42 +95,23 @@ class _Picture:
         if self._headed:
             yield box(0, 0, self._width, self._height, self._colours.paper)
             yield from self._head()
-        legend = self._top - 122
-        yield from self._lines_of_mechanisms(legend)
-        yield from self._other_marks(legend + 24)
+        yield from self._legend(self._top - 122)
         for row, axis in enumerate(self._axes):
             top = self._top + row * DOWN
-            yield self._text(20, top - 50, axis.title, 14, bold=True)
+            yield text(20, top - 50, axis.title, 14, bold=True, colour=self._colours.ink)
             for column, unit in enumerate(self._comparison.units):
                 yield from self._panel(LEFT + column * self._across, top, unit, axis)
         foot = self._top + len(self._axes) * DOWN - 48
         for number, words in enumerate(self._notes):
             yield self._pale(20, foot + 18 * number, words, 12)
 
-    def _text(
-        self, x: float, y: float, words: str, size: float = 13, *, bold: bool = False, anchor: str = "start"
-    ) -> str:
-        return text(x, y, words, size, colour=self._colours.ink, bold=bold, anchor=anchor)
-
     def _pale(self, x: float, y: float, words: str, size: float = 13, anchor: str = "start") -> str:
         return text(x, y, words, size, colour=self._colours.pale, anchor=anchor)
-
-    def _colour(self, mechanism: str) -> str:
-        colours = self._colours
-        by_mechanism = {
-            "sbh": colours.ink,
-            "laplace": colours.blue,
-            "gaussian": colours.orange,
-            LISTED: colours.green,
-        }
-        return by_mechanism[mechanism]
-
-    # --- the head ---------------------------------------------------------------------------------------------------
 
     def _head(self) -> Iterator[str]:
         """What it is, and whom it is for."""
         title = textwrap.shorten(self._comparison.title, (self._width - 160) // 11, placeholder=" …")
-        yield self._text(20, ALARM + 32, f"Choosing ε: {title}", 18, bold=True)
+        yield text(20, ALARM + 32, f"Choosing ε: {title}", 18, bold=True, colour=self._colours.ink)
         yield box(0, 0, self._width, ALARM, self._colours.alarm)
         yield text(self._width / 2, 20, NOTICE, 14, bold=True, anchor="middle", colour="#ffffff")
         delta = self._comparison.delta
@@ -135,44 +120,50 @@ class _Picture:
         words = f"What is to be expected at other totals ε, with {at}. Protected: any one, {changed}."
         yield self._pale(20, ALARM + 54, words)
 
-    def _lines_of_mechanisms(self, y: float) -> Iterator[str]:
-        x = 20.0
-        for mechanism in _shown(self._comparison):
+    def _legend(self, y: float) -> Iterator[str]:
+        """The lines of the mechanisms, and below them the other marks."""
+        comparison, x = self._comparison, 20.0
+        for mechanism in self._mechanisms:
             yield self._line([(x, y), (x + 34, y)], mechanism)
             yield self._marks([(x + 17, y)], mechanism)
-            yield text(x + 42, y + 4, mechanism, bold=True, colour=self._colour(mechanism))
+            yield text(x + 42, y + 4, mechanism, bold=True, colour=self._colour[mechanism])
             x += 64 + 9 * len(mechanism)
-
-    def _other_marks(self, y: float) -> Iterator[str]:
-        x = 20.0
-        for group in self._comparison.groups if len(self._comparison.groups) > 1 else ():
+        x, y = 20.0, y + 24
+        for group in comparison.groups if len(comparison.groups) > 1 else ():
             yield self._line([(x, y), (x + 34, y)], "sbh", dashed=_dashed(group))
             yield self._pale(x + 42, y + 4, f"tables of {group}")
             x += 64 + 8 * len(f"tables of {group}")
         yield ring(x + 9, y, self._colours)
         yield self._pale(x + 24, y + 4, "your plan")
-        if any(point.impossible and point.mechanism in _shown(self._comparison) for point in self._comparison.points):
+        if any(point.impossible and point.mechanism in self._mechanisms for point in comparison.points):
             yield cross(x + 112, y, self._colours.ink)
             yield self._pale(x + 122, y + 4, "not possible")
 
-    # --- one panel --------------------------------------------------------------------------------------------------
-
     def _panel(self, left: float, top: float, unit: Unit, axis: Axis) -> Iterator[str]:
-        yield self._text(left, top - 29, _heading(self._comparison, unit))
+        per_day, per_card = self._comparison.bounds[unit]
+        headings = {
+            "trip": "any one trip",
+            "card-day": f"a card’s day, at most {per_day} trips",
+            "card": f"a whole card, at most {per_card} trips",
+        }
+        yield text(left, top - 29, headings[unit], colour=self._colours.ink)
         yield from self._frame(left, top, axis)
         ends: dict[str, float] = {}
-        for number, mechanism in enumerate(_shown(self._comparison)):
+        for number, mechanism in enumerate(self._mechanisms):
             points = [point for point in self._comparison.of(unit) if point.mechanism == mechanism]
             for group in sorted(self._comparison.groups, key=_dashed):
                 places = self._places(left, top, axis, group, points)
-                yield from self._curve(places, mechanism, dashed=_dashed(group))
+                for _, run in groupby(places, key=bool):  # a line must not cross what is not possible
+                    if stretch := [place for place in run if place]:
+                        yield self._line(stretch, mechanism, dashed=_dashed(group))
+                        yield self._marks(stretch, mechanism)
                 if there := [place for place in places if place]:
                     ends.setdefault(mechanism, there[-1][1])
             for point in points if mechanism not in self._comparison.never(unit) else ():
                 if point.impossible:
-                    yield cross(self._x(left, point.epsilon), top + HIGH - 14 - 12 * number, self._colour(mechanism))
+                    yield cross(self._x(left, point.epsilon), top + HIGH - 14 - 12 * number, self._colour[mechanism])
         for mechanism, y in apart(ends, top, top + HIGH).items():
-            yield text(left + self._wide + 5, y + 4, mechanism, bold=True, colour=self._colour(mechanism))
+            yield text(left + self._wide + 5, y + 4, mechanism, bold=True, colour=self._colour[mechanism])
         yield from self._own(left, top, unit, axis)
 
     def _frame(self, left: float, top: float, axis: Axis) -> Iterator[str]:
@@ -193,19 +184,18 @@ class _Picture:
             return
         x = self._x(left, own.epsilon)
         yield line([(x, top - 9), (x, top + HIGH)], self._colours.pale, dashes="1 3")
-        yield self._text(x, top - 13, f"your plan, ε = {decimal_text(own.epsilon, 3)}", 11, bold=True, anchor="middle")
+        label = f"your plan, ε = {decimal_text(own.epsilon, 3)}"
+        yield text(x, top - 13, label, 11, bold=True, anchor="middle", colour=self._colours.ink)
         for group in self._comparison.groups:
-            for place in self._places(left, top, axis, group, [own], itself=True):
+            for place in self._places(left, top, axis, group, [own]):
                 if place:
                     yield ring(*place, self._colours)
                     yield self._marks([place], own.mechanism)
 
-    def _places(
-        self, left: float, top: float, axis: Axis, group: str, points: Sequence[Point], *, itself: bool = False
-    ) -> list[Place | None]:
+    def _places(self, left: float, top: float, axis: Axis, group: str, points: Sequence[Point]) -> list[Place | None]:
         """Where points lie, from the least ε on. Where the plan's own tables differ from shared ones, it is no part."""
-        shared = {point.epsilon: point for point in points if not point.own}
-        along = list(points) if itself else [p for p in points if not p.own or p.epsilon not in shared]
+        shared = {point.epsilon for point in points if not point.own}
+        along = [point for point in points if not point.own or point.epsilon not in shared]
         values = [axis.value(point.worth[group]) if group in point.worth else None for point in along]
         return [
             None if value is None else (self._x(left, point.epsilon), _y(top, axis, value))
@@ -216,22 +206,16 @@ class _Picture:
         least, most = log2(self._scale[0]), log2(self._scale[-1])
         return left + INSIDE + (log2(epsilon) - least) / (most - least) * (self._wide - 2 * INSIDE)
 
-    # --- one line ---------------------------------------------------------------------------------------------------
-
-    def _curve(self, places: Sequence[Place | None], mechanism: str, *, dashed: bool) -> Iterator[str]:
-        for stretch in _stretches(places):
-            yield self._line(stretch, mechanism, dashed=dashed)
-            yield self._marks(stretch, mechanism)
-
     def _line(self, places: Sequence[Place], mechanism: str, *, dashed: bool = False) -> str:
         width, dashes = (1.6, "5 3") if dashed else (2.2, "")
-        return line(places, self._colour(mechanism), width, dashes=dashes)
+        return line(places, self._colour[mechanism], width, dashes=dashes)
 
     def _marks(self, places: Sequence[Place], mechanism: str) -> str:
-        return marks(places, SHAPES[mechanism], self._colour(mechanism))
+        return marks(places, SHAPES[mechanism], self._colour[mechanism])
 
 
-# --- measures -------------------------------------------------------------------------------------------------------
+HIGHEST_SHARE = 1.02
+"""A total that is off by more needs another axis: noise on empty cells can add up to many times the truth."""
 
 
 def _axes(comparison: Comparison) -> tuple[Axis, Axis, Axis]:
@@ -241,14 +225,10 @@ def _axes(comparison: Comparison) -> tuple[Axis, Axis, Axis]:
     return (
         Axis("Trips in published cells, of all that are counted", lambda worth: worth.trip_share, float, QUARTERS),
         _decades("A published number is off by, on average", lambda worth: worth.number_error, every, plain),
-        _decades(added_up, lambda worth: worth.total_error, every, _percent)
+        _decades(added_up, lambda worth: worth.total_error, every, lambda share: f"{plain(100 * share)} %")
         if beyond
         else Axis(added_up, lambda worth: worth.total_error, float, QUARTERS),
     )
-
-
-HIGHEST_SHARE = 1.02
-"""A total that is off by more needs another axis: noise on empty cells can add up to many times the truth."""
 
 
 def _decades(
@@ -261,43 +241,12 @@ def _decades(
     return Axis(title, value, lambda error: (log10(max(error, 10.0**low)) - low) / (high - low), ticks)
 
 
-def _percent(x: float) -> str:
-    return f"{plain(100 * x)} %"
-
-
 def _y(top: float, axis: Axis, value: float) -> float:
     return top + HIGH * (1 - axis.height(value))
 
 
 def _dashed(group: str) -> bool:
     return group not in (SEVERAL, ALL)
-
-
-def _stretches(places: Sequence[Place | None]) -> Iterator[list[Place]]:
-    """Runs without a gap: a line must not cross what is not possible."""
-    run: list[Place] = []
-    for place in (*places, None):
-        if place:
-            run.append(place)
-        elif run:
-            yield run
-            run = []
-
-
-# --- words ----------------------------------------------------------------------------------------------------------
-
-
-def _shown(comparison: Comparison) -> list[str]:
-    """The mechanisms that have a line."""
-    present = {point.mechanism for point in comparison.points if not point.impossible}
-    return [mechanism for mechanism in (*MECHANISMS, LISTED) if mechanism in present]
-
-
-def _heading(comparison: Comparison, unit: Unit) -> str:
-    per_day, per_card = comparison.bounds[unit]
-    if unit == "trip":
-        return "any one trip"
-    return f"a card’s day, at most {per_day} trips" if unit == "card-day" else f"a whole card, at most {per_card} trips"
 
 
 def _notes(comparison: Comparison, room: int) -> list[str]:

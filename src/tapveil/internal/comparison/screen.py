@@ -9,7 +9,6 @@ from rich.console import Console
 from tapveil.base.numbers import percent, three_digits
 from tapveil.base.text_table import Grid
 from tapveil.internal.comparison.compare import ALL, Comparison, Point
-from tapveil.internal.comparison.forecast import Worth
 from tapveil.internal.confidential import NOTICE
 from tapveil.privacy.rational import decimal_text
 from tapveil.privacy.units import Unit
@@ -25,7 +24,7 @@ def show(console: Console, comparison: Comparison) -> None:
     delta = f"delta = {float(comparison.delta):.3g}" if comparison.delta else "no delta"
     console.print(f"What would be left at other totals of epsilon, with {delta} throughout. {MARK} is your plan.")
     for unit in comparison.units:
-        console.print(f"\n{in_words(comparison, unit)}", style="bold")
+        console.print(f"\n{_in_words(comparison, unit)}", style="bold")
         _grid(comparison, unit).show(console)
         for words in refusals(comparison, unit):
             console.print(f"Not possible: {words}.")
@@ -36,18 +35,15 @@ def show(console: Console, comparison: Comparison) -> None:
 
 def _grid(comparison: Comparison, unit: Unit) -> Grid:
     groups = comparison.groups
-    of_each = [heading for group in groups for heading in (f"{_name(group)}trips", "number off", "total off")]
     overall = ["trips"] if len(groups) > 1 else []
+    names = ["" if group == ALL else f"{group}: " for group in groups]
+    of_each = [heading for name in names for heading in (f"{name}trips", "number off", "total off")]
     grid = Grid("  mechanism", "epsilon", "cells", *overall, *of_each)
     never = comparison.never(unit)
     for point in (point for point in comparison.of(unit) if point.mechanism not in never):
         name = f"{MARK if point.own else ' '} {point.mechanism}"
         grid.add(name, decimal_text(point.epsilon, 4), *_numbers(point, groups))
     return grid
-
-
-def _name(group: str) -> str:
-    return "" if group == ALL else f"{group}: "
 
 
 def _numbers(point: Point, groups: Sequence[str]) -> Iterator[str]:
@@ -57,25 +53,18 @@ def _numbers(point: Point, groups: Sequence[str]) -> Iterator[str]:
     yield f"{point.worth[ALL].cells:,.0f}"
     if len(groups) > 1:
         yield percent(point.worth[ALL].trip_share)
-    for group in groups:
-        yield from _worth(point.worth[group])
+    for worth in (point.worth[group] for group in groups):
+        yield percent(worth.trip_share)
+        yield NOTHING if worth.number_error is None else three_digits(worth.number_error)
+        yield NOTHING if worth.total_error is None else percent(worth.total_error)
 
 
-def _worth(worth: Worth) -> Iterator[str]:
-    yield percent(worth.trip_share)
-    yield NOTHING if worth.number_error is None else three_digits(worth.number_error)
-    yield NOTHING if worth.total_error is None else percent(worth.total_error)
-
-
-def in_words(comparison: Comparison, unit: Unit) -> str:
+def _in_words(comparison: Comparison, unit: Unit) -> str:
     """A unit, its bounds, and what they cost before any noise."""
-    per_day, per_card = comparison.bounds[unit]
-    most = [
-        *([f"{per_day} trips on a day"] if per_day else []),
-        *([f"{per_card} trips in all"] if per_card else []),
-    ]
+    bounds = zip(comparison.bounds[unit], ("on a day", "in all"), strict=True)
+    most = ", ".join(f"{trips} trips {over}" for trips, over in bounds if trips)
     words = f"Unit {unit}: {change(unit, comparison.neighbours)}"
-    words += f"; of a card at most {', '.join(most)}" if most else ""
+    words += f"; of a card at most {most}" if most else ""
     left_out = 1 - comparison.kept.get(unit, 1)
     return words + (f" ({percent(left_out)} is left out before any noise)" if left_out > 0 else "")
 
@@ -90,7 +79,7 @@ def refusals(comparison: Comparison, unit: Unit) -> Iterator[str]:
 
 def _how_to_read(comparison: Comparison) -> Iterator[str]:
     sorts = (
-        "" if comparison.groups == (ALL,) else "; tables are distinguished by how many columns of their own they have"
+        "; tables are distinguished by how many columns of their own they have" if ALL not in comparison.groups else ""
     )
     yield f"cells: published, in all tables. trips: those in published cells, as a share of what is counted{sorts}."
     yield (

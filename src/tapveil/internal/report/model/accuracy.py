@@ -126,38 +126,26 @@ def _expected(cells: Cells, total_off: float | None) -> Accuracy:
 
 def _measured(cells: Cells, numbers: Numbers, *, hidden: bool) -> Accuracy:
     """`hidden`: whether the version says something of cells that it does not have."""
-    errors = Errors.measured(np.concatenate([numbers.count - cells.true[numbers.cells], numbers.invented]))
-    held, every = intervals_held(cells, numbers)
     printed = len(numbers.cells) + len(numbers.invented)
+    printed_held, held, every = intervals_held(cells, numbers)
+    parts, labels = cells.joined(cells.partition)
+    truth = np.bincount(parts, cells.true, len(labels))
+    off = np.abs(np.bincount(parts[numbers.cells], numbers.count, len(labels)) - truth)
+    there = truth > 0
     return Accuracy(
-        errors,
-        _printed_held(cells, numbers) / printed if printed else None,
+        Errors.measured(np.concatenate([numbers.count - cells.true[numbers.cells], numbers.invented])),
+        printed_held / printed if printed else None,
         held / every if hidden and every else None,
-        _total_off(cells, numbers) if not len(numbers.invented) else None,
+        float(np.mean(off[there] / truth[there])) if there.any() and not len(numbers.invented) else None,
     )
 
 
-def intervals_held(cells: Cells, numbers: Numbers) -> tuple[int, int]:
-    """Of how many cells, printed or not, what the version says is true; and how many there are."""
-    rule = interval(cells.mechanism, MISS)
-    shown = np.zeros(len(cells.true), dtype=bool)
-    shown[numbers.cells] = True
-    unseen = int((cells.true[cells.listed & ~shown] <= rule.absent).sum()) + cells.empty - len(numbers.invented)
-    return _printed_held(cells, numbers) + unseen, int(cells.listed.sum()) + cells.empty
-
-
-def _printed_held(cells: Cells, numbers: Numbers) -> int:
+def intervals_held(cells: Cells, numbers: Numbers) -> tuple[int, int, int]:
+    """Of how many printed cells, and of how many at all, what the version says is true; and how many there are."""
     true, rule = cells.true[numbers.cells], interval(cells.mechanism, MISS)
-    held = int(((numbers.low <= true) & (true <= numbers.high)).sum())
-    return held + int((numbers.invented - rule.half_width <= 0).sum())
-
-
-def _total_off(cells: Cells, numbers: Numbers) -> float | None:
-    parts = np.zeros(len(cells.true), dtype=np.int64)
-    for column in cells.partition:
-        parts = parts * len(cells.labels[column]) + cells.codes[column]
-    known, parts = np.unique(parts, return_inverse=True)
-    truth = np.bincount(parts, cells.true, minlength=len(known))
-    printed = np.bincount(parts[numbers.cells], numbers.count, minlength=len(known))
-    there = truth > 0
-    return float(np.mean(np.abs(printed - truth)[there] / truth[there])) if there.any() else None
+    printed = int(((numbers.low <= true) & (true <= numbers.high)).sum())
+    printed += int((numbers.invented - rule.half_width <= 0).sum())
+    hidden = cells.listed.copy()
+    hidden[numbers.cells] = False
+    unseen = int((cells.true[hidden] <= rule.absent).sum()) + cells.empty - len(numbers.invented)
+    return printed, printed + unseen, int(cells.listed.sum()) + cells.empty

@@ -32,7 +32,12 @@ class Action:
 
 def actions(found: Findings) -> list[Action]:
     """What to do, the most urgent first."""
-    return list(_urgent(found))[:MOST_ACTIONS] or [Action(_as_it_is(found))]
+    urgent = list(_urgent(found))[:MOST_ACTIONS]
+    if urgent:
+        return urgent
+    if min((table.share for table in found.tables), default=0.0) >= FULL:
+        return [Action("nothing")]
+    return [Action("more-epsilon" if found.epsilon_pays else "fewer-columns")]
 
 
 def _urgent(found: Findings) -> Iterator[Action]:
@@ -57,9 +62,3 @@ def _urgent(found: Findings) -> Iterator[Action]:
         yield from (Action("fewer", (change,)) for change in found.changes if change.kind in ("parts", "tables"))
     if found.refused and not many:
         yield Action("refused")
-
-
-def _as_it_is(found: Findings) -> AsItIs:
-    if min((table.share for table in found.tables), default=0.0) >= FULL:
-        return "nothing"
-    return "more-epsilon" if found.epsilon_pays else "fewer-columns"

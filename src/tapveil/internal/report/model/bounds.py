@@ -6,6 +6,7 @@ is in no table, and no interval is about it: this part of the loss has to be sai
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,38 +57,24 @@ def left_out(plan: Plan, trips: int, accepted: int) -> LeftOut | None:
     """What the bounds of the plan leave out; None where nothing is."""
     if not trips:
         return None
-    paired = plan.columns.pairs_taps
-    return LeftOut(trips, accepted, share_left_out(plan, trips, accepted), not paired, _higher(plan))
+    share = share_left_out(plan, trips, accepted)
+    return LeftOut(trips, accepted, share, not plan.columns.pairs_taps, _higher(plan))
 
 
 def _higher(plan: Plan) -> Higher:
     privacy = plan.privacy
     bound: Bound = "trips_per_day" if privacy.unit == "card-day" else "trips_per_card"
-    now = privacy.trips_per_unit
-    before = _least_exact(plan)
-    return Higher(
-        bound,
-        now,
-        2 * now,
-        before,
-        _with_bound(plan, bound, 2 * now, before.table),
-        "trips_per_day" if privacy.unit == "card" and privacy.trips_per_day else None,
-    )
-
-
-def _least_exact(plan: Plan) -> Cost:
-    return max((_cost(plan, name) for name in plan.tables), key=lambda cost: cost.off)
+    now, then = privacy.trips_per_unit, 2 * privacy.trips_per_unit
+    before = max((_cost(plan, name) for name in plan.tables), key=lambda cost: cost.off)
+    after = None
+    takes_long = privacy.mechanism == "sbh" and 2 * plan.guarantee.mechanisms[before.table].scale > WIDEST_COMPARED
+    if not takes_long:
+        with suppress(ValueError):  # no such noise can be made
+            after = _cost(remade(plan, privacy=privacy.model_copy(update={bound: then})), before.table)
+    free: Bound | None = "trips_per_day" if privacy.unit == "card" and privacy.trips_per_day else None
+    return Higher(bound, now, then, before, after, free)
 
 
 def _cost(plan: Plan, table: str) -> Cost:
     mechanism = plan.guarantee.mechanisms[table]
     return Cost(table, mean_error(mechanism), mechanism.smallest_published)
-
-
-def _with_bound(plan: Plan, bound: Bound, most: int, table: str) -> Cost | None:
-    if plan.privacy.mechanism == "sbh" and 2 * plan.guarantee.mechanisms[table].scale > WIDEST_COMPARED:
-        return None  # to make it takes too long
-    try:
-        return _cost(remade(plan, privacy=plan.privacy.model_copy(update={bound: most})), table)
-    except ValueError:
-        return None

@@ -6,7 +6,7 @@ what the folder has. The rest of the report asks `shown`, and need not know whic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +17,11 @@ from tapveil.base.errors import TripDataError
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, Kind
 from tapveil.counting.exact import ExactTable
 from tapveil.counting.reveal import exact_counts
+from tapveil.internal.comparison.forecast import part_codes
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import distribution
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.published.folder import Folder
+from tapveil.published.folder import Folder, Version
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -68,22 +69,21 @@ class Cells:
     ) -> Cells:
         """Of an exact table, and of what a folder has of it."""
         mechanism = folder.mechanism(table.name) if folder else plan.guarantee.mechanisms[table.name]
-        listed = np.ones(len(exact_counts(exact)), dtype=bool)
+        true = exact_counts(exact)
+        listed = np.full(len(true), dictionary is None)
         if dictionary is not None:
-            listed[:] = False
             listed[exact.places_in(dictionary)[1]] = True
-        keys = plan.columns.of(table)
         return cls(
             table,
             mechanism,
             plan.release.partition,
-            {key: plan.source.kind(key) for key in keys},
+            {key: plan.source.kind(key) for key in plan.columns.of(table)},
             exact.labels,
-            exact.label_codes(np.arange(len(exact_counts(exact)))),
-            exact_counts(exact),
+            exact.label_codes(np.arange(len(true))),
+            true,
             listed,
             0 if dictionary is None else len(dictionary) - int(listed.sum()),
-            np.where(listed, distribution(mechanism).tail(exact_counts(exact)), 0.0),
+            np.where(listed, distribution(mechanism).tail(true), 0.0),
             _numbers(exact, folder, table.name, "published", dictionary) if folder else None,
             _numbers(exact, folder, table.name, "consistent", dictionary) if folder else None,
         )
@@ -122,31 +122,41 @@ class Cells:
         """The table's own columns of one sort."""
         return [column for column in self.table.columns if self.kinds[column] == kind]
 
+    def joined(self, columns: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+        """Several columns as one, which has what occurs of them: the code of each cell, and the labels."""
+        known, codes = np.unique(part_codes(self.codes, self.labels, columns, len(self.true)), return_inverse=True)
+        labels = []
+        for code in known.tolist():
+            words: list[str] = []
+            for column in reversed(columns):
+                code, last = divmod(code, len(self.labels[column]))
+                words.insert(0, self.labels[column][last])
+            labels.append(" · ".join(words))
+        return codes.astype(np.int64), tuple(labels)
 
-def _numbers(exact: ExactTable, folder: Folder, name: str, version: str, dictionary: pa.Table | None) -> Numbers | None:
+
+def _numbers(
+    exact: ExactTable, folder: Folder, name: str, version: Version, dictionary: pa.Table | None
+) -> Numbers | None:
     """The numbers of a folder, beside our cells; None where it has no such version."""
     if version == "consistent" and not (folder.path / version / f"{name}.csv").is_file():
         return None
-    frame = folder.table(name, "consistent" if version == "consistent" else "published").cells
-    frame = _with_our_days(frame, exact) if folder.manifest.layout == "opal" else frame
+    frame = folder.table(name, version).cells
+    if folder.manifest.layout == "opal":
+        # These files write 20160808 for 2016-08-08; a day that is not ours stays as it is, and is found out.
+        ours = {day.replace("-", ""): day for day in exact.labels["date"]}
+        days = pa.array([ours.get(day, day) for day in frame.column("date").to_pylist()], pa.string())
+        frame = frame.set_column(frame.column_names.index("date"), "date", days)
     rows, cells = exact.places_in(frame)
     others = np.setdiff1d(np.arange(len(frame)), rows)
-    if len(others) and (dictionary is None or not _all_listed(frame.take(pa.array(others)), dictionary)):
+    listed = 0
+    if dictionary is not None:
+        keys = dictionary.column_names
+        listed = len(frame.take(pa.array(others)).select(keys).join(dictionary, keys=keys, join_type="left semi"))
+    if listed < len(others):
         raise TripDataError(
             f"{folder.path} has cells of {name} that these trips do not have: they are not the trips, or not all the "
             "trips, that it was made from"
         )
     count, low, high = (frame.column(column).to_numpy() for column in (COUNT, LOW, HIGH))
     return Numbers(cells, count[rows], low[rows], high[rows], count[others])
-
-
-def _with_our_days(frame: pa.Table, exact: ExactTable) -> pa.Table:
-    """The Opal files write 20160808 for 2016-08-08; a day that is not ours stays as it is, and is found out."""
-    ours = {day.replace("-", ""): day for day in exact.labels["date"]}
-    days = [ours.get(day, day) for day in frame.column("date").to_pylist()]
-    return frame.set_column(frame.column_names.index("date"), "date", pa.array(days, pa.string()))
-
-
-def _all_listed(rows: pa.Table, dictionary: pa.Table) -> bool:
-    keys = list(dictionary.column_names)
-    return len(rows.select(keys).join(dictionary, keys=keys, join_type="left semi")) == len(rows)

@@ -49,10 +49,10 @@ class Density:
     @property
     def points(self) -> list[tuple[int, float]]:
         """The curve, at no more places than can be distinguished."""
-        if len(self.sizes) <= MOST_POINTS:
-            return list(zip(self.sizes.tolist(), self.shares.tolist(), strict=True))
-        wanted = np.geomspace(self.sizes[0], self.sizes[-1], MOST_POINTS)
-        places = np.unique(np.clip(np.searchsorted(self.sizes, wanted), 0, len(self.sizes) - 1))
+        places = np.arange(len(self.sizes))
+        if len(places) > MOST_POINTS:
+            wanted = np.geomspace(self.sizes[0], self.sizes[-1], MOST_POINTS)
+            places = np.unique(np.clip(np.searchsorted(self.sizes, wanted), 0, len(self.sizes) - 1))
         return list(zip(self.sizes[places].tolist(), self.shares[places].tolist(), strict=True))
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
-
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import PlanError
 from tapveil.base.progress import Reporter, Silent, Stage
@@ -56,10 +54,6 @@ class TableFindings:
     @property
     def is_at_no_level(self) -> bool:
         return self.table.level == Level()
-
-    @property
-    def has_worst_places(self) -> bool:
-        return any(places.worst for places in self.suppression.places)
 
     @property
     def share(self) -> float:
@@ -151,8 +145,6 @@ class Findings:
         """The widths of bins that were tried, in minutes."""
         return sorted({width for each in self.tables if len(each.options.widths) > 1 for width in each.options.widths})
 
-    # --- other totals of ε ------------------------------------------------------------------------------------------
-
     def points_at(self, mechanism: str, epsilon: Fraction) -> list[Point]:
         """What can be made with a mechanism and a total; the plan itself last."""
         like = [each for each in self.comparison.points if (each.mechanism, each.epsilon) == (mechanism, epsilon)]
@@ -196,27 +188,27 @@ def findings(
     opened = _of_this_plan(inputs, folder) if folder else None
     dictionaries = inputs.dictionaries
     counted = count_and_locate(inputs, memory=memory, scratch=scratch, progress=progress)
-    truth = Truth.of_counted(plan, counted, dictionaries)
+    truth = Truth.of(plan, counted, dictionaries)
     outlook = outlook_of(inputs, counted)
-    total_off = {name: _mean(each.total_errors) for name, each in truth.forecasts(plan).items()}
+    forecasts = truth.forecasts(plan)
     tables: list[TableFindings] = []
     with progress.stage(Stage.LOOKING_AT_TABLES, lambda: len(tables), total=len(plan.table), unit="tables"):
         for table, expected in zip(plan.table, outlook.tables, strict=True):
-            exact = counted.tables[table.name]
-            cells = Cells.of(plan, table, exact, dictionaries[table.name], opened)
+            cells = Cells.of(plan, table, counted.tables[table.name], dictionaries[table.name], opened)
             if opened:
                 refuse_other_trips(cells, opened)
-            tables.append(_table(inputs, cells, expected.expected_cells, total_off[table.name]))
+            errors = forecasts[table.name].total_errors
+            total_off = float(errors.mean()) if len(errors) else None
+            tables.append(_table(inputs, cells, expected.expected_cells, total_off))
     comparison = compare(plan, progress=progress, truth=truth, inputs=inputs)
     with progress.stage(Stage.LOOKING_FOR_CHANGES):
-        by_table = {found.table.name: found.options for found in tables if found.table in plan.detailed}
+        by_table = {found.name: found for found in tables if found.table in plan.detailed}
         changes = ranked(plan, by_table, comparison, truth)
         beyond = left_out(plan, outlook.left_out, outlook.rows - sum(outlook.refused.values()))
     return Findings(plan, outlook, tuple(tables), changes, comparison, beyond, opened)
 
 
 def _table(inputs: PublicInputs, cells: Cells, expected_cells: float, total_off: float | None) -> TableFindings:
-    published = cells.published
     return TableFindings(
         cells.table,
         cells.trips,
@@ -224,16 +216,12 @@ def _table(inputs: PublicInputs, cells: Cells, expected_cells: float, total_off:
         cells.expected,
         expected_cells,
         cells.kept,
-        None if published is None else len(published.count) + len(published.invented),
+        len(cells.published.count) + len(cells.published.invented) if cells.published else None,
         suppression(cells, bin_minutes(inputs.plan, cells.table)),
         accuracy(cells, total_off),
         density(cells),
         options(inputs.plan, cells, inputs.wider),
     )
-
-
-def _mean(errors: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
-    return float(errors.mean()) if len(errors) else None
 
 
 def _of_this_plan(inputs: PublicInputs, path: Path) -> Folder:

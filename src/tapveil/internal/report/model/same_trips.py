@@ -32,7 +32,7 @@ def refuse_other_trips(cells: Cells, folder: Folder) -> None:
     published = cells.published
     if published is None:
         return
-    held, every = intervals_held(cells, published)
+    _, held, every = intervals_held(cells, published)
     if rarest_cell(cells, published) < NEVER / 2 or as_many_missed(every - held, every) < NEVER / 2:
         raise PlanError(
             f"{folder.path} cannot have been made from these trips: the numbers of {cells.name} are further from them "

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tapveil.base.vocabulary import MISSING
-from tapveil.internal.report.model.cells import Cells, Floats, Ints
+from tapveil.internal.report.model.cells import Cells, Ints
 
 MOST_ROWS, MOST_COLUMNS = 10, 62
 """Of a strip: more modes are put together as others, more days in runs of several."""
@@ -92,92 +92,46 @@ class Suppression:
 
 def suppression(cells: Cells, bin_minutes: int) -> Suppression:
     """Where a table loses trips."""
-    every = np.zeros(len(cells.true), dtype=np.int64)
+    (whole,) = _groups(cells, np.zeros(len(cells.true), dtype=np.int64), [cells.name])
+    places = [_places(cells, column) for column in cells.columns("location")]
     return Suppression(
-        _Grouped.of(cells, every, 1).group(cells.name, 0),
+        whole,
         _strip(cells) if cells.partition else None,
         _hours(cells, bin_minutes),
-        tuple(_places(cells, column) for column in cells.columns("location")),
+        tuple(each for each in places if each.worst),
     )
 
 
-def _sums(codes: Ints, values: Ints | Floats, size: int) -> Floats:
-    return np.bincount(codes, values, minlength=size).astype(np.float64)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class _Grouped:
-    """The trips of the cells, added up in groups."""
-
-    trips: Floats
-    lost: Floats
-    unlisted: Floats
-
-    @classmethod
-    def of(cls, cells: Cells, groups: Ints, number: int) -> _Grouped:
-        """For each cell, which group it is in."""
-        lost = cells.true * (1 - cells.shown)
-        return cls(*(_sums(groups, each, number) for each in (cells.true, lost, cells.true * ~cells.listed)))
-
-    def group(self, label: str, place: int) -> Group:
-        return Group(label, float(self.trips[place]), float(self.lost[place]), float(self.unlisted[place]))
-
-
-# --- parts ----------------------------------------------------------------------------------------------------------
+def _groups(cells: Cells, codes: Ints, labels: Sequence[str]) -> list[Group]:
+    """The trips of the cells added up in groups: for each cell, the code is the place of its group's label."""
+    lost = cells.true * (1 - cells.shown)
+    sums = (np.bincount(codes, each, len(labels)) for each in (cells.true, lost, cells.true * ~cells.listed))
+    return [Group(label, *each) for label, *each in zip(labels, *(each.tolist() for each in sums), strict=True)]
 
 
 def _strip(cells: Cells) -> Strip:
     days = [column for column in cells.partition if cells.kinds[column] == "date"][:1]
-    rows, row_labels = _joined(cells, [column for column in cells.partition if column not in days])
-    columns, column_labels = _joined(cells, days)
+    rows, row_labels = cells.joined([column for column in cells.partition if column not in days])
     rows, row_labels = _largest(rows, row_labels, cells.true)
-    columns, column_labels, run = _in_runs(columns, column_labels)
+    columns, column_labels = cells.joined(days)
+    run = -(-len(column_labels) // MOST_COLUMNS) or 1
+    columns, column_labels = columns // run, column_labels[::run]
     wide = len(column_labels)
-    found = _Grouped.of(cells, rows * wide + columns, len(row_labels) * wide)
-    groups = tuple(
-        tuple(
-            found.group(", ".join(filter(None, (row, column))), place) if found.trips[place] else None
-            for place, column in enumerate(column_labels, start=number * wide)
-        )
-        for number, row in enumerate(row_labels)
-    )
-    return Strip(row_labels, column_labels, groups, run)
-
-
-def _joined(cells: Cells, columns: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
-    """Several columns as one that has what occurs of them."""
-    code = np.zeros(len(cells.true), dtype=np.int64)
-    for column in columns:
-        code = code * len(cells.labels[column]) + cells.codes[column]
-    known, code = np.unique(code, return_inverse=True)
-    labels = []
-    for each in known.tolist():
-        words = []
-        for column in reversed(columns):
-            each, last = divmod(each, len(cells.labels[column]))
-            words.append(cells.labels[column][last])
-        labels.append(" · ".join(reversed(words)))
-    return code.astype(np.int64), tuple(labels)
+    labels = [", ".join(filter(None, (row, column))) for row in row_labels for column in column_labels]
+    groups = [each if each.trips else None for each in _groups(cells, rows * wide + columns, labels)]
+    by_row = tuple(tuple(groups[start : start + wide]) for start in range(0, len(groups), wide or 1))
+    return Strip(row_labels, column_labels, by_row, run)
 
 
 def _largest(rows: Ints, labels: tuple[str, ...], trips: Ints) -> tuple[Ints, tuple[str, ...]]:
     """The rows with most trips, and all others as one."""
     if len(labels) <= MOST_ROWS:
         return rows, labels
-    sizes = _sums(rows, trips, len(labels))
+    sizes = np.bincount(rows, trips, len(labels))
     largest = np.sort(np.argsort(-sizes, kind="stable")[: MOST_ROWS - 1])
     place = np.full(len(labels), MOST_ROWS - 1)
     place[largest] = np.arange(len(largest))
     return place[rows], (*(labels[each] for each in largest), f"{OTHERS} ({len(labels) - len(largest)})")
-
-
-def _in_runs(columns: Ints, labels: tuple[str, ...]) -> tuple[Ints, tuple[str, ...], int]:
-    """Days one after another put together, until they fit."""
-    run = -(-len(labels) // MOST_COLUMNS) or 1
-    return columns // run, labels[::run], run
-
-
-# --- hours and places -----------------------------------------------------------------------------------------------
 
 
 def _hours(cells: Cells, bin_minutes: int) -> tuple[Group, ...]:
@@ -185,21 +139,15 @@ def _hours(cells: Cells, bin_minutes: int) -> tuple[Group, ...]:
     timed = cells.columns("time")
     if not timed:
         return ()
-    column = timed[0]
-    labels = cells.labels[column]
     by_hour = bin_minutes <= HOUR and not cells.table.level.times
-    named = [label[:2] if by_hour and ":" in label else label for label in labels]
+    named = [label[:2] if by_hour and ":" in label else label for label in cells.labels[timed[0]]]
     names = list(dict.fromkeys(named))
-    codes = np.array([names.index(name) for name in named], dtype=np.int64)[cells.codes[column]]
-    found = _Grouped.of(cells, codes, len(names))
-    present = [place for place, name in enumerate(names) if found.trips[place] or name != MISSING]
-    return tuple(found.group(names[place], place) for place in present)
+    codes = np.array([names.index(name) for name in named], dtype=np.int64)[cells.codes[timed[0]]]
+    return tuple(group for group in _groups(cells, codes, names) if group.trips or group.label != MISSING)
 
 
 def _places(cells: Cells, column: str) -> Places:
     """The places that lose most, distinguished by their mode."""
-    by_mode = ["mode"] if "mode" in cells.codes else []
-    codes, labels = _joined(cells, [*by_mode, column])
-    found = _Grouped.of(cells, codes, len(labels))
-    worst = [place for place in np.argsort(-found.lost, kind="stable")[:WORST_PLACES] if found.lost[place] > 0]
-    return Places(column, tuple(found.group(labels[place], place) for place in worst), len(labels))
+    codes, labels = cells.joined(["mode", column] if "mode" in cells.codes else [column])
+    worst = sorted(_groups(cells, codes, labels), key=lambda group: -group.lost)[:WORST_PLACES]
+    return Places(column, tuple(group for group in worst if group.lost > 0), len(labels))

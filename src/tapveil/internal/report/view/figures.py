@@ -69,13 +69,6 @@ def refused(found: Findings) -> Markup:
     return bars(rows, "Refused rows by reason", colour=ORANGE, shares=False)
 
 
-def epsilons(comparison: Comparison) -> Markup:
-    """Published trips against ε."""
-    from tapveil.internal.comparison.plot import trips_svg
-
-    return Markup(trips_svg(comparison, ON_PAGE))  # noqa: S704  its texts are escaped
-
-
 @dataclass(frozen=True)
 class Bar:
     """One row: how far it reaches, from 0 to 1, what stands behind it, and where it was expected to end."""
@@ -88,29 +81,25 @@ class Bar:
 
 def bars(rows: Sequence[Bar], said: str, *, colour: str = BLUE, shares: bool = True) -> Markup:
     """Rows one below another; where they are shares, with a scale in quarters."""
-    left = _room_for([row.label for row in rows])
-    right = 90 if shares else 150
-    wide, foot = WIDE - left - right, 24 if shares else 4
-    return _picture(WIDE, len(rows) * ROW + foot, said, _bar_lines(rows, left, wide, colour, shares))
-
-
-def _bar_lines(rows: Sequence[Bar], left: float, wide: float, colour: str, shares: bool) -> Iterator[str]:
-    bottom = len(rows) * ROW
+    left, bottom = _room_for([row.label for row in rows]), len(rows) * ROW
+    wide = WIDE - left - (90 if shares else 150)
+    body = []
     for value, name in QUARTERS if shares else ():
         x = left + value * wide
-        yield line([(x, 0), (x, bottom)], GRID)
-        yield text(x, bottom + 16, name, 11, colour=PALE, anchor="middle")
+        body.append(line([(x, 0), (x, bottom)], GRID))
+        body.append(text(x, bottom + 16, name, 11, colour=PALE, anchor="middle"))
     for number, row in enumerate(rows):
         top = number * ROW + (ROW - BAR) / 2
-        yield text(left - 10, top + BAR - 2.5, shortened(row.label, left - 12), colour=INK, anchor="end")
+        body.append(text(left - 10, top + BAR - 2.5, shortened(row.label, left - 12), colour=INK, anchor="end"))
         if shares:
-            yield box(left, top, wide, BAR, GRID, opacity=0.45, rounded=2)
-        yield box(left, top, max(row.value * wide, 1.5 if row.value else 0), BAR, colour, rounded=2)
+            body.append(box(left, top, wide, BAR, GRID, opacity=0.45, rounded=2))
+        body.append(box(left, top, max(row.value * wide, 1.5 if row.value else 0), BAR, colour, rounded=2))
         if row.expected is not None:
             x = left + row.expected * wide
-            yield line([(x, top - 4), (x, top + BAR + 4)], INK, 2)
+            body.append(line([(x, top - 4), (x, top + BAR + 4)], INK, 2))
         end = wide if shares else row.value * wide
-        yield text(left + end + 10, top + BAR - 2.5, row.words, colour=INK, bold=True)
+        body.append(text(left + end + 10, top + BAR - 2.5, row.words, colour=INK, bold=True))
+    return _picture(WIDE, bottom + (24 if shares else 4), said, body)
 
 
 def _room_for(labels: Sequence[str]) -> float:
@@ -123,31 +112,24 @@ def _room_for(labels: Sequence[str]) -> float:
 
 def strip(found: Strip, name: str) -> Markup:
     """A coloured cell for each mode and day: the more of its trips are lost, the deeper."""
-    left = min(_room_for(found.rows), 130)
-    wide = (NARROW - left - 4) / max(1, len(found.columns))
-    wide, high = min(wide, 64), 24
-    bottom = len(found.rows) * high
-    said = f"{name}: the share of trips in cells that are not published, for each part"
-    return _picture(NARROW, bottom + 22, said, _strip_lines(found, left, wide, high, bottom))
-
-
-def _strip_lines(found: Strip, left: float, wide: float, high: float, bottom: float) -> Iterator[str]:
-    gap = 2 if wide > 8 else 0.5
+    left, high = min(_room_for(found.rows), 130), 24
+    wide = min((NARROW - left - 4) / max(1, len(found.columns)), 64)
+    gap, bottom = 2 if wide > 8 else 0.5, len(found.rows) * high
+    body = []
     for i, row in enumerate(found.rows):
-        yield text(left - 8, i * high + high / 2 + 4, shortened(row, left - 10, 12), 12, colour=INK, anchor="end")
+        y = i * high
+        body.append(text(left - 8, y + high / 2 + 4, shortened(row, left - 10, 12), 12, colour=INK, anchor="end"))
         for j, group in enumerate(found.groups[i]):
-            x, y = left + j * wide, i * high
-            yield box(x, y, wide - gap, high - gap, GRID, opacity=0.35)
+            x = left + j * wide
+            body.append(box(x, y, wide - gap, high - gap, GRID, opacity=0.35))
             if group:
-                yield box(x, y, wide - gap, high - gap, ORANGE, opacity=max(group.share, 0.02))
-                yield from _cell_words(x + (wide - gap) / 2, y + high / 2 + 3, group.share, wide)
-    yield from _day_ticks(found.columns, left, wide, bottom)
-
-
-def _cell_words(x: float, y: float, share: float, wide: float) -> Iterator[str]:
-    if wide >= 22:
-        kind = "deep" if share >= DEEP else "dark" if share >= DARK else ""
-        yield text(x, y, f"{100 * share:.0f}", 10, colour=INK, anchor="middle", kind=kind)
+                body.append(box(x, y, wide - gap, high - gap, ORANGE, opacity=max(group.share, 0.02)))
+            if group and wide >= 22:
+                kind = "deep" if group.share >= DEEP else "dark" if group.share >= DARK else ""
+                place = (x + (wide - gap) / 2, y + high / 2 + 3)
+                body.append(text(*place, f"{100 * group.share:.0f}", 10, colour=INK, anchor="middle", kind=kind))
+    said = f"{name}: the share of trips in cells that are not published, for each part"
+    return _picture(NARROW, bottom + 22, said, [*body, *_day_ticks(found.columns, left, wide, bottom)])
 
 
 def _day_ticks(days: Sequence[str], left: float, wide: float, bottom: float) -> Iterator[str]:
@@ -164,22 +146,18 @@ def _day_ticks(days: Sequence[str], left: float, wide: float, bottom: float) -> 
 def hours(groups: Sequence[Group], name: str, noun: str) -> Markup:
     """A column for each hour: what is published below, what is lost on top."""
     left, top, high = 54.0, 8.0, 120.0
-    said = f"{name}: {noun} published and lost, for each hour of the day"
-    return _picture(NARROW, top + high + 24, said, _hour_lines(groups, left, top, high))
-
-
-def _hour_lines(groups: Sequence[Group], left: float, top: float, high: float) -> Iterator[str]:
     most = max((group.trips for group in groups), default=0) or 1
     wide = (NARROW - left - 6) / max(1, len(groups))
-    yield from _rising(left, NARROW - 6, most, lambda value: top + high * (1 - value / most))
     labels = ["none" if group.label == MISSING else group.label for group in groups]
     every = max(1, int(-(-(max(map(len, labels), default=1) * 11 * LETTER + 6) // wide)))
+    body = list(_rising(left, NARROW - 6, most, lambda value: top + high * (1 - value / most)))
     for number, group in enumerate(groups):
         x, kept = left + number * wide, group.trips - group.lost
-        yield box(x + 1, top + high * (1 - kept / most), wide - 2, high * kept / most, BLUE)
-        yield box(x + 1, top + high * (1 - group.trips / most), wide - 2, high * group.lost / most, ORANGE)
+        body.append(box(x + 1, top + high * (1 - kept / most), wide - 2, high * kept / most, BLUE))
+        body.append(box(x + 1, top + high * (1 - group.trips / most), wide - 2, high * group.lost / most, ORANGE))
         if number % every == 0:
-            yield text(x + wide / 2, top + high + 15, labels[number], 11, colour=PALE, anchor="middle")
+            body.append(text(x + wide / 2, top + high + 15, labels[number], 11, colour=PALE, anchor="middle"))
+    return _picture(NARROW, top + high + 24, f"{name}: {noun} published and lost, for each hour of the day", body)
 
 
 def _rising(left: float, right: float, most: float, height: Callable[[float], float]) -> Iterator[str]:
@@ -189,117 +167,102 @@ def _rising(left: float, right: float, most: float, height: Callable[[float], fl
         yield text(left - 6, height(value) + 4, plain(value), 11, colour=PALE, anchor="end")
 
 
-# --- errors ---------------------------------------------------------------------------------------------------------
+# --- errors and density ---------------------------------------------------------------------------------------------
 
 NEARLY_ALL = 0.995
 
 
 def errors(found: TableAccuracy, name: str) -> Markup:
     """How many numbers are off by how much: columns as the folder has them, a line by the distribution of the noise."""
-    reach = max(3, found.expected.errors.within(NEARLY_ALL) or 0)
-    if found.published:
-        reach = max(reach, found.published.errors.within(NEARLY_ALL) or 0)
-    said = f"{name}: how many published numbers are off by how much"
-    return _picture(NARROW, 186, said, _error_lines(found, reach, 54, 10, 130))
-
-
-def _error_lines(found: TableAccuracy, reach: int, left: float, top: float, high: float) -> Iterator[str]:
+    left, top, high = 54, 10, 130
+    known = [each.errors for each in (found.expected, found.published) if each]
+    reach = max(3, *(each.within(NEARLY_ALL) or 0 for each in known))
     step = -(-(2 * reach + 1) // 61)  # more columns could not be distinguished
     starts = list(range(-(reach // step) * step, reach + 1, step))
-    expected = [sum(found.expected.errors.at(start + each) for each in range(step)) for start in starts]
-    real = (
-        [sum(found.published.errors.at(start + each) for each in range(step)) for start in starts]
-        if found.published
-        else []
-    )
-    most = max(*expected, *real, 1e-9)
+    expected, *real = ([sum(each.at(start + more) for more in range(step)) for start in starts] for each in known)
+    most = max(1e-9, *expected, *(real[0] if real else ()))
     wide = (NARROW - left - 8) / len(starts)
 
     def place(number: int, value: float) -> Place:
         return left + (number + 0.5) * wide, top + high * (1 - value / most)
 
-    yield from _rising(left, NARROW - 8, most, lambda value: top + high * (1 - value / most))
-    for number, value in enumerate(real or expected):
+    body = list(_rising(left, NARROW - 8, most, lambda value: top + high * (1 - value / most)))
+    for number, value in enumerate(real[0] if real else expected):
         x, y = place(number, value)
-        colour, opacity = (BLUE, 1.0) if real else (BLUE, 0.35)
-        yield box(x - wide / 2 + 0.5, y, wide - 1, top + high - y, colour, opacity=opacity)
+        body.append(box(x - wide / 2 + 0.5, y, wide - 1, top + high - y, BLUE, opacity=1.0 if real else 0.35))
     through = [place(number, value) for number, value in enumerate(expected)]
-    yield line(through, ORANGE, 2)
-    yield marks(through, "circle", ORANGE, 2.2) if len(through) <= 31 else ""
+    body.append(line(through, ORANGE, 2))
+    body.append(marks(through, "circle", ORANGE, 2.2) if len(through) <= 31 else "")
     every = max(1, -(-len(starts) // 9))
-    middle = starts.index(0)
     for number, start in enumerate(starts):
-        if (number - middle) % every == 0:
+        if (number - starts.index(0)) % every == 0:
             words = f"+{start}" if start > 0 else f"{start}".replace("-", "−")
-            yield text(place(number, 0)[0], top + high + 16, words, 11, colour=PALE, anchor="middle")
-    yield text(left + (NARROW - left - 8) / 2, top + high + 34, "off by", 12, colour=PALE, anchor="middle")
-
-
-# --- density --------------------------------------------------------------------------------------------------------
+            body.append(text(place(number, 0)[0], top + high + 16, words, 11, colour=PALE, anchor="middle"))
+    body.append(text(left + (NARROW - left - 8) / 2, top + high + 34, "off by", 12, colour=PALE, anchor="middle"))
+    return _picture(NARROW, 186, f"{name}: how many published numbers are off by how much", body)
 
 
 def density(found: Density, name: str, noun: str) -> Markup:
     """The share of trips in cells of at least so many, and the threshold."""
-    said = f"{name}: the share of {noun} in cells of at least so many, and the least number that is printed"
-    return _picture(NARROW, 204, said, _density_lines(found, noun, 54, 24, 130))
-
-
-def _density_lines(found: Density, noun: str, left: float, top: float, high: float) -> Iterator[str]:
-    right = NARROW - 26.0
+    left, right, top, high, bottom = 54, NARROW - 26.0, 24, 130, 154
     _, end = decades(1, max(2, found.threshold, *(size for size, _ in found.points), 1))
 
     def place(size: float, share: float) -> Place:
         return left + log10(max(size, 1)) / end * (right - left), top + high * (1 - share)
 
+    body = []
     for value, words in QUARTERS:
-        yield line([(left, place(1, value)[1]), (right, place(1, value)[1])], GRID)
-        yield text(left - 6, place(1, value)[1] + 4, words, 11, colour=PALE, anchor="end")
+        y = place(1, value)[1]
+        body.append(line([(left, y), (right, y)], GRID))
+        body.append(text(left - 6, y + 4, words, 11, colour=PALE, anchor="end"))
     for power in range(end + 1):
-        yield text(place(10**power, 0)[0], top + high + 16, plain(10**power), 11, colour=PALE, anchor="middle")
-    yield text((left + right) / 2, top + high + 34, f"{noun} in the cell, at least", 12, colour=PALE, anchor="middle")
-    through = [place(size, share) for size, share in found.points]
-    if through:
-        last = (right, place(1, 0)[1])
-        steps = [(place(1, 1)[0], through[0][1]), *through, (through[-1][0], last[1])]
-        above = [each for each in steps if each[0] >= place(found.threshold, 0)[0]]
-        at = place(found.threshold, found.share(found.threshold))
-        yield area([(at[0], last[1]), at, *above, (above[-1][0] if above else at[0], last[1])], BLUE, 0.22)
-        yield line(steps, BLUE, 2.2)
-    yield from _threshold(found, place(found.threshold, 0)[0], top, high)
-
-
-def _threshold(found: Density, x: float, top: float, high: float) -> Iterator[str]:
+        body.append(text(place(10**power, 0)[0], bottom + 16, plain(10**power), 11, colour=PALE, anchor="middle"))
+    words = f"{noun} in the cell, at least"
+    body.append(text((left + right) / 2, bottom + 34, words, 12, colour=PALE, anchor="middle"))
     share = found.share(found.threshold)
-    yield line([(x, top - 6), (x, top + high)], ORANGE, 2, dashes="5 3")
-    on_left = x > NARROW * 0.6
+    x, y = place(found.threshold, share)
+    through = [place(*point) for point in found.points]
+    if through:
+        steps = [(left, through[0][1]), *through, (through[-1][0], bottom)]
+        above = [each for each in steps if each[0] >= x]
+        body.append(area([(x, bottom), (x, y), *above, (above[-1][0] if above else x, bottom)], BLUE, 0.22))
+        body.append(line(steps, BLUE, 2.2))
+    body.append(line([(x, top - 6), (x, bottom)], ORANGE, 2, dashes="5 3"))
+    at, anchor = (x - 4, "end") if x > NARROW * 0.6 else (x, "start")
     words = f"threshold {found.threshold:,}: {percent(share)}"
-    yield text(
-        x + (-4 if on_left else 0), top - 11, words, 12, colour=INK, bold=True, anchor="end" if on_left else "start"
-    )
-    yield marks([(x, top + high * (1 - share))], "circle", ORANGE)
+    body.append(text(at, top - 11, words, 12, colour=INK, bold=True, anchor=anchor))
+    body.append(marks([(x, y)], "circle", ORANGE))
+    said = f"{name}: the share of {noun} in cells of at least so many, and the least number that is printed"
+    return _picture(NARROW, 204, said, body)
 
 
 # --- changes --------------------------------------------------------------------------------------------------------
 
 
+def epsilons(comparison: Comparison) -> Markup:
+    """Published trips against ε."""
+    from tapveil.internal.comparison.plot import trips_svg
+
+    return Markup(trips_svg(comparison, ON_PAGE))  # noqa: S704  its texts are escaped
+
+
 def changes(found: Sequence[Change]) -> Markup:
     """For each change, from where to where the published share goes."""
-    said = "Published trips now and after each change"
-    return _picture(WIDE, len(found) * 46 + 26, said, _change_lines(found))
-
-
-def _change_lines(found: Sequence[Change]) -> Iterator[str]:
     left, wide, bottom = 20.0, WIDE - 130.0, len(found) * 46.0
+    body = []
     for value, name in QUARTERS:
         x = left + value * wide
-        yield line([(x, 0), (x, bottom)], GRID)
-        yield text(x, bottom + 18, name, 11, colour=PALE, anchor="middle")
+        body.append(line([(x, 0), (x, bottom)], GRID))
+        body.append(text(x, bottom + 18, name, 11, colour=PALE, anchor="middle"))
     for number, change in enumerate(found):
         y = number * 46 + 32
         now, then = (left + each / change.of * wide for each in (change.before, change.after))
-        yield text(left + 4, y - 13, shortened(f"{number + 1}. {change.what}", wide), colour=INK)
-        yield line([(left, y), (left + wide, y)], GRID, 1, dashes="2 3")
-        yield line([(now, y), (then, y)], BLUE, 5)
-        yield marks([(now, y)], "circle", PALE, 5)
-        yield marks([(then, y)], "circle", BLUE, 6)
-        yield text(left + wide + 14, y + 5, f"+{change.gain:,.0f}", colour=INK, bold=True)
+        body += [
+            text(left + 4, y - 13, shortened(f"{number + 1}. {change.what}", wide), colour=INK),
+            line([(left, y), (left + wide, y)], GRID, 1, dashes="2 3"),
+            line([(now, y), (then, y)], BLUE, 5),
+            marks([(now, y)], "circle", PALE, 5),
+            marks([(then, y)], "circle", BLUE, 6),
+            text(left + wide + 14, y + 5, f"+{change.gain:,.0f}", colour=INK, bold=True),
+        ]
+    return _picture(WIDE, bottom + 26, "Published trips now and after each change", body)

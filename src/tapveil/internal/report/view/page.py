@@ -44,18 +44,30 @@ SECTIONS = (
 MOST_PANELS = 12
 """Of one sort: the tables that lose most have one."""
 NOTHING = "–"
+KNOWN = {
+    **{"SECTIONS": SECTIONS, "NOTICE": NOTICE, "NOTHING": NOTHING, "MOST_PANELS": MOST_PANELS, "ALL": ALL},
+    **{"AT": AT, "WANTED": WANTED, "QUANTILES": QUANTILES, "TIMETABLE": TIMETABLE},
+    **{"COUNTED": COUNTED, "UNIT_NAMES": UNIT_NAMES, "version": __version__, "figures": figures},
+    **{"actions": actions, "change": change, "plan_warnings": warnings, "refusals": refusals},
+}
+"""What every template may ask for."""
 
 
 def html(found: Findings) -> str:
     """The whole page."""
     most_lost = found.by_loss[:MOST_PANELS]
+    style = _resource("style.css")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     page = _environment().get_template("page.html.j2")
     return page.render(
-        _known(),
+        KNOWN,
         found=found,
         noun=NOUNS[found.plan.privacy.unit],
         are="are" if found.folder else "are expected to be",
         shown=[each for each in found.tables if each in most_lost],
+        style=Markup(style),  # noqa: S704  our own file
+        # What a browser may do with the page: show it, in this style, and nothing else.
+        policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
     )
 
 
@@ -67,7 +79,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_printable,
+        finalize=lambda value: printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
         loader=FunctionLoader(lambda name: _resource(f"templates/{name}")),
     )
     made.filters |= {
@@ -82,30 +94,11 @@ def _environment() -> Environment:
     return made
 
 
-def _known() -> dict[str, object]:
-    """What every template may ask for."""
-    style = _resource("style.css")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return {
-        **{"SECTIONS": SECTIONS, "NOTICE": NOTICE, "NOTHING": NOTHING, "MOST_PANELS": MOST_PANELS, "ALL": ALL},
-        **{"AT": AT, "WANTED": WANTED, "QUANTILES": QUANTILES, "TIMETABLE": TIMETABLE},
-        **{"COUNTED": COUNTED, "UNIT_NAMES": UNIT_NAMES, "version": __version__, "figures": figures},
-        **{"actions": actions, "change": change, "plan_warnings": warnings, "refusals": refusals},
-        "style": Markup(style),  # noqa: S704  our own file
-        # What a browser may do with the page: show it, in this style, and nothing else.
-        "policy": f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
-    }
-
-
 def _resource(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 # --- numbers and texts as people read them ----------------------------------------------------------------------------
-
-
-def _printable(value: object) -> object:
-    return value if isinstance(value, Markup) or not isinstance(value, str) else printable(value)
 
 
 def _number(value: float | None, signed: bool = False) -> str:
