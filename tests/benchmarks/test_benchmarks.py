@@ -115,6 +115,7 @@ def test_every_contender_has_its_program_and_pinned_requirements(contender: obje
 
 
 BUSY = "import time\nwhile time.process_time() < 0.4: pass"
+BUSY_AND_STILL_THERE = f"{BUSY}\ntime.sleep(1)"  # so that somebody sees it
 LEAVES_A_BUSY_CHILD = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {BUSY!r}])"
 MEASURE = """
 import sys
@@ -140,7 +141,7 @@ def test_the_time_of_a_child_that_is_left_alone_is_counted(tmp_path: Path) -> No
 
 def test_the_time_of_a_child_whose_parent_ignores_its_end_is_counted(tmp_path: Path) -> None:
     program = "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n" + (
-        f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {BUSY!r}]); time.sleep(3)"
+        f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {BUSY_AND_STILL_THERE!r}]).wait()"
     )
     assert float(measured(program, tmp_path / "log")) >= 0.2  # what was last seen of it
 

@@ -44,9 +44,9 @@ from tapveil.verify.file import verify_file
 from tapveil.verify.folder import Checked, verify_folder
 from tests.conftest import BY_CARD, levelled_plan, opal_plan, start_ledger, write_csv
 from tests.end_to_end.test_release import TABLES
+from tests.property.test_units import listed_plan
 from tests.support.commands import run
 from tests.support.tampering import change_package, forge_sizes, refresh, resum, write_package
-from tests.unit.counting.test_units import listed_plan
 from tests.unit.published.test_signature import make_key, needs_openssh
 
 

@@ -30,9 +30,9 @@ from tests.conftest import TODAY, declare, start_ledger, write_csv
 from tests.end_to_end.test_crashes import PLAN, source  # noqa: F401 (a fixture)
 from tests.end_to_end.test_ledger import cut_short
 from tests.end_to_end.test_ledger import spend as a_spend
+from tests.property.test_units import listed_plan
 from tests.support.commands import command
 from tests.support.tampering import resum
-from tests.unit.counting.test_units import listed_plan
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ledger-1"
 DAYS = [date(2026, 11, 16) + timedelta(days=number) for number in range(3)]

@@ -21,8 +21,8 @@ from tapveil.published.describe.readme import readme
 from tapveil.veil import statement
 from tapveil.verify.folder import verify_folder
 from tests.conftest import TODAY, free_plan, start_ledger, write_csv
+from tests.property.test_units import listed_plan
 from tests.support.tampering import resum
-from tests.unit.counting.test_units import listed_plan
 from tests.unit.published.test_signature import make_key, needs_openssh
 
 BEYOND = "if it is on the list of cells that was fixed beforehand; what is not on that list was not counted"

@@ -23,6 +23,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tapveil.internal.confidential import NOTICE
 from tests.support.commands import Said, command
 from tests.support.fuzz import AREAS, FEED, as_csv, zipped
 
@@ -58,7 +59,7 @@ def telling(said: Said) -> str:
 
 
 def _about_rows(report: str) -> Iterator[str]:
-    after = report.partition("do not publish ---\n")[2]
+    _, _, after = report.partition(f"{NOTICE} Do not publish. ---\n")
     found = ("Days: ", "Modes: ")  # these are the holder's, and no fault
     yield from (line for line in after.partition("\n\n")[0].splitlines() if line and not line.startswith(found))
     yield from (line for line in after.splitlines() if re.match(r"[\d,]+ rows are|No row is|.*beside the trips", line))

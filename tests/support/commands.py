@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 from tapveil.__main__ import main as tapveil
+from tapveil.base import progress
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Said:
 
 
 def command(folder: Path, arguments: Sequence[str], *, together: bool = False) -> Said:
-    """What a command says in a folder; `together`: as a terminal shows it."""
+    """What a command says in a folder, but for how long its steps took; `together`: as a terminal shows it."""
     out, code = io.StringIO(), 0
     err = out if together else io.StringIO()
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -36,6 +38,7 @@ def command(folder: Path, arguments: Sequence[str], *, together: bool = False) -
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
             mock.patch.object(sys, "argv", ["tapveil", *arguments]),
+            mock.patch.object(progress, "A_WHILE", math.inf),  # what is long is up to the machine
         ):
             tapveil()
     except SystemExit as end:

@@ -23,7 +23,7 @@ from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.mechanisms import Dictionary, Gaussian, Laplace, Mechanism, StabilityHistogram
 from tapveil.privacy.noise import NoiseTable, discrete_laplace, endless_laplace, rounded_laplace
 
-VECTORS = Path(__file__).parents[3].parent / "shared" / "theory" / "vectors.json"
+VECTORS = Path(__file__).parents[2].parent / "shared" / "theory" / "vectors.json"
 
 DELTA = Fraction(1, 8_000_000)
 TOTAL = Fraction(3, 4_000_000)
