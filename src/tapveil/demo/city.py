@@ -162,9 +162,6 @@ def _write_stops(path: Path, bus_stops: tuple[str, ...]) -> None:
             writer.writerow([stop, f"{street} St at {road} Rd, Stand {number % 4 + 1}", _postcode(number)])
 
 
-# --- trips --------------------------------------------------------------------------------------------------------
-
-
 def _trips_per_day(days: Sequence[date], trips: int) -> list[int]:
     """Weekends are quieter, and so is the second week; the parts add up to the whole."""
     usual = (1, 1, 1.02, 1.04, 1.05, 0.55, 0.42)
@@ -213,9 +210,6 @@ def _places(random: np.random.Generator, modes: tuple[Mode, ...], mode: Ints) ->
         places[rows] = first + np.searchsorted(popularity, random.random(len(rows)) * popularity[-1])
         first += len(each.stops)
     return places
-
-
-# --- files --------------------------------------------------------------------------------------------------------
 
 
 def _common(trips: dict[str, Any]) -> dict[str, pa.Array]:

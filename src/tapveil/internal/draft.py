@@ -23,13 +23,13 @@ from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted
 from tapveil.counting.refusals import refuse_too_many
-from tapveil.inputs.gtfs import Feed, read_feed
+from tapveil.inputs.gtfs import read_feed
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.outlook import shares_by_width
 from tapveil.plan.model import Area, Plan
 from tapveil.trips import files as sources
 from tapveil.trips.csv_reader import Encoding
-from tapveil.trips.recognise import NEARLY, Guess, Recognised, Sample, recognise
+from tapveil.trips.recognise import NEARLY, Recognised, Sample, recognise
 from tapveil.trips.sample import encoding_of, header_encoding, samples, trip_files, unseen_columns
 
 WIDTHS = (15, 30, 60, 120, 180, 240, 360, 720)
@@ -167,7 +167,16 @@ class _Timetable:
         if places[0].values is None:
             by_name = next((f"stop_{word}" for word in ("name", "code") if word in places[0].words), "stop_id")
             return cls(path, by_name, "a guess: by the name of the column", feed.timezone)
-        shares = [(share, way) for place in places for way, share in _matches(feed, place).items()]
+        stops = feed.stops.values()
+        ways = {
+            "stop_id": {stop.id for stop in stops},
+            "stop_code": {stop.code for stop in stops} - {""},
+            "stop_name": {stop.name for stop in stops} - {""},
+        }
+        shares = []
+        for values in ([value.strip() for value in place.filled] for place in places):
+            for way, known in ways.items():
+                shares.append((sum(value in known for value in values) / max(1, len(values)), way))
         best = max(share for share, _ in shares)
         if best < MATCHED:
             if given:
@@ -175,17 +184,6 @@ class _Timetable:
             return None
         match = max(way for share, way in shares if share >= best - NEARLY)
         return cls(path, match, "most of the values looked at are such", feed.timezone)
-
-
-def _matches(feed: Feed, sample: Sample) -> dict[str, float]:
-    """By what a column may name the stops of a timetable, and which share of its values do."""
-    values = [value.strip() for value in sample.filled]
-    ways = {
-        "stop_id": {stop.id for stop in feed.stops.values()},
-        "stop_code": {stop.code for stop in feed.stops.values()} - {""},
-        "stop_name": {stop.name for stop in feed.stops.values()} - {""},
-    }
-    return {way: sum(value in known for value in values) / max(1, len(values)) for way, known in ways.items()}
 
 
 # --- bins and tables -----------------------------------------------------------------------------------------------
@@ -198,6 +196,8 @@ _TABLES = {
     "on_time_location": ("tap_on_time", "tap_on_location"),
     "off_time_location": ("tap_off_time", "tap_off_location"),
 }
+_AREAS = (Area(gtfs="station_name"), Area(gtfs="zone_id"), *(Area(h3=resolution) for resolution in (8, 7, 6, 5)))
+"""What a stop may be published as, from fine to coarse."""
 _TOTAL = """\
 [[table]]                             # all trips of each part: little of the budget is enough for a large number
 name = "total"
@@ -222,10 +222,6 @@ def _area(plan: Plan, inputs: PublicInputs, counted: Counted) -> tuple[Area | No
             if all(share >= ENOUGH for share in found):
                 break
     return chosen
-
-
-_AREAS = (Area(gtfs="station_name"), Area(gtfs="zone_id"), *(Area(h3=resolution) for resolution in (8, 7, 6, 5)))
-"""What a stop may be published as, from fine to coarse."""
 
 
 def _width(shares: Mapping[str, Mapping[int, float]]) -> int:
@@ -344,7 +340,11 @@ partition = {_toml(partition)}          # every table is counted separately for 
         lines = ["[source.columns]                      # ours on the left, yours on the right; no other is ever read"]
         for ours in (ours for ours in _ORDER if ours in self.found.columns):
             guess = self.found.columns[ours]
-            lines.append(f"{ours} = {_column(guess)}  # {guess.how_sure}: {guess.why}")
+            named = _toml(guess.column)
+            if guess.format or guess.missing:
+                parts = {"column": guess.column, "format": guess.format, "missing": guess.missing}
+                named = "{ " + ", ".join(f"{key} = {_toml(value)}" for key, value in parts.items() if value) + " }"
+            lines.append(f"{ours} = {named}  # {guess.how_sure}: {guess.why}")
         return "\n".join(lines) + "\n"
 
     def _coarsen(self, width: int) -> str:
@@ -445,13 +445,6 @@ looked_at_trips = false
 def _day_starts(width: int) -> int:
     """When a service day may start, in minutes: where a bin does."""
     return next(minute for minute in (240, 180, 360, 0) if minute % width == 0)
-
-
-def _column(guess: Guess) -> str:
-    if not guess.format and not guess.missing:
-        return _toml(guess.column)
-    parts = {"column": guess.column, "format": guess.format, "missing": list(guess.missing) or None}
-    return "{ " + ", ".join(f"{key} = {_toml(value)}" for key, value in parts.items() if value) + " }"
 
 
 def _toml(value: str | Sequence[str]) -> str:

@@ -56,26 +56,12 @@ def _refuse_another(plan: Plan, tuned: Tuned) -> None:
         raise PlanError("a dictionary is neither tuned to, nor from, another mechanism: its cells are listed")
 
 
-# --- the text ---------------------------------------------------------------------------------------------------------
-
-
 def _rewritten(text: str, plan: Plan, tuned: Tuned) -> str:
     """Every section as it is, but those that say how the promise is kept."""
     document: Any = tomlkit.parse(text)
-    _rewrite_privacy(document["privacy"], plan, tuned)
-    known = _weights(tuned)
-    for table in document["table"] if tuned.improves else ():  # to keep the plan is a choice, too, and is noted
-        name, levels = table["name"], table.get("levels", [])
-        weights = [known[f"{name}-{level['name']}" if "name" in level else name] for level in levels]
-        _weigh(table, sum(weights, start=Fraction(0)) if levels else known[name])
-        for level, weight in zip(levels, weights, strict=True):
-            _weigh(level, weight)
-    return str(document.as_string())
-
-
-def _rewrite_privacy(section: Any, plan: Plan, tuned: Tuned) -> None:
-    """Below the mechanism stands what it was chosen from, and the total where there was none."""
+    section, known = document["privacy"], _weights(tuned)
     section.pop("chosen_from", None)
+    # Below the mechanism stands what it was chosen from, and the total where there was none.
     total = _total(tuned) if tuned.improves and not plan.guarantee.is_shared else []
     added = [*total, f'chosen_from = "{tuned.folder.release_id}"  # the ledger must know: see docs/ledger.md']
     if plan.privacy.looked_at_trips != (looked := _looked(plan, tuned)):
@@ -86,6 +72,13 @@ def _rewrite_privacy(section: Any, plan: Plan, tuned: Tuned) -> None:
         section["mechanism"].trivia.trail = f"\n{below}"
     else:
         _replace(section, "mechanism", f'mechanism = "{tuned.mechanism}"\n{below}')
+    for table in document["table"] if tuned.improves else ():  # to keep the plan is a choice, too, and is noted
+        name, levels = table["name"], table.get("levels", [])
+        weights = [known[f"{name}-{level['name']}" if "name" in level else name] for level in levels]
+        _weigh(table, sum(weights, start=Fraction(0)) if levels else known[name])
+        for level, weight in zip(levels, weights, strict=True):
+            _weigh(level, weight)
+    return str(document.as_string())
 
 
 def _weigh(section: Any, weight: Fraction) -> None:
@@ -126,9 +119,6 @@ def _toml(value: Fraction) -> str:
     """
     text = decimal_text(value).lower()
     return text if Fraction(Decimal(text)) == value else f'"{value}"'
-
-
-# --- its meaning ------------------------------------------------------------------------------------------------------
 
 
 def _meant(plan: Plan, tuned: Tuned) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,8 +107,8 @@ def count_and_locate(inputs: PublicInputs, *, memory: str, scratch: Path | None,
 def outlook_of(inputs: PublicInputs, counted: Counted, looked: Sequence[str] = ()) -> Outlook:
     """The same from exact counts that are there already, with what another look at the trips found."""
     plan, dictionaries = inputs.plan, inputs.dictionaries
-    tables, refusals = counted.tables, counted.refusals
-    stops = None
+    tables, refusals, stops = counted.tables, counted.refusals, None
+    labels = ChainMap(*(dict(table.labels) for table in tables.values()))
     try:
         refuse_too_many(refusals, plan)
     except TripDataError as error:
@@ -122,13 +123,8 @@ def outlook_of(inputs: PublicInputs, counted: Counted, looked: Sequence[str] = (
         tuple(_table_outlook(plan, each, tables[each.name], dictionaries[each.name]) for each in plan.table),
         (*remarks(inputs, counted), *looked, *wider_areas(inputs, counted)),
         {str(reason): list(where) for reason, where in refusals.located.items()},
-        {column: found for column in ("date", "mode") if (found := _labels(counted, column))},
+        {column: labels[column] for column in ("date", "mode") if labels.get(column)},
     )
-
-
-def _labels(counted: Counted, column: str) -> tuple[str, ...]:
-    """All days, or all modes, that the trips have."""
-    return next((table.labels[column] for table in counted.tables.values() if column in table.labels), ())
 
 
 def _table_outlook(plan: Plan, table: Table, exact: ExactTable, dictionary: pa.Table | None) -> TableOutlook:

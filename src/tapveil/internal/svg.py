@@ -74,9 +74,6 @@ def picture(width: float, height: float, said: str, body: Iterable[str]) -> str:
     return "\n".join([head, *body, "</svg>"])
 
 
-# --- strokes and words ----------------------------------------------------------------------------------------------
-
-
 def text(
     x: float,
     y: float,
@@ -116,9 +113,6 @@ def area(places: Sequence[Place], colour: str, opacity: float) -> str:
     """A filled shape."""
     around = " L".join(f"{x:.1f} {y:.1f}" for x, y in places)
     return f'  <path d="M{around} z" fill="{colour}" fill-opacity="{opacity:g}"/>'
-
-
-# --- marks ----------------------------------------------------------------------------------------------------------
 
 
 def _square(x: float, y: float, size: float) -> str:

@@ -211,11 +211,9 @@ def _promise(folder: Path) -> tuple[Manifest, list[Mechanism]]:
     try:
         manifest, findings = manifests.read(json_of(folder, manifests.PLACE))
     except UnreadableError as error:
-        raise PlanError(_no_release(folder, error.finding)) from None
-    if manifest is None:
-        raise PlanError(_no_release(folder, findings[0]))
-    made, findings = manifests.mechanisms(manifest)
-    if findings:
+        manifest, findings = None, [error.finding]
+    made, findings = manifests.mechanisms(manifest) if manifest else ({}, findings)
+    if manifest is None or findings:
         raise PlanError(_no_release(folder, findings[0]))
     every = [made[table.name] for table in manifest.tables]
     try:
@@ -291,13 +289,8 @@ class _Try:
     name: str
     weights: Weights
     outlooks: tuple[Outlook, ...]
-    allowed: bool
-    share: float
-    """Of the trips, as a mean over the tables."""
-
-    @property
-    def worth(self) -> tuple[bool, float]:
-        return self.allowed, self.share
+    worth: tuple[bool, float]
+    """Whether it is allowed, and the share of the trips, as a mean over the tables."""
 
     def beats(self, other: _Try, by: float) -> bool:
         allowed, share = other.worth
@@ -342,13 +335,10 @@ class _Search:
         return max(steps, key=lambda step: step[0].worth, default=None)
 
     def _try(self, name: str, places: Places) -> _Try | None:
-        weights = _weights(places, self._groups)
-        key = (name, weights)
-        if key not in self.tried:
-            if len(self.tried) >= MOST_TRIES:
-                return None
-            self.tried[key] = self._outcome(name, weights)
-        return self.tried[key]
+        key = (name, _weights(places, self._groups))
+        if key not in self.tried and len(self.tried) < MOST_TRIES:
+            self.tried[key] = self._outcome(*key)
+        return self.tried.get(key)
 
     def _outcome(self, name: str, weights: Weights) -> _Try | None:
         loss, exposure = self._manifest.exact.loss, self._manifest.exposure
@@ -363,7 +353,7 @@ class _Search:
         return self._tried(name, weights, after, not less and not wider and certified(made, loss, exposure))
 
     def _tried(self, name: str, weights: Weights, outlooks: tuple[Outlook, ...], allowed: bool) -> _Try:
-        return _Try(name, weights, outlooks, allowed, _mean([outlooks[index] for index in self._detailed]))
+        return _Try(name, weights, outlooks, (allowed, _mean([outlooks[index] for index in self._detailed])))
 
     def tuned(self, best: _Try | None) -> Tuned:
         """The outcome; where nothing better was found, what the folder itself was made with."""

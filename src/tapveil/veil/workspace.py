@@ -61,8 +61,7 @@ class Unfinished:
     """A release under way. Only one process at a time is at work on it."""
 
     def __init__(self, path: Path, journal: Journal) -> None:
-        self.path = path
-        self.journal = journal
+        self.path, self.journal = path, journal
 
     @property
     def folder(self) -> Path:
