@@ -74,10 +74,8 @@ def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:
 
 
 def _read(plan: Plan, table: Table, name: str, files: PublicFiles) -> pa.Table:
-    keys, listed = (
-        plan.columns.of(table),
-        PublicList(files, plan.base / name, "list of cells", f"[[table]] {table.name}"),
-    )
+    listed = PublicList(files, plan.base / name, "list of cells", f"[[table]] {table.name}")
+    keys = plan.columns.of(table)
     spellings = {key: _spelling(plan, key) for key in keys}
     cells = set[tuple[str, ...]]()
     for line, row in listed.rows(keys):
