@@ -66,16 +66,6 @@ class Timetable:
     areas: Areas
     feed: Feed
 
-    @property
-    def first_day(self) -> date:
-        """The first day of its calendar."""
-        return self.feed.first_day
-
-    @property
-    def last_day(self) -> date:
-        """The last day of its calendar."""
-        return self.feed.last_day
-
     @cached_property
     def _calls(self) -> Calls:
         return self.feed.calls()
