@@ -109,10 +109,9 @@ def read_areas(plan: Plan, files: PublicFiles) -> Areas:
 
 def read_wider(plan: Plan, files: PublicFiles) -> Mapping[str, Areas]:
     """The wider areas of all published places, by the name of the level."""
-    wider = plan.coarsen.wider.items()
     return {
         name: Areas({mode: _read_lookup(plan.base / area.lookup, area, files) for mode, area in modes.items()})
-        for name, modes in wider
+        for name, modes in plan.coarsen.wider.items()
     }
 
 

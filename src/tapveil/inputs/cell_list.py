@@ -46,9 +46,10 @@ def read_dictionaries(
         fine = timetable.cells(table) if timetable and cells == TIMETABLE else _read(plan, table, cells, files)
         read = _coarsened(fine, relabelling(plan, table, wider))
         if not len(read):
-            covered = f"from {timetable.first_day} to {timetable.last_day}" if timetable else "on other days"
+            feed = timetable and timetable.feed
+            runs = f"from {feed.first_day} to {feed.last_day}" if feed else "on other days"
             raise TripDataError(
-                f"[[table]] {name}: the timetable has no cells on the days that the plan covers; it runs {covered}"
+                f"[[table]] {name}: the timetable has no cells on the days that the plan covers; it runs {runs}"
             )
         found[name] = read
     return found
@@ -74,10 +75,8 @@ def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:
 
 
 def _read(plan: Plan, table: Table, name: str, files: PublicFiles) -> pa.Table:
-    keys, listed = (
-        plan.columns.of(table),
-        PublicList(files, plan.base / name, "list of cells", f"[[table]] {table.name}"),
-    )
+    listed = PublicList(files, plan.base / name, "list of cells", f"[[table]] {table.name}")
+    keys = plan.columns.of(table)
     spellings = {key: _spelling(plan, key) for key in keys}
     cells = set[tuple[str, ...]]()
     for line, row in listed.rows(keys):

@@ -21,7 +21,16 @@ _SAVE_AS_WGS84 = "save it in WGS 84 (EPSG:4326)"
 
 def read_features(path: Path, files: PublicFiles) -> list[Any]:
     """The features of a GeoJSON file in WGS 84."""
-    match _read_json(path, files):
+    try:
+        with PublicList(files, path, "file of areas").opened() as file:
+            data = json.load(file)
+    except UnicodeDecodeError:
+        raise TripDataError(f"the areas {path.name} are not UTF-8 text; save them as GeoJSON in UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise TripDataError(f"{path.name}, line {error.lineno}: not JSON; save the areas as GeoJSON") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists without end
+        raise TripDataError(f"the areas {path.name} cannot be read as JSON; save them as GeoJSON") from None
+    match data:
         case {"type": "FeatureCollection", "features": [_, *_] as features, **others}:
             system = _coordinate_system(others.get("crs"))
             if re.split("[:/#]", system)[-1].replace(" ", "").upper() not in _WGS84:
@@ -30,18 +39,6 @@ def read_features(path: Path, files: PublicFiles) -> list[Any]:
         case {"type": "FeatureCollection", "features": []}:
             raise TripDataError(f"the areas {path.name} have no features")
     raise TripDataError(f"the areas {path.name} are not a FeatureCollection; save them as GeoJSON")
-
-
-def _read_json(path: Path, files: PublicFiles) -> Any:
-    try:
-        with PublicList(files, path, "file of areas").opened() as file:
-            return json.load(file)
-    except UnicodeDecodeError:
-        raise TripDataError(f"the areas {path.name} are not UTF-8 text; save them as GeoJSON in UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise TripDataError(f"{path.name}, line {error.lineno}: not JSON; save the areas as GeoJSON") from None
-    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists without end
-        raise TripDataError(f"the areas {path.name} cannot be read as JSON; save them as GeoJSON") from None
 
 
 def _coordinate_system(crs: Any) -> str:
@@ -70,16 +67,12 @@ def corner(position: Any) -> Corner:
     """Longitude and latitude of a position; a height is left out."""
     match position:
         case [int() | float() as longitude, int() | float() as latitude, *_]:
-            if not on_earth(latitude, longitude):
-                raise ValueError(_not_degrees(longitude, latitude))
-            return longitude, latitude
+            if on_earth(latitude, longitude):
+                return longitude, latitude
+            if on_earth(longitude, latitude):
+                raise ValueError(f"({longitude}, {latitude}) puts the latitude first; GeoJSON puts the longitude first")
+            raise ValueError(
+                f"({longitude}, {latitude}) is not a longitude from -180 to 180 and a latitude from -90 to 90. "
+                f"If it is in metres of a projection, {_SAVE_AS_WGS84}"
+            )
     raise ValueError("a corner of its geometry is not a list of two numbers")
-
-
-def _not_degrees(longitude: float, latitude: float) -> str:
-    if on_earth(longitude, latitude):
-        return f"({longitude}, {latitude}) puts the latitude first; GeoJSON puts the longitude first"
-    return (
-        f"({longitude}, {latitude}) is not a longitude from -180 to 180 and a latitude from -90 to 90. "
-        f"If it is in metres of a projection, {_SAVE_AS_WGS84}"
-    )

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tapveil.base.errors import PlanError, TripDataError, did_you_mean
 from tapveil.base.geojson import on_earth
@@ -63,8 +62,16 @@ class Polygons:
     def read(cls, path: Path, name: str, files: PublicFiles = ON_DISK) -> Polygons:
         """The areas of a GeoJSON file; `name` is the property that names an area."""
         _shapely()  # a missing package is said before a fault of the file
-        features = read_features(path, files)
-        parts = [part for number in range(len(features)) for part in _read_area(path, features, number, name)]
+        features, parts = read_features(path, files), list[tuple[str, Any]]()
+        for number, feature in enumerate(features, 1):
+            try:
+                area = _read_name(properties_of(feature), name, properties_of(features[0]))
+                shapes = [shape for rings in _polygons(feature.get("geometry")) for shape in _sound_shapes(rings)]
+                if not shapes:
+                    raise ValueError("its geometry covers no ground")
+            except ValueError as error:
+                raise TripDataError(f"{path.name}, feature {number}: {error}") from None
+            parts += [(area, shape) for shape in shapes]
         parts.sort(key=lambda part: (part[0], part[1].wkb))
         return cls(tuple(area for area, _ in parts), tuple(shape for _, shape in parts))
 
@@ -89,8 +96,12 @@ class Polygons:
     @property
     def places(self) -> list[NamedShape]:
         """Every area, sorted by name; shapes of one name are joined."""
-        parts = groupby(zip(self.names, self.shapes, strict=True), key=lambda part: part[0])
-        return [NamedShape(name, _joined(shape for _, shape in group)) for name, group in parts]
+        shapely, found = _shapely(), []
+        for name, group in groupby(zip(self.names, self.shapes, strict=True), key=lambda part: part[0]):
+            # In the order that `normalize` gives, outer rings counter-clockwise (RFC 7946).
+            joined = shapely.orient_polygons(shapely.normalize(shapely.union_all([shape for _, shape in group])))
+            found.append(NamedShape(name, json.loads(shapely.to_geojson(joined))))
+        return found
 
     @cached_property
     def _index(self) -> tuple[Any, Any]:
@@ -177,19 +188,6 @@ def _h3() -> Any:
     return h3
 
 
-def _read_area(path: Path, features: list[Any], number: int, name: str) -> Iterator[tuple[str, Any]]:
-    """The name and each shape of a feature."""
-    try:
-        area = _read_name(properties_of(features[number]), name, properties_of(features[0]))
-        shapes = [shape for rings in _polygons(features[number].get("geometry")) for shape in _sound_shapes(rings)]
-        if not shapes:
-            raise ValueError("its geometry covers no ground")
-    except ValueError as error:
-        raise TripDataError(f"{path.name}, feature {number + 1}: {error}") from None
-    for shape in shapes:
-        yield area, shape
-
-
 def _read_name(properties: Mapping[str, Any], name: str, first: Mapping[str, Any]) -> str:
     if name not in properties:
         others = [other for other in first if other != name]
@@ -245,26 +243,16 @@ def _sound_shapes(rings: Any) -> list[Any]:
         raise ValueError("its geometry cannot be read as GeoJSON")
     if not rings:
         return []
+    corners = []
+    for ring in rings:
+        if not isinstance(ring, list) or len(ring) < 3:
+            raise ValueError("a ring of its geometry has fewer than three corners")
+        corners.append(np.array([corner(position) for position in ring], dtype=float))
     shapely = _shapely()
-    outer, *holes = [_ring(ring) for ring in rings]
-    shape = shapely.Polygon(outer, holes)
+    shape = shapely.Polygon(corners[0], corners[1:])
     if not shape.is_valid:
         shape = shapely.make_valid(shape, method="structure", keep_collapsed=False)
     return [part for part in shapely.get_parts(shapely.get_parts(shape)) if part.geom_type == "Polygon" and part.area]
-
-
-def _ring(ring: Any) -> npt.NDArray[np.float64]:
-    if not isinstance(ring, list) or len(ring) < 3:
-        raise ValueError("a ring of its geometry has fewer than three corners")
-    return np.array([corner(position) for position in ring], dtype=float)
-
-
-def _joined(shapes: Iterable[Any]) -> Geometry:
-    """The shapes as one geometry, in the order that `normalize` gives, outer rings counter-clockwise (RFC 7946)."""
-    shapely = _shapely()
-    joined = shapely.orient_polygons(shapely.normalize(shapely.union_all(list(shapes))))
-    geometry: Geometry = json.loads(shapely.to_geojson(joined))
-    return geometry
 
 
 def _rounded(coordinates: Any) -> Any:
@@ -291,14 +279,10 @@ def _unrolled(ring: list[Corner]) -> list[Corner]:
 def _cut_at_180(ring: list[Corner]) -> list[list[Corner]]:
     """The parts of an unrolled ring, each within -180 to 180 (RFC 7946, section 3.1.9)."""
     if min(longitude for longitude, _ in ring) < -180:
-        ring = _moved(ring, 360)
+        ring = [(longitude + 360, latitude) for longitude, latitude in ring]
     if max(longitude for longitude, _ in ring) <= 180:
         return [ring]
-    return [_half(ring, 1), _moved(_half(ring, -1), -360)]
-
-
-def _moved(ring: list[Corner], degrees: float) -> list[Corner]:
-    return [(longitude + degrees, latitude) for longitude, latitude in ring]
+    return [_half(ring, 1), [(longitude - 360, latitude) for longitude, latitude in _half(ring, -1)]]
 
 
 def _half(ring: list[Corner], side: int) -> list[Corner]:

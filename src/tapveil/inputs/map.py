@@ -11,7 +11,7 @@ from tapveil.inputs.areas import Areas, Stops, read_stops
 from tapveil.inputs.geometry import NamedShape, collection, h3_place, points, polygons
 from tapveil.inputs.place_list import read_place_list
 from tapveil.inputs.snapshot import PublicFiles
-from tapveil.plan.model import Area, Plan
+from tapveil.plan.model import Plan
 
 if TYPE_CHECKING:
     from tapveil.inputs.gtfs import Stop
@@ -34,17 +34,14 @@ def _places_of_stops(plan: Plan, files: PublicFiles, areas: Areas) -> Iterator[N
     if plan.gtfs is None:
         return
     stops = read_stops(plan, files)
-    for mode in [*plan.coarsen.location, *([] if EVERY_MODE in plan.coarsen.location else [EVERY_MODE])]:
+    for mode in dict.fromkeys([*plan.coarsen.location, EVERY_MODE]):
         area = plan.coarsen.location.get(mode)
-        found = polygons(plan, area, files).places if area and area.polygons else _drawn(area, mode, stops, areas)
+        found: Iterable[NamedShape] = _stop_places(mode, stops, areas)
+        if area and area.polygons:
+            found = polygons(plan, area, files).places
+        elif area and area.h3 is not None:
+            found = map(h3_place, sorted(set(areas.lookups[mode].values())))
         yield from (replace(place, mode=mode) for place in found)
-
-
-def _drawn(area: Area | None, mode: str, stops: Stops, areas: Areas) -> Iterable[NamedShape]:
-    """The cells of H3, or the points of the stops."""
-    if area and area.h3 is not None:
-        return [h3_place(cell) for cell in sorted(set(areas.lookups[mode].values()))]
-    return _stop_places(mode, stops, areas)
 
 
 def _stop_places(mode: str, stops: Stops, areas: Areas) -> Iterator[NamedShape]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,9 +46,6 @@ def _spelt(where: str, column: str, value: Any) -> str:
     return text
 
 
-# --- points -----------------------------------------------------------------------------------------------------------
-
-
 def _of_csv(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[NamedShape]:
     """A place that has several rows has several points."""
     members: dict[tuple[str, str], list[tuple[float, float]]] = {}
@@ -57,23 +54,18 @@ def _of_csv(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[Named
         where = f"{path.name}, line {number}"
         name, mode = (_spelt(where, column, row.get(column)) for column in (listed.name, listed.mode))
         texts = [row[column] for column in (listed.latitude, listed.longitude)]
-        if name and any(texts):
-            members.setdefault((name, mode or EVERY_MODE), []).append(_position(where, texts))
+        if not name or not any(texts):
+            continue
+        try:
+            latitude, longitude = map(float, texts)
+        except ValueError:
+            words = "latitude and longitude are not two numbers in degrees, such as -33.88"
+            raise TripDataError(f"{where}: {words}") from None
+        if not on_earth(latitude, longitude):
+            raise TripDataError(f"{where}: latitude {latitude}, longitude {longitude} is nowhere on the earth")
+        members.setdefault((name, mode or EVERY_MODE), []).append((latitude, longitude))
     for (name, mode), at in members.items():
         yield replace(points(name, at), mode=mode)
-
-
-def _position(where: str, texts: Sequence[str]) -> tuple[float, float]:
-    try:
-        latitude, longitude = map(float, texts)
-    except ValueError:
-        raise TripDataError(f"{where}: latitude and longitude are not two numbers in degrees, such as -33.88") from None
-    if not on_earth(latitude, longitude):
-        raise TripDataError(f"{where}: latitude {latitude}, longitude {longitude} is nowhere on the earth")
-    return latitude, longitude
-
-
-# --- shapes -----------------------------------------------------------------------------------------------------------
 
 
 def _of_geojson(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[NamedShape]:

@@ -96,17 +96,11 @@ class PublicInputs:
 
 def _names(plan: Plan) -> dict[str, str]:
     """The public files that a plan names, by what it has them for."""
-    areas = plan.coarsen.location.items()
-    used = {table.level.location for table in plan.table}
-    wider = [
-        (f"{name} of {mode}", area)
-        for name, of in plan.coarsen.wider.items()
-        for mode, area in of.items()
-        if name in used
-    ]
+    areas, wider = plan.coarsen.location.items(), plan.coarsen.wider
+    used = [name for name in wider if name in {table.level.location for table in plan.table}]
     return {
         **{f"lookup of {mode}": area.lookup for mode, area in areas if area.lookup},
-        **{f"lookup of {name}": area.lookup for name, area in wider if area.lookup},
+        **{f"lookup of {name} of {mode}": area.lookup for name in used for mode, area in wider[name].items()},
         **{f"polygons of {mode}": area.polygons for mode, area in areas if area.polygons},
         **{f"cells of {table.name}": table.cells for table in plan.table if table.cells and table.cells != TIMETABLE},
         **({"gtfs": plan.gtfs.path} if plan.gtfs else {}),

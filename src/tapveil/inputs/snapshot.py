@@ -74,11 +74,8 @@ class Snapshot:
         """Of a file; of a folder, of its files in the order of their names, each after its name and size."""
         if path not in self._names and not path.is_dir():
             return self._copy(path).sha256
-        if path not in self._hashes:
-            self._hashes[path] = self._sha256_of_folder(path)
-        return self._hashes[path]
-
-    def _sha256_of_folder(self, path: Path) -> str:
+        if path in self._hashes:
+            return self._hashes[path]
         whole = hashlib.sha256()
         for file in (path / name for name in self.names(path)):
             copy = self._copies.get(file)
@@ -89,15 +86,18 @@ class Snapshot:
                     for piece in _pieces(source, whole.update):
                         own.update(piece)
                 self._hashes[file] = own.hexdigest()
-        return whole.hexdigest()
+        return self._hashes.setdefault(path, whole.hexdigest())
 
     def _copy(self, path: Path) -> _Copy:
-        if path not in self._copies:
-            copy = _copied(path, self._scratch)
-            if self._hashes.get(path, copy.sha256) != copy.sha256:
-                raise TripDataError(f"{path.name} changed while it was in use; run again when it is complete")
-            self._copies[path] = copy
-        return self._copies[path]
+        if path in self._copies:
+            return self._copies[path]
+        digest = hashlib.sha256()
+        with ON_DISK.open(path) as source:
+            small, pieces = _size(source) <= SMALL, _pieces(source, digest.update)
+            kept = b"".join(pieces) if small else _spilled(pieces, path, self._scratch)
+        if self._hashes.get(path, digest.hexdigest()) != digest.hexdigest():
+            raise TripDataError(f"{path.name} changed while it was in use; run again when it is complete")
+        return self._copies.setdefault(path, _Copy(digest.hexdigest(), kept))
 
 
 @dataclass(frozen=True)
@@ -111,26 +111,16 @@ class _Copy:
         return io.BytesIO(self.kept) if isinstance(self.kept, bytes) else io.BufferedReader(_Reader(self.kept))
 
 
-def _copied(path: Path, scratch: Path | None) -> _Copy:
-    digest = hashlib.sha256()
-    with ON_DISK.open(path) as source:
-        small = _size(source) <= SMALL
-        pieces = _pieces(source, digest.update)
-        kept = b"".join(pieces) if small else _spilled(pieces, path, scratch)
-    return _Copy(digest.hexdigest(), kept)
-
-
 def _size(file: BinaryIO) -> int:
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     return size
 
 
-def _pieces(file: BinaryIO, *told: Callable[[bytes], object]) -> Iterator[bytes]:
-    """A file in pieces; each goes by those who want to see it."""
+def _pieces(file: BinaryIO, tell: Callable[[bytes], object]) -> Iterator[bytes]:
+    """A file in pieces; each is told first to one who wants to see it."""
     while piece := file.read(PIECE):
-        for tell in told:
-            tell(piece)
+        tell(piece)
         yield piece
 
 

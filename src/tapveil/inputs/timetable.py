@@ -37,15 +37,15 @@ MOST_DAYS = 800
 """A calendar that goes on for longer is open at its end, not a timetable for all that time."""
 
 Ints = npt.NDArray[np.int64]
+Cells = list[Ints]
+"""Distinct cells of one day's service, as parallel codes: how many days after it they are, mode, time, place."""
 
 
 def mode_of(plan: Plan, route_type: int) -> str:
     """What the trips call the mode of a route."""
     fixed = plan.source.columns["mode"].value if "mode" in plan.source.columns else None
-    if fixed:
-        return fixed
     named = plan.gtfs.modes.get(str(route_type)) if plan.gtfs else None
-    return named or plain_mode(route_type)
+    return fixed or named or plain_mode(route_type)
 
 
 def plain_mode(route_type: int) -> str:
@@ -59,35 +59,12 @@ def plain_mode(route_type: int) -> str:
 
 
 @dataclass(frozen=True)
-class _Cells:
-    """Distinct cells of one day's service, as parallel codes; `later` is how many days after it they are."""
-
-    later: Ints
-    mode: Ints
-    time: Ints
-    place: Ints
-
-    def distinct(self) -> _Cells:
-        return _Cells(*_distinct([self.later, self.mode, self.time, self.place]))
-
-
-@dataclass(frozen=True)
 class Timetable:
     """The timetable of a plan, and the areas of its stops."""
 
     plan: Plan
     areas: Areas
     feed: Feed
-
-    @property
-    def first_day(self) -> date:
-        """The first day of its calendar."""
-        return self.feed.first_day
-
-    @property
-    def last_day(self) -> date:
-        """The last day of its calendar."""
-        return self.feed.last_day
 
     @cached_property
     def _calls(self) -> Calls:
@@ -115,32 +92,21 @@ class Timetable:
 
     def cells(self, table: Table) -> pa.Table:
         """All cells of a table: a column of text for each key, a row for each cell, sorted, none twice."""
-        keys, end = self.plan.columns.of(table), self.plan.columns.ends(table)
+        keys, end, source = self.plan.columns.of(table), self.plan.columns.ends(table), self.plan.source
         names = {"mode": self._modes, "time": time_bins(self.plan).labels, "place": self._places}
-        found: dict[str, list[Ints]] = {"date": [], "mode": [], "time": [], "place": []}
-        for day, cells in self._by_day("off" if end == "off" else "on"):
-            found["date"].append(day.toordinal() + cells.later)
-            for name, part in (("mode", cells.mode), ("time", cells.time), ("place", cells.place)):
-                found[name].append(part)
-        codes = {name: np.concatenate(parts) if parts else np.zeros(0, np.int64) for name, parts in found.items()}
-        wanted = [_ROLES[key] for key in keys]
-        covered = self._covered(codes)
-        distinct = _distinct([codes[role][covered] for role in wanted])
-        return pa.table(
-            {key: _texts(role, part, names) for key, role, part in zip(keys, wanted, distinct, strict=True)}
-        )
-
-    def _covered(self, codes: Mapping[str, Ints]) -> npt.NDArray[np.bool_]:
-        """Which cells are of days and modes that the plan counts."""
-        source = self.plan.source
+        parts = [np.zeros((4, 0), np.int64)]
+        for day, (later, *others) in self._by_day("off" if end == "off" else "on"):
+            parts.append(np.stack([day.toordinal() + later, *others]))
+        codes = dict(zip(("date", "mode", "time", "place"), np.concatenate(parts, axis=1), strict=True))
         covered = np.ones(len(codes["date"]), dtype=bool)
         if source.first_day and source.last_day:
             covered &= (codes["date"] >= source.first_day.toordinal()) & (codes["date"] <= source.last_day.toordinal())
         if source.modes:
             covered &= np.isin(codes["mode"], [self._modes.index(mode) for mode in source.modes if mode in self._modes])
-        return covered
+        distinct = _distinct([codes[_ROLES[key]][covered] for key in keys])
+        return pa.table({key: _texts(_ROLES[key], part, names) for key, part in zip(keys, distinct, strict=True)})
 
-    def _by_day(self, end: End) -> Iterator[tuple[date, _Cells]]:
+    def _by_day(self, end: End) -> Iterator[tuple[date, Cells]]:
         """The cells of each day's service; days on which the same services run at the same clock times share them."""
         source, feed = self.plan.source, self.feed
         first = source.first_day - timedelta(days=LATEST // 24) if source.first_day else feed.first_day
@@ -154,7 +120,7 @@ class Timetable:
         for service, days in feed.service_days(first, last).items():
             for day in days:
                 running.setdefault(day, set()).add(service)
-        known: dict[tuple[frozenset[str], bytes], _Cells] = {}
+        known: dict[tuple[frozenset[str], bytes], Cells] = {}
         for day, services in sorted(running.items()):
             clock = self._clock(day)
             alike = (frozenset(services), clock.tobytes())
@@ -162,12 +128,16 @@ class Timetable:
                 known[alike] = self._cells(services, end, clock)
             yield day, known[alike]
 
+    @property
+    def _slack(self) -> tuple[int, int]:
+        """How many minutes before and after a call someone may tap."""
+        gtfs = self.plan.gtfs
+        return (gtfs.minutes_before, gtfs.minutes_after) if gtfs else (0, 0)
+
     @cached_property
     def _span(self) -> tuple[int, int]:
         """The minutes of a service day, from the first to the last at which someone may tap."""
-        gtfs = self.plan.gtfs
-        early, late = (gtfs.minutes_before, gtfs.minutes_after) if gtfs else (0, 0)
-        minutes = self._calls.second // 60
+        (early, late), minutes = self._slack, self._calls.second // 60
         return int(minutes.min(initial=0)) - early, int(minutes.max(initial=0)) + late
 
     def _clock(self, day: date) -> Ints:
@@ -182,38 +152,31 @@ class Timetable:
             found.append((of.toordinal() - day.toordinal(), bins.code(shown)))
         return np.array(found, dtype=np.int64).T
 
-    def _cells(self, services: set[str], end: End, clock: Ints) -> _Cells:
-        calls, first = self._calls, self._span[0]
+    def _cells(self, services: set[str], end: End, clock: Ints) -> Cells:
+        calls, (early, late) = self._calls, self._slack
         numbers = [index for index, service in enumerate(calls.services) if service in services]
         usable = calls.boards if end == "on" else calls.alights
         chosen = np.flatnonzero(np.isin(calls.service, numbers) & usable)
-        gtfs, bin_minutes = self.plan.gtfs, self.plan.coarsen.time_minutes
-        early, late = (gtfs.minutes_before, gtfs.minutes_after) if gtfs else (0, 0)
         called = _distinct([part[chosen] for part in (calls.route_type, calls.stop, calls.second // 60)])
-        around = np.unique([*range(-early, late, bin_minutes), late])
+        around = np.unique([*range(-early, late, self.plan.coarsen.time_minutes), late])
         route_type, stop = (np.repeat(part, len(around)) for part in called[:2])
         minute = (called[2][:, None] + around[None, :]).ravel()
-        later, bin_ = clock[:, minute - first]
-        return self._named(later, route_type, bin_, stop).distinct()
+        later, bin_ = clock[:, minute - self._span[0]]
+        return _distinct(self._named(later, route_type, bin_, stop))
 
-    def _named(self, later: Ints, route_type: Ints, bin_: Ints, stop: Ints) -> _Cells:
+    def _named(self, later: Ints, route_type: Ints, bin_: Ints, stop: Ints) -> Cells:
         """With modes and places as they are published; and, wherever there is a call, a tap without place or time."""
         types, which = np.unique(route_type * len(self._calls.stop_ids) + stop, return_inverse=True)
         position = {label: index for index, label in enumerate(self._places)}
-        parts = []
-        named = [self._published(*divmod(int(each), len(self._calls.stop_ids))) for each in types]
-        for choice in range(2):
-            mode = np.array([mode for mode, _ in named], dtype=np.int64)[which]
-            place = np.array([position[labels[choice % len(labels)]] for _, labels in named], dtype=np.int64)[which]
-            parts.append(_Cells(later, mode, bin_, place))
-        modes, nowhere = parts[0].mode, np.full(len(later), position[UNKNOWN])
-        parts.append(_Cells(later, modes, bin_, nowhere))
-        parts.append(_Cells(later, modes, np.zeros(len(later), np.int64), nowhere))
-        return _Cells(*(np.concatenate(codes) for codes in zip(*map(_columns, parts), strict=True)))
-
-    def _published(self, route_type: int, stop: int) -> tuple[int, list[str]]:
-        mode = mode_of(self.plan, route_type)
-        return self._modes.index(mode), sorted(self._labels(mode, self._calls.stop_ids[stop]))
+        modes, places = np.zeros(len(types), np.int64), np.zeros((2, len(types)), np.int64)
+        for row, (kind, index) in enumerate(divmod(int(each), len(self._calls.stop_ids)) for each in types):
+            mode = mode_of(self.plan, kind)
+            labels = sorted(self._labels(mode, self._calls.stop_ids[index]))
+            modes[row], places[:, row] = self._modes.index(mode), (position[labels[0]], position[labels[-1]])
+        nowhere, never = np.full(len(later), position[UNKNOWN]), np.zeros(len(later), np.int64)
+        taps = [*((bin_, place[which]) for place in places), (bin_, nowhere), (never, nowhere)]
+        every = [(later, modes[which], *tap) for tap in taps]
+        return [np.concatenate(codes) for codes in zip(*every, strict=True)]
 
 
 def _distinct(columns: Sequence[npt.NDArray[np.integer[Any]]]) -> list[Ints]:
@@ -231,17 +194,9 @@ def _distinct(columns: Sequence[npt.NDArray[np.integer[Any]]]) -> list[Ints]:
     return found[::-1]
 
 
-def _columns(cells: _Cells) -> Sequence[Ints]:
-    return cells.later, cells.mode, cells.time, cells.place
-
-
 _ROLES = {
-    "mode": "mode",
-    "date": "date",
-    "tap_on_time": "time",
-    "tap_off_time": "time",
-    "tap_on_location": "place",
-    "tap_off_location": "place",
+    **{"mode": "mode", "date": "date"},
+    **{"tap_on_time": "time", "tap_off_time": "time", "tap_on_location": "place", "tap_off_location": "place"},
 }
 
 

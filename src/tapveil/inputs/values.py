@@ -144,9 +144,11 @@ class Days:
 
     def day_of(self, day: str, minute: int) -> str | None:
         """The day that a tap belongs to: before a service day starts, it is still the day before."""
-        if self.service or minute == MISSING_TIME:
-            return day
-        return _moved(day, (minute - self.starts) // MINUTES_PER_DAY)
+        by = 0 if self.service or minute == MISSING_TIME else (minute - self.starts) // MINUTES_PER_DAY
+        try:
+            return (date.fromisoformat(day) + timedelta(days=by)).isoformat() if by else day
+        except OverflowError:
+            return None
 
     def is_skipped(self, day: str, minute: int) -> bool:
         """Whether a clock time on a day never was, because daylight saving went past it."""
@@ -163,13 +165,6 @@ class Days:
             return datetime.combine(date.fromisoformat(day), time()) + timedelta(minutes=minute)
         except (ValueError, OverflowError):
             return None
-
-
-def _moved(day: str, by: int) -> str | None:
-    try:
-        return (date.fromisoformat(day) + timedelta(days=by)).isoformat() if by else day
-    except OverflowError:
-        return None
 
 
 def read_second(text: str, day: str, days: Days, written: str | None, day_written: str | None) -> int | None:

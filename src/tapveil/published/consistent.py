@@ -12,7 +12,7 @@ only operations are used whose results are the same on every machine (+, −, ×
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,17 +42,14 @@ class Consistent:
 
     def rest(self, edge: Edge) -> Ints:
         """What lies in cells of the finer table that were not published, for each cell of the coarser one."""
-        listed = edge.add_up(self.numbers[edge.fine.name]).astype(np.int64)
-        left: Ints = self.numbers[edge.coarse.name] - listed
-        return left
+        return self.numbers[edge.coarse.name] - edge.add_up(self.numbers[edge.fine.name]).astype(np.int64)
 
     def rest_between(self, edge: Edge) -> tuple[Ints, Ints]:
         """Between which numbers a rest lies, about: none where all finer cells were published."""
         rest, noise = self.rest(edge), (edge.listed * edge.fine.variance).astype(np.float64)
         if self.guessed and edge.coarse is self.lattice.total:
-            limits = self.guessed.low, self.guessed.high
-            below, above = (each - self.numbers[edge.coarse.name] for each in limits)
-            low, high = rest + below - _wide(noise), rest + above + _wide(noise)
+            listed = self.numbers[edge.coarse.name] - rest
+            low, high = self.guessed.low - listed - _wide(noise), self.guessed.high - listed + _wide(noise)
         else:
             low, high = around(rest, noise + edge.coarse.variance)
         low = np.maximum(low, 0)
@@ -81,8 +78,7 @@ def consistent(lattice: Lattice) -> Consistent:
 def _closest(lattice: Lattice, given: Mapping[str, Floats], doubts: Mapping[str, Floats]) -> dict[str, Ints]:
     """Of each table, or of the numbers that are given for it: the closest that add up, whole."""
     moved = {**{node.name: node.numbers - leaning(node) for node in lattice.nodes}, **given}
-    variance: dict[str, float | Floats] = {**{node.name: node.variance for node in lattice.nodes}, **doubts}
-    _project(lattice, moved, variance)
+    _project(lattice, moved, {**{node.name: node.variance for node in lattice.nodes}, **doubts})
     return _whole(lattice, moved)
 
 
@@ -101,7 +97,7 @@ def leaning(node: Node) -> Floats:
     if not node.normal:
         return found
     width = max(2, round(2 * float(np.sqrt(node.variance))))
-    modes = _codes(node, "mode")
+    modes = node.labels("mode").codes if "mode" in node.keys else np.zeros(len(node), dtype=np.int64)
     windows = np.minimum((node.numbers - node.least) // width, MOST_WINDOWS)
     for mode in range(int(modes.max(initial=-1)) + 1):
         chosen = np.flatnonzero(modes == mode)
@@ -112,13 +108,6 @@ def leaning(node: Node) -> Floats:
         slope = np.where(both >= ENOUGH, 2 * (before - number[1:]) / np.maximum(both, 1) / apart, 0.0)
         found[chosen] = np.clip(slope, 0.0, 1 / np.sqrt(node.variance))[windows[chosen]] * node.variance
     return found
-
-
-def _codes(node: Node, column: str) -> Ints:
-    """Which mode each cell is of; where the table does not tell, all are of one."""
-    if column not in node.keys:
-        return np.zeros(len(node), dtype=np.int64)
-    return node.labels(column).codes
 
 
 # --- least squares --------------------------------------------------------------------------------------------------
@@ -152,10 +141,15 @@ def _project(lattice: Lattice, numbers: dict[str, Floats], variance: Mapping[str
 
 
 def _whole(lattice: Lattice, numbers: Mapping[str, Floats]) -> dict[str, Ints]:
-    """Rounded, from the coarsest down, so that what adds up still does."""
+    """Each to the nearest whole number, from the coarsest down, so that what adds up still does."""
     whole: dict[str, Ints] = {}
     for node in reversed(lattice.ordered):
-        whole[node.name] = _rounded(lattice.above(node), numbers[node.name], whole)
+        exact = numbers[node.name]
+        rounded = np.maximum(np.floor(exact + 0.5), 1).astype(np.int64)  # a published cell has a trip, at least
+        for edge in lattice.above(node):  # where all cells of a coarser one are there, up or down so that they fit
+            inside = edge.inside[edge.complete[edge.parents[edge.inside]]]
+            rounded[inside] = np.maximum(_fitted(exact[inside], edge.parents[inside], whole[edge.coarse.name]), 1)
+        whole[node.name] = rounded
     for _ in range(MOST_ROUNDS):  # to lower one number may ask for lowering another
         lowered = [_lower(edge, numbers[edge.fine.name], whole) for edge in lattice.edges]
         if not any([*lowered, *(_match(edge, whole) for edge in lattice.edges)]):
@@ -166,20 +160,6 @@ def _whole(lattice: Lattice, numbers: Mapping[str, Floats]) -> dict[str, Ints]:
             break
         _raise(lattice, whole)
     return whole
-
-
-def _nearest(numbers: Floats) -> Ints:
-    """A published cell has a trip, at least."""
-    return np.maximum(np.floor(numbers + 0.5), 1).astype(np.int64)
-
-
-def _rounded(above: Sequence[Edge], exact: Floats, whole: Mapping[str, Ints]) -> Ints:
-    """Each to the nearest whole number; but where all cells of a coarser one are there, up or down so that they fit."""
-    rounded = _nearest(exact)
-    for edge in above:
-        inside = edge.inside[edge.complete[edge.parents[edge.inside]]]
-        rounded[inside] = np.maximum(_fitted(exact[inside], edge.parents[inside], whole[edge.coarse.name]), 1)
-    return rounded
 
 
 def _fitted(exact: Floats, groups: Ints, targets: Ints) -> Ints:

@@ -24,11 +24,8 @@ def csv_bytes(cells: pa.Table, *, header: bool = True) -> bytes:
     names = _line([pa.array([name], pa.string()) for name in cells.column_names]) if header else b""
     if not len(cells):
         return names
-    return names + _line([_text(column.combine_chunks()) for column in cells.columns])
-
-
-def _text(column: pa.Array) -> pa.Array:
-    return _quoted(column) if pa.types.is_string(column.type) else column.cast(pa.string())
+    columns = [column.combine_chunks() for column in cells.columns]
+    return names + _line([_quoted(each) if pa.types.is_string(each.type) else each.cast("string") for each in columns])
 
 
 def _line(columns: list[pa.Array]) -> bytes:
@@ -38,21 +35,16 @@ def _line(columns: list[pa.Array]) -> bytes:
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
-    characters = _characters(texts)
-    if not any(mark in characters for mark in _QUOTED_MARKS):
+    _, ends, characters = texts.buffers()
+    places = memoryview(ends).cast("i")
+    every = bytes(memoryview(characters)[places[texts.offset] : places[texts.offset + len(texts)]])
+    if not any(mark in every for mark in _QUOTED_MARKS):
         return texts
     coded = texts.dictionary_encode()  # there are far fewer texts than rows
     needed = pc.match_substring_regex(coded.dictionary, _NEEDS_QUOTES)
     doubled = pc.replace_substring(coded.dictionary, '"', '""')
     quoted = pc.if_else(needed, pc.binary_join_element_wise('"', doubled, '"', ""), coded.dictionary)
     return quoted.take(coded.indices)
-
-
-def _characters(texts: pa.Array) -> bytes:
-    """All texts, one after the other."""
-    _, ends, characters = texts.buffers()
-    places = memoryview(ends).cast("i")
-    return bytes(memoryview(characters)[places[texts.offset] : places[texts.offset + len(texts)]])
 
 
 def write_csv(path: Path, cells: Iterable[pa.Table]) -> None:

@@ -37,7 +37,7 @@ def derived(
     if adds_up and given:
         adds_up = replace(adds_up, numbers={**adds_up.numbers, **given})
     found = list(_consistent_sheets(adds_up, made)) if adds_up else []
-    return [*found, *_finest_sheets(manifest, whole, adds_up, made)]
+    return [*found, *(_finest(manifest, whole, chain, adds_up, made) for chain in chains(whole))]
 
 
 # --- the consistent version -----------------------------------------------------------------------------------------
@@ -49,12 +49,16 @@ def _consistent_sheets(adds_up: Consistent, made: Mapping[str, Mechanism]) -> It
         counts = adds_up.numbers[node.name]
         if not guessed or node is not whole.total:
             numbers = _with_interval(node, counts, made[node.name])
-            yield _sheet(CONSISTENT, node, columns_in_words(node.columns), numbers)
+            yield _sheet(node.name, columns_in_words(node.columns), node, numbers)
         elif guessed.bounded:
-            yield _sheet(CONSISTENT, node, "all trips", {COUNT: counts, LOW: guessed.low, HIGH: guessed.high})
+            yield _sheet(node.name, "all trips", node, {COUNT: counts, LOW: guessed.low, HIGH: guessed.high})
         for edge in stated_edges(whole, node):
             if not guessed or guessed.bounded or edge.coarse is not whole.total:
-                yield _rest_sheet(edge, adds_up)
+                rest, (low, high) = adds_up.rest(edge), adds_up.rest_between(edge)
+                total = adds_up.numbers[edge.coarse.name]
+                numbers = {"total": total, "listed": total - rest, "other": rest, "other_low": low, "other_high": high}
+                title = f"cells that {edge.fine.name} does not list, for each of {edge.coarse.name}"
+                yield _sheet(f"{edge.fine.name}.by.{edge.coarse.name}", title, edge.coarse, numbers)
 
 
 def stated_edges(whole: Lattice, node: Node) -> list[Edge]:
@@ -66,39 +70,16 @@ def stated_edges(whole: Lattice, node: Node) -> list[Edge]:
 def _with_interval(node: Node, counts: Ints, mechanism: Mechanism) -> dict[str, Ints]:
     """The interval of the published number, and wider where the consistent one lies outside."""
     rule = interval(mechanism, MISS)
-    return {
-        COUNT: counts,
-        LOW: np.minimum(rule.low(node.numbers), counts),
-        HIGH: np.maximum(rule.high(node.numbers), counts),
-    }
+    low, high = rule.low(node.numbers), rule.high(node.numbers)
+    return {COUNT: counts, LOW: np.minimum(low, counts), HIGH: np.maximum(high, counts)}
 
 
-def _rest_sheet(edge: Edge, adds_up: Consistent) -> DerivedSheet:
-    rest, (low, high) = adds_up.rest(edge), adds_up.rest_between(edge)
-    total = adds_up.numbers[edge.coarse.name]
-    numbers = {"total": total, "listed": total - rest, "other": rest, "other_low": low, "other_high": high}
-    name = f"{edge.fine.name}.by.{edge.coarse.name}"
-    title = f"cells that {edge.fine.name} does not list, for each of {edge.coarse.name}"
-    return DerivedSheet(CONSISTENT, name, title, edge.coarse.keys, tuple(numbers), _table(edge.coarse, numbers))
-
-
-def _sheet(folder: str, node: Node, title: str, numbers: Mapping[str, Ints]) -> DerivedSheet:
-    return DerivedSheet(folder, node.name, title, node.keys, tuple(numbers), _table(node, numbers))
-
-
-def _table(node: Node, numbers: Mapping[str, Ints]) -> pa.Table:
-    return pa.table({**{key: node.cells.column(key) for key in node.keys}, **numbers})
+def _sheet(name: str, title: str, node: Node, numbers: Mapping[str, Ints]) -> DerivedSheet:
+    cells = pa.table({**{key: node.cells.column(key) for key in node.keys}, **numbers})
+    return DerivedSheet(CONSISTENT, name, title, node.keys, tuple(numbers), cells)
 
 
 # --- the finest that survived ---------------------------------------------------------------------------------------
-
-
-def _finest_sheets(
-    manifest: Manifest, whole: Lattice, adds_up: Consistent | None, made: Mapping[str, Mechanism]
-) -> Iterator[DerivedSheet]:
-    """For each table at several levels: every trip that shows, as finely as it does, and once."""
-    for chain in chains(whole):
-        yield _finest(manifest, whole, chain, adds_up, made)
 
 
 def _finest(
@@ -108,14 +89,14 @@ def _finest(
     adds_up: Consistent | None,
     made: Mapping[str, Mechanism],
 ) -> DerivedSheet:
+    """Of a table at several levels: every trip that shows, as finely as it does, and once."""
     pieces = []
     for number, node in enumerate(chain):
         counts = adds_up.numbers[node.name] if adds_up else node.numbers
         numbers = _with_interval(node, counts, made[node.name])
         split = np.zeros(len(node), dtype=bool)
         for finer in chain[:number]:
-            edge = whole.between(finer, node)
-            split |= edge.listed > 0
+            split |= whole.between(finer, node).listed > 0
         pieces.append(_piece(manifest, node, numbers, ~split, CELL))
         if adds_up is None:
             pieces.append(_piece(manifest, node, numbers, split, AROUND))
@@ -125,17 +106,14 @@ def _finest(
             pieces.append(_piece(manifest, node, {COUNT: rest, LOW: low, HIGH: high}, split & (rest > 0), REST))
     every = pa.concat_tables(piece.select(pieces[0].column_names) for piece in pieces)  # levels may turn the columns
     keys = tuple(name for name in every.column_names if name not in (COUNT, LOW, HIGH))
-    first = chain[0]
     ordered = every.sort_by([(key, "ascending") for key in keys])
-    title = f"{' × '.join(first.columns)}, as finely as it is published"
-    return DerivedSheet(FINEST, first.name, title, keys, (COUNT, LOW, HIGH), ordered)
+    title = f"{' × '.join(chain[0].columns)}, as finely as it is published"
+    return DerivedSheet(FINEST, chain[0].name, title, keys, (COUNT, LOW, HIGH), ordered)
 
 
 def kind(manifest: Manifest, key: str) -> Kind:
     """What sort of values a key of a derived sheet has."""
-    if key.removesuffix(UNTIL) != key:
-        return "time"
-    return published_kind(manifest, key)
+    return "time" if key.endswith(UNTIL) else published_kind(manifest, key)
 
 
 def _left_over(whole: Lattice, chain: Sequence[Node], adds_up: Consistent) -> tuple[Ints, Floats]:

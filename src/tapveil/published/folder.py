@@ -143,22 +143,16 @@ class Folder:
             for column in self.manifest.partition
         }
 
-    def _known(self, claim: TableClaim) -> dict[str, frozenset[str]]:
-        """Which parts there are, and which times."""
-        timed = [column for column in claim.columns if self.manifest.columns[column] == "time"]
-        return self._parts | dict.fromkeys(timed, frozenset(self.manifest.times(claim).labels))
-
     def table(self, name: str, version: Version = "published") -> Frame:
         """One table: as it was published, in the consistent version, or at the finest level that survived."""
-        if version == "published":
-            mechanism = self.mechanism(name)
-            keys = (*self.manifest.partition, *self._claim(name).columns)
-            return Frame(with_interval(self._raw[name], mechanism), keys, mechanism, self._known(self._claim(name)))
-        if version == "consistent":
-            return self._derived(CONSISTENT, name)
-        if version == "finest":
-            return self._derived(FINEST, name)
-        raise PlanError(f"there is no version `{version}`: published, consistent or finest")
+        if version in (CONSISTENT, FINEST):
+            return self._derived(version, name)
+        if version != "published":
+            raise PlanError(f"there is no version `{version}`: published, consistent or finest")
+        mechanism, claim = self.mechanism(name), self._claim(name)
+        timed = [column for column in claim.columns if self.manifest.columns[column] == "time"]
+        known = self._parts | dict.fromkeys(timed, frozenset(self.manifest.times(claim).labels))
+        return Frame(with_interval(self._raw[name], mechanism), self.manifest.keys(claim), mechanism, known)
 
     @property
     def has_totals(self) -> bool:
@@ -224,8 +218,7 @@ class Folder:
         left = set(self.manifest.partition) - set(where)
         if left:
             raise PlanError(f"say which {' and '.join(sorted(left))}: a profile is that of one part")
-        claim = fits[0]
-        frame = self.table(claim.name).where(**where)
+        frame = self.table(fits[0].name).where(**where)
         if self.manifest.columns[column] != "time":
             return frame
-        return frame.filled(column, [label for label in self.manifest.times(claim).labels if label != MISSING])
+        return frame.filled(column, [label for label in self.manifest.times(fits[0]).labels if label != MISSING])

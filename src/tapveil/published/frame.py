@@ -5,6 +5,7 @@ A cell that is not there comes with what that means. Nothing here can see more t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -63,10 +64,9 @@ class Frame:
     def __repr__(self) -> str:
         shown = self.cells.slice(0, ROWS_SHOWN)
         texts = [[name, *map(_text, shown.column(name).to_pylist())] for name in self.columns]
-        widths = [max(map(len, column)) for column in texts]
-        lines = (zip(row, widths, strict=True) for row in zip(*texts, strict=True))
+        padded = [[text.ljust(max(map(len, column))) for text in column] for column in texts]
         more = [f"… and {len(self) - len(shown):,} more rows"] if len(self) > len(shown) else []
-        return "\n".join(["  ".join(cell.ljust(width) for cell, width in line).rstrip() for line in lines] + more)
+        return "\n".join(["  ".join(row).rstrip() for row in zip(*padded, strict=True)] + more)
 
     @property
     def columns(self) -> list[str]:
@@ -76,11 +76,12 @@ class Frame:
 
     def to_arrow(self) -> pa.Table:
         """As an Arrow table; days are dates."""
-        cells = self.cells
-        for index, name in enumerate(cells.column_names):
-            if name == "date" and _are_days(cells.column(name)):
-                cells = cells.set_column(index, name, cells.column(name).cast(pa.date32()))
-        return cells
+        if "date" not in self.columns:
+            return self.cells
+        texts = self.cells.column("date")
+        if not pc.all(pc.match_substring_regex(texts, r"^\d{4}-\d\d-\d\d$")).as_py():
+            return self.cells
+        return self.cells.set_column(self.columns.index("date"), "date", texts.cast(pa.date32()))
 
     def to_pandas(self) -> Any:
         """As a pandas DataFrame."""
@@ -101,7 +102,12 @@ class Frame:
         """The rows that have these values, without their columns: `where(mode="train", date="2025-03-03")`."""
         cells = self.cells
         for key, value in values.items():
-            self._require_value(key, str(value))
+            self._require(key)
+            known = self.known.get(key)
+            if known is not None and str(value) not in known:
+                # A misspelt day or mode must not look like one with nothing published.
+                hint = did_you_mean(str(value), known) or f" ({', '.join(sorted(known)[:8])}, …)"
+                raise PlanError(f"there is no {key} `{value}`{hint}")
             cells = cells.filter(pc.equal(cells.column(key), str(value)))
         keys = tuple(key for key in self.keys if key not in values)
         return replace(self, cells=cells.drop_columns(list(values)), keys=keys)
@@ -111,17 +117,9 @@ class Frame:
             hint = did_you_mean(key, self.keys) or f" (columns: {', '.join(self.keys)})"
             raise PlanError(f"there is no column `{key}`{hint}")
 
-    def _require_value(self, key: str, value: str) -> None:
-        """A misspelt day or mode must not look like one with nothing published."""
-        self._require(key)
-        if key in self.known and value not in self.known[key]:
-            hint = did_you_mean(value, self.known[key]) or f" ({', '.join(sorted(self.known[key])[:8])}, …)"
-            raise PlanError(f"there is no {key} `{value}`{hint}")
-
     def cell(self, **values: str | date) -> Estimate:
         """One cell, whether it was published or not."""
-        missing = set(self.keys) - set(values)
-        if missing:
+        if missing := set(self.keys) - set(values):
             raise PlanError(f"say which {' and '.join(sorted(missing))}: a cell has a value of each")
         if COUNT not in self.columns:
             raise PlanError("this table has several sorts of numbers: take its rows with where()")
@@ -169,15 +167,17 @@ class Frame:
         counted = self.cells.select([*by, COUNT]).append_column("#below", pa.array(below))
         counted = counted.append_column("#above", pa.array(above))
         wanted = [(COUNT, "sum"), (COUNT, "count"), ("#below", "sum"), ("#above", "sum")]
+        grouped = counted.group_by(by).aggregate(wanted)
         if by:
-            grouped = counted.group_by(list(by)).aggregate(wanted).sort_by([(key, "ascending") for key in by])
-        else:
-            grouped = pa.table({f"{name}_{what}": [_aggregate(counted, name, what)] for name, what in wanted})
-        counts, cells = (grouped.column(f"{COUNT}_{what}").to_numpy().astype(np.int64) for what in ("sum", "count"))
-        under, over = (np.ceil(grouped.column(f"#{side}_sum").to_numpy()) for side in ("below", "above"))
-        low, high = counts - under.astype(np.int64), counts + over.astype(np.int64)
-        if self.mechanism is not None:
-            noise = _spreads(self.mechanism, cells)
+            grouped = grouped.sort_by([(key, "ascending") for key in by])
+        sums = (grouped.column(f"{name}_{what}").fill_null(0).to_numpy() for name, what in wanted)
+        counts, cells, under, over = sums
+        low, high = counts - np.ceil(under).astype(np.int64), counts + np.ceil(over).astype(np.int64)
+        if self.mechanism is not None:  # how far the noise of a number of cells goes, added up
+            spreads = {
+                number: spread({self.mechanism: number}, MISS) if number else 0 for number in set(cells.tolist())
+            }
+            noise = np.array([spreads[number] for number in cells.tolist()], dtype=np.int64)
             low, high = low - noise, high + noise
         numbers = {COUNT: counts, LOW: np.maximum(low, 0), HIGH: high, "cells": cells}
         return Frame(pa.table({**{key: grouped.column(key) for key in by}, **numbers}), tuple(by))
@@ -193,8 +193,7 @@ class Frame:
         return np.where(near, float(half_width), lean), np.zeros(len(counts))
 
     def _numbers(self, name: str) -> Ints:
-        numbers: Ints = self.cells.column(name).to_numpy()
-        return numbers
+        return np.asarray(self.cells.column(name).to_numpy())
 
     def minus(self, other: Frame) -> Frame:
         """The difference to another table with the same keys, cell by cell: `today.minus(yesterday)`.
@@ -207,14 +206,12 @@ class Frame:
             raise PlanError("differences are of published tables: each of their cells has noise of its own")
         if any(self.known.get(key) != other.known.get(key) for key in self.keys):
             raise PlanError("the tables have different bins of time: their cells are not the same")
-        noise = {self.mechanism: 1}
-        noise[other.mechanism] = noise.get(other.mechanism, 0) + 1
         # Half of the misses for cells that are both there; of the other half, half for each cell by itself.
-        half = spread(noise, MISS / 2)
+        half = spread(Counter([self.mechanism, other.mechanism]), MISS / 2)
         rules = [interval(mechanism, MISS / 4) for mechanism in (self.mechanism, other.mechanism)]
         ours, theirs = self._by_key(), other._by_key()
-        rows = [_difference(ours.get(key), theirs.get(key), half, rules) for key in sorted({*ours, *theirs})]
         names = sorted({*ours, *theirs})
+        rows = [_difference(ours.get(key), theirs.get(key), half, rules) for key in names]
         keys = {name: pa.array([key[index] for key in names], pa.string()) for index, name in enumerate(self.keys)}
         numbers = {name: pa.array([row[index] for row in rows], pa.int64()) for index, name in enumerate(NUMBERS)}
         return Frame(pa.table({**keys, **numbers}), self.keys, adds_up=False)
@@ -238,20 +235,10 @@ class Frame:
         return Frame(filled, (key,), self.mechanism, adds_up=False)
 
 
-def _spreads(mechanism: Mechanism, cells: Ints) -> Ints:
-    """How far the noise of so many cells goes, added up."""
-    found = {number: spread({mechanism: number}, MISS) if number else 0 for number in set(cells.tolist())}
-    return np.array([found[number] for number in cells.tolist()], dtype=np.int64)
-
-
 def _text(value: object) -> str:
     """A value for a screen; what strangers wrote must not steer it."""
     text = "" if value is None else str(value)
     return text if text.isprintable() else ascii(text)
-
-
-def _aggregate(cells: pa.Table, name: str, what: str) -> Any:
-    return {"sum": pc.sum, "count": pc.count}[what](cells.column(name)).as_py() or 0
 
 
 def _difference(
@@ -262,10 +249,6 @@ def _difference(
         return ours - theirs, ours - theirs - half, ours - theirs + half
     (low, high), (their_low, their_high) = (rule.of(count) for rule, count in zip(rules, (ours, theirs), strict=True))
     return None, low - their_high, high - their_low
-
-
-def _are_days(values: pa.ChunkedArray) -> bool:
-    return bool(pc.all(pc.match_substring_regex(values, r"^\d{4}-\d\d-\d\d$")).as_py())
 
 
 def _needs(library: str) -> Any:

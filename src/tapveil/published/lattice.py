@@ -8,7 +8,7 @@ published. Everything here is read from the folder alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, pairwise, permutations
 
@@ -28,8 +28,6 @@ Wider = Mapping[str, Mapping[tuple[str, str], str]]
 """For each name of wider areas: the area of a place, by mode (or `*`) and label."""
 WIDER_COLUMNS = ("wider", "mode", "place", "area")
 """How a folder lists them."""
-
-
 MOST_CODES = 1 << 23
 """Above this, keys are numbered anew."""
 
@@ -62,11 +60,11 @@ class Node:
     """The smallest count that it publishes."""
     normal: bool = False
     """Whether its noise is Gaussian."""
+    _labels: dict[str, Labels] = field(default_factory=dict, init=False)
 
     @property
     def numbers(self) -> Ints:
-        numbers: Ints = self.cells.column(COUNT).to_numpy()
-        return numbers
+        return np.asarray(self.cells.column(COUNT).to_numpy())
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -76,10 +74,6 @@ class Node:
         if key not in self._labels:
             self._labels[key] = Labels.of(self.cells.column(key))
         return self._labels[key]
-
-    @cached_property
-    def _labels(self) -> dict[str, Labels]:
-        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +122,7 @@ class Lattice:
     """Between tables, the next coarser ones only; and from every other table to the total."""
     manifest: Manifest
     wider: Wider
+    _far: dict[tuple[str, str], Edge] = field(default_factory=dict, init=False)
 
     @property
     def ordered(self) -> list[Node]:
@@ -153,10 +148,6 @@ class Lattice:
         if (fine.name, coarse.name) not in self._far:
             self._far[fine.name, coarse.name] = edge_between(self.manifest, fine, coarse, self.wider)
         return self._far[fine.name, coarse.name]
-
-    @cached_property
-    def _far(self) -> dict[tuple[str, str], Edge]:
-        return {}
 
     def inside(self, coarse: Node) -> list[Node]:
         """The tables that lie in a table, by any number of steps."""
@@ -185,7 +176,7 @@ def why_not(manifest: Manifest) -> str | None:
     """Why the tables of a release need not add up; None where they must."""
     if manifest.unit != "trip":
         return "a card counts once in each cell, so cells of cards do not add up"
-    if manifest.mechanism == "dictionary":
+    if manifest.from_a_list:
         return "only the cells of a list are counted, and the lists of two tables need not be of the same trips"
     if manifest.rows == "taps":
         return "a tap on and a tap off are counted apart, so their tables need not add up"
@@ -198,7 +189,7 @@ def lattice(manifest: Manifest, made: Mapping[str, Mechanism], cells: Mapping[st
         Node(
             claim.name,
             claim.columns,
-            (*manifest.partition, *claim.columns),
+            manifest.keys(claim),
             cells[claim.name],
             claim,
             variance(made[claim.name]),

@@ -23,10 +23,6 @@ class Layout:
     columns: tuple[str, ...] = ()
     """Keys that files have whatever the tables are."""
 
-    def has_file_for(self, columns: tuple[str, ...]) -> bool:
-        """Whether a table of these columns has a place in it."""
-        return True
-
     def file_of(self, table: TableClaim) -> tuple[str, str | None]:
         """The file that a table is in; and what its rows have in `tap`, where there are rows of others, too."""
         return table.name, None
@@ -34,10 +30,6 @@ class Layout:
     def files(self, manifest: Manifest) -> dict[str, tuple[str, ...]]:
         """The files, and their keys."""
         return {table.name: manifest.keys(table) for table in manifest.tables}
-
-    def parts(self, manifest: Manifest) -> tuple[str, ...]:
-        """The keys by which every file is split."""
-        return manifest.partition
 
 
 class OpalLayout(Layout):
@@ -47,18 +39,12 @@ class OpalLayout(Layout):
     columns = OPAL_COLUMNS
     _KEYS: Mapping[str, tuple[str, ...]] = {"time": ("time",), "loc": ("loc",), "time-loc": ("time", "loc")}
 
-    def has_file_for(self, columns: tuple[str, ...]) -> bool:
-        return columns in OPAL_SHAPES
-
     def file_of(self, table: TableClaim) -> tuple[str, str | None]:
         return OPAL_SHAPES[table.columns]
 
     def files(self, manifest: Manifest) -> dict[str, tuple[str, ...]]:
         used = {self.file_of(table)[0] for table in manifest.tables}
         return {name: (MODE, DATE, TAP, *keys) for name, keys in self._KEYS.items() if name in used}
-
-    def parts(self, manifest: Manifest) -> tuple[str, ...]:
-        return (MODE, DATE)
 
 
 LAYOUTS: Mapping[str, Layout] = {"tables": Layout(), "opal": OpalLayout()}

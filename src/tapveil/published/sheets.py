@@ -85,30 +85,24 @@ def laid_out(manifest: Manifest, tables: Sequence[PublishedTable]) -> dict[str, 
     claims, pieces = {claim.name: claim for claim in manifest.tables}, dict[str, list[pa.Table]]()
     for table in tables:
         name, tap = manifest.arrangement.file_of(claims[table.name])
-        rows = _table_rows(manifest, table) if tap is None else _opal_rows(table, tap)
+        if tap is None:
+            rows = with_interval(table.cells, manifest.mechanisms[table.name])
+            for index, key in enumerate(rows.column_names):
+                if published_kind(manifest, key) == "date":
+                    rows = rows.set_column(index, key, rows.column(index).cast(pa.date32()))
+        else:
+            mode, date, *keys, count = table.cells.columns
+            taps = pa.array([tap] * len(count), pa.string())
+            names = [MODE, DATE, TAP, *(_OPAL_NAMES[field.kind] for field in table.fields[2:]), COUNT]
+            rows = pa.table([mode, pc.replace_substring(date, "-", ""), taps, *keys, count], names=names)
         pieces.setdefault(name, []).append(rows)
     return {name: _in_order(rows) if len(rows) > 1 else rows[0] for name, rows in pieces.items()}
-
-
-def _table_rows(manifest: Manifest, table: PublishedTable) -> pa.Table:
-    rows = with_interval(table.cells, manifest.mechanisms[table.name])
-    for index, key in enumerate(rows.column_names):
-        if published_kind(manifest, key) == "date":
-            rows = rows.set_column(index, key, rows.column(index).cast(pa.date32()))
-    return rows
 
 
 def with_interval(cells: pa.Table, mechanism: Mechanism) -> pa.Table:
     """Published cells, each with the interval that its count stands for."""
     rule, counts = interval(mechanism, MISS), cells.column(COUNT).to_numpy()
     return cells.append_column(LOW, pa.array(rule.low(counts))).append_column(HIGH, pa.array(rule.high(counts)))
-
-
-def _opal_rows(table: PublishedTable, tap: str) -> pa.Table:
-    mode, date, *keys, count = table.cells.columns
-    taps = pa.array([tap] * len(count), pa.string())
-    names = [MODE, DATE, TAP, *(_OPAL_NAMES[field.kind] for field in table.fields[2:]), COUNT]
-    return pa.table([mode, pc.replace_substring(date, "-", ""), taps, *keys, count], names=names)
 
 
 def _in_order(pieces: Sequence[pa.Table]) -> pa.Table:

@@ -12,6 +12,7 @@ import binascii
 import hashlib
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,18 +48,9 @@ class SigningKey:
         public = self.private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
         namespace, algorithm = NAMESPACE.encode(), b"sha512"
         signature = self.private.sign(_to_be_signed(namespace, algorithm, message))
-        blob = _MAGIC + (1).to_bytes(4, "big")
-        blob += b"".join(
-            _string(part)
-            for part in (
-                _string(_KIND) + _string(public),
-                namespace,
-                b"",
-                algorithm,
-                _string(_KIND) + _string(signature),
-            )
-        )
-        return _armored(blob)
+        key, signed = (_string(_KIND) + _string(part) for part in (public, signature))
+        parts = (key, namespace, b"", algorithm, signed)
+        return _armored(_MAGIC + (1).to_bytes(4, "big") + b"".join(map(_string, parts)))
 
 
 def read_key(path: Path, ask_passphrase: Callable[[], str] | None = None) -> SigningKey:
@@ -73,19 +65,15 @@ def read_key(path: Path, ask_passphrase: Callable[[], str] | None = None) -> Sig
     except TypeError:  # it is locked
         if ask_passphrase is None:
             raise PlanError(f"the key {path} has a passphrase, and there is no one to ask for it") from None
-        key = _unlocked(path, data, ask_passphrase())
+        try:
+            key = load_ssh_private_key(data, ask_passphrase().encode())
+        except (ValueError, UnsupportedAlgorithm):
+            raise PlanError(f"the key {path} cannot be unlocked: wrong passphrase?") from None
     except (ValueError, UnsupportedAlgorithm):
         raise PlanError(f"{path} is not a private key of OpenSSH; `ssh-keygen -t ed25519` makes one") from None
     if not isinstance(key, Ed25519PrivateKey):
         raise PlanError(f"{path} is not an Ed25519 key; `ssh-keygen -t ed25519` makes one")
     return SigningKey(key)
-
-
-def _unlocked(path: Path, data: bytes, passphrase: str) -> object:
-    try:
-        return load_ssh_private_key(data, passphrase.encode())
-    except (ValueError, UnsupportedAlgorithm):
-        raise PlanError(f"the key {path} cannot be unlocked: wrong passphrase?") from None
 
 
 @dataclass(frozen=True)
@@ -130,45 +118,29 @@ def signer(signature: Signature, allowed_signers: Path, at: datetime | None = No
         lines = allowed_signers.read_bytes().decode("utf-8").split("\n")
     except (OSError, UnicodeDecodeError):
         raise PlanError(f"the file of allowed signers {allowed_signers} cannot be read") from None
-    found = [line for line in map(_allowed, lines) if line]
+    found = []
+    for line in filter(None, map(_ALLOWED.fullmatch, lines)):  # what is not understood whole is passed over
+        with suppress(binascii.Error, SignatureError):
+            found.append((line, _ed25519(base64.b64decode(line["key"], validate=True), 32)))
     if not found:
         raise PlanError(f"{allowed_signers} has no line `NAME ssh-ed25519 KEY`: it is not a file of allowed signers")
-    for line in found:
-        if line.public == signature.public and _options_allow(line.options, at or datetime.now(UTC)):
-            return line.names
+    for line, public in found:
+        if public == signature.public and _options_allow(line["options"] or "", at or datetime.now(UTC)):
+            return line["names"]
     raise SignatureError(f"its key {signature.fingerprint} is not among the allowed signers")
-
-
-@dataclass(frozen=True)
-class _Allowed:
-    """One line of allowed signers: NAME[,NAME] [option[="…"],…] ssh-ed25519 KEY [comment]"""
-
-    names: str
-    options: str
-    public: bytes
 
 
 _ALLOWED = re.compile(
     r"""
-    [ \t]* ( [^\s"\#!,*?]+ (?:,[^\s"!,*?]+)* )            # names
-    [ \t]+ (?: ( \S (?: [^\s"] | "[^"]*" )* ) [ \t]+ )?    # options
-    ssh-ed25519 [ \t]+ ( [A-Za-z0-9+/=]+ )                 # the key
-    (?: [ \t] .* )?                                       # a comment
+    [ \t]* (?P<names> [^\s"\#!,*?]+ (?:,[^\s"!,*?]+)* )               # names, not patterns
+    [ \t]+ (?: (?P<options> \S (?: [^\s"] | "[^"]*" )* ) [ \t]+ )?    # option[="…"],…
+    ssh-ed25519 [ \t]+ (?P<key> [A-Za-z0-9+/=]+ )
+    (?: [ \t] .* )?                                                   # a comment
     """,
     re.VERBOSE,
 )
+"""One line of allowed signers."""
 _OPTION = re.compile(r'([a-z-]+)(?:="([^"]*)")?(?:,(?=.)|$)')
-
-
-def _allowed(line: str) -> _Allowed | None:
-    """A line, if it is one that is understood whole; names are names here, not patterns."""
-    found = _ALLOWED.fullmatch(line)
-    if not found:
-        return None
-    try:
-        return _Allowed(found[1], found[2] or "", _ed25519(base64.b64decode(found[3], validate=True), 32))
-    except (binascii.Error, SignatureError):
-        return None
 
 
 def _options_allow(options: str, at: datetime) -> bool:
@@ -181,7 +153,7 @@ def _options_allow(options: str, at: datetime) -> bool:
             return False
         given[option[1]] = option[2]
         position = option.end()
-    if not set(given) <= {"namespaces", "valid-after", "valid-before"}:
+    if not given.keys() <= {"namespaces", "valid-after", "valid-before"}:
         return False
     return (
         _matches(NAMESPACE, given.get("namespaces", "*"))
@@ -196,14 +168,12 @@ def _matches(text: str, patterns: str) -> bool:
     >>> _matches("tapveil", "file,tap*"), _matches("tapveil", "*,!tapveil"), _matches("tapveil", "[t]apveil")
     (True, False, False)
     """
-    found = False
+    found = set[bool]()
     for pattern in patterns.split(","):
         wanted = re.escape(pattern.removeprefix("!")).replace(r"\*", ".*").replace(r"\?", ".")
         if re.fullmatch(wanted, text):
-            if pattern.startswith("!"):
-                return False
-            found = True
-    return found
+            found.add(not pattern.startswith("!"))
+    return found == {True}
 
 
 def _moment(text: str) -> datetime:
@@ -222,7 +192,7 @@ def _moment(text: str) -> datetime:
 
 def _to_be_signed(namespace: bytes, algorithm: bytes, message: bytes) -> bytes:
     digest = _HASHES[algorithm](message).digest()
-    return _MAGIC + b"".join(_string(part) for part in (namespace, b"", algorithm, digest))
+    return _MAGIC + b"".join(map(_string, (namespace, b"", algorithm, digest)))
 
 
 def _string(data: bytes) -> bytes:

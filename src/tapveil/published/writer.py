@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,7 +79,11 @@ def write(
     _write_tables(workspace, manifest, rows, beside, progress)
     if wider:
         _write_wider(workspace / WIDER, wider)
-    facts = cache(partial(_facts, workspace))
+
+    @cache
+    def facts(name: str) -> FileFacts:
+        return FileFacts((workspace / name).stat().st_size, atomic.sha256(workspace / name))
+
     package = datapackage(manifest, beside, facts)
     texts: dict[str, str] = {
         MANIFEST: json_text(manifest.as_json),
@@ -94,14 +98,15 @@ def write(
         (workspace / name).write_text(text, encoding="utf-8")
     with progress.stage(Stage.SEALING_FOLDER):
         guard(workspace)
-        lines = [f"{facts(name).sha256}  {name}\n" for name in _files(workspace)]
-        (workspace / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
+        files = [each.relative_to(workspace).as_posix() for each in sorted(workspace.rglob("*")) if each.is_file()]
+        checksums = "".join(f"{facts(name).sha256}  {name}\n" for name in files).encode()
+        (workspace / CHECKSUMS).write_bytes(checksums)
         if key:
-            (workspace / SIGNATURE).write_text(key.sign((workspace / CHECKSUMS).read_bytes()), encoding="ascii")
+            (workspace / SIGNATURE).write_text(key.sign(checksums), encoding="ascii")
         _hide_the_hour(workspace, manifest.created)
-        atomic.sync_all([path for path in workspace.rglob("*")] + [workspace])
+        atomic.sync_all([*workspace.rglob("*"), workspace])
     check_destination(path)
-    bind((workspace / CHECKSUMS).read_bytes())
+    bind(checksums)
     workspace.rename(path)
     # The folder is there: from here on nothing may look like a failure, or it would be released again.
     with suppress(OSError):
@@ -151,18 +156,7 @@ def _write_wider(path: Path, wider: Wider) -> None:
     """Which wider area each published place lies in: what the levels of places add up by."""
     rows = [(name, *place, area) for name, places in sorted(wider.items()) for place, area in sorted(places.items())]
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(WIDER_COLUMNS)
-        writer.writerows(rows)
-
-
-def _files(folder: Path) -> list[str]:
-    """In the order of their paths."""
-    return [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file()]
-
-
-def _facts(folder: Path, name: str) -> FileFacts:
-    return FileFacts((folder / name).stat().st_size, atomic.sha256(folder / name))
+        csv.writer(file, lineterminator="\n").writerows([WIDER_COLUMNS, *rows])
 
 
 def _hide_the_hour(folder: Path, created: date) -> None:

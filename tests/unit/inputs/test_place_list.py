@@ -154,7 +154,7 @@ def test_what_verify_would_not_take_is_not_paid_for(
     (tmp_path / "places.csv").write_text("name,latitude,longitude\nA,1,2\n", encoding="utf-8")
     plan = with_places(tmp_path, "places.csv")
     start_ledger(plan)
-    monkeypatch.setattr("tapveil.inputs.areas.read_place_list", lambda base, listed, files: [place])
+    monkeypatch.setattr("tapveil.inputs.map.read_place_list", lambda base, listed, files: [place])
     with pytest.raises(TripDataError, match="places that no folder may have"):
         read_public_files(plan)  # as `check` does
     with pytest.raises(TripDataError, match="places that no folder may have"):

@@ -50,7 +50,11 @@ class Calendar:
         in_force = (self.start[:, None] <= span) & (span <= self.end[:, None])
         runs[self.weekly] = in_force & self.weekdays[:, (span - 1) % 7]  # day 1 was a Monday
         added, removed = self._excepted(span, self.added), self._excepted(span, ~self.added)
-        self._refuse_both(span, added & removed)
+        for service, day in np.argwhere(added & removed)[:1]:
+            raise TripDataError(
+                f"{self.called}: calendar_dates.txt adds and removes the service `{self.services[service]}` "
+                f"on {date.fromordinal(int(span[day]))}; keep one"
+            )
         runs = runs & ~removed | added
         calendar = [date.fromordinal(day) for day in span.tolist()]
         return {
@@ -63,13 +67,6 @@ class Calendar:
         inside = which & np.isin(self.day, span)
         marks[self.excepted[inside], np.searchsorted(span, self.day[inside])] = True
         return marks
-
-    def _refuse_both(self, span: Ints, both: Flags) -> None:
-        for service, day in np.argwhere(both)[:1]:
-            raise TripDataError(
-                f"{self.called}: calendar_dates.txt adds and removes the service `{self.services[service]}` "
-                f"on {date.fromordinal(int(span[day]))}; keep one"
-            )
 
 
 def read_calendar(files: Files) -> Calendar:

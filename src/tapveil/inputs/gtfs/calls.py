@@ -45,13 +45,6 @@ class Calls:
 
 
 @dataclass(frozen=True, eq=False)
-class _Route:
-    id: str
-    name: str
-    route_type: int
-
-
-@dataclass(frozen=True, eq=False)
 class StopTimes:
     """A row for each stop time, in the order of the trips, and by stop_sequence within a trip."""
 
@@ -67,7 +60,8 @@ class StopTimes:
 class Timetable:
     """Trips, each with its row in `route` and `service`, and their stop times."""
 
-    routes: tuple[_Route, ...]
+    routes: tuple[tuple[str, str, int], ...]
+    """The id, the name and the type of each."""
     services: tuple[str, ...]
     trips: Mapping[str, int]
     route: Ints
@@ -79,30 +73,21 @@ def read_timetable(files: Files, stop_ids: Sequence[str]) -> Timetable:
     for name in ("routes.txt", "trips.txt", "stop_times.txt"):  # before minutes are spent on one of them
         if name not in files.members:
             raise missing(files, name, "to know which line calls where and when")
-    routes = _read_routes(files)
+    routes = read(files, "routes.txt", ("route_id", "route_type"), ("route_short_name", "route_long_name"))
+    route_ids = routes.index("route_id")
+    types = routes.numbers("route_type", whole, "is not a whole number such as 3").tolist()
+    names = routes.rows("route_id", "route_short_name", "route_long_name")
     trips = read(files, "trips.txt", ("trip_id", "route_id", "service_id"))
-    route_ids = {route.id: row for row, route in enumerate(routes)}
     service = trips.columns["service_id"]
     trips.require("service_id")
     index = trips.index("trip_id")
     return Timetable(
-        routes=routes,
+        routes=tuple((id_, short or long or id_, kind) for (id_, short, long), kind in zip(names, types, strict=True)),
         services=service.distinct,
         trips=index,
         route=trips.numbers("route_id", route_ids.get, "is not in routes.txt"),
         service=service.codes.astype(np.int64),
         times=_read_stop_times(files, index, {stop: row for row, stop in enumerate(stop_ids)}),
-    )
-
-
-def _read_routes(files: Files) -> tuple[_Route, ...]:
-    table = read(files, "routes.txt", ("route_id", "route_type"), ("route_short_name", "route_long_name"))
-    table.index("route_id")
-    types = table.numbers("route_type", whole, "is not a whole number such as 3")
-    names = table.rows("route_id", "route_short_name", "route_long_name")
-    return tuple(
-        _Route(route, short or long or route, kind)
-        for (route, short, long), kind in zip(names, types.tolist(), strict=True)
     )
 
 
@@ -132,22 +117,13 @@ def _times(table: Table, order: Ints, ends: Flags) -> tuple[Ints, Ints]:
     )
     open_ = arrival == BLANK
     table.refuse(open_ & ends, "the first and the last stop of a trip need a time", order)
-    between = _between(arrival, departure, open_)
-    arrival[open_] = between
-    departure[open_] = between
-    return arrival, departure
-
-
-def _between(arrival: Ints, departure: Ints, open_: Flags) -> Ints:
-    """The times that are open, in equal steps from the departure before to the arrival after.
-
-    They lie between the ends of their own trip, because those have times.
-    """
+    # In equal steps from the departure before to the arrival after: both of the same trip, because its ends have times.
     row, known = np.flatnonzero(open_), np.flatnonzero(~open_)
     place = np.searchsorted(known, row)
     before, after = known[place - 1], known[place]
-    steps: Ints = (arrival[after] - departure[before]) * (row - before) // (after - before)
-    return departure[before] + steps
+    steps = (arrival[after] - departure[before]) * (row - before) // (after - before)
+    arrival[row] = departure[row] = departure[before] + steps
+    return arrival, departure
 
 
 def lines_of(timetable: Timetable, stop_ids: Sequence[str]) -> list[Line]:
@@ -156,10 +132,7 @@ def lines_of(timetable: Timetable, stop_ids: Sequence[str]) -> list[Line]:
     stops: list[set[str]] = [set() for _ in timetable.routes]
     for pair in _distinct(timetable.route[times.trip[used]] * width + times.stop[used]).tolist():
         stops[pair // width].add(stop_ids[pair % width])
-    return [
-        Line(route.id, route.name, route.route_type, frozenset(called))
-        for route, called in zip(timetable.routes, stops, strict=True)
-    ]
+    return [Line(*route, frozenset(called)) for route, called in zip(timetable.routes, stops, strict=True)]
 
 
 # --- calls --------------------------------------------------------------------------------------------------------
@@ -182,18 +155,14 @@ def read_repeats(files: Files, timetable: Timetable) -> _Repeats:
     table.refuse((start == BLANK) | (end == BLANK), "start_time and end_time are both needed")
     headway = table.numbers("headway_secs", whole, "is not a whole number of seconds")
     table.refuse(headway == 0, "headway_secs is 0, so the trip would run without end")
-    _refuse_backwards(timetable, trip, table.called)
-    return _Repeats(trip, start, end, headway)
-
-
-def _refuse_backwards(timetable: Timetable, repeated: Ints, called: str) -> None:
-    """A stop before the start of its trip would have times before the start of the day."""
+    # A stop before the start of its trip would have times before the start of the day.
     times = timetable.times
     begin = times.departure[np.searchsorted(times.trip, times.trip)]
     early = times.boards & (times.departure < begin) | times.alights & (times.arrival < begin)
-    for row in np.flatnonzero(early & np.isin(times.trip, repeated))[:1]:
+    for row in np.flatnonzero(early & np.isin(times.trip, trip))[:1]:
         name = list(timetable.trips)[times.trip[row]]
-        raise TripDataError(f"{called} repeats the trip `{name}`, which goes back in time in stop_times.txt")
+        raise TripDataError(f"{table.called} repeats the trip `{name}`, which goes back in time in stop_times.txt")
+    return _Repeats(trip, start, end, headway)
 
 
 def _runs(times: StopTimes, repeats: _Repeats) -> tuple[Ints, Ints]:
@@ -202,10 +171,8 @@ def _runs(times: StopTimes, repeats: _Repeats) -> tuple[Ints, Ints]:
     shifts = [np.zeros(len(rows[0]), dtype=np.int64)]
     begins = np.searchsorted(times.trip, repeats.trip)
     ends = np.searchsorted(times.trip, repeats.trip, side="right")
-    if (
-        int(((ends - begins) * np.maximum(0, (repeats.end - repeats.start) // repeats.headway + 1)).sum())
-        > MOST_REPEATED
-    ):
+    runs = np.maximum(0, (repeats.end - repeats.start) // repeats.headway + 1)
+    if int(((ends - begins) * runs).sum()) > MOST_REPEATED:
         raise TripDataError(
             f"frequencies.txt repeats trips to more than {MOST_REPEATED:,} stop times: is headway_secs right?"
         )
@@ -220,7 +187,7 @@ def _runs(times: StopTimes, repeats: _Repeats) -> tuple[Ints, Ints]:
 def calls_of(timetable: Timetable, repeats: _Repeats, stop_ids: tuple[str, ...]) -> Calls:
     """Boardings at departure and alightings at arrival, each call as one number: so equal ones fall together."""
     times = timetable.times
-    types, kind_of = np.unique([route.route_type for route in timetable.routes], return_inverse=True)
+    types, kind_of = np.unique([kind for _, _, kind in timetable.routes], return_inverse=True)
     rows, shifts = _runs(times, repeats)
     departure, arrival = times.departure[rows] + shifts, times.arrival[rows] + shifts
     latest = max(int(departure.max(initial=0)), int(arrival.max(initial=0)))

@@ -131,8 +131,14 @@ def _station(table: Table, row: int, stop: str, parents: Mapping[str, str]) -> s
 
 
 def _read_timezone(files: Files) -> str | None:
+    def is_zone(text: str) -> int | None:
+        try:
+            return 0 if not text or ZoneInfo(text) else None
+        except (KeyError, ValueError, OSError):
+            return None
+
     table = read_if_there(files, "agency.txt", ("agency_timezone",))
-    table.numbers("agency_timezone", lambda text: 0 if not text or _is_zone(text) else None, "is not a time zone")
+    table.numbers("agency_timezone", is_zone, "is not a time zone")
     zones = sorted({zone for (zone,) in table.rows("agency_timezone") if zone})
     if len(zones) > 1:
         raise TripDataError(
@@ -140,11 +146,3 @@ def _read_timezone(files: Files) -> str | None:
             "make a feed for each"
         )
     return zones[0] if zones else None
-
-
-def _is_zone(text: str) -> bool:
-    try:
-        ZoneInfo(text)
-    except (KeyError, ValueError, OSError):
-        return False
-    return True

@@ -41,37 +41,27 @@ class Files:
             if isinstance(member, Path):
                 with self.source.open(member) as file:
                     yield file
-            else:
-                self._refuse_unreadable(name, member)
-                with (
-                    self.source.open(self.path) as packed,
-                    zipfile.ZipFile(packed) as archive,
-                    _unpacked(archive, member) as file,
-                ):
-                    yield file
-
-    def _refuse_unreadable(self, name: str, member: zipfile.ZipInfo) -> None:
-        if member.flag_bits & 0x1:
-            raise TripDataError(f"{self.call(name)} is encrypted; unpack the feed and name the folder")
-        if member.file_size > LARGEST_FILE:
-            raise TripDataError(
-                f"{self.call(name)} unpacks to {member.file_size / (1 << 30):.1f} GB, more than a timetable has "
-                f"(at most {LARGEST_FILE >> 30} GB); is this the right file?"
-            )
-
-
-def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
-    """A file of an archive; one that is said to lie before its beginning is damaged (for bytes, a ValueError)."""
-    try:
-        return archive.open(member)
-    except ValueError:
-        raise zipfile.BadZipFile from None
+                return
+            if member.flag_bits & 0x1:
+                raise TripDataError(f"{self.call(name)} is encrypted; unpack the feed and name the folder")
+            if member.file_size > LARGEST_FILE:
+                raise TripDataError(
+                    f"{self.call(name)} unpacks to {member.file_size / (1 << 30):.1f} GB, more than a timetable has "
+                    f"(at most {LARGEST_FILE >> 30} GB); is this the right file?"
+                )
+            with self.source.open(self.path) as packed, zipfile.ZipFile(packed) as archive:
+                try:
+                    unpacked = archive.open(member)
+                except ValueError:  # it is said to lie before the beginning of the archive
+                    raise zipfile.BadZipFile from None
+                with unpacked:
+                    yield unpacked
 
 
 def missing(files: Files, name: str, purpose: str) -> TripDataError:
-    if files.members.get("stops.txt") == files.path:
-        return TripDataError(f'{files.called} is a list of stops alone; cells = "gtfs" needs {name} {purpose}')
-    return TripDataError(f'{files.called} has no {name}; cells = "gtfs" needs {name} {purpose}')
+    alone = files.members.get("stops.txt") == files.path
+    fault = "is a list of stops alone" if alone else f"has no {name}"
+    return TripDataError(f'{files.called} {fault}; cells = "gtfs" needs {name} {purpose}')
 
 
 @contextmanager
@@ -81,13 +71,11 @@ def in_our_words(called: str) -> Iterator[None]:
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError):
         raise TripDataError(f"{called} is damaged (was its transfer cut off?); fetch the feed again") from None
     except NotImplementedError:
-        raise TripDataError(
-            f"{called} is packed in a way that cannot be read; unpack the feed and name the folder"
-        ) from None
+        words = f"{called} is packed in a way that cannot be read; unpack the feed and name the folder"
+        raise TripDataError(words) from None
     except FileNotFoundError:
-        raise TripDataError(
-            f"there is no {called}; a feed is a GTFS zip file, a folder, or a CSV file of stops"
-        ) from None
+        words = f"there is no {called}; a feed is a GTFS zip file, a folder, or a CSV file of stops"
+        raise TripDataError(words) from None
     except PermissionError:
         raise TripDataError(f"no permission to read {called}") from None
     except OSError as error:
@@ -96,23 +84,20 @@ def in_our_words(called: str) -> Iterator[None]:
 
 def find_files(path: Path, source: PublicFiles) -> Files:
     called = path.name or str(path)
+    members: Mapping[str, Path | zipfile.ZipInfo] = {"stops.txt": path}
     with in_our_words(called):
-        members = _members(path, source)
+        if path.is_dir():
+            members = {name: path / name for name in source.names(path)}
+        else:
+            with source.open(path) as file:
+                if file.read(2) == b"PK" or path.suffix.lower() == ".zip":
+                    with zipfile.ZipFile(file) as archive:
+                        members = _zip_members(path.name, archive.infolist())
     if "stops.txt" not in members:
         nested = any(name.lower().endswith(".zip") for name in members)
         hint = "it holds other zip files: unpack them and name one" if nested else "is it a GTFS feed?"
         raise TripDataError(f"{called} has no stops.txt; {hint}")
     return Files(path, members, source)
-
-
-def _members(path: Path, source: PublicFiles) -> Mapping[str, Path | zipfile.ZipInfo]:
-    if path.is_dir():
-        return {name: path / name for name in source.names(path)}
-    with source.open(path) as file:
-        if file.read(2) == b"PK" or path.suffix.lower() == ".zip":
-            with zipfile.ZipFile(file) as archive:
-                return _zip_members(path.name, archive.infolist())
-    return {"stops.txt": path}
 
 
 def _zip_members(called: str, infos: Sequence[zipfile.ZipInfo]) -> dict[str, Path | zipfile.ZipInfo]:

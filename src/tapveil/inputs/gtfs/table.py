@@ -106,10 +106,14 @@ def read(files: Files, name: str, needed: Sequence[str], extra: Sequence[str] = 
     if read is None:
         with files.open(name) as file:
             read = _read_slowly(file, list(used.values()), called)
-    columns = {column: _texts(texts) for column, texts in zip(used, read, strict=True)}
-    empty = Texts(("",), np.zeros(len(read[0]), dtype=np.int32))
-    columns |= {column: empty for column in extra if column not in columns}
-    return _without_empty_rows(Table(files, name, columns, np.arange(len(read[0]))))
+    none = Texts(("",), np.zeros(len(read[0]), dtype=np.int32))
+    columns = dict.fromkeys(extra, none) | {column: _texts(each) for column, each in zip(used, read, strict=True)}
+    empty = np.ones(len(read[0]), dtype=np.bool_)
+    for texts in columns.values():
+        empty &= np.array([not text for text in texts.distinct], dtype=np.bool_)[texts.codes]
+    if empty.any():  # lines of nothing but commas, as spreadsheets leave them, are no rows
+        columns = {column: texts.where(~empty) for column, texts in columns.items()}
+    return Table(files, name, columns, np.flatnonzero(~empty))
 
 
 def read_if_there(files: Files, name: str, needed: Sequence[str]) -> Table:
@@ -194,17 +198,6 @@ def _texts(column: pa.DictionaryArray) -> Texts:
     return Texts(tuple(distinct), renumbered[column.indices.to_numpy()])
 
 
-def _without_empty_rows(table: Table) -> Table:
-    """Lines of nothing but commas, as spreadsheets leave them, are no rows."""
-    empty = np.ones(len(table.kept), dtype=np.bool_)
-    for texts in table.columns.values():
-        empty &= np.array([not text for text in texts.distinct], dtype=np.bool_)[texts.codes]
-    if not empty.any():
-        return table
-    columns = {name: texts.where(~empty) for name, texts in table.columns.items()}
-    return Table(table.files, table.name, columns, table.kept[~empty])
-
-
 # --- what a text means --------------------------------------------------------------------------------------------
 
 _CLOCK = re.compile(r"([0-9]{1,3}):([0-5][0-9]):([0-5][0-9])")
@@ -233,10 +226,8 @@ def ordinal(text: str) -> int | None:
     >>> ordinal("20161231"), ordinal("20161232"), ordinal("2016-12-31")
     (736329, None, None)
     """
-    if not _DATE.fullmatch(text):
-        return None
     try:
-        return date.fromisoformat(text).toordinal()
+        return date.fromisoformat(text).toordinal() if _DATE.fullmatch(text) else None
     except ValueError:
         return None
 

@@ -5,18 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from tapveil.published.describe.facts import (
-    Document,
-    coarsening,
-    given,
-    keywords,
-    licence_address,
-    licence_of,
-    period_of,
-    promise,
-    publisher_of,
-    sha256,
-)
+from tapveil.published.describe import facts
+from tapveil.published.describe.facts import Document
 from tapveil.published.describe.yaml import json_text
 
 _CROISSANT_TYPES = {
@@ -53,8 +43,9 @@ _CROISSANT_CONTEXT = {
 
 def croissant_text(manifest: Document, package: Document) -> str:
     """`croissant.json`: Croissant 1.0, which readers of 1.1 know too, with its vocabulary for responsible AI."""
-    publisher, licence, period = publisher_of(package), licence_of(package), period_of(manifest)
+    publisher, licence, period = facts.publisher_of(package), facts.licence_of(package), facts.period_of(manifest)
     organisation = {"@type": "sc:Organization", "name": publisher} if publisher else None
+    who = f"{publisher} ({manifest['created'][:4]}): " if publisher else ""
     dataset = {
         "@context": _CROISSANT_CONTEXT,
         "@type": "sc:Dataset",
@@ -62,28 +53,23 @@ def croissant_text(manifest: Document, package: Document) -> str:
         "name": manifest["title"],
         "description": package["description"],
         "url": "./",
-        "license": licence and (licence_address(licence) or licence),
+        "license": licence and (facts.licence_address(licence) or licence),
         "creator": organisation,
         "publisher": organisation,
         "datePublished": manifest["created"],
         "version": "1.0.0",
-        "citeAs": _citation(manifest, publisher),
-        "keywords": keywords(manifest),
+        "citeAs": f"{who}{manifest['title']}. Release {manifest['release_id']}, {manifest['created']}.",
+        "keywords": facts.keywords(manifest),
         "temporalCoverage": "/".join(period) if period else None,
         "isLiveDataset": False,
-        "rai:personalSensitiveInformation": promise(manifest),
-        "rai:dataPreprocessingProtocol": list(coarsening(manifest)),
+        "rai:personalSensitiveInformation": facts.promise(manifest),
+        "rai:dataPreprocessingProtocol": list(facts.coarsening(manifest)),
         "rai:dataLimitations": "Every count has noise, and small cells are missing, so sums of a fine table come out "
         "low. Tables are noised separately.",
         "distribution": [_file_object(resource) for resource in package["resources"]],
         "recordSet": [_record_set(resource) for resource in package["resources"]],
     }
-    return json_text(given(dataset))
-
-
-def _citation(manifest: Document, publisher: str | None) -> str:
-    who = f"{publisher} ({manifest['created'][:4]}): " if publisher else ""
-    return f"{who}{manifest['title']}. Release {manifest['release_id']}, {manifest['created']}."
+    return json_text(facts.given(dataset))
 
 
 def _file_object(resource: Document) -> dict[str, Any]:
@@ -95,13 +81,13 @@ def _file_object(resource: Document) -> dict[str, Any]:
         "contentUrl": quote(resource["path"]),
         "contentSize": f"{resource['bytes']} B",
         "encodingFormat": resource["mediatype"],
-        "sha256": sha256(resource),
+        "sha256": facts.sha256(resource),
     }
 
 
 def _record_set(resource: Document) -> dict[str, Any]:
     name, keys = resource["name"], resource["schema"].get("primaryKey")
-    return given(
+    return facts.given(
         {
             "@type": "cr:RecordSet",
             "@id": name,
@@ -114,7 +100,7 @@ def _record_set(resource: Document) -> dict[str, Any]:
 
 
 def _field(resource: Document, field: Document) -> dict[str, Any]:
-    return given(
+    return facts.given(
         {
             "@type": "cr:Field",
             "@id": f"{resource['name']}/{field['name']}",

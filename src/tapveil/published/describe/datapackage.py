@@ -56,48 +56,40 @@ def datapackage(manifest: Manifest, beside: Iterable[DerivedSheet], facts: Facts
 
 
 def _resource(manifest: Manifest, sheet: Sheet, facts: Facts) -> dict[str, Any]:
-    keys = [key_field(manifest, field) for field in sheet.fields]
-    numbers = [number_field(manifest, name, sheet.smallest) for name in sheet.numbers]
-    return {
-        "name": sheet.name,
-        "type": "table",
-        "title": sheet.title,
-        **_file(f"data/{sheet.name}.csv", facts),
-        "encoding": "utf-8",
-        "schema": {"fields": [*keys, *numbers], "missingValues": [], **_primary_key(sheet.keys)},
-        "alternates": [_file(f"data/{sheet.name}.parquet", facts)],
-    }
+    fields = [key_field(manifest, field) for field in sheet.fields]
+    fields += [number_field(manifest, name, sheet.smallest) for name in sheet.numbers]
+    table = _table(sheet.name, sheet.title, f"data/{sheet.name}.csv", fields, sheet.keys, facts)
+    return table | {"alternates": [_file(f"data/{sheet.name}.parquet", facts)]}
 
 
 def _synthetic_resource(manifest: Manifest, sheet: Sheet, facts: Facts) -> dict[str, Any]:
-    return {
-        "name": f"synthetic-{sheet.name}",
-        "type": "table",
-        "title": f"{sheet.title} (synthetic rows)",
-        **_file(f"synthetic/{sheet.name}.csv", facts),
-        "encoding": "utf-8",
-        "schema": {"fields": [key_field(manifest, field) for field in sheet.fields], "missingValues": []},
-        "alternates": [_file(f"synthetic/{sheet.name}.parquet", facts)],
-    }
+    name, title, path = f"synthetic-{sheet.name}", f"{sheet.title} (synthetic rows)", f"synthetic/{sheet.name}"
+    fields = [key_field(manifest, field) for field in sheet.fields]
+    table = _table(name, title, f"{path}.csv", fields, (), facts)
+    return table | {"alternates": [_file(f"{path}.parquet", facts)]}
 
 
 def _derived_resource(manifest: Manifest, sheet: DerivedSheet, facts: Facts) -> dict[str, Any]:
     own = {ROW: ROW_FIELD, TABLE: TABLE_FIELD}
-    keys = [own.get(key) or key_field(manifest, Field(key, kind(manifest, key))) for key in sheet.keys]
-    numbers = [derived_field(manifest, name) for name in sheet.numbers]
+    fields = [own.get(key) or key_field(manifest, Field(key, kind(manifest, key))) for key in sheet.keys]
+    fields += [derived_field(manifest, name) for name in sheet.numbers]
+    title = f"{sheet.title} ({sheet.folder})"
+    return _table(f"{sheet.folder}-{sheet.name}", title, sheet.path, fields, sheet.keys, facts)
+
+
+def _table(
+    name: str, title: str, path: str, fields: list[dict[str, Any]], keys: Sequence[str], facts: Facts
+) -> dict[str, Any]:
+    """A CSV file; without a primary key where all is one row, as the standard has no empty key."""
+    key = {"primaryKey": list(keys)} if keys else {}
     return {
-        "name": f"{sheet.folder}-{sheet.name}",
+        "name": name,
         "type": "table",
-        "title": f"{sheet.title} ({sheet.folder})",
-        **_file(sheet.path, facts),
+        "title": title,
+        **_file(path, facts),
         "encoding": "utf-8",
-        "schema": {"fields": [*keys, *numbers], "missingValues": [], **_primary_key(sheet.keys)},
+        "schema": {"fields": fields, "missingValues": [], **key},
     }
-
-
-def _primary_key(keys: Sequence[str]) -> dict[str, list[str]]:
-    """What distinguishes rows; nothing where there is one row, as the standard has no empty key."""
-    return {"primaryKey": list(keys)} if keys else {}
 
 
 def _file(path: str, facts: Facts) -> dict[str, Any]:

@@ -5,20 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from tapveil.published.describe.facts import (
-    Document,
-    coarsening,
-    files,
-    given,
-    keywords,
-    licence_address,
-    licence_of,
-    period_of,
-    promise,
-    publisher_of,
-    sha256,
-    software,
-)
+from tapveil.published.describe import facts
+from tapveil.published.describe.facts import Document
 from tapveil.published.describe.yaml import json_text
 
 _EUROPE = "http://publications.europa.eu/resource/authority/"
@@ -40,7 +28,14 @@ _DCAT_CONTEXT = {
 
 def dcat_text(manifest: Document, package: Document) -> str:
     """`dcat.jsonld`: a data set of DCAT 3 with what DCAT-AP asks for; addresses are relative to the folder."""
-    publisher, licence = publisher_of(package), _licence_document(package)
+    publisher, name, period = facts.publisher_of(package), facts.licence_of(package), facts.period_of(manifest)
+    licence = temporal = None
+    if name is not None:
+        licence = facts.given({"@id": facts.licence_address(name), "@type": "dct:LicenseDocument", "rdfs:label": name})
+    if period is not None:
+        first, last = (_typed("xsd:date", day) for day in period)
+        temporal = {"@type": "dct:PeriodOfTime", "dcat:startDate": first, "dcat:endDate": last}
+    origin = " ".join([facts.promise(manifest), *facts.coarsening(manifest)])
     dataset = {
         "@context": _DCAT_CONTEXT,
         "@id": "./",
@@ -52,41 +47,23 @@ def dcat_text(manifest: Document, package: Document) -> str:
         "dct:publisher": {"@type": "foaf:Agent", "foaf:name": publisher} if publisher else None,
         "dct:license": licence,
         "dct:accessRights": _concept("dct:RightsStatement", f"{_EUROPE}access-right/PUBLIC"),
-        "dct:temporal": _temporal(manifest),
-        "dcat:keyword": keywords(manifest),
+        "dct:temporal": temporal,
+        "dcat:keyword": facts.keywords(manifest),
         "dcat:theme": _concept("skos:Concept", f"{_EUROPE}data-theme/TRAN"),
         "foaf:page": [_concept("foaf:Document", name) for name in ("README.md", "privacy.json")],
-        "dct:provenance": _provenance(manifest),
+        "dct:provenance": {"@type": "dct:ProvenanceStatement", "rdfs:label": origin},
         "dpv:hasTechnicalOrganisationalMeasure": {"@id": "dpv:DifferentialPrivacy"},
         "prov:wasGeneratedBy": {
             "@type": "prov:Activity",
-            "prov:wasAssociatedWith": {"@type": "prov:SoftwareAgent", "foaf:name": software(manifest)},
+            "prov:wasAssociatedWith": {"@type": "prov:SoftwareAgent", "foaf:name": facts.software(manifest)},
         },
         "dcat:distribution": [
-            _distribution(resource, file, licence) for resource in package["resources"] for file in files(resource)
+            _distribution(resource, file, licence)
+            for resource in package["resources"]
+            for file in facts.files(resource)
         ],
     }
-    return json_text(given(dataset))
-
-
-def _licence_document(package: Document) -> dict[str, Any] | None:
-    name = licence_of(package)
-    if name is None:
-        return None
-    return given({"@id": licence_address(name), "@type": "dct:LicenseDocument", "rdfs:label": name})
-
-
-def _temporal(manifest: Document) -> dict[str, Any] | None:
-    period = period_of(manifest)
-    if period is None:
-        return None
-    first, last = (_typed("xsd:date", day) for day in period)
-    return {"@type": "dct:PeriodOfTime", "dcat:startDate": first, "dcat:endDate": last}
-
-
-def _provenance(manifest: Document) -> dict[str, Any]:
-    words = " ".join([promise(manifest), *coarsening(manifest)])
-    return {"@type": "dct:ProvenanceStatement", "rdfs:label": words}
+    return json_text(facts.given(dataset))
 
 
 def _distribution(resource: Document, file: Document, licence: dict[str, Any] | None) -> dict[str, Any]:
@@ -95,10 +72,10 @@ def _distribution(resource: Document, file: Document, licence: dict[str, Any] | 
     checksum = {
         "@type": "spdx:Checksum",
         "spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256"},
-        "spdx:checksumValue": _typed("xsd:hexBinary", sha256(file)),
+        "spdx:checksumValue": _typed("xsd:hexBinary", facts.sha256(file)),
     }
     media_type = f"https://www.iana.org/assignments/media-types/{file['mediatype']}"
-    return given(
+    return facts.given(
         {
             "@type": "dcat:Distribution",
             "dct:title": f"{resource['title']} ({file['format'].upper()})",

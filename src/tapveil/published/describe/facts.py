@@ -8,12 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tapveil.base.types import read_exact
+from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.published.describe.wording.v1 import absent_in_words, rounded_up
 
 KEYWORDS = ("public transport", "trips", "smart card", "open data", "differential privacy")
-
-EVERY_MODE = "*"
-"""How a manifest writes that an area is that of the stops of all modes."""
 
 Document = Mapping[str, Any]
 """A file of the folder, as JSON reads it."""

@@ -39,17 +39,13 @@ def worded(manifest: Document) -> Document:
     """A manifest with its codes in words; one of version 1 has them already."""
     if manifest["manifest_version"] == 1:
         return manifest
-    words, unit = WORDINGS[manifest["versions"]["wording"]], manifest["unit"]
+    words, unit, cards = WORDINGS[manifest["versions"]["wording"]], manifest["unit"], manifest.get("whole_cards")
+    whole = {"meaning": words.WHOLE_CARDS, "caution": words.CAUTION, "cards": cards}
     return {
         **{name: value for name, value in manifest.items() if name != "whole_cards"},
         "counted": words.COUNTED[unit],
         "composition": words.COMPOSITION,
         "guarantees": [{**each, "meaning": words.change(unit, each["neighbours"])} for each in manifest["guarantees"]],
         "tables": [{**table, "noise": words.NOISE[table["noise"]]} for table in manifest["tables"]],
-        **_cards_in_words(manifest, words.WHOLE_CARDS, words.CAUTION),
+        **({} if cards is None else {"whole_cards": whole}),
     }
-
-
-def _cards_in_words(manifest: Document, meaning: str, caution: str) -> Document:
-    cards = manifest.get("whole_cards")
-    return {} if cards is None else {"whole_cards": {"meaning": meaning, "caution": caution, "cards": cards}}

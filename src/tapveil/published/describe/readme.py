@@ -8,24 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from tapveil.base import vocabulary
 from tapveil.base.types import clock_text
-from tapveil.base.vocabulary import (
-    CARD,
-    EVERY_MODE,
-    EXPLORER,
-    HIGH,
-    LOW,
-    MINUTES_PER_DAY,
-    NOUNS,
-    PLACES,
-    TOTAL,
-    WIDER,
-    ends_of,
-)
+from tapveil.base.vocabulary import EVERY_MODE, HIGH, LOW, PLACES, TOTAL
 from tapveil.privacy.concentrated import Concentrated
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import v1 as words
-from tapveil.published.manifest import Manifest, TableClaim
+from tapveil.published.manifest import Manifest
 
 
 def readme(manifest: Manifest, *, signed: bool) -> str:
@@ -43,24 +32,35 @@ def _readme_parts(manifest: Manifest, signed: bool) -> Iterator[str]:
     yield "## What it is"
     yield " ".join(_what_it_is(manifest))
     yield " ".join(_what_is_where(manifest))
-    yield " ".join(_how_to_check(signed))
+    check = "`tapveil verify` checks all of it from this folder alone, and computes the promise below anew."
+    yield f"{check} {_SIGNED}" if signed else check
     yield "## How to read a number"
-    yield (
-        "Each count is the true count plus random noise. Small counts are left out altogether. "
-        f"{_intervals_in_words(manifest)}"
-    )
-    yield "\n".join([_readme_head(manifest), *map(_readme_row, manifest.tables)])
+    yield _intervals_in_words(manifest)
+    yield "\n".join(_noise_of_tables(manifest))
     yield "\n".join(_how_to_read(manifest))
     yield "## Numbers that add up"
     yield " ".join(_what_adds_up(manifest))
     yield "## What it protects"
     losses = {each.neighbours: each.exact.loss for each in manifest.guarantees}
     promise = words.promise(manifest.unit, manifest.neighbours, losses)
-    yield f"{promise} {_PROTECTS} {words.NOT_PROTECTED[manifest.unit]}"
+    yield f"{promise} This holds whatever else anyone knows or will ever know. {words.NOT_PROTECTED[manifest.unit]}"
     if part := manifest.gaussian:
         known = Concentrated(part.exact.mu_squared, Fraction(str(part.delta_singletons)))
         yield words.gaussian_in_words(manifest.unit, manifest.neighbours, known)
-    yield " ".join(_how_it_was_planned(manifest))
+    yield words.LOOKED[manifest.looked_at_trips] + _PLANNED[manifest.looked_at_trips]
+
+
+_SIGNED = (
+    "`SHA256SUMS.sig` is the publisher's signature: with a line `NAME ssh-ed25519 ...` (the publisher's public key) in "
+    "a file `allowed_signers` outside this folder, `ssh-keygen -Y verify -f ../allowed_signers -I NAME -n tapveil "
+    "-s SHA256SUMS.sig < SHA256SUMS` checks it."
+)
+_PLANNED = {
+    True: " Its choices, such as bins, areas and which tables there are, may tell something about them.",
+    False: "",
+    None: " If it was, epsilon does not account for that.",
+}
+"""What the promise does not cover: which plan it was made for."""
 
 
 def _what_it_is(manifest: Manifest) -> Iterator[str]:
@@ -68,9 +68,13 @@ def _what_it_is(manifest: Manifest) -> Iterator[str]:
     parts = " and ".join(f"`{name}`" for name in manifest.partition)
     what = "public-transport trips" if manifest.unit == "trip" else "public-transport " + words.COUNTED[manifest.unit]
     yield f"Counts of {what}" + (f", each table split by {parts}." if parts else ".")
-    covered = _coverage_in_words(manifest)
+    covers, covered = manifest.covers, ""
+    if covers.first_day and covers.last_day:
+        covered += f" from {covers.first_day.isoformat()} to {covers.last_day.isoformat()}"
+    if covers.modes:
+        covered += " of mode " + ", ".join(f"`{mode}`" for mode in covers.modes)
     if covered:
-        yield f"Only trips {covered} are counted."
+        yield f"Only trips{covered} are counted."
     if manifest.from_a_list:
         yield "Only cells of a list that was fixed beforehand are counted; trips elsewhere are left out."
     if manifest.bounds.trips_per_day:
@@ -85,12 +89,8 @@ def _what_it_is(manifest: Manifest) -> Iterator[str]:
         yield f"Times are the starts of {manifest.time_minutes}-minute bins; `-1` means there was no tap."
     for table in manifest.tables:
         if table.level and table.level.times:
-            ends = manifest.times(table).ends.items()
-            yield (
-                f"In `{table.name}` they are those of parts of the day: "
-                + ", ".join(f"{start}–{end}" for start, end in ends)
-                + "."
-            )
+            parts = ", ".join(f"{start}–{end}" for start, end in manifest.times(table).ends.items())
+            yield f"In `{table.name}` they are those of parts of the day: {parts}."
     if manifest.day.starts:
         yield from _days_in_words(manifest)
     if manifest.day.timezone and "time" in kinds:
@@ -110,12 +110,12 @@ def _taps_in_words(manifest: Manifest) -> Iterator[str]:
     """Where a row was one tap: what was counted."""
     if manifest.rows != "taps":
         return
-    ends = {ends_of(manifest.keys(table)) for table in manifest.tables}
+    ends = {vocabulary.ends_of(manifest.keys(table)) for table in manifest.tables}
     if ends != {"both"}:
         yield "Taps on are counted in the tables of tap-ons, taps off in those of tap-offs, each on its own day."
     if pairing := manifest.pairing:
         day = " and day" if manifest.unit == "card-day" else ""
-        common = "" if pairing.same == CARD else f" and {pairing.same}"
+        common = "" if pairing.same == vocabulary.CARD else f" and {pairing.same}"
         yield (
             f"Where a table has both ends, a tap on and the tap off right after it, of one card{day}{common}, within "
             f"{pairing.within_minutes} minutes, are a trip; any other tap is one whose other end is not known."
@@ -127,53 +127,39 @@ def _days_in_words(manifest: Manifest) -> Iterator[str]:
     if "date" in manifest.columns or manifest.bounds.trips_per_day or manifest.covers.first_day:
         yield f"A day runs from {starts} to {starts} of the next morning."
     if manifest.day.after_midnight == "continued":
-        yield f"Its hours after midnight go on, to {clock_text(MINUTES_PER_DAY + late)}."
+        yield f"Its hours after midnight go on, to {clock_text(vocabulary.MINUTES_PER_DAY + late)}."
     else:
         yield f"So times before {starts} are those of the morning after."
-
-
-def _coverage_in_words(manifest: Manifest) -> str:
-    covers, parts = manifest.covers, []
-    if covers.first_day and covers.last_day:
-        parts.append(f"from {covers.first_day.isoformat()} to {covers.last_day.isoformat()}")
-    if covers.modes:
-        parts.append("of mode " + ", ".join(f"`{mode}`" for mode in covers.modes))
-    return " ".join(parts)
 
 
 def _what_is_where(manifest: Manifest) -> Iterator[str]:
     shared = sorted(manifest.sheets) if manifest.arrangement.columns else []
     files = " and ".join(f"`{name}`" for name in shared) or "one file per table"
-    yield f"Open `{EXPLORER}` in a browser to look at it: it needs no network."
+    yield f"Open `{vocabulary.EXPLORER}` in a browser to look at it: it needs no network."
     yield f"`data/` holds {files}, as CSV and Parquet;"
     if manifest.synthetic:
         yield "`synthetic/` the same as rows, as many for each cell as its count says (not trips that took place);"
     if manifest.places:
         yield f"`{PLACES}` says where all places lie that could be named, whether they are or not;"
     if manifest.wider:
-        yield f"`{WIDER}` says which wider area each published place lies in;"
+        yield f"`{vocabulary.WIDER}` says which wider area each published place lies in;"
     yield "`datapackage.json` describes every column; `privacy.json` states the privacy parameters;"
     yield "`dp-registry.yaml`, `croissant.json` and `dcat.jsonld` say the same to portals;"
     yield "`SHA256SUMS` lets you check that the files are whole (`sha256sum -c SHA256SUMS`)."
 
 
-def _how_to_check(signed: bool) -> Iterator[str]:
-    yield "`tapveil verify` checks all of it from this folder alone, and computes the promise below anew."
-    if signed:
-        yield (
-            "`SHA256SUMS.sig` is the publisher's signature: with a line `NAME ssh-ed25519 ...` (the publisher's public "
-            "key) in a file `allowed_signers` outside this folder, `ssh-keygen -Y verify -f ../allowed_signers -I NAME "
-            "-n tapveil -s SHA256SUMS.sig < SHA256SUMS` checks it."
-        )
-
-
-def _readme_head(manifest: Manifest) -> str:
+def _noise_of_tables(manifest: Manifest) -> Iterator[str]:
     absent = "a cell of the list that is not there" if manifest.from_a_list else "a cell that is not listed"
     columns = (
         *("table", "columns", "noise scale", "a number is off by, on average", "19 of 20 are off by at most"),
         *("smallest number printed", f"{absent} has at most"),
     )
-    return f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
+    yield f"| {' | '.join(columns)} |"
+    yield f"|{'---|' * len(columns)}"
+    for table in manifest.tables:
+        scale, mean = decimal_text(table.scale_exact, 4), f"{table.mean_error:.1f}"
+        cells = (table.name, table.in_words, scale, mean, table.error_95, table.smallest_published, table.absent_95)
+        yield f"| {' | '.join(map(str, cells))} |"
 
 
 def _intervals_in_words(manifest: Manifest) -> str:
@@ -186,6 +172,7 @@ def _intervals_in_words(manifest: Manifest) -> str:
             f"fixed beforehand; {words.NOT_ON_THE_LIST}."
         )
     return (
+        "Each count is the true count plus random noise. Small counts are left out altogether. "
         f"{where} between which numbers the true one lies: in at least 19 of 20 {cells}, published or not, whatever "
         f"their true numbers are. {absent}"
     )
@@ -193,7 +180,7 @@ def _intervals_in_words(manifest: Manifest) -> str:
 
 def _what_adds_up(manifest: Manifest) -> Iterator[str]:
     """The consistent version, and the finest: what they are, how they lean."""
-    adds_up = manifest.unit == "trip" and not manifest.from_a_list and manifest.rows == "trips"
+    adds_up = not manifest.by_card and not manifest.from_a_list and manifest.rows == "trips"
     if manifest.unit != "trip":
         yield "There is no consistent version: a card counts once in each cell, so cells of cards do not add up."
     elif manifest.from_a_list:
@@ -209,7 +196,12 @@ def _what_adds_up(manifest: Manifest) -> Iterator[str]:
             "table how much of its `total` is `listed` in the finer one, and how much is `other`: in cells too small "
             "to be listed."
         )
-    yield from _totals_in_words(manifest)
+    if TOTAL in {table.name for table in manifest.tables}:
+        what = "taps on" if manifest.rows == "taps" and not manifest.by_card else vocabulary.NOUNS[manifest.unit]
+        each = f" for each {' and '.join(manifest.partition)}" if manifest.partition else ""
+        yield f"The table `{TOTAL}` has one number{each}: all {what}, with an interval like any other."
+    else:
+        yield "There are no totals: what a table lists is less than there is, by what it hides."
     if len({frozenset(table.columns) for table in manifest.tables}) < len(manifest.tables):
         yield (
             "`finest/` has, for each table that is published at several resolutions, what shows, as finely as it does. "
@@ -220,16 +212,6 @@ def _what_adds_up(manifest: Manifest) -> Iterator[str]:
             if adds_up
             else "a row `around` is a coarser cell of which finer ones are listed, too: do not add them up."
         )
-
-
-def _totals_in_words(manifest: Manifest) -> Iterator[str]:
-    """Totals are published like any other number, or not at all."""
-    if TOTAL not in {table.name for table in manifest.tables}:
-        yield "There are no totals: what a table lists is less than there is, by what it hides."
-        return
-    what = "taps on" if manifest.rows == "taps" and not manifest.by_card else NOUNS[manifest.unit]
-    each = f" for each {' and '.join(manifest.partition)}" if manifest.partition else ""
-    yield f"The table `{TOTAL}` has one number{each}: all {what}, with an interval like any other."
 
 
 def _how_to_read(manifest: Manifest) -> Iterator[str]:
@@ -254,22 +236,3 @@ def _how_to_read(manifest: Manifest) -> Iterator[str]:
         "- **A number just above the smallest says little about how small the true count was**: noise may have raised "
         "it. In a table that lists few cells, most may be such; then take a coarser one."
     )
-
-
-_PROTECTS = "This holds whatever else anyone knows or will ever know."
-
-
-def _how_it_was_planned(manifest: Manifest) -> Iterator[str]:
-    """What the promise does not cover: which plan it was made for."""
-    looked = manifest.looked_at_trips
-    yield words.LOOKED[looked]
-    if looked:
-        yield "Its choices, such as bins, areas and which tables there are, may tell something about them."
-    elif looked is None:
-        yield "If it was, epsilon does not account for that."
-
-
-def _readme_row(table: TableClaim) -> str:
-    scale, mean = decimal_text(table.scale_exact, 4), f"{table.mean_error:.1f}"
-    cells = (table.name, table.in_words, scale, mean, table.error_95, table.smallest_published, table.absent_95)
-    return "| " + " | ".join(str(cell) for cell in cells) + " |"

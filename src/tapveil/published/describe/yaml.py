@@ -48,7 +48,13 @@ def _yaml(value: object, margin: str) -> str:
         return "".join(f"\n{margin}{_yaml_key(key)}:{_yaml(item, deeper)}" for key, item in value.items())
     if isinstance(value, list) and value:
         return "".join(f"\n{margin}-{_yaml(item, deeper)}" for item in value)
-    return " " + (_yaml_string(value, margin) if isinstance(value, str) else _yaml_plain(value))
+    if isinstance(value, str):
+        return " " + _yaml_string(value, margin)
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise ValueError("a number that is not finite has no place in a record")
+        return " " + re.sub(r"^(-?\d+)e", r"\1.0e", repr(value))  # YAML 1.1 asks for a point
+    return " " + json.dumps(value)
 
 
 def _yaml_key(key: str) -> str:
@@ -67,12 +73,3 @@ def _yaml_string(text: str, margin: str) -> str:
 
 def _json_string(text: str) -> str:
     return _escaped(json.dumps(text, ensure_ascii=False))
-
-
-def _yaml_plain(value: object) -> str:
-    """A number, a truth value, nothing, or an empty list: as JSON has it, but for a point that YAML 1.1 asks for."""
-    if isinstance(value, float):
-        if not isfinite(value):
-            raise ValueError("a number that is not finite has no place in a record")
-        return re.sub(r"^(-?\d+)e", r"\1.0e", repr(value))
-    return json.dumps(value)

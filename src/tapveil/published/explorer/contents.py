@@ -53,6 +53,8 @@ def contents(
     stated, manifest = manifest, _drawn_as(manifest)
     shown = _that_fit(manifest, tables)
     labels = _labels(manifest, {name: tables[name] for name in shown})
+    losses = {each.neighbours: each.exact.loss for each in manifest.guarantees}
+    promised = words.promise_about(manifest.unit, manifest.neighbours, losses)
     page = Contents(
         {
             "title": manifest.title,
@@ -62,14 +64,14 @@ def contents(
             "created": manifest.created.isoformat(),
             "release": manifest.release,
             "counted": words.COUNTED[manifest.unit],
-            "promise": _promise(manifest),
+            "promise": [_what_was_done(manifest), promised, words.NOT_PROTECTED[manifest.unit]],
             "partition": list(manifest.partition),
             "kinds": dict(manifest.columns),
-            "from_a_list": manifest.mechanism == "dictionary",
+            "from_a_list": manifest.from_a_list,
             "cells": sum(map(len, tables.values())),
             "labels": labels,
             "left_out": [table.name for table in manifest.tables if table.name not in shown],
-            "files": _files(manifest, package),
+            "files": _files(package),
             "shapes": places["features"] if places else [],
         }
     )
@@ -106,7 +108,7 @@ def _totals(manifest: Manifest, tables: Mapping[str, pa.Table], beside: Sequence
 
 def _least(manifest: Manifest) -> int:
     """The least true count of a published cell."""
-    return 0 if manifest.mechanism == "dictionary" else 1
+    return 0 if manifest.from_a_list else 1
 
 
 def _that_fit(manifest: Manifest, tables: Mapping[str, pa.Table]) -> set[str]:
@@ -123,43 +125,29 @@ def _largest(cells: pa.Table) -> int:
     return max((pc.max(cells.column(name)).as_py() or 0) for name in (COUNT, HIGH) if name in cells.column_names)
 
 
-def _promise(manifest: Manifest) -> list[str]:
-    """The promise in three sentences: what was done, what it bounds, what it does not."""
-    losses = {each.neighbours: each.exact.loss for each in manifest.guarantees}
-    promised = words.promise_about(manifest.unit, manifest.neighbours, losses)
-    return [_what_was_done(manifest), promised, words.NOT_PROTECTED[manifest.unit]]
-
-
 def _what_was_done(manifest: Manifest) -> str:
     """In one sentence, with all that makes a number another than the one that was counted."""
     bounds = manifest.bounds
-    at_most = [
-        f"{most} trips {per}"
-        for most, per in ((bounds.trips_per_day, "a day"), (bounds.trips_per_card, "in all"))
-        if most
-    ]
-    cut = f", of each card at most {' and '.join(at_most)}" if at_most else ""
-    listed = " in cells of a list that was fixed beforehand" if manifest.mechanism == "dictionary" else ""
+    limits = ((bounds.trips_per_day, "a day"), (bounds.trips_per_card, "in all"))
+    at_most = " and ".join(f"{most} trips {per}" for most, per in limits if most)
+    cut = f", of each card at most {at_most}" if at_most else ""
+    listed = " in cells of a list that was fixed beforehand" if manifest.from_a_list else ""
     return (
         f"Every number is a true count of {words.COUNTED[manifest.unit]}{cut}{listed}, plus random noise; small ones "
         "are left out: they are hatched here, never shown as zero."
     )
 
 
-def _files(manifest: Manifest, package: Mapping[str, Any]) -> list[dict[str, str]]:
+def _files(package: Mapping[str, Any]) -> list[dict[str, str]]:
     """What a person may want to open next."""
-    found = [
-        {"path": resource["path"], "title": resource["title"]}
-        for resource in package["resources"]
-        if not resource["path"].startswith("synthetic/")
-    ]
-    others = {
+    titles = {
         "README.md": "How to read the numbers",
         "privacy.json": "The promise, for programs and reviewers",
         "datapackage.json": "What every column means",
         "SHA256SUMS": "Checksums of all files",
+        **{each["path"]: each["title"] for each in package["resources"] if not each["path"].startswith("synthetic/")},
     }
-    return [*({"path": path, "title": title} for path, title in others.items()), *found]
+    return [{"path": path, "title": title} for path, title in titles.items()]
 
 
 # --- tables as codes ------------------------------------------------------------------------------------------------
@@ -177,7 +165,7 @@ def _labels(manifest: Manifest, tables: Mapping[str, pa.Table]) -> dict[str, lis
     """Every list of labels: only what is published, in the order of the alphabet. Times have their own, per table."""
     found: dict[str, set[str]] = {}
     for table in manifest.tables:
-        for column in [*manifest.partition, *table.columns] if table.name in tables else []:
+        for column in manifest.keys(table) if table.name in tables else ():
             if manifest.columns[column] != "time":
                 texts = found.setdefault(_list_of(manifest, column, table), set())
                 texts.update(pc.unique(tables[table.name].column(column)).to_pylist())
@@ -188,21 +176,19 @@ def _table(
     manifest: Manifest, table: TableClaim, cells: pa.Table, labels: Mapping[str, Sequence[str]], page: Contents
 ) -> dict[str, Any]:
     """One table: its description for the page; its columns are added to the contents."""
-    times = manifest.times(table)
-    keys = [*manifest.partition, *table.columns]
+    times, keys = manifest.times(table), manifest.keys(table)
     lists = {key: _list_of(manifest, key, table) for key in keys if manifest.columns[key] != "time"}
     codes = [_codes(cells.column(key), labels[lists[key]] if key in lists else times.labels) for key in keys]
-    codes, [counts] = _in_order(codes, [cells.column(COUNT).to_numpy()])
-    level = table.level
+    timed = len(lists) < len(keys)
     return {
         "name": table.name,
         "columns": list(table.columns),
         "lists": lists,
-        "wider": (level and level.location) or "",
-        "times": list(times.labels[1:]) if any(manifest.columns[key] == "time" for key in keys) else [],
-        "until": list(times.ends.values()) if any(manifest.columns[key] == "time" for key in keys) else [],
+        "wider": (table.level and table.level.location) or "",
+        "times": list(times.labels[1:]) if timed else [],
+        "until": list(times.ends.values()) if timed else [],
         "rows": len(cells),
-        "widths": _add(page, [*codes, counts], keys=len(codes)),
+        "widths": _add(page, codes, [cells.column(COUNT).to_numpy()]),
         "half": table.error_95,
         "least": _least(manifest),
         "absent": table.absent_95,
@@ -220,21 +206,13 @@ def _total(
     for key, each in zip(manifest.partition, lists, strict=True):
         cells = cells.filter(pc.is_in(cells.column(key), pa.array(each, pa.string())))
     codes = [_codes(cells.column(key), each) for key, each in zip(manifest.partition, lists, strict=True)]
-    codes, numbers = _in_order(codes, [cells.column(name).to_numpy() for name in (COUNT, LOW, HIGH)])
-    return {"rows": len(cells), "widths": _add(page, [*codes, *numbers], keys=len(codes))}
+    numbers = [cells.column(name).to_numpy() for name in (COUNT, LOW, HIGH)]
+    return {"rows": len(cells), "widths": _add(page, codes, numbers)}
 
 
 def _codes(column: pa.ChunkedArray, labels: Sequence[str]) -> Integers:
     places, ours = {label: place for place, label in enumerate(labels)}, Labels.of(column)
     return np.array([places[text] for text in ours.texts], dtype=np.int64)[ours.codes]
-
-
-def _in_order(codes: list[Integers], numbers: list[Integers]) -> tuple[list[Integers], list[Integers]]:
-    """Both by the codes; mostly they are already."""
-    if _are_in_order(codes):
-        return codes, numbers
-    order = np.lexsort(codes[::-1])
-    return [code[order] for code in codes], [number[order] for number in numbers]
 
 
 def _are_in_order(codes: Sequence[Integers]) -> bool:
@@ -247,9 +225,13 @@ def _are_in_order(codes: Sequence[Integers]) -> bool:
     return True
 
 
-def _add(page: Contents, columns: Sequence[Integers], *, keys: int) -> list[int]:
-    """Columns into the contents, the first `keys` of them as differences; how wide each is."""
+def _add(page: Contents, codes: list[Integers], numbers: list[Integers]) -> list[int]:
+    """Columns into the contents, sorted by the codes, which are written as differences; how wide each is."""
+    columns = [*codes, *numbers]
+    if not _are_in_order(codes):  # mostly they are
+        order = np.lexsort(codes[::-1])
+        columns = [column[order] for column in columns]
     widths = [width_of(column) for column in columns]
     for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
-        page.columns.append(packed(column, width, differences=index < keys))
+        page.columns.append(packed(column, width, differences=index < len(codes)))
     return widths

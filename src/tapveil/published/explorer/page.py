@@ -53,7 +53,12 @@ class Shell:
 
     @classmethod
     def titled(cls, title: str) -> Shell:
-        words = {"policy": _policy(), "style": _style(), "script": _script(), "title": escape(title)}
+        style, script = _read("page.css"), "\n".join(_read(f"{name}.js") for name in SCRIPTS)
+        policy = (  # no request to anyone; this script, this style, and what the page itself draws
+            f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data: blob:; "
+            "base-uri 'none'; form-action 'none'"
+        )
+        words = {"policy": policy, "style": style, "script": script, "title": escape(title)}
         filled = (_SLOT.sub(lambda slot: words[slot[1]], part) for part in _read("page.html").split("{{data}}"))
         return cls(*filled)
 
@@ -90,23 +95,6 @@ def unpacked(text: str, most: int) -> bytes | None:
 @cache
 def _read(name: str) -> str:
     return (files("tapveil.published.explorer") / "static" / name).read_text(encoding="utf-8")
-
-
-def _style() -> str:
-    return _read("page.css")
-
-
-def _script() -> str:
-    return "\n".join(_read(f"{name}.js") for name in SCRIPTS)
-
-
-def _policy() -> str:
-    """No request to anyone; this script, this style, and what the page itself draws."""
-    script, style = (_hash(text) for text in (_script(), _style()))
-    return (
-        f"default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 def _hash(text: str) -> str:

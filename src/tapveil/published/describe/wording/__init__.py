@@ -11,31 +11,21 @@ from tapveil.published.describe.wording import v1
 from tapveil.published.describe.wording.v1 import (
     COUNTED,
     LOOKED,
-    NOT_ON_THE_LIST,
-    NOT_PROTECTED,
     UNIT_NAMES,
-    absent_in_words,
-    at_most,
     change,
     gaussian_in_words,
     loss_in_words,
-    promise,
     rounded_up,
 )
 
 __all__ = [
     "COUNTED",
     "LOOKED",
-    "NOT_ON_THE_LIST",
-    "NOT_PROTECTED",
     "UNIT_NAMES",
     "WORDINGS",
-    "absent_in_words",
-    "at_most",
     "change",
     "gaussian_in_words",
     "loss_in_words",
-    "promise",
     "rounded_up",
 ]
 
