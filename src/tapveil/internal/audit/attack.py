@@ -79,7 +79,7 @@ def _audit_plan(plan: Plan, folder: Path) -> Plan:
         "[source.columns]",
         *(f'{name} = "{name}"' for name in ("part", "date", "place", "twin", "card")),
         f'[privacy]\nunit = "{privacy.unit}"\nneighbours = "{privacy.neighbours}"\nmechanism = "{privacy.mechanism}"',
-        *(f"{key} = {each}" for key in BOUNDS if (each := getattr(privacy, key)) is not None),
+        *(f"{key} = {each}" for key, each in privacy.model_dump(include=set(BOUNDS), exclude_none=True).items()),
         *([f'without_card = "{privacy.without_card}"'] if privacy.without_card else []),
     ]
     for name, columns, epsilon in zip(TABLES, (["place"], ["place", "twin"]), (min(shares), max(shares)), strict=True):
