@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from tests.property.test_units import listed_plan
 from tests.support.tampering import resum
 from tests.unit.published.test_signature import make_key, needs_openssh
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 BEYOND = "if it is on the list of cells that was fixed beforehand; what is not on that list was not counted"
 
 
@@ -81,6 +83,13 @@ def test_words_that_are_edited_are_found_by_the_folder_and_by_the_ledger(tmp_pat
     assert [each.code for each in verify_folder(published.path).findings] == ["readme-differs"]
     with open_ledger(plan.ledger_path) as book:
         assert [each.code for each in book.findings([folder_of(published)])] == ["folder-differs"]
+
+
+def test_words_of_an_older_format_that_are_edited_are_not_found_in_the_folder(tmp_path: Path) -> None:
+    """Its README cannot be made again: docs/verify.md says so."""
+    shutil.copytree(GOLDEN / "2" / "paper", tmp_path / "out")
+    edit(tmp_path / "out")
+    assert not verify_folder(tmp_path / "out").findings
 
 
 @needs_openssh
