@@ -27,7 +27,7 @@ from tapveil.base.findings import Finding
 from tapveil.base.numbers import percent
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.types import read_exact
-from tapveil.base.vocabulary import COUNT, OPAL_SHAPES, TOTAL
+from tapveil.base.vocabulary import COUNT, TOTAL
 from tapveil.privacy.accountant import over_time
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.distribution import Integers
@@ -231,7 +231,7 @@ def _no_release(folder: Path, finding: Finding) -> str:
 
 def _seen(folder: Path, manifest: Manifest, table: TableClaim) -> Integers:
     """The published counts of one table, by their size."""
-    sheet, tap = OPAL_SHAPES[table.columns] if manifest.layout == "opal" else (table.name, None)
+    sheet, tap = manifest.arrangement.file_of(table)
     name = f"data/{sheet}.parquet"
     try:
         with os.fdopen(open_inside(folder, name), "rb") as file:
@@ -256,7 +256,7 @@ def _guesses(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[Integ
     """How large the cells of each table are; one that shows nearly all trips says how many the others hide."""
     guesses = [sizes.guess(each, mechanism) for each, mechanism in zip(seen, made, strict=True)]
     names = [table.name for table in manifest.tables]
-    if manifest.mechanism != "dictionary":  # where each list leaves out other trips
+    if not manifest.from_a_list:  # where each list leaves out other trips
         shown = [float(each @ sizes.CLASSES[:-1]) for each in seen]
         if TOTAL in names:
             trips = shown[names.index(TOTAL)]
@@ -302,7 +302,7 @@ class _Search:
 
     def __init__(self, manifest: Manifest, made: Sequence[Mechanism], guesses: Sequence[Sizes]) -> None:
         self._manifest, self._guesses = manifest, guesses
-        self._cut = int(made[0].threshold) if manifest.mechanism == "dictionary" else 1
+        self._cut = int(made[0].threshold) if manifest.from_a_list else 1
         self._now = tuple(Outlook.of(guess, mechanism) for guess, mechanism in zip(guesses, made, strict=True))
         self._known = [bool(guess.trips) for guess in guesses]
         self._groups = _groups(manifest.tables)

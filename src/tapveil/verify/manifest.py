@@ -302,7 +302,7 @@ def _public_file_findings(manifest: Manifest) -> Iterator[Finding]:
     """Whether the public files are just those that areas, wider areas and tables of the manifest need."""
     files, areas = set(manifest.public_files_sha256), manifest.areas
     wider = {f"lookup of {name} of {mode}" for name, of in manifest.wider.items() for mode in of}
-    cells = {f"cells of {table.name}" for table in manifest.tables if manifest.mechanism == "dictionary"}
+    cells = {f"cells of {table.name}" for table in manifest.tables if manifest.from_a_list}
     needed = {f"{kind} of {mode}" for kind in ("lookup", "polygons") for mode in areas} | wider | cells
     more = files - needed - {"gtfs", "places"}
     if manifest.manifest_version == 1:  # which names all lists of wider areas, also those that no table has

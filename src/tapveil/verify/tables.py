@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from tapveil.base.findings import Finding
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS, OPAL_SHAPES
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS, TAP
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.csv import csv_bytes
@@ -122,7 +122,7 @@ class SheetCheck:
         self._check_order(piece if last is None else pa.concat_tables([last, piece]), 0 if last is None else 1)
 
     def _check_intervals(self, piece: pa.Table, counts: npt.NDArray[np.int64], mechanism: Mechanism | None) -> None:
-        if self.manifest.layout != "tables" or mechanism is None:
+        if HIGH not in self.manifest.numbers or mechanism is None:
             return
         rule = interval(mechanism, MISS)
         for column, expected in ((LOW, rule.low(counts)), (HIGH, rule.high(counts))):
@@ -131,20 +131,17 @@ class SheetCheck:
 
     def _tables(self, piece: pa.Table) -> Iterator[tuple[str, Mask]]:
         """Which rows of the file are of which table of the plan."""
-        if self.manifest.layout == "tables":
-            yield self.name, np.ones(len(piece), dtype=bool)
-            return
         known = np.zeros(len(piece), dtype=bool)
         for table in self.manifest.tables:
-            sheet, tap = OPAL_SHAPES[table.columns]
+            sheet, tap = self.manifest.arrangement.file_of(table)
             if sheet == self.name:
-                rows = _mask(pc.equal(piece.column("tap"), tap))
+                rows = np.ones(len(piece), dtype=bool) if tap is None else _mask(pc.equal(piece.column(TAP), tap))
                 known |= rows
                 yield table.name, rows
         self._find("value-impossible", "`tap` is neither on nor off", ~known)
 
     def _add_up(self, name: str, piece: pa.Table, counts: npt.NDArray[np.int64]) -> None:
-        parts = self.keys[:2] if self.manifest.layout == "opal" else self.manifest.partition
+        parts = self.keys[: len(self.manifest.partition)]  # the first keys of every file
         totals = self.totals.setdefault(name, Totals())
         numbered = piece.select(list(parts)).append_column("#n", pa.array(counts))
         for row in numbered.group_by(list(parts)).aggregate([("#n", "sum"), ("#n", "count")]).to_pylist():

@@ -33,7 +33,7 @@ def totals_findings(
     manifest: Manifest, made: Mapping[str, Mechanism], totals: Mapping[str, Totals]
 ) -> Iterator[Finding]:
     """Tables that count more trips in a part than another one can hold."""
-    if manifest.unit != "trip" or manifest.mechanism == "dictionary":
+    if manifest.unit != "trip" or manifest.from_a_list:
         return  # a card counts once in each cell, and a list leaves out what is not on it: totals then need not agree
     parts = {part for each in totals.values() for part in each.sums}
     beta = MISTAKEN / max(1, len(parts) * len(manifest.tables) * 2)

@@ -84,7 +84,7 @@ def _audit_plan(plan: Plan, folder: Path) -> Plan:
     ]
     for name, columns, epsilon in zip(TABLES, (["place"], ["place", "twin"]), (min(shares), max(shares)), strict=True):
         lines.append(f'[[table]]\nname = "{name}"\ncolumns = {columns}\nepsilon = "{epsilon}"')
-        lines.append('cells = "cells.csv"' if privacy.mechanism == "dictionary" else f'delta = "{delta}"')
+        lines.append('cells = "cells.csv"' if privacy.lists_cells else f'delta = "{delta}"')
     return Plan.parse("\n".join(lines), where="audit", base=folder)
 
 
@@ -206,7 +206,7 @@ class _Attack:
 
     def _randomness(self, given: int) -> Finding:
         """Every cell that is visited takes a word of its own from the operating system."""
-        every = self._audited.privacy.mechanism == "dictionary"
+        every = self._audited.privacy.lists_cells
         groups = sum(1 for count in self._counts.values() if count or every)
         visited = len(TABLES) * groups * self._trials
         needed = 8 * visited if visited < LONG_LIST else 0
@@ -227,7 +227,7 @@ class _Attack:
     def _released(self, city: City, name: str) -> dict[str, pa.Table]:
         """The published tables, every column of them as text."""
         pq.write_table(city.trips(), self._folder / "trips.parquet")
-        if self._audited.privacy.mechanism == "dictionary":
+        if self._audited.privacy.lists_cells:
             pa_csv.write_csv(city.cells(), self._folder / "cells.csv")
         release.release(self._audited, self._folder / name, in_ledger=False, progress=self._progress)
         options = pa_csv.ConvertOptions(
@@ -263,7 +263,7 @@ class _Attack:
 
     def _nothing_invented(self, city: City, published: Mapping[str, pa.Table]) -> Iterator[Finding]:
         """Every published cell is one that the trips (or the public list) have, in its own part, and a whole number."""
-        every = self._audited.privacy.mechanism == "dictionary"
+        every = self._audited.privacy.lists_cells
         known = {
             (PARTS[index % 2], str(index))
             for index, (group, _) in enumerate(city.places)
