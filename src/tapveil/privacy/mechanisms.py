@@ -319,14 +319,14 @@ def stated(name: str, scale: Fraction, threshold: Fraction) -> Mechanism:
     if not scale > 0 or not 0 < threshold <= HIGHEST:
         raise ValueError("a scale or threshold is out of range")
     _check_width(scale)
+    if name != "sbh" and threshold.denominator != 1:
+        raise ValueError(f"the threshold of {name} must be a whole number")
+    if scale < NARROWEST.get(name, _FINEST):
+        raise ValueError("the noise is too narrow to protect anything")
     if name not in NARROWEST:
         raise ValueError(f"`{name}` is not a mechanism")
-    if scale < NARROWEST[name]:
-        raise ValueError("the noise is too narrow to protect anything")
     if name == "sbh":
         return StatedHistogram(scale, threshold)
-    if threshold.denominator != 1:
-        raise ValueError(f"the threshold of {name} must be a whole number")
     if name == "gaussian":
         return Gaussian(scale, int(threshold))
     return (Laplace if name == "laplace" else Dictionary)(1 / scale, int(threshold))
