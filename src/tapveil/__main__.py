@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def _prepare() -> None:
-    gc.set_threshold(1_000_000)  # to look for unused objects more often takes 10 % of the CPU of `check --plan-only`
+    gc.set_threshold(1_000_000)  # to look for unused objects more often takes 5 % of the CPU of `--help`
     # Memory that one batch of rows leaves serves the next: given back and fetched anew it costs more than the rows.
     os.environ.setdefault("MIMALLOC_PURGE_DELAY", "-1")
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # what is installed beside us must not see plans and manifests

@@ -42,7 +42,7 @@ Text = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class Frozen(BaseModel):
-    """A part of a plan: no key that is not known, and no change once it is read."""
+    """A part of a plan or a ledger: no key that is not known, and no change once it is read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 

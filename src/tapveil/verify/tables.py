@@ -141,12 +141,17 @@ class SheetCheck:
         self._find("value-impossible", "`tap` is neither on nor off", ~known)
 
     def _add_up(self, name: str, piece: pa.Table, counts: npt.NDArray[np.int64]) -> None:
-        parts = self.keys[: len(self.manifest.partition)]  # the first keys of every file
+        # Where tables share files, their layout says by what these are split, whatever the manifest says.
+        parts = self.keys[:2] if self.manifest.arrangement.columns else self.manifest.partition
         totals = self.totals.setdefault(name, Totals())
+        if not parts:
+            totals.sums[()] += int(counts.sum())
+            totals.cells[()] += len(counts)
+            return
         numbered = piece.select(list(parts)).append_column("#n", pa.array(counts))
         for row in numbered.group_by(list(parts)).aggregate([("#n", "sum"), ("#n", "count")]).to_pylist():
             part = tuple(row[key] for key in parts)
-            totals.sums[part] += row["#n_sum"] or 0
+            totals.sums[part] += row["#n_sum"]
             totals.cells[part] += row["#n_count"]
 
     @cached_property
