@@ -1,4 +1,4 @@
-"""What contributors are told: the picture of the house is fresh, and files that answer a question are there."""
+"""What contributors are told: the picture of the house is fresh, named files are there, lines are sentences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tools import house
+from tools import house, sentences
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tapveil"
@@ -50,3 +50,39 @@ def test_what_can_be_added_begins_in_a_file_that_is_there(what: str) -> None:
     files = re.findall(r"`((?:src|docs|tests)/[\w/.-]+)`", row)
     assert len(files) >= 2
     assert all((ROOT / file).exists() for file in files)
+
+
+@pytest.mark.parametrize("path", sentences.pages(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_lines_of_a_page_break_at_sentences(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text == sentences.broken(text), "run: python -m tools.sentences --write"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("One. Two\nthree.", ["One.", "Two three."]),
+        ("- One. Two\n  three.\n- Four", ["- One.", "  Two three.", "- Four"]),
+        ("1. (One.) Two", ["1. (One.)", "   Two"]),
+        ("One:\ntwo, e.g. three, `a. b` and v1.2 four.", ["One:", "two, e.g. three, `a. b` and v1.2 four."]),
+        ("**Claim.** One. Two.", ["**Claim.** One.", "Two."]),
+    ],
+)
+def test_a_paragraph_has_a_line_for_each_sentence(text: str, lines: list[str]) -> None:
+    assert sentences.broken(text).split("\n") == lines
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```console\n$ echo A. B\nC. D\n```",
+        "| One. Two | three |",
+        "## One. Two",
+        "Before:\n\n    H. Then\n    more",
+        "<!-- One. Two -->",
+        "<!-- measured: begin -->\nOne. Two\nthree.\n<!-- measured: end -->",
+        "<!-- Written by a program. -->\nOne. Two",
+    ],
+)
+def test_what_is_no_paragraph_keeps_its_lines(text: str) -> None:
+    assert sentences.broken(text) == text

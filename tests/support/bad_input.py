@@ -552,6 +552,8 @@ def _without(folder: Path, text: str) -> str:
 # --- the page -----------------------------------------------------------------------------------------------------
 
 INTRODUCTION = """\
+<!-- Written by `python -m tests.support.bad_input --write`. Change it there. -->
+
 # Bad input
 
 What tapveil says when something is wrong with your files, word for word: this page is written by running each case
