@@ -16,7 +16,7 @@ import grimp
 PICTURE = Path(__file__).parents[1] / "docs" / "house.svg"
 ROOF = ("cli", "internal", "demo", "veil")
 SECRET = ("counting", "trips", "inputs", "plan")
-PUBLISHED = ("tuning", "verify", "ledger", "published")
+PUBLISHED = ("tuning", "verification", "ledger", "published")
 BELOW = ("privacy", "base")
 DOWNWARDS = (*ROOF, *SECRET, *PUBLISHED, *BELOW)
 """Each may import those after it, but for the secret side, which may not import the published one."""
@@ -60,7 +60,7 @@ BOXES = {
     "plan": Box(60, 502, 200, 58, "what to publish"),
     "veil": Box(400, 226, 160, 334, "the one crossing: spend, draw, write", INK),
     "tuning": Box(700, 226, 200, 58, "the next plan"),
-    "verify": Box(700, 318, 200, 58, "any folder, by anyone"),
+    "verification": Box(700, 318, 200, 58, "any folder, by anyone"),
     "ledger": Box(700, 410, 200, 58, "what was spent"),
     "published": Box(700, 502, 200, 58, "tables, manifest, folder"),
     "privacy": Box(150, 650, 320, 54, "noise, and what it costs: pure mathematics", GREY),

@@ -1,4 +1,4 @@
-"""The program of the explorer page, as `verify/known_versions.py` lists it: `python -m tools.programs`."""
+"""The program of the explorer page, as `verification/known_versions.py` lists it: `python -m tools.programs`."""
 
 from __future__ import annotations
 

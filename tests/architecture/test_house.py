@@ -384,7 +384,8 @@ def test_every_command_is_explained_and_every_option_is_listed() -> None:
 
 def test_every_code_of_a_finding_is_documented() -> None:
     page = (ROOT / "docs" / "verify.md").read_text(encoding="utf-8")
-    source = "\n".join(path.read_text() for name, path in MODULES.items() if re.search(r"\.(verify|ledger)", name))
+    checking = (path for name, path in MODULES.items() if re.search(r"\.(verification|ledger)", name))
+    source = "\n".join(path.read_text() for path in checking)
     found = set(re.findall(r"""(?:Finding|UnreadableError|_find|_wrong)\(\s*"([a-z-]+)\"""", source))
     found |= set(re.findall(r'"(identifier-[a-z-]+)"', source)) | set(re.findall(r'_lines\["([a-z-]+)"\]', source))
     assert len(found) > 40
@@ -409,5 +410,6 @@ def test_all_that_is_made_from_published_tables_is_claimed_and_computed_again() 
     for name in (f"{CONSISTENT}/", f"{FINEST}/", EXPLORER):
         assert f"`{name}`" in claim
         assert f"`{name}`" in computed
-    assert {"verify/derived.py", "verify/page.py", "published/explorer/contents.py"} <= set(PIN.findall(claim))
+    pins = set(PIN.findall(claim))
+    assert {"verification/derived.py", "verification/page.py", "published/explorer/contents.py"} <= pins
     assert not {name for name in METADATA if f"`{name}`" not in computed}

@@ -22,7 +22,7 @@ LINTER = Path(sys.executable).parent / "lint-imports"
 GOLDEN = ROOT / "tests" / "golden"
 
 SECRET = {"plan", "inputs", "trips", "counting"}
-PUBLISHED = {"published", "verify", "tuning", "ledger"}
+PUBLISHED = {"published", "verification", "tuning", "ledger"}
 BELOW = {"base", "privacy", "_version"}
 ON_BOTH = {"veil", "internal", "demo", "cli", "__init__", "__main__"}
 
@@ -48,7 +48,7 @@ def test_the_contracts_are_kept() -> None:
 
 PLANTED = {
     "a published file counts": ("published/csv.py", "import tapveil.counting.exact"),
-    "inside of a function": ("verify/reading.py", "def later():\n    from tapveil.plan.rules import misfits"),
+    "inside of a function": ("verification/reading.py", "def later():\n    from tapveil.plan.rules import misfits"),
     "for types alone": (
         "ledger/refusals.py",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tapveil.trips.files import Trips",
@@ -207,7 +207,7 @@ OTHERS_WORDS = {
     "counting.engines.spark.session": {"No space left"},
     "cli.app": {"Value error, "},  # of pydantic
     "plan.toml": {"Input should be", "must be"},
-    "verify.manifest": {" of "},  # a role, such as "lookup of bus": a code of the manifest
+    "verification.manifest": {" of "},  # a role, such as "lookup of bus": a code of the manifest
 }
 
 

@@ -16,7 +16,7 @@ import tapveil
 from tapveil.demo.city import make_city
 from tapveil.plan.model import Plan
 from tapveil.published.explorer import contents
-from tapveil.verify.folder import verify_folder
+from tapveil.verification.folder import verify_folder
 from tests.conftest import WITH_TOTAL
 from tests.support.tampering import redraw, resum
 

@@ -18,8 +18,8 @@ import pytest
 from tools import programs
 
 from tapveil.published.manifest import MANIFEST_VERSION, VERSIONS, json_text
-from tapveil.verify import known_versions
-from tapveil.verify.folder import Checked, verify_folder
+from tapveil.verification import known_versions
+from tapveil.verification.folder import Checked, verify_folder
 from tests.support.tampering import describe_again, resum, write_package
 
 GOLDEN = Path(__file__).parents[1] / "golden"

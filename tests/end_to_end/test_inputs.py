@@ -14,7 +14,7 @@ from tapveil import release
 from tapveil.base.errors import PlanError
 from tapveil.base.progress import Stage
 from tapveil.plan.model import Plan
-from tapveil.verify.folder import verify_folder
+from tapveil.verification.folder import verify_folder
 from tests.conftest import write_csv
 from tests.support.fuzz import AREAS, FEED, zipped
 

@@ -18,7 +18,7 @@ from tapveil.demo.city import make_city
 from tapveil.internal.draft import draft
 from tapveil.plan.model import PRESETS, Plan, preset_text
 from tapveil.trips.sample import encoding_of, header_encoding, samples
-from tapveil.verify.folder import verify_folder
+from tapveil.verification.folder import verify_folder
 from tests.conftest import opal_plan, write_csv
 from tests.support import exports
 from tests.support.commands import run

@@ -23,8 +23,8 @@ from tapveil.plan.model import Plan
 from tapveil.published.identifiers import text_findings
 from tapveil.published.manifest import json_text
 from tapveil.published.signature import SigningKey
-from tapveil.verify.folder import verify_folder
-from tapveil.verify.parquet_footer import SCHEMA_ROOM
+from tapveil.verification.folder import verify_folder
+from tapveil.verification.parquet_footer import SCHEMA_ROOM
 from tests.conftest import opal_text
 from tests.support.tampering import refresh, resum
 

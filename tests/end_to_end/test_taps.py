@@ -18,7 +18,7 @@ from tapveil.ledger.accounts import Account
 from tapveil.ledger.entry import Budget, Spend
 from tapveil.plan.model import Plan
 from tapveil.veil.spend import spend_of
-from tapveil.verify.folder import verify_folder
+from tapveil.verification.folder import verify_folder
 from tests.conftest import write_csv
 from tests.property.test_counting import cells, exact
 from tests.support import exports

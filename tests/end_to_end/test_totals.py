@@ -17,8 +17,8 @@ from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.describe.readme import readme
 from tapveil.veil import statement
-from tapveil.verify import manifest as manifests
-from tapveil.verify.folder import verify_folder
+from tapveil.verification import manifest as manifests
+from tapveil.verification.folder import verify_folder
 from tests.conftest import TODAY, WITH_TOTAL, levelled_plan, opal_text, write_csv
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "1"

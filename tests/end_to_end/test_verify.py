@@ -36,12 +36,12 @@ from tapveil.privacy.intervals import MISS, interval
 from tapveil.published import signature
 from tapveil.published.describe.metadata import METADATA
 from tapveil.published.manifest import Manifest
-from tapveil.verify import folder as folders
-from tapveil.verify import known_versions, reading, totals
-from tapveil.verify import manifest as manifests
-from tapveil.verify.derived import derived_sheets, published_tables
-from tapveil.verify.file import verify_file
-from tapveil.verify.folder import Checked, verify_folder
+from tapveil.verification import folder as folders
+from tapveil.verification import known_versions, reading, totals
+from tapveil.verification import manifest as manifests
+from tapveil.verification.derived import derived_sheets, published_tables
+from tapveil.verification.file import verify_file
+from tapveil.verification.folder import Checked, verify_folder
 from tests.conftest import BY_CARD, levelled_plan, opal_plan, start_ledger, write_csv
 from tests.end_to_end.test_release import TABLES
 from tests.property.test_units import listed_plan

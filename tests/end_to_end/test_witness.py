@@ -25,7 +25,7 @@ from tapveil.ledger.words import NAMES_NO_DAYS
 from tapveil.plan.model import Plan
 from tapveil.published.manifest import Manifest
 from tapveil.veil import release as releasing
-from tapveil.verify.folder import verify_folder
+from tapveil.verification.folder import verify_folder
 from tests.conftest import TODAY, declare, start_ledger, write_csv
 from tests.end_to_end.test_crashes import PLAN, source  # noqa: F401 (a fixture)
 from tests.end_to_end.test_ledger import cut_short

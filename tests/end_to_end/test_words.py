@@ -20,7 +20,7 @@ from tapveil.published import signature
 from tapveil.published.describe.metadata import METADATA, REGISTRY
 from tapveil.published.describe.readme import readme
 from tapveil.veil import statement
-from tapveil.verify.folder import verify_folder
+from tapveil.verification.folder import verify_folder
 from tests.conftest import TODAY, free_plan, start_ledger, write_csv
 from tests.property.test_units import listed_plan
 from tests.support.tampering import resum

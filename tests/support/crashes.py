@@ -28,7 +28,7 @@ from tapveil.plan.model import Plan
 from tapveil.published.folder import Folder
 from tapveil.veil import release as releasing
 from tapveil.veil import workspace
-from tapveil.verify.folder import verify_folder
+from tapveil.verification.folder import verify_folder
 from tests.support.faults import How, Points, in_child
 
 BROKEN = 70

@@ -19,9 +19,9 @@ from tapveil.published.describe.metadata import texts
 from tapveil.published.describe.readme import readme
 from tapveil.published.explorer.page import page
 from tapveil.published.manifest import Manifest
-from tapveil.verify import manifest as manifests
-from tapveil.verify.derived import derived_sheets, published_tables
-from tapveil.verify.reading import UnreadableError
+from tapveil.verification import manifest as manifests
+from tapveil.verification.derived import derived_sheets, published_tables
+from tapveil.verification.reading import UnreadableError
 from tests.conftest import write_csv
 
 STUMBLES = (

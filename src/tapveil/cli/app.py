@@ -570,8 +570,8 @@ def verify(
     quiet: Hushed = False,
 ) -> None:
     """Anyone: is this folder whole, and does it keep its word. Needs nothing but the folder."""
-    from tapveil.verify.file import verify_file
-    from tapveil.verify.folder import verify_folder
+    from tapveil.verification.file import verify_file
+    from tapveil.verification.folder import verify_folder
 
     progress = for_console(err, quiet=quiet)
     if path.is_dir():

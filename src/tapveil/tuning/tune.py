@@ -37,8 +37,8 @@ from tapveil.published.describe.wording import UNIT_NAMES, loss_in_words
 from tapveil.published.manifest import ERROR_CONFIDENCE, Manifest, TableClaim, number
 from tapveil.tuning import sizes
 from tapveil.tuning.sizes import Sizes
-from tapveil.verify import manifest as manifests
-from tapveil.verify.reading import UnreadableError, json_of, open_inside
+from tapveil.verification import manifest as manifests
+from tapveil.verification.reading import UnreadableError, json_of, open_inside
 
 CANDIDATES = ("sbh", "laplace", "gaussian")
 MOST_TRIES = 40

@@ -45,7 +45,7 @@ from tapveil.veil.leak_guard import CardsAmong, refuse_leaks, refuse_mixed_up, w
 from tapveil.veil.preconditions import sound_places
 from tapveil.veil.spend import spend_of
 from tapveil.veil.workspace import Journal, Unfinished
-from tapveil.verify.manifest import free_text_findings
+from tapveil.verification.manifest import free_text_findings
 
 if TYPE_CHECKING:  # what a key needs takes time to load, and most have none
     from tapveil.published.signature import SigningKey

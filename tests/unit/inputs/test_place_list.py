@@ -18,7 +18,7 @@ from tapveil.ledger.book import open_ledger
 from tapveil.ledger.entry import Spend
 from tapveil.plan.model import PlaceList, Plan
 from tapveil.veil.release import release
-from tapveil.verify.folder import verify_folder
+from tapveil.verification.folder import verify_folder
 from tests.conftest import opal_plan, start_ledger, write_csv
 
 SQUARE = [[[1.0, 1.0], [1.0, 2.0], [2.0, 2.0], [1.0, 1.0]]]

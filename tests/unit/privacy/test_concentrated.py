@@ -26,7 +26,7 @@ from tapveil.published.describe.readme import readme
 from tapveil.published.describe.wording import rounded_up
 from tapveil.published.manifest import Manifest
 from tapveil.veil import statement
-from tapveil.verify import manifest as manifests
+from tapveil.verification import manifest as manifests
 from tests.conftest import TODAY, opal_text
 from tests.golden.make import TOTAL
 

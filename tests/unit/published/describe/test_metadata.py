@@ -27,8 +27,8 @@ from tapveil.published.describe.registry import registry_text
 from tapveil.published.describe.yaml import yaml_text
 from tapveil.published.manifest import Manifest
 from tapveil.veil import statement
-from tapveil.verify import manifest as manifests
-from tapveil.verify.known_versions import VERSIONS_OF
+from tapveil.verification import manifest as manifests
+from tapveil.verification.known_versions import VERSIONS_OF
 from tests.conftest import TODAY
 
 Files = tuple[dict[str, Any], dict[str, Any]]

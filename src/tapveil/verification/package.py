@@ -15,7 +15,7 @@ from tapveil.base.vocabulary import PACKAGE
 from tapveil.published.describe.datapackage import FileFacts, datapackage
 from tapveil.published.manifest import Manifest
 from tapveil.published.sheets import DerivedSheet
-from tapveil.verify import reading
+from tapveil.verification import reading
 
 LONGEST = 500
 """Letters of a text of the publisher's."""

@@ -17,9 +17,9 @@ from tapveil.published.explorer.page import LEVEL, Shell, taken_apart, unpacked
 from tapveil.published.manifest import VERSIONS, Manifest
 from tapveil.published.places import FeatureCollection
 from tapveil.published.sheets import DerivedSheet
-from tapveil.verify import reading
-from tapveil.verify.known_versions import PROGRAMS
-from tapveil.verify.reading import UnreadableError
+from tapveil.verification import reading
+from tapveil.verification.known_versions import PROGRAMS
+from tapveil.verification.reading import UnreadableError
 
 ROOM = 1.05
 """How much larger than ours its data may be packed: programs that compress differ a little, and hide little."""

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tapveil.verify.known_versions import ROW_GROUPS
-from tapveil.verify.parquet_pages import Chunk, Page, footer_size
-from tapveil.verify.reading import UnreadableError
+from tapveil.verification.known_versions import ROW_GROUPS
+from tapveil.verification.parquet_pages import Chunk, Page, footer_size
+from tapveil.verification.reading import UnreadableError
 
 _SCHEMA = b"ARROW:schema"
 _PROGRAM = re.compile(r"parquet-cpp-arrow version ([0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})(-SNAPSHOT)?")

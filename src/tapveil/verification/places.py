@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tapveil.base.findings import Finding
 from tapveil.published.places import FeatureCollection, places_findings, places_text
-from tapveil.verify import reading
-from tapveil.verify.known_versions import LARGEST_PLACES
+from tapveil.verification import reading
+from tapveil.verification.known_versions import LARGEST_PLACES
 
 
 def places_in(folder: Path, name: str) -> tuple[FeatureCollection, list[Finding]]:

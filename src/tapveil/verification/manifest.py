@@ -39,7 +39,7 @@ from tapveil.published.manifest import (
     TableClaim,
     number,
 )
-from tapveil.verify.known_versions import VERSIONS_OF
+from tapveil.verification.known_versions import VERSIONS_OF
 
 PLACE = "privacy.json"
 CLOSE, ROOM, TINY = Fraction(1, 10**6), Fraction(1, 20), 1e-30

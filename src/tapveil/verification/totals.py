@@ -23,7 +23,7 @@ import numpy as np
 from tapveil.base.findings import Finding
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.manifest import Manifest, TableClaim
-from tapveil.verify.tables import Totals
+from tapveil.verification.tables import Totals
 
 MISTAKEN = 1e-9
 """How often a sound release is found at fault here, at most."""

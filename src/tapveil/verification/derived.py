@@ -19,10 +19,10 @@ from tapveil.published.lattice import WIDER_COLUMNS, Ints, Wider
 from tapveil.published.manifest import Manifest
 from tapveil.published.places import name_findings
 from tapveil.published.sheets import DerivedSheet, raw_tables
-from tapveil.verify import reading
-from tapveil.verify.known_versions import LARGEST_PLACES
-from tapveil.verify.reading import UnreadableError
-from tapveil.verify.tables import csv_batches, is_written_otherwise, same_rows
+from tapveil.verification import reading
+from tapveil.verification.known_versions import LARGEST_PLACES
+from tapveil.verification.reading import UnreadableError
+from tapveil.verification.tables import csv_batches, is_written_otherwise, same_rows
 
 ROUNDED = 1
 """By so much a number of another build may differ."""

@@ -22,8 +22,8 @@ from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import COUNT
 from tapveil.privacy.mechanisms import StabilityHistogram
-from tapveil.verify.folder import Checked
-from tapveil.verify.reading import UnreadableError
+from tapveil.verification.folder import Checked
+from tapveil.verification.reading import UnreadableError
 
 LONGEST_LINE = 10_000
 LARGEST = 2**29

@@ -34,15 +34,21 @@ from tapveil.published.identifiers import text_findings
 from tapveil.published.manifest import MANIFEST_VERSION, Manifest, json_text
 from tapveil.published.sheets import DerivedSheet
 from tapveil.published.signature import SignatureError, read_signature, signer
-from tapveil.verify import manifest as manifests
-from tapveil.verify import reading
-from tapveil.verify.derived import derived_sheets, published_tables, rounded_otherwise, sheet_findings, wider_findings
-from tapveil.verify.package import package_findings
-from tapveil.verify.page import page_findings, program_in
-from tapveil.verify.places import places_in
-from tapveil.verify.reading import UnreadableError
-from tapveil.verify.tables import SheetCheck, synthetic_findings
-from tapveil.verify.totals import totals_findings
+from tapveil.verification import manifest as manifests
+from tapveil.verification import reading
+from tapveil.verification.derived import (
+    derived_sheets,
+    published_tables,
+    rounded_otherwise,
+    sheet_findings,
+    wider_findings,
+)
+from tapveil.verification.package import package_findings
+from tapveil.verification.page import page_findings, program_in
+from tapveil.verification.places import places_in
+from tapveil.verification.reading import UnreadableError
+from tapveil.verification.tables import SheetCheck, synthetic_findings
+from tapveil.verification.totals import totals_findings
 
 LARGEST_README = 2**16
 """A release with 64 tables writes half of it."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tapveil.published.places import places_text
-from tapveil.verify.folder import verify_folder
+from tapveil.verification.folder import verify_folder
 from tests.support.tampering import refresh
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "2"

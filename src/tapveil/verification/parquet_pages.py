@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 
 import pyarrow.parquet as pq
 
-from tapveil.verify.reading import UnreadableError
+from tapveil.verification.reading import UnreadableError
 
 LARGEST_FOOTER = 16 * 2**20
 LARGEST_PAGE = 64 * 2**20

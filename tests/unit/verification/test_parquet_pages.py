@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tapveil.verify import parquet_pages
-from tapveil.verify.parquet_pages import chunks, open_parquet, pages_of
-from tapveil.verify.reading import UnreadableError
+from tapveil.verification import parquet_pages
+from tapveil.verification.parquet_pages import chunks, open_parquet, pages_of
+from tapveil.verification.reading import UnreadableError
 
 TABLE = pa.table({"place": [f"stop {n % 700}" for n in range(5000)], "count": range(5000)})
 WRITTEN: list[dict[str, Any]] = [

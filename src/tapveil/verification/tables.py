@@ -25,9 +25,9 @@ from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.csv import csv_bytes
 from tapveil.published.identifiers import ColumnLook
 from tapveil.published.manifest import Manifest
-from tapveil.verify.parquet_footer import Distinct, refuse_gaps, refuse_more_than_a_table, refuse_unused
-from tapveil.verify.parquet_pages import chunks, open_parquet, pages_of
-from tapveil.verify.reading import UnreadableError, open_inside
+from tapveil.verification.parquet_footer import Distinct, refuse_gaps, refuse_more_than_a_table, refuse_unused
+from tapveil.verification.parquet_pages import chunks, open_parquet, pages_of
+from tapveil.verification.reading import UnreadableError, open_inside
 
 ROWS_AT_ONCE = 100_000
 BLOCK = 8 * 2**20
