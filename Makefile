@@ -1,107 +1,137 @@
 # Two commands do everything on a fresh machine with Python 3.11+ and make:
-#   make demo    install, make up a city, release it
-#   make test    install, run the tests
+#   make demo    install what running needs, make up a city, release it
+#   make test    install what testing needs, run the tests
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-READY  := $(VENV)/.ready
+RUN    := $(VENV)/.run
+DEV    := $(VENV)/.dev
 DEMO   := build/demo
 TRIPS  ?= 30000000
+JOBS   ?= auto
+SYSTEM ?= yes
+PYTEST  = $(BIN)/pytest -n $(JOBS)
 
-.PHONY: demo test test-full browser postgres java lint check format bench bench-docs bench-utility bench-numbers bench-sampling docs pictures reference house clean
+# What only `make test-full` runs to its end, each part by itself.
+FULL := test-audit test-crashes test-fuzz test-messy test-spark test-statistical test-tampering
 
-demo: $(READY)
+.PHONY: demo dev test test-full $(FULL) lint check format docs wheel clean
+.PHONY: bench bench-docs bench-history bench-utility bench-numbers bench-sampling pictures reference house
+
+demo: $(RUN)
 	@rm -rf $(DEMO)
 	$(BIN)/tapveil demo $(DEMO)
 
-test: $(READY) browser postgres java
-	$(BIN)/pytest -n auto -m "not slow"
+dev: $(DEV)
 
-test-full: $(READY) browser postgres java
-	TAPVEIL_CASES=5000 TAPVEIL_FUZZ=20000 TAPVEIL_TAMPERED=1000 $(BIN)/pytest -n auto
+test: $(DEV) system-browser-postgres-java
+	$(PYTEST) -m "not slow"
 
-lint: $(READY)
+# The tests, then every part; one that fails stops no other. JOBS=1 runs one test at a time.
+test-full: $(DEV)
+	@$(MAKE) -k test $(FULL)
+
+test-audit: $(DEV)
+	$(PYTEST) -m slow tests/end_to_end/test_audit.py
+
+test-crashes: $(DEV)
+	$(PYTEST) -m slow tests/end_to_end/test_crashes.py
+
+test-fuzz: $(DEV)
+	TAPVEIL_FUZZ=20000 $(PYTEST) tests/property/test_fuzz.py
+
+test-messy: $(DEV)
+	TAPVEIL_CASES=5000 $(PYTEST) tests/property/test_messy.py
+
+test-spark: $(DEV) system-java
+	$(PYTEST) -m slow tests/engines/test_spark.py
+
+test-statistical: $(DEV)
+	TAPVEIL_DRAWS=5000000 TAPVEIL_RELEASES=10000 $(PYTEST) tests/statistical
+
+test-tampering: $(DEV)
+	TAPVEIL_TAMPERED=1000 $(PYTEST) tests/end_to_end/test_verify.py tests/end_to_end/test_golden.py
+
+# What tests need of the system: the program on this machine, or else Debian's package, which is named before it is installed.
+system-%: $(DEV)
+	@$(BIN)/python -m tools.system $(if $(filter no,$(SYSTEM)),--no-install) $(subst -, ,$*)
+
+lint: $(DEV)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 check: lint
-	$(BIN)/pytest -q -n auto -m "not slow" tests/unit tests/property tests/architecture src
+	$(PYTEST) -q -m "not slow" tests/unit tests/property tests/architecture src
 
-format: $(READY)
+format: $(DEV)
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
 # What a release costs beside the least that it could, as it grows, and beside other libraries. Cities and the results of the last are kept in build/bench; that
 # takes an hour or two: it installs each library into an environment of its own, and waits up to ten minutes for each.
-bench: $(READY)
+bench: $(DEV)
 	$(BIN)/python -m benchmarks.release --trips $(TRIPS)
 	$(BIN)/python -m benchmarks.driver
 	$(BIN)/python -m benchmarks.compare -o build/bench/results
 
 # The same, and the pages of docs/ with it.
-bench-docs: $(READY)
+bench-docs: $(DEV)
 	$(BIN)/python -m benchmarks.release --trips $(TRIPS) --write
 	$(BIN)/python -m benchmarks.compare
 
-bench-utility: $(READY)
+bench-utility: $(DEV)
 	$(BIN)/python -m benchmarks.utility --write
 
-bench-numbers: $(READY)
+bench-numbers: $(DEV)
 	$(BIN)/python -m benchmarks.resolutions --write
 	$(BIN)/python -m benchmarks.consistency --write
 	$(BIN)/python -m benchmarks.tuning --write
 
-bench-sampling: $(READY)
+bench-sampling: $(DEV)
 	$(BIN)/python benchmarks/sampling.py
 
 # The documentation as a site, in build/site; a link that leads nowhere fails.
-docs: $(READY)
+docs: $(DEV)
 	$(BIN)/python -m sphinx -q -E -W -n --keep-going -d build/doctrees -b html docs build/site
 	@echo "Open build/site/index.html"
 
+# The package as others install it, into an environment of its own: it makes a city, and verifies what it published.
+wheel:
+	@rm -rf dist build/wheel
+	@$(CHECKED)
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
+	cd build/wheel && bin/tapveil demo city --trips 20000 --quiet && bin/tapveil verify city/published
+
 # The pages of docs/reference, from the code.
-reference: $(READY)
+reference: $(DEV)
 	$(BIN)/python -m tools.reference --write
 
 # The picture of the house, from the imports.
-house: $(READY)
+house: $(DEV)
 	$(BIN)/python -m tools.house --write
 
 # The pictures of the tutorial, from a release of the demo city.
-pictures: $(READY) browser
+pictures: $(DEV) system-browser
 	$(BIN)/python -m tools.pictures
-
-# The page is tested in a real Chromium: the one on this machine, or else the system's package.
-browser: $(READY)
-	@$(BIN)/python -m tests.browser || { \
-	  echo "Installing Chromium for the tests of the page ..."; \
-	  (apt-get install -y -q chromium || { apt-get update -q && apt-get install -y -q chromium; }) > $(VENV)/chromium.log 2>&1 \
-	  || $(BIN)/playwright install chromium >> $(VENV)/chromium.log 2>&1; \
-	  $(BIN)/python -m tests.browser || echo "No Chromium: install it, or name it in TAPVEIL_CHROMIUM; the tests of the page will be skipped."; }
-
-# Counting in a database is tested in a real PostgreSQL: the one on this machine, or else the system's package.
-postgres: $(READY)
-	@$(BIN)/python -m tests.support.postgres || { \
-	  echo "Installing PostgreSQL for the tests of counting in a database ..."; \
-	  (apt-get install -y -q postgresql || { apt-get update -q && apt-get install -y -q postgresql; }) > $(VENV)/postgres.log 2>&1; \
-	  $(BIN)/python -m tests.support.postgres || echo "No PostgreSQL server: install it (pg_ctl on the path, or Debian's package); the tests of counting in a database will be skipped."; }
-
-# Counting on Spark is tested on Spark itself, which needs a Java of version 17 or newer.
-java:
-	@"$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version > /dev/null 2>&1 || { \
-	  echo "Installing Java for the tests of counting on Spark ..."; \
-	  (apt-get install -y -q default-jre-headless || { apt-get update -q && apt-get install -y -q default-jre-headless; }) > /dev/null 2>&1; \
-	  java -version > /dev/null 2>&1 || echo "No Java: install one (17 or newer); the tests of counting on Spark will be skipped."; }
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
-$(READY): pyproject.toml constraints.txt src/tapveil/_version.py
-	@$(PYTHON) -c 'import sys; sys.exit("tapveil needs Python 3.11 or newer; try: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
-	@echo "Installing tapveil and its tools into $(VENV) ..."
+CHECKED := $(PYTHON) -c 'import sys; sys.version_info < (3, 11) and sys.exit("tapveil needs Python 3.11 or newer; try: make PYTHON=python3.12 ...")'
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+$(RUN): pyproject.toml constraints.txt src/tapveil/_version.py
+	@$(CHECKED)
+	@echo "Installing tapveil into $(VENV) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "venv failed: install your system's python3-venv package"; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@$(BIN)/python -m compileall -q src
+	@$(PIP) -e .
+	@touch $@
+
+$(DEV): $(RUN)
+	@echo "Installing what tests, documentation and tools need into $(VENV) (two gigabytes) ..."
+	@$(PIP) -e '.[dev]'
 	@touch $@

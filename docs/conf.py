@@ -40,7 +40,7 @@ NAVIGATION = {
         *("reference/commands", "reference/plan", "reference/folder", "reference/ledger"),
         *("bad-input", "utility", "benchmarks", "scale"),
     ],
-    "Change it": ["how-it-works"],
+    "Change it": ["how-it-works", "releasing"],
 }
 """The pages, in the order of the site's navigation. One that is missing here, or here alone, fails the build."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil
@@ -14,7 +15,8 @@ from tapveil.privacy.mechanisms import StabilityHistogram
 from tapveil.privacy.noise import NoiseTable, rounded_laplace
 from tests.unit.privacy.test_noise import ideal_law
 
-DRAWS = 1_000_000
+DRAWS = int(os.environ.get("TAPVEIL_DRAWS", "1000000"))
+"""Of each count; `make test-full` asks for five million."""
 COUNTS = (1, 10, 30, 34, 35, 60)
 DELTA = Fraction(1, 8_000_000)
 ACCEPT, REJECT = 1e-6, 1e-20
@@ -102,8 +104,6 @@ def test_a_wrong_law_is_rejected(fault: type[StabilityHistogram], epsilon: int) 
 
 def test_operating_system_randomness_is_used_as_it_comes() -> None:
     """Two draws from the same bytes agree; two from the operating system do not."""
-    import os
-
     mechanism, counts = StabilityHistogram(Fraction(1), DELTA), np.full(1000, 100)
     same = [mechanism.draw(counts, np.random.default_rng(1).bytes)[0] for _ in range(2)]
     fresh = [mechanism.draw(counts, os.urandom)[0] for _ in range(2)]
