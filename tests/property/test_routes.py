@@ -139,6 +139,33 @@ def test_typed_columns_count_the_same_by_either_route(
     assert counted > 1000 or "ns" in day_kind + time_kind
 
 
+FORMATTED = {
+    "hours": ("hours", [*range(26), 47, 48, -1, None]),
+    "clock": ("%H%M", [0, 5, 101, 731, 1159, 2359, 2400, 60, -1, None]),
+    "epoch": ("epoch", [1470609060, 1470609060_000, 1470609060_000_000, 147060906, -1, None]),
+}
+
+
+@pytest.mark.parametrize("name", FORMATTED)
+@pytest.mark.parametrize("kind", [pa.int64(), pa.string(), pa.float64()])
+def test_numbers_in_a_format_count_the_same_by_either_route(tmp_path: Path, name: str, kind: pa.DataType) -> None:
+    """As integers they are not minutes, whatever their type."""
+    written, values = FORMATTED[name]
+    write(tmp_path / "trips.parquet", "date", "int32")
+    table = pq.read_table(tmp_path / "trips.parquet")
+    chosen = pa.array(some(values, len(table), 11), pa.int64()).cast(kind)
+    table = table.set_column(table.schema.get_field_index("tap_on_time"), "tap_on_time", chosen)
+    pq.write_table(table, tmp_path / "trips.parquet", row_group_size=1500)
+    column = f'tap_on_time = {{ column = "tap_on_time", format = "{written}" }}'
+    zone = {"[source]\n": '[source]\ntimezone = "Australia/Sydney"\n'} if name == "epoch" else {}
+    wanted = {'tap_on_time = "tap_on_time"': column, "1 %": "90 %", **zone}
+    plan = opal_plan(tmp_path, "trips.parquet", **wanted)
+    ours, theirs = both_routes(plan)
+    assert_same(ours, theirs)
+    expected = {"hours": "07:00", "clock": "07:30", "epoch": "08:30"}[name]
+    assert expected in {label for cell in cells(ours.tables["on_time"]) for label in cell}
+
+
 @contextmanager
 def short_ways() -> Iterator[tuple[list[int], list[int]]]:
     """How many rows of each batch were tried the short way, and how many of them were left."""

@@ -151,7 +151,9 @@ def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
         needed = zoned and "date" in plan.source.columns and plan.source.calendar
         beside: tuple[str, ...] = ("date",) if needed and raw not in ("timestamp", "instant") else ()
         bins, read = time_bins(plan), _reads_time(plan, name, bool(beside))
-        return Column(name, raw, kind, bins.labels[0], read, fixed_labels=bins.labels, beside=beside, zoned=zoned)
+        coded = Column(name, raw, kind, bins.labels[0], read, fixed_labels=bins.labels, beside=beside, zoned=zoned)
+        # A number in a format is not one of minutes: 7 is an hour, 731 a clock, 1470609060 a moment.
+        return replace(coded, as_text=raw == "integer" and plan.source.columns[name].format is not None)
     if kind == "date":
         beside = plan.source.deciding if name == "date" and plan.source.day_follows_time else ()
         read = _reads_date(plan, name, bool(beside)) if plan.source.calendar else str.strip

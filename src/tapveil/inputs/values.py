@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from tapveil.base.vocabulary import MINUTES_PER_DAY, MISSING_TIME
-from tapveil.plan.source import Source
+from tapveil.plan.source import Source, has_a_day
 
 LATEST_MINUTE = 2 * MINUTES_PER_DAY
 BESIDE = "\x1f"
@@ -21,7 +21,8 @@ BESIDE = "\x1f"
 READABLE: dict[str, str] = {
     "time": "17:05, 17:05:30, a timestamp such as 2016-12-31 17:05:30, or minutes after midnight such as 1025; "
     "empty or -1 for none; an offset such as +10:00 needs [source] timezone; an hour that daylight saving skips is no "
-    "time; another way to write it is named by `format`, another word for none by `missing`",
+    'time; another way to write it is named by `format` (such as "%H.%M", "hours", "epoch"), another word for none by '
+    "`missing`",
     "date": "a day of the calendar as 2016-12-31, 20161231, or a timestamp such as 2016-12-31 17:05:30; another way to "
     'write it is named by `format = "%d/%m/%Y"`; an offset such as +10:00 needs [source] timezone; any other text '
     'needs [source] dates = "labels"',
@@ -30,9 +31,14 @@ READABLE: dict[str, str] = {
 
 _MINUTES = re.compile(r"(0|[1-9][0-9]{0,3})(?:\.0+)?")  # 0731 is more likely a clock than 731 minutes: refused
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?")
-_DATE = re.compile(r"([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2})(?:\.0+)?")
+_DATE = re.compile(r"([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-?W[0-9]{2}-?[1-7])(?:\.0+)?")
 _APART = re.compile(r"\s+([+-][0-9]{2}:?[0-9]{2}|Z)$")
 """An offset that stands apart from its time: 12:30 +1000."""
+_HOURS = re.compile(r"([0-9]{1,2})(?:\.0+)?")
+_RANGE = re.compile(r"([0-9]{1,2})(?:[:.h]?([0-9]{2}))?\W*(?:-|–|~|to|à|a|bis|至|~)\W*[0-9].*")
+"""Hours, or clock times, from and to; by the first of them it is known."""
+_EPOCH = re.compile(r"([0-9]{10}|[0-9]{13}|[0-9]{16})(?:\.[0-9]+)?")
+"""Seconds, milliseconds or microseconds since 1970: from 2001 to 2286 their digits tell them apart."""
 _TIMESTAMP = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[ T][0-9]{1,2}:?[0-9]{2}.*")
 
 
@@ -45,10 +51,18 @@ def read_time(text: str, zone: ZoneInfo | None = None, written: str | None = Non
     (451, -1, -1, None)
     >>> read_time("8/8/2016 5:31 PM", written="%d/%m/%Y %I:%M %p")
     1051
+    >>> read_time("7", written="hours"), read_time("07-08", written="range"), read_time("731", written="%H%M")
+    (420, 420, 451)
     """
     text = text.strip()
     if text in ("", "-1", "-1.0"):
         return MISSING_TIME
+    if written in ("hours", "range"):
+        match = (_HOURS if written == "hours" else _RANGE).fullmatch(text)
+        minutes = match and 60 * int(match[1]) + int((written == "range" and match[2]) or 0)
+        return _within_two_days(minutes) if minutes is not None else None
+    if written == "%H%M":  # a number has lost its zeros, and strptime takes 101 for 10:01
+        text = text.zfill(4)
     if written is None:
         if match := _MINUTES.fullmatch(text):
             return _within_two_days(int(match[1]))
@@ -66,6 +80,9 @@ def _within_two_days(minutes: int) -> int | None:
 def _read_moment(text: str, zone: ZoneInfo | None, written: str | None) -> datetime | None:
     """A timestamp in local time; one with an offset needs the plan's time zone."""
     try:
+        if written == "epoch":
+            match = _EPOCH.fullmatch(text)
+            return _since_1970(match[1], zone) if match and zone else None
         if written is not None:
             moment = datetime.strptime(text, written)
         elif _TIMESTAMP.fullmatch(text):
@@ -77,6 +94,12 @@ def _read_moment(text: str, zone: ZoneInfo | None, written: str | None) -> datet
         return moment.astimezone(zone).replace(tzinfo=None) if zone else None
     except (ValueError, OverflowError):
         return None
+
+
+def _since_1970(digits: str, zone: ZoneInfo) -> datetime:
+    """What the clock and the calendar at the place showed."""
+    seconds = int(digits) // 10 ** (len(digits) - 10)
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).astimezone(zone).replace(tzinfo=None)
 
 
 def is_skipped(moment: datetime, zone: ZoneInfo | None) -> bool:
@@ -97,8 +120,10 @@ def read_date(text: str, zone: ZoneInfo | None = None, written: str | None = Non
 
     >>> read_date("20160808"), read_date("2016-08-08"), read_date("2016-08-08 07:31:00"), read_date("08/08/2016")
     ('2016-08-08', '2016-08-08', '2016-08-08', None)
-    >>> read_date("31/08/2016", written="%d/%m/%Y")
-    '2016-08-31'
+    >>> read_date("31/08/2016", written="%d/%m/%Y"), read_date("2016-W32-1")
+    ('2016-08-31', '2016-08-08')
+    >>> read_date("1470609060", ZoneInfo("Australia/Sydney"), "epoch")
+    '2016-08-08'
     """
     text = text.strip()
     if not text:
@@ -189,4 +214,4 @@ def read_second(text: str, day: str, days: Days, written: str | None, day_writte
 
 def is_written_with_a_date(text: str, written: str | None) -> bool:
     """Whether a time brings its own day: then no other is needed to know whether it was skipped."""
-    return "%d" in written if written is not None else bool(_TIMESTAMP.fullmatch(text.strip()))
+    return has_a_day(written) if written is not None else bool(_TIMESTAMP.fullmatch(text.strip()))

@@ -200,6 +200,9 @@ def _day_problems(plan: Plan) -> Iterator[Problem]:
         if source.kind(name) == "date" and source.calendar and not column.tells_days_apart:
             words = f"`{column.format}` has no year, month or day: several days would become one"
             yield Problem(COLUMNS, "days-alike", words, name)
+        if column.format == "epoch" and source.timezone is None:
+            words = 'needs the time zone of the place: add timezone = "…" under [source]'
+            yield Problem(COLUMNS, "needs-zone", words, name)
     if starts % plan.coarsen.time_minutes:
         words = f"must be the start of a time bin of {plan.coarsen.time_minutes} minutes"
         yield Problem(SOURCE, "day-within-bin", words, "day_starts")

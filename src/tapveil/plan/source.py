@@ -25,6 +25,15 @@ KINDS: dict[str, Kind] = {
 """The columns tapveil knows by name; any other column is a label unless the plan says its kind."""
 
 
+FORMATS = ("hours", "range", "epoch")
+"""Ways to write a time that strptime does not know: 7 for 07:00; 07:00-08:00, by its start; and seconds since 1970."""
+
+
+def has_a_day(written: str) -> bool:
+    """Whether what is written in a format brings its own day: of the month, the year or the ISO week, or as epoch."""
+    return written == "epoch" or any(directive in written for directive in ("%d", "%j", "%u"))
+
+
 class SourceColumn(Frozen):
     """Where one of our columns comes from: a column of the files, or one value for every row."""
 
@@ -37,7 +46,7 @@ class SourceColumn(Frozen):
     missing: Texts = ()
     """Texts that mean that there is none: `0` as an exit time, `NA`."""
     format: Text | None = None
-    """How a time or a date is written, as in strptime; not needed for the usual ways."""
+    """How a time or a date is written: as in strptime, or one of `hours`, `range`, `epoch`. Not for the usual ways."""
 
     @pydantic.model_validator(mode="after")
     def _one_origin(self) -> Self:
@@ -50,22 +59,24 @@ class SourceColumn(Frozen):
     @pydantic.field_validator("format")
     @classmethod
     def _can_be_read(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
+        if value is None or value in FORMATS:
+            return value
         try:
             _read_back(value)
         except (ValueError, re.error):  # a directive twice is a group twice to strptime
             raise ValueError(f'`{value}` is not a format such as "%d/%m/%Y %H:%M"') from None
         if "%Z" in value:
             raise ValueError("names of time zones (%Z) cannot be read; %z reads an offset such as +1000")
-        if not any(directive in value for directive in ("%d", "%j", "%H", "%I")):
+        if not has_a_day(value) and "%H" not in value and "%I" not in value:
             raise ValueError(f'`{value}` has no day or hour in it: write it as "%d/%m/%Y", "%H.%M", …')
         return value
 
     @property
     def tells_days_apart(self) -> bool:
         """Whether its format, if it has one, says which day of which year: `%d/%m` makes one day of many."""
-        return self.format is None or _read_back(self.format).date() == _A_MOMENT.date()
+        if self.format is None or self.format in FORMATS:
+            return self.format in (None, "epoch")
+        return _read_back(self.format).date() == _A_MOMENT.date()
 
 
 _A_MOMENT = datetime(2016, 12, 31, 17, 5, tzinfo=UTC)

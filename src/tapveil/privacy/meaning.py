@@ -1,0 +1,78 @@
+"""What epsilon means, in frequencies: how often a suspicious reader of the folder would be right.
+
+The reader asks whether someone travelled, both being equally likely to him, and decides as well as anyone can. Under
+(ε, δ) his chance of a true "yes" is at most e^ε times that of a false one, plus δ. Where both of his errors are
+equally likely, he is wrong with probability at least (1 - δ) / (1 + e^ε): Kairouz, Oh and Viswanath (2015),
+theorem 2.1. Readers understand such frequencies better than any other way to put it (Nanayakkara et al., 2023).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from tapveil.privacy.units import Unit
+
+Verdict = Literal["strong", "moderate", "weak"]
+
+RIGHT_AT_MOST: dict[Verdict, Fraction] = {"strong": Fraction(3, 4), "moderate": Fraction(19, 20)}
+"""How often the reader may be right under a promise that is called so; any other is weak."""
+
+_DID: dict[Unit, tuple[str, str]] = {
+    "trip": ("you did not make a trip", "did make it"),
+    "card-day": ("you did not travel on a day", "did travel"),
+    "card": ("you never travelled", "did travel"),
+}
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a promise of ε (and δ) for a unit means.
+
+    >>> [Meaning(Fraction(epsilon)).of_100 for epsilon in ("1/10", "1", "2", "4", "8")]
+    [('48', '52'), ('27', '73'), ('12', '88'), ('2', '98'), ('0.03', '99.97')]
+    >>> [Meaning(Fraction(epsilon)).verdict for epsilon in (1, 2, 8)]
+    ['strong', 'moderate', 'weak']
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    @property
+    def wrong(self) -> float:
+        """How likely the reader believes that someone travelled who did not: at least this."""
+        if self.epsilon > 700:  # e^700 is about the largest float
+            return 0.0
+        return float(1 - self.delta) / (1 + math.exp(self.epsilon))
+
+    @property
+    def right(self) -> float:
+        """How likely he believes it of someone who did: at most this."""
+        return 1 - self.wrong
+
+    @property
+    def verdict(self) -> Verdict:
+        """In a word."""
+        return next((word for word, most in RIGHT_AT_MOST.items() if self.right <= most), "weak")
+
+    @property
+    def of_100(self) -> tuple[str, str]:
+        """How many of 100 publications would make him believe it: of who did not travel, and of who did."""
+        wrong = 100 * self.wrong
+        if wrong < 1e-9:
+            return "0", "100"
+        digits = max(0, -math.floor(math.log10(wrong)))
+        return f"{wrong:.{digits}f}", f"{100 - round(wrong, digits):.{digits}f}"
+
+    def sentence(self, unit: Unit) -> str:
+        """For people, of the unit that is protected.
+
+        >>> print(Meaning(Fraction(1)).sentence("card-day"))
+        If you did not travel on a day, 27 of 100 such publications would make a suspicious neighbour believe that you \
+did; if you did travel, 73 of 100.
+        """
+        (wrong, right), (did_not, did) = self.of_100, _DID[unit]
+        who = "would make a suspicious neighbour believe that you did"
+        return f"If {did_not}, {wrong} of 100 such publications {who}; if you {did}, {right} of 100."
