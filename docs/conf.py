@@ -25,22 +25,22 @@ html_copy_source = False
 html_show_copyright = False
 
 NAVIGATION = {
-    "Start": ["tutorial"],
+    "Start": ["tutorial", "glossary"],
     "Publish": [
-        *("exports", "plan", "guides/choose-a-unit", "guides/bins-and-areas", "guides/choose-a-mechanism"),
+        *("publish", "exports", "plan", "guides/choose-a-unit", "guides/bins-and-areas", "guides/choose-a-mechanism"),
         *("resolutions", "ledger", "guides/every-week", "tuning", "guides/publish-on-a-portal", "portals"),
         *("report", "commands", "guides/spark", "guides/database"),
     ],
-    "Answer for it": [
-        *("guides/for-the-privacy-officer", "privacy/README", "privacy/promise", "privacy/limits", "privacy/proofs"),
-        *("privacy/the-paper", "privacy/criticism", "verify", "compatibility"),
+    "Compliance": [
+        *("approve", "guides/for-the-privacy-officer", "privacy/README", "privacy/promise", "privacy/limits"),
+        *("privacy/proofs", "privacy/the-paper", "privacy/criticism", "verify"),
     ],
-    "Use it": ["page", "numbers", "reading", "consistency"],
-    "Look it up": [
+    "Analyse": ["analyse", "page", "numbers", "reading", "consistency"],
+    "Reference": [
         *("reference/commands", "reference/plan", "reference/folder", "reference/ledger"),
-        *("bad-input", "utility", "benchmarks", "scale"),
+        *("bad-input", "compatibility", "utility", "benchmarks", "scale"),
     ],
-    "Change it": ["how-it-works", "releasing"],
+    "Contribute": ["how-it-works", "releasing"],
 }
 """The pages, in the order of the site's navigation. One that is missing here, or here alone, fails the build."""
 

@@ -46,7 +46,7 @@ PLAN: list[tuple[str, str, Model]] = [
         "Larger areas, for a coarser level of a table; see [several resolutions](../resolutions.md).",
         model.WiderArea,
     ),
-    ("[gtfs]", "A [timetable beside the trips](../exports.md#a-timetable-beside-the-trips).", model.Gtfs),
+    ("[gtfs]", "A [timetable next to the trips](../exports.md#a-timetable-next-to-the-trips).", model.Gtfs),
     ("[places]", "Where published places lie, for the map: from a public list, never from the trips.", model.PlaceList),
     ("[ledger]", "Where it is written down what was spent; see [the ledger](../ledger.md).", model.LedgerPlace),
     (

@@ -86,3 +86,27 @@ def test_a_paragraph_has_a_line_for_each_sentence(text: str, lines: list[str]) -
 )
 def test_what_is_no_paragraph_keeps_its_lines(text: str) -> None:
     assert sentences.broken(text) == text
+
+
+def test_the_readme_is_read_in_one_sitting() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+TERMS = dict(part.split("\n", 1) for part in GLOSSARY.split("\n## ")[1:])
+
+
+def test_the_glossary_is_in_order_and_explains_each_term_in_a_few_sentences() -> None:
+    assert list(TERMS) == sorted(TERMS, key=str.casefold)
+    assert not {term: text for term, text in TERMS.items() if not 1 <= len(text.strip().splitlines()) <= 4}
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        *("Differential privacy", "Epsilon", "Delta", "Neighbouring data", "Unit", "Card-day", "Noise", "Threshold"),
+        *("Suppressed cell", "Interval", "Ledger", "Budget", "Manifest", "Post-processing", "Composition"),
+    ],
+)
+def test_the_glossary_has_the_terms_that_a_reader_meets_first(term: str) -> None:
+    assert term in TERMS

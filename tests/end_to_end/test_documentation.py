@@ -26,14 +26,17 @@ from tests.support.documentation import (
 
 TRIPS = 200_000
 """Of the city in these tests: the least from which the next release can be tuned."""
+STARTS = ["docs/publish.md", "docs/approve.md", "docs/analyse.md"]
+"""Where each kind of reader begins, after the tutorial."""
 FOLLOWED = [
     "README.md",
     "docs/tutorial.md",
+    *STARTS,
     *sorted(f"docs/guides/{path.name}" for path in (ROOT / "docs" / "guides").glob("*.md")),
 ]
 PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]
 START = "tapveil-demo"
-"""Guides start beside this city, as the first step of the tutorial makes it."""
+"""Guides start next to this city, as the first step of the tutorial makes it."""
 
 
 def page(name: str) -> list[Block]:
@@ -53,7 +56,7 @@ def lay_out(name: str, city: Path, folder: Path) -> None:
     if name == "README.md":
         shutil.copytree(city, folder / "build" / "demo")
         shutil.copy(next((city / "trips").iterdir()), folder / "trips.csv")
-    if name.startswith("docs/guides/"):
+    if name in STARTS or name.startswith("docs/guides/"):
         shutil.copytree(city, folder / START)
 
 
