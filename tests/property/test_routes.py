@@ -13,6 +13,7 @@ from unittest import mock
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -415,3 +416,95 @@ def test_a_timestamp_beyond_all_days_is_no_day(tmp_path: Path) -> None:
     pq.write_table(pa.table({"day": far, "y": ["a", "a"]}), tmp_path / "trips.parquet")
     counted = count(free_plan(tmp_path, "trips.parquet", {"date": "day", "line": "y"}, {"all": ["date", "line"]}))
     assert (counted.refusals.refused, sum(cells(counted.tables["all"]).values())) == (1, 1)
+
+
+COUNTS = """
+[release]
+name = "counts"
+title = "Counts"
+partition = ["date"]
+[source]
+path = "counts.*"
+shape = "counts"
+max_refused = 1
+[source.columns]
+date = "day"
+tap_on_time = { column = "hour", format = "%H" }
+tap_on_location = "from"
+count = "trips"
+[source.counts]
+most = 40
+[coarsen]
+time_minutes = 60
+[privacy]
+unit = "trip"
+neighbours = "replace"
+mechanism = "gaussian"
+epsilon = 8
+delta = 1e-6
+[[table]]
+name = "on"
+columns = ["tap_on_time", "tap_on_location"]
+[[table]]
+name = "total"
+columns = []
+"""
+
+
+def counts_table(numbers: list[Any], kind: pa.DataType) -> pa.Table:
+    rows = len(numbers)
+    return pa.table(
+        {
+            "day": pa.array(some(["2016-08-08", "2016-08-09", "x"], rows, 3), pa.string()),
+            "hour": pa.array(some([*range(24), None], rows, 4), pa.int32()),
+            "from": pa.array(some(["Central", "東門", None], rows, 5), pa.string()),
+            "trips": pa.array(numbers, kind),
+        }
+    )
+
+
+def counts_plan(folder: Path, table: pa.Table, form: str = "parquet") -> Plan:
+    folder.mkdir(exist_ok=True)
+    if form == "parquet":
+        pq.write_table(table, folder / "counts.parquet")
+    else:
+        pa_csv.write_csv(table, folder / "counts.csv")
+    (folder / "plan.toml").write_text(COUNTS, encoding="utf-8")
+    return Plan.read(folder / "plan.toml")
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize("kind", [pa.string(), pa.int64(), pa.float64()])
+def test_rows_that_are_numbers_of_trips_count_the_same_by_either_route(
+    tmp_path: Path, kind: pa.DataType, form: str
+) -> None:
+    usual: dict[str, list[Any]] = {
+        "string": ["0", "1", " 7 ", "3.0", "41", "-1", "2.5", "", "many", None],
+        "int64": [0, 1, 7, 41, -1, None],
+    }
+    numbers = some(usual.get(str(kind), [0.0, 1.0, 41.0, 2.5, -1.0, None]), 3000, 9)
+    table = counts_table(numbers, kind)
+    ours, theirs = both_routes(counts_plan(tmp_path / "plan", table, form))
+    assert_same(ours, theirs)
+    expected: Counter[tuple[str, ...]] = Counter()
+    for row in table.to_pylist():
+        try:
+            number = float(str(row["trips"]).strip())
+        except ValueError:
+            continue
+        if row["day"] != "x" and number > 0 and number.is_integer():
+            hour = "-1" if row["hour"] is None else f"{row['hour']:02}:00"
+            expected[row["day"], hour, row["from"] or "UNKNOWN"] += min(int(number), 40)
+    assert cells(ours.tables["on"]) == expected
+
+
+def test_one_trip_more_in_a_row_changes_one_cell_by_at_most_one(tmp_path: Path) -> None:
+    """Also at the bound on a row, where refusing the row would change its cell by all of its trips."""
+    numbers = some([0, 1, 39, 40, 41], 60, 2)
+    before = count(counts_plan(tmp_path / "before", counts_table(numbers, pa.int64())))
+    for row in range(0, len(numbers), 7):
+        more = [number + (place == row) for place, number in enumerate(numbers)]
+        after = count(counts_plan(tmp_path / "after", counts_table(more, pa.int64())))
+        for name in before.tables:
+            one, other = cells(before.tables[name]), cells(after.tables[name])
+            assert sum(abs(one[cell] - other[cell]) for cell in {*one, *other}) <= 1

@@ -340,6 +340,39 @@ _FREE = {"mode": "mode", "place": {"column": "on_at", "missing": ["n/a"]}, "rema
 _FREE_TABLES = {"one": 'columns = ["mode", "place", "kind"]', "two": 'columns = ["remark"]', "total": "columns = []"}
 _TAPS_IN_ALL = {name: theirs for name, theirs in TAP_COLUMNS.items() if name != "date"}
 
+
+def _counts() -> pa.Table:
+    """Rows that are numbers of trips: hours as numbers, and numbers that are none."""
+    draw = random.Random(31)
+    hours = [draw.choice([*range(24), 24, None]) for _ in range(ROWS)]
+    numbers = [
+        _some(draw, ["0", "1", "2", "17", " 5 ", "3.0"], ["", "-4", "2.5", "1,200", "999999", "x", None]) for _ in hours
+    ]
+    return pa.table(
+        {
+            "day": pa.array([draw.choice(["2016-09-30", "2016-10-01", "20161002", ""]) for _ in hours], pa.string()),
+            "hour": pa.array(hours, pa.int32()),
+            "from": pa.array([draw.choice(PLACES) for _ in hours], pa.string()),
+            "to": pa.array([draw.choice(PLACES) for _ in hours], pa.string()),
+            "trips": pa.array(numbers, pa.string()),
+        }
+    )
+
+
+_COUNTS = {
+    "mode": {"value": "metro"},
+    "date": "day",
+    "tap_on_time": {"column": "hour", "format": "%H"},
+    "tap_on_location": "from",
+    "tap_off_location": "to",
+    "count": "trips",
+}
+_COUNT_TABLES = {
+    "on": 'columns = ["tap_on_time", "tap_on_location"]',
+    "od": 'columns = ["tap_on_location", "tap_off_location"]',
+    "total": "columns = []",
+}
+
 CASES: list[Case] = [
     Case("trips, looked up by mode", trip_texts(1), _plan("", TRIP_COLUMNS, TRIP, TRIP_TABLES, LOOKED_UP), _LOOKUPS),
     Case("trips, any labels", trip_texts(2), _plan("", _FREE, TRIP, _FREE_TABLES)),
@@ -392,5 +425,10 @@ CASES: list[Case] = [
     Case("typed: numbers", _numbers(), _plan("", TYPED_COLUMNS, CARD_DAY, TYPED_TABLES)),
     Case("typed: instants", _instants(), _plan(_ZONE, TYPED_COLUMNS, CARD, TYPED_TABLES)),
     Case("typed: clocks", _clocks(), _plan("", TYPED_COLUMNS, CARD_DAY, TYPED_TABLES), needs=frozenset({"time"})),
+    Case(
+        "numbers of trips",
+        _counts(),
+        _plan('shape = "counts"', _COUNTS, TRIP, _COUNT_TABLES, "[source.counts]\nmost = 12"),
+    ),
     Case("texts with NUL", _with_nul(), _plan("", TRIP_COLUMNS, CARD, TRIP_TABLES), needs=frozenset({"nul"})),
 ]

@@ -19,6 +19,7 @@ VEHICLE = "vehicle"
 ENDS = {"tap_time": ("tap_on_time", "tap_off_time"), "tap_location": ("tap_on_location", "tap_off_location")}
 """Where a row is one tap: its columns, and what they are called at each end of a trip."""
 COUNT = "count"
+"""The column of numbers in a published table; and, where a row of the source is a count, that of its trips."""
 LOW, HIGH = "low", "high"
 NUMBERS = (COUNT, LOW, HIGH)
 """The columns of a published table that are not keys."""

@@ -12,10 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tapveil.base.vocabulary import CARD, EVERY_MODE, UNKNOWN, Kind
+from tapveil.base.vocabulary import CARD, COUNT, EVERY_MODE, UNKNOWN, Kind
 from tapveil.counting.packing import WORD, Packing
 from tapveil.inputs.areas import Areas, relabelling, time_bins
-from tapveil.inputs.values import BESIDE, Days, is_written_with_a_date, read_date, read_location, read_second, read_time
+from tapveil.inputs.values import (
+    BESIDE,
+    Days,
+    is_written_with_a_date,
+    read_date,
+    read_location,
+    read_number,
+    read_second,
+    read_time,
+)
 from tapveil.plan.model import Plan, Table
 from tapveil.trips.files import RawType, TripFiles
 from tapveil.trips.reasons import NOT_COVERED, OTHER_COLUMN, Reason
@@ -162,6 +171,8 @@ def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
     if kind == "location":
         looked_up = tuple((mode, _reads_area(areas, mode)) for mode in areas.lookups if mode != EVERY_MODE)
         return Column(name, raw, kind, UNKNOWN, _reads_area(areas, EVERY_MODE), looked_up)
+    if name == COUNT and (most := plan.source.most_per_row):
+        return Column(name, raw, kind, None, lambda text: read_number(text, most))
     modes = plan.source.modes if name == "mode" else None
     covers = modes.__contains__ if modes else None
     return Column(name, raw, kind, None if name == "mode" else UNKNOWN, str.strip, covers=covers)

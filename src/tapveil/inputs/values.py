@@ -30,6 +30,7 @@ READABLE: dict[str, str] = {
 """What can be read, by kind: for the message when too much cannot."""
 
 _MINUTES = re.compile(r"(0|[1-9][0-9]{0,3})(?:\.0+)?")  # 0731 is more likely a clock than 731 minutes: refused
+_NUMBER = re.compile(r"([0-9]{1,18})(?:\.0+)?")
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?")
 _DATE = re.compile(r"([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-?W[0-9]{2}-?[1-7])(?:\.0+)?")
 _APART = re.compile(r"\s+([+-][0-9]{2}:?[0-9]{2}|Z)$")
@@ -135,6 +136,21 @@ def read_date(text: str, zone: ZoneInfo | None = None, written: str | None = Non
             return None
     moment = _read_moment(text, zone, written)
     return moment.date().isoformat() if moment else None
+
+
+def read_number(text: str, most: int) -> str | None:
+    """A number of trips, at most `most`; "" where there is none, None where it is no whole number or below zero.
+
+    Cut, not refused: a row that was refused for one trip more would change its cell by all of them.
+
+    >>> read_number(" 12 ", 100), read_number("12.0", 100), read_number("250", 100), read_number("", 100)
+    ('12', '12', '100', '')
+    >>> read_number("-3", 100), read_number("1.5", 100), read_number("1,250", 100)
+    (None, None, None)
+    """
+    text = text.strip()
+    match = _NUMBER.fullmatch(text)
+    return str(min(int(match[1]), most)) if match else None if text else ""
 
 
 def read_location(text: str) -> str:

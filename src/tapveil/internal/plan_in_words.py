@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from tapveil.base.types import clock_text
-from tapveil.base.vocabulary import EVERY_MODE, NOUNS
+from tapveil.base.vocabulary import COUNT, EVERY_MODE, NOUNS
 from tapveil.plan.model import Level, Plan
 from tapveil.published.describe.wording import COUNTED, LOOKED, UNIT_NAMES, change, loss_in_words
 
@@ -50,6 +50,9 @@ def _rows_in_words(plan: Plan) -> Iterator[str]:
     if taps:
         ends = [f"{end} is {' or '.join(words)}" for end, words in (("on", taps.on), ("off", taps.off)) if words]
         yield f"A row is one tap ({', '.join(ends)}); other rows are left out."
+    if source.most_per_row:
+        theirs = source.columns[COUNT].column
+        yield f"A row is a number of trips (column `{theirs}`); more than {source.most_per_row:,} count as that many."
     if "both" in plan.columns.sides and taps:
         within = f"within {taps.within_minutes} minutes"
         day = ", on one day" if plan.privacy.unit == "card-day" else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tapveil.base.vocabulary import CARD, EVERY_MODE, TAP, End, Kind, ends_of
+from tapveil.base.vocabulary import CARD, COUNT, EVERY_MODE, TAP, End, Kind, ends_of
 
 if TYPE_CHECKING:
     from tapveil.plan.model import Plan, Table
@@ -32,7 +32,8 @@ class Columns:
         used = dict.fromkeys([*plan.release.partition, *keys, *by_mode, *by_day, *some_modes])
         times = source.deciding if "date" in used and source.day_follows_time else ()
         order = ("tap_on_time",) if self.pairs_taps else ()  # a tap that has none cannot be put in order
-        return tuple(dict.fromkeys([*used, *times, *order]))
+        number = (COUNT,) if source.most_per_row else ()
+        return tuple(dict.fromkeys([*used, *times, *order, *number]))
 
     @property
     def read(self) -> dict[str, str]:

@@ -11,6 +11,7 @@ from tapveil.base.errors import did_you_mean
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import (
     CARD,
+    COUNT,
     EARLIEST_YEAR,
     EVERY_MODE,
     LATEST_YEAR,
@@ -287,6 +288,15 @@ def _tap_problems(plan: Plan) -> Iterator[Problem]:
 def _unit_problems(plan: Plan) -> Iterator[Problem]:
     """Whether the unit of protection can be told apart, and how many trips it has."""
     privacy, source = plan.privacy, plan.source
+    if source.shape == "counts" and privacy.by_card:
+        words = 'a row is a number of trips of anybody (shape = "counts"): only unit = "trip" can be protected'
+        yield Problem(PRIVACY, "counts-of-cards", words, "unit")
+        return
+    if COUNT in source.columns and source.shape != "counts":
+        words = 'is the number of trips of a row, for [source] shape = "counts": give your column another name of ours'
+        yield Problem(COLUMNS, "needs-counts", words, COUNT)
+    elif COUNT in source.columns and source.columns[COUNT].kind is not None:
+        yield Problem(COLUMNS, "kind", "is a number of trips: it has no other kind", COUNT)
     if not privacy.by_card:
         for key in ("trips_per_day", "trips_per_card", "without_card"):
             if dict(privacy)[key] is not None:

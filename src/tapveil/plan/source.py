@@ -11,7 +11,7 @@ import pydantic
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tapveil.base.types import Clock, Exact, Frozen, Name, Text, Texts, known_zone
-from tapveil.base.vocabulary import CARD, ENDS, TAP, Kind
+from tapveil.base.vocabulary import CARD, COUNT, ENDS, TAP, Kind
 
 KINDS: dict[str, Kind] = {
     CARD: "card",
@@ -131,6 +131,13 @@ class Taps(Frozen):
         return self
 
 
+class Counts(Frozen):
+    """Rows that are counts already: how many trips of one row are counted at most."""
+
+    most: Annotated[int, Field(ge=1, le=10**9, strict=True)] = 1_000_000
+    """A larger number counts as this one, so that one trip more or less changes a cell by at most one."""
+
+
 class Source(Frozen):
     """Where trips are, and which of their columns are read."""
 
@@ -142,10 +149,12 @@ class Source(Frozen):
     """Instead of files: the table or view that has the trips, as the engine knows it, such as `"transit.trips"`."""
     columns: dict[Name, Annotated[SourceColumn, BeforeValidator(_source_column)]]
     """Our columns, and where each comes from: the name of one of yours, or a section of its own."""
-    shape: Literal["trips", "taps"] = "trips"
-    """What a row is: a trip, or one tap."""
+    shape: Literal["trips", "taps", "counts"] = "trips"
+    """What a row is: a trip, one tap, or a number of trips, which the column `count` has."""
     taps: Taps | None = None
     """With `shape = "taps"`: which rows are taps, and which of them belong together."""
+    counts: Counts | None = None
+    """With `shape = "counts"`: the bound on the trips of one row."""
     encoding: Literal["utf-8", "windows-1252"] = "utf-8"
     """Of CSV."""
     delimiter: Delimiter | None = None
@@ -191,6 +200,10 @@ class Source(Frozen):
             raise ValueError(words)
         if self.shape != "taps" and self.taps is not None:
             raise ValueError('[source.taps] is for shape = "taps", which is missing')
+        if self.counts is not None and self.shape != "counts":
+            raise ValueError('[source.counts] is for shape = "counts", which is missing')
+        if self.shape == "counts" and (COUNT not in self.columns or self.columns[COUNT].column is None):
+            raise ValueError(f'shape = "counts" needs under [source.columns] `{COUNT}`, the column of numbers of trips')
         if self.taps and (TAP not in self.columns or self.columns[TAP].column is None):
             raise ValueError(f'shape = "taps" needs under [source.columns] `{TAP}`, the column that says on or off')
         return self
@@ -201,6 +214,11 @@ class Source(Frozen):
         if not 0 <= value <= 1:
             raise ValueError('must be a share between 0 and 1, such as 0.01 or "1 %"')
         return value
+
+    @property
+    def most_per_row(self) -> int | None:
+        """How many trips of one row are counted at most, where a row is a number of trips."""
+        return (self.counts or Counts()).most if self.shape == "counts" else None
 
     @property
     def card(self) -> str | None:

@@ -36,7 +36,7 @@ def spend_of(plan: Plan, identity: str, today: date) -> Spend:
         cards_by=_reading(source, "card") if plan.privacy.by_card else None,
         modes=source.modes,
         modes_by=_reading(source, "mode") if source.modes else None,
-        rows=source.shape,
+        rows="taps" if source.taps else "trips",
         chosen_from=plan.privacy.chosen_from,
     )
 

@@ -78,7 +78,7 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
         columns={name: source.kind(name) for table in plan.table for name in plan.columns.of(table)},
         layout=release.layout,
         synthetic=release.synthetic,
-        rows=source.shape,
+        rows="taps" if source.taps else "trips",
         pairing=Pairing(same=taps.same, within_minutes=taps.within_minutes) if taps else None,
         time_minutes=plan.coarsen.time_minutes,
         day=Day.model_construct(

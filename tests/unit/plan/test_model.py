@@ -189,6 +189,21 @@ MISTAKES = {
         'name = "total"\ncolumns = []\nlevel = { time_minutes = 60 }\n',
         "[[table]] total: its level has times, the table has not",
     ),
+    "numbers of trips without their column": (
+        "[source]\n",
+        '[source]\nshape = "counts"\n',
+        'shape = "counts" needs under [source.columns] `count`, the column of numbers of trips',
+    ),
+    "a bound on rows that are trips": (
+        "[source.columns]",
+        "[source.counts]\nmost = 5\n[source.columns]",
+        '[source.counts] is for shape = "counts", which is missing',
+    ),
+    "a column called as the number of trips": (
+        "[source.columns]",
+        '[source.columns]\ncount = "riders"',
+        '[source.columns] count: is the number of trips of a row, for [source] shape = "counts"',
+    ),
     "name with a slash": ('name = "on_time"\n', 'name = "../on_time"\n', "`name`: must start with a letter"),
 }
 
@@ -204,6 +219,15 @@ def test_a_mistake_is_named_with_its_place(old: str, new: str, message: str | No
         Plan.parse(text, where="plan.toml")
     assert message in str(caught.value)
     assert str(caught.value).startswith("plan.toml")
+
+
+def test_rows_that_are_numbers_of_trips_protect_single_trips_only() -> None:
+    text = preset_text("opal").replace("[source]\n", '[source]\nshape = "counts"\n', 1)
+    text = text.replace("[source.columns]", '[source.columns]\ncount = "riders"', 1)
+    assert Plan.parse(text).source.most_per_row == 1_000_000
+    by_card = text.replace('unit = "trip"', 'unit = "card"\ntrips_per_card = 2\nwithout_card = "refuse"', 1)
+    with pytest.raises(PlanError, match='only unit = "trip" can be protected'):
+        Plan.parse(by_card)
 
 
 AT_A_REGION = {

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
+from tapveil.base.vocabulary import COUNT
 from tapveil.counting import coding
 from tapveil.counting.card_ids import CardShapes, are_numbers
 from tapveil.counting.coding import Column, Reasons
@@ -78,6 +79,8 @@ class Pass:
         self._slow_path = SlowPath(plan, columns, self._reasons)
         # Days keep coming as the files go by; the first column of a tally may grow without moving anything.
         sets = maximal_sets(tuple(sorted(plan.columns.of(table), key="date".__ne__)) for table in plan.table)
+        if plan.source.most_per_row:  # rows of one cell and one number are counted, and then multiplied
+            sets = [(*each, COUNT) for each in sets]
         fixed = {column.name: len(column.fixed_labels) for column in columns if column.fixed_labels}
         each_has = memory / len(sets)
         room = int(each_has / BYTES_OF_A_COUNTER), int(each_has / BYTES_OF_A_CELL)
@@ -134,20 +137,26 @@ class Pass:
         for name, vocabulary in self._slow_path.index.vocabularies.items():
             code, final[name] = vocabulary.sorted()
             coded.append(code)
-        trips, tables = 0, dict[str, ExactTable]()
+        rows, tables = 0, dict[str, ExactTable]()
+        labels = next((code.labels for code in coded if code.column.name == COUNT), None)
+        per_row = None if labels is None else np.array(labels, dtype=np.int64)
         for tally in self._tallies:
             # The tables that are made from it: it is the first that has all their columns.
             own = [table for table in self._plan.table if set(self._plan.columns.of(table)) <= set(tally.columns)]
             own = [table for table in own if table.name not in tables]
-            shape, trips = (len(tally.columns), tally.added), 0
+            shape, rows = (len(tally.columns), tally.added), 0
             rollups = [Rollup(self._plan, table, coded, self._wider, *shape) for table in own]
             for cells, numbers in tally.cells():
-                trips += int(numbers.sum())
+                rows += int(numbers.sum())
                 finally_coded = {column: final[column][each] for column, each in cells.items()}
+                if per_row is not None:
+                    numbers = numbers * per_row[finally_coded[COUNT]]
+                    there = numbers > 0  # a row of no trips is no cell
+                    finally_coded, numbers = {name: each[there] for name, each in finally_coded.items()}, numbers[there]
                 for rollup in rollups:
                     rollup.add(finally_coded, numbers)
             tables |= {table.name: rollup.table() for table, rollup in zip(own, rollups, strict=True)}
-        refusals = Refusals.of(self._reasons.of, self._refused, trips, lines)
+        refusals = Refusals.of(self._reasons.of, self._refused, rows, lines)
         in_order = {table.name: tables[table.name] for table in self._plan.table}
         return Counted(in_order, refusals, cards=self._cards if self._card else None)
 

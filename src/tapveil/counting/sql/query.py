@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tapveil.base.vocabulary import COUNT
 from tapveil.counting.coding import Column, Reasons, Recoding
 from tapveil.counting.packing import Packing
 from tapveil.counting.sql.scan import CARD_TEXT, LINE, UNSURE_CARD, literal, quoted, refusal_column
@@ -154,11 +155,16 @@ def refused_rows_sql(columns: Sequence[Column], card: Column | None, reasons: Re
 
 
 def counted_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:
-    """The count of every cell of every maximal set, and of every reason to refuse."""
+    """The trips of every cell of every maximal set, and its rows; and the rows of every reason to refuse.
+
+    A row is one trip, or as many as its number says: `trips_of_row`, in the table of codes of that column.
+    """
     words = ", ".join(word for cell_set in sets for word in cell_set.words)
     groups = ", ".join(f"({', '.join(cell_set.words)})" for cell_set in sets)
-    rows = f"SELECT {_keys_sql(columns, sets)} FROM trips {joins_sql(columns)}"
-    return f"SELECT {words}, count(*) AS n FROM ({rows}) GROUP BY GROUPING SETS ({groups})"
+    number = next((f"{quoted(code_table(column))}.trips_of_row" for column in columns if column.name == COUNT), "1")
+    rows = f"SELECT {_keys_sql(columns, sets)}, {number} AS trips_of_row FROM trips {joins_sql(columns)}"
+    trips = "count(*)" if number == "1" else "CAST(sum(trips_of_row) AS BIGINT)"
+    return f"SELECT {words}, {trips} AS n, count(*) AS row_count FROM ({rows}) GROUP BY GROUPING SETS ({groups})"
 
 
 def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, reasons: Reasons) -> str:
@@ -249,7 +255,7 @@ def row_strays_sql(sets: Sequence[CellSet]) -> str:
 
 def refusals_sql(first: CellSet) -> str:
     """Rows refused, by key; see `Reasons`."""
-    return f"SELECT {first.words[0]} AS refusal, n FROM counted WHERE {first.words[0]} < 0"
+    return f"SELECT {first.words[0]} AS refusal, row_count AS n FROM counted WHERE {first.words[0]} < 0"
 
 
 def strays_sql(sets: Sequence[CellSet]) -> str:
@@ -264,8 +270,8 @@ def table_sql(name: str, cells: TableCells) -> str:
     words, source = ", ".join(cells.words), cells.source
     if cells.packing.columns == source.packing.columns and not cells.recodings:  # just the cells of the set
         selected = ", ".join(f"{theirs} AS {ours}" for theirs, ours in zip(source.words, cells.words, strict=True))
-        return f"SELECT {selected}, n FROM counted WHERE {source.is_cell}"
+        return f"SELECT {selected}, n FROM counted WHERE {source.is_cell} AND n > 0"
     return (
         f"SELECT {words}, CAST(sum(n) AS BIGINT) AS n "
-        f"FROM (SELECT {cells.selected}, n FROM counted WHERE {source.is_cell}) GROUP BY {words}"
+        f"FROM (SELECT {cells.selected}, n FROM counted WHERE {source.is_cell} AND n > 0) GROUP BY {words}"
     )

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tapveil.base.errors import TripDataError
 from tapveil.base.progress import Reporter, Stage
-from tapveil.base.vocabulary import TAP
+from tapveil.base.vocabulary import COUNT, TAP
 from tapveil.counting import coding as codes
 from tapveil.counting import taps
 from tapveil.counting.coding import Code, Column
@@ -114,7 +114,7 @@ class _Counting:
             lines = self._pass("counted", query.counted_sql(self._columns, sets))
         self._refuse_strays(query.strays_sql(sets))
         tables = self._tables(coded, sets, query.table_sql)
-        accepted = self._number(f"SELECT coalesce(sum(n), 0) FROM counted WHERE {sets[0].is_cell}")
+        accepted = self._number(f"SELECT coalesce(sum(row_count), 0) FROM counted WHERE {sets[0].is_cell}")
         return Counted(tables, self._refusals(query.refusals_sql(sets[0]), accepted, lines))
 
     def _count_units(self, coded: Sequence[Code], sets: Sequence[query.CellSet], card: Column) -> Counted:
@@ -175,6 +175,9 @@ class _Counting:
             "code": pa.array([value.codes[0] for value in values], pa.int64()),
             "refusal": pa.array([value.refusal for value in values], pa.int64()),
         }
+        if column.name == COUNT:
+            numbers = [int(value.labels[0]) if value.labels else 0 for value in values]
+            coded["trips_of_row"] = pa.array(numbers, pa.int64())
         if self._plan.privacy.by_card:
             coded["meaning"] = pa.array([value.meaning for value in values], pa.string())
         for number in range(1, len(column.variants)):
