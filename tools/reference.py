@@ -34,6 +34,7 @@ PLAN: list[tuple[str, str, Model]] = [
         source.SourceColumn,
     ),
     ("[source.taps]", 'With `shape = "taps"`; see [taps](../exports.md#taps).', source.Taps),
+    ("[source.counts]", 'With `shape = "counts"`; see [counts](../exports.md#counts).', source.Counts),
     ("[coarsen]", "The detail that is given up before counting.", model.Coarsen),
     (
         "[coarsen.location.MODE]",
