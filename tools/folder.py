@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from tapveil.base import vocabulary
-from tapveil.base.vocabulary import CHECKSUMS, NUMBERS, SIGNATURE, Kind
+from tapveil.base.vocabulary import CHECKSUMS, NUMBERS, ROW, SIGNATURE, TABLE, Kind
 from tapveil.plan.model import Plan
 from tapveil.published.describe import datapackage
 from tapveil.published.describe.metadata import CROISSANT, DCAT, REGISTRY
@@ -59,7 +59,7 @@ def columns() -> str:
         *(("data/", datapackage.number_field(manifest, name, smallest)) for name in NUMBERS),
         *(("consistent/, finest/", datapackage.derived_field(manifest, name)) for name in NUMBERS),
         *(("FINE.by.COARSE", datapackage.derived_field(manifest, name)) for name in _DERIVED),
-        *(("finest/", field) for field in (datapackage.ROW_FIELD, datapackage.TABLE_FIELD)),
+        *(("finest/", datapackage.derived_key_field(manifest, name)) for name in (ROW, TABLE)),
     ]
     lines = [row(f"`{_like(field['name'])}`", where, field["type"], field["description"]) for where, field in described]
     wider = ", ".join(f"`{name}`" for name in WIDER_COLUMNS)

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from tools import programs
 
+from tapveil.published.describe.wording import WORDING
 from tapveil.published.manifest import MANIFEST_VERSION, VERSIONS, json_text
 from tapveil.verification import known_versions
 from tapveil.verification.folder import Checked, verify_folder
@@ -77,35 +78,16 @@ def version(source: Path) -> None:
     (source / "tapveil/_version.py").write_text('__version__ = "9.9.9"\n', encoding="utf-8")
 
 
-REWORDED = {
-    '"any one trip"': '"each single trip"',
-    "added or left out": "present or absent",
-    "exchanged for": "swapped with",
-    "times as likely": "times more probable",
-    "It protects": "This protects",
-    "was absent or small": "was empty or small",
-    "each once per cell": "one per cell",
-    '"discrete Gaussian"': '"Gaussian on whole numbers"',
-    "epsilon = {": "an epsilon of {",
-    "wherever the changed cells lie": "wherever cells change",
-}
-
-
 def sentences(source: Path) -> None:
-    """A new wording, made as `tapveil.wording` says, in which every sentence is another; and every other prose."""
+    """A new wording, made as `docs/compatibility.md` says, in which every sentence is another."""
     words = source / "tapveil/published/describe/wording"
-    text = (words / "v1.py").read_text(encoding="utf-8")
-    for old, new in REWORDED.items():
-        assert old in text
-        text = text.replace(old, new)
-    (words / "v2.py").write_text(text, encoding="utf-8")
-    init = (words / "__init__.py").read_text(encoding="utf-8")
-    init = init.replace("wording.v1 import", "wording.v2 import").replace("{1: v1}", "{1: v1, 2: v2}")
-    init = init.replace("import v1\n", "import v1, v2\n")
-    (words / "__init__.py").write_text(init, encoding="utf-8")
-    for name in ("veil/statement.py", "base/findings.py"):
-        path = source / "tapveil" / name
-        path.write_text(path.read_text(encoding="utf-8").replace("true number", "real number"), encoding="utf-8")
+    shutil.copytree(words / str(WORDING), words / str(WORDING + 1))
+    path = words / str(WORDING + 1) / "sentences.toml"
+    path.write_text(re.sub('= "', '= "Reworded: ', path.read_text(encoding="utf-8")), encoding="utf-8")
+    init = words / "__init__.py"
+    text = init.read_text(encoding="utf-8")
+    assert f"WORDING = {WORDING}" in text
+    init.write_text(text.replace(f"WORDING = {WORDING}", f"WORDING = {WORDING + 1}"), encoding="utf-8")
 
 
 LATER: dict[str, Callable[[Path], None]] = {

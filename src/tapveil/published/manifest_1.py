@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tapveil.published.describe.wording import v1
+from tapveil.published.describe.wording import wording
 
-_NOISE = {sentence: code for code, sentence in v1.NOISE.items()}
+_WORDS = wording(1)
+_NOISE = {sentence: code for code, sentence in _WORDS.noise.items()}
 _VERSIONS = {"derived": 1, "page": 1, "metadata": 1, "wording": 1}
 MOST_ENTRIES = 10**6
 """Of a ledger: no number of an entry is larger."""
@@ -36,11 +37,11 @@ def _upgraded(data: dict[str, Any]) -> dict[str, Any]:
     unit = data["unit"]
     if data.keys() & {"versions", "looked_at_trips", "gaussian"} or data.pop("derived_version") != 1:
         raise ValueError("it has keys that version 1 does not have")
-    _refuse_other(data.pop("counted"), v1.COUNTED[unit])
-    _refuse_other(data.pop("composition"), v1.COMPOSITION)
+    _refuse_other(data.pop("counted"), _WORDS.counted[unit])
+    _refuse_other(data.pop("composition"), _WORDS.say("composition"))
     guarantees = [dict(each) for each in data["guarantees"]]
     for each in guarantees:
-        _refuse_other(each.pop("meaning"), v1.change(unit, each["neighbours"]))
+        _refuse_other(each.pop("meaning"), _WORDS.change(unit, each["neighbours"]))
     return {
         **data,
         "versions": _VERSIONS,
@@ -59,14 +60,14 @@ def written(stated: Mapping[str, Any], number: int | None) -> dict[str, Any]:
     first = {
         **stated,
         "ledger": entry and {"ledger": entry["ledger"], "number": number, "hash": entry["hash"]},
-        "counted": v1.COUNTED[unit],
-        "composition": v1.COMPOSITION,
+        "counted": _WORDS.counted[unit],
+        "composition": _WORDS.say("composition"),
         "guarantees": [
-            {"neighbours": each["neighbours"], "meaning": v1.change(unit, each["neighbours"]), **each}
+            {"neighbours": each["neighbours"], "meaning": _WORDS.change(unit, each["neighbours"]), **each}
             for each in stated["guarantees"]
         ],
         "whole_cards": {**_ABOUT_CARDS, "cards": cards},
-        "tables": [{**table, "noise": v1.NOISE[table["noise"]]} for table in stated["tables"]],
+        "tables": [{**table, "noise": _WORDS.noise[table["noise"]]} for table in stated["tables"]],
         "derived_version": 1,
         "public_files_sha256": _in_order(stated),
     }
@@ -106,7 +107,7 @@ def _cards(whole: Mapping[str, Any] | None) -> Any:
     return whole["cards"]
 
 
-_ABOUT_CARDS = {"meaning": v1.WHOLE_CARDS, "caution": v1.CAUTION}
+_ABOUT_CARDS = {"meaning": _WORDS.say("whole_cards"), "caution": _WORDS.say("caution")}
 
 
 def _refuse_other(found: object, expected: object) -> None:

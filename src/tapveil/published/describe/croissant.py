@@ -7,7 +7,8 @@ from urllib.parse import quote
 
 from tapveil.published.describe import facts
 from tapveil.published.describe.facts import Document
-from tapveil.published.describe.yaml import json_text
+from tapveil.published.describe.template import json_text
+from tapveil.published.describe.wording import wording
 
 _CROISSANT_TYPES = {
     "string": "sc:Text",
@@ -64,8 +65,7 @@ def croissant_text(manifest: Document, package: Document) -> str:
         "isLiveDataset": False,
         "rai:personalSensitiveInformation": facts.promise(manifest),
         "rai:dataPreprocessingProtocol": list(facts.coarsening(manifest)),
-        "rai:dataLimitations": "Every count has noise, and small cells are missing, so sums of a fine table come out "
-        "low. Tables are noised separately.",
+        "rai:dataLimitations": wording(facts.versions(manifest)["wording"]).say("portals.limitations"),
         "distribution": [_file_object(resource) for resource in package["resources"]],
         "recordSet": [_record_set(resource) for resource in package["resources"]],
     }

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from tapveil.published.describe import facts
 from tapveil.published.describe.facts import Document
-from tapveil.published.describe.yaml import json_text
+from tapveil.published.describe.template import json_text
 
 _EUROPE = "http://publications.europa.eu/resource/authority/"
 """Where DCAT-AP has its lists of themes, rights and formats."""

@@ -9,7 +9,8 @@ from typing import Any
 
 from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import EVERY_MODE
-from tapveil.published.describe.wording.v1 import absent_in_words, rounded_up
+from tapveil.privacy.loss import Loss
+from tapveil.published.describe.wording import loss_in_words, wording
 
 KEYWORDS = ("public transport", "trips", "smart card", "open data", "differential privacy")
 
@@ -56,44 +57,41 @@ def keywords(manifest: Document) -> list[str]:
     return [*KEYWORDS, *(manifest["covers"]["modes"] or ())]
 
 
+def versions(manifest: Document) -> Document:
+    """By which methods the folder is made; manifests of version 1 do not say."""
+    found: Document = manifest.get("versions", {"metadata": 1, "wording": 1})
+    return found
+
+
 def loss(stated: Document) -> str:
     """(ε, δ) for a person, rounded up."""
-    epsilon, delta = (rounded_up(read_exact(stated["exact"][name])) for name in ("epsilon", "delta"))
-    return f"epsilon = {epsilon}, delta = {delta}"
-
-
-def promised(manifest: Document) -> Document:
-    """The guarantee for the neighbours that the release is made for."""
-    return next(each for each in manifest["guarantees"] if each["neighbours"] == manifest["neighbours"])
+    return loss_in_words(Loss(*(read_exact(stated["exact"][name]) for name in ("epsilon", "delta"))))
 
 
 def promise(manifest: Document) -> str:
-    return (
-        f"Counts of {manifest['counted']}, with noise: differentially private with {loss(manifest)}, "
-        f"for {promised(manifest)['meaning']}. {absent_in_words(manifest['mechanism'])}"
-    )
+    words = wording(versions(manifest)["wording"])
+    meaning = next(each["meaning"] for each in manifest["guarantees"] if each["neighbours"] == manifest["neighbours"])
+    absent = words.absent(from_a_list=manifest["mechanism"] == "dictionary")
+    facts = {"counted": manifest["counted"], "loss": loss(manifest), "change": meaning, "absent": absent}
+    return words.say("portals.promise", **facts)
 
 
 def coarsening(manifest: Document) -> Iterator[str]:
     """What was given up before anything was counted."""
-    day, kinds = manifest["day"], manifest["columns"].values()
+    day, kinds, say = manifest["day"], manifest["columns"].values(), wording(versions(manifest)["wording"]).say
     if "time" in kinds:
-        zone = f", by the clock in {day['timezone']}" if day["timezone"] else ""
-        yield f"Times are the starts of {manifest['time_minutes']}-minute bins{zone}. A day starts at {day['starts']}."
+        name = "portals.bins_in_zone" if day["timezone"] else "portals.bins"
+        yield say(name, minutes=manifest["time_minutes"], zone=day["timezone"], starts=day["starts"])
     for mode, label in manifest["areas"].items() if "location" in kinds else ():
-        whose = "Stops" if mode == EVERY_MODE else f"Stops of mode {quoted(mode)}"
-        yield f"{whose} are given by {quoted(label)}."
+        name = "portals.stops" if mode == EVERY_MODE else "portals.stops_of_mode"
+        yield say(name, mode=quoted(mode), label=quoted(label))
     for table in manifest["tables"]:
-        if table["level"]:
-            yield f"Table {table['name']} is coarser: {level(table['level'])}."
-    yield "No column is published but those of the tables; the card is none of them."
-
-
-def level(level: Document) -> str:
-    bins = f"{level['time_minutes']}-minute bins" if level["time_minutes"] else None
-    parts = f"parts of the day that start at {', '.join(level['times'])}" if level["times"] else None
-    areas = f"areas {quoted(level['location'])}" if level["location"] else None
-    return " and ".join(filter(None, (bins, parts, areas)))
+        if level := table["level"]:
+            bins = level["time_minutes"] and say("portals.level_minutes", minutes=level["time_minutes"])
+            parts = level["times"] and say("portals.level_parts", starts=", ".join(level["times"]))
+            areas = level["location"] and say("portals.level_areas", label=quoted(level["location"]))
+            yield say("portals.coarser", table=table["name"], level=" and ".join(filter(None, (bins, parts, areas))))
+    yield say("portals.columns")
 
 
 def period_of(manifest: Document) -> tuple[str, str] | None:

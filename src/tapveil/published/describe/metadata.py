@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tapveil.published.describe import registry, registry_1
 from tapveil.published.describe.croissant import croissant_text
 from tapveil.published.describe.dcat import dcat_text
 from tapveil.published.describe.facts import Document
-from tapveil.published.describe.wording import WORDINGS
+from tapveil.published.describe.registry import registry_text
+from tapveil.published.describe.wording import wording
 
 REGISTRY = "dp-registry.yaml"
 CROISSANT = "croissant.json"
@@ -22,30 +22,25 @@ DCAT = "dcat.jsonld"
 METADATA = (REGISTRY, CROISSANT, DCAT)
 
 Writer = Callable[[Document, Document], str]
-_SHARED: Mapping[str, Writer] = {CROISSANT: croissant_text, DCAT: dcat_text}
-_WRITERS: Mapping[int, Mapping[str, Writer]] = {
-    1: {REGISTRY: registry_1.registry_text, **_SHARED},
-    2: {REGISTRY: registry.registry_text, **_SHARED},
-}
+_WRITERS: Mapping[str, Writer] = {REGISTRY: registry_text, CROISSANT: croissant_text, DCAT: dcat_text}
 
 
 def texts(manifest: Document, package: Document) -> dict[str, str]:
-    """What each of these files says, by the writers that the folder was made with."""
-    versions = manifest.get("versions", {"metadata": 1})
-    return {name: write(worded(manifest), package) for name, write in _WRITERS[versions["metadata"]].items()}
+    """What each of these files says, in the fields and the words that the folder was made with."""
+    return {name: write(worded(manifest), package) for name, write in _WRITERS.items()}
 
 
 def worded(manifest: Document) -> Document:
     """A manifest with its codes in words; one of version 1 has them already."""
     if manifest["manifest_version"] == 1:
         return manifest
-    words, unit, cards = WORDINGS[manifest["versions"]["wording"]], manifest["unit"], manifest.get("whole_cards")
-    whole = {"meaning": words.WHOLE_CARDS, "caution": words.CAUTION, "cards": cards}
+    words, unit, cards = wording(manifest["versions"]["wording"]), manifest["unit"], manifest.get("whole_cards")
+    whole = {"meaning": words.say("whole_cards"), "caution": words.say("caution"), "cards": cards}
     return {
         **{name: value for name, value in manifest.items() if name != "whole_cards"},
-        "counted": words.COUNTED[unit],
-        "composition": words.COMPOSITION,
+        "counted": words.counted[unit],
+        "composition": words.say("composition"),
         "guarantees": [{**each, "meaning": words.change(unit, each["neighbours"])} for each in manifest["guarantees"]],
-        "tables": [{**table, "noise": words.NOISE[table["noise"]]} for table in manifest["tables"]],
+        "tables": [{**table, "noise": words.noise[table["noise"]]} for table in manifest["tables"]],
         **({} if cards is None else {"whole_cards": whole}),
     }

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapveil.base.vocabulary import CONSISTENT, COUNT, HIGH, LOW, TOTAL
-from tapveil.published.describe.wording import v1 as words  # the page of version 1 speaks so
+from tapveil.base.vocabulary import CHECKSUMS, CONSISTENT, COUNT, HIGH, LOW, MANIFEST, PACKAGE, README, TOTAL
+from tapveil.published.describe.wording import wording
 from tapveil.published.explorer.columns import LARGEST, Integers, packed, width_of
 from tapveil.published.lattice import Labels
 from tapveil.published.manifest import Manifest, TableClaim
@@ -53,8 +53,9 @@ def contents(
     stated, manifest = manifest, _drawn_as(manifest)
     shown = _that_fit(manifest, tables)
     labels = _labels(manifest, {name: tables[name] for name in shown})
+    words = wording(manifest.versions.wording)
     losses = {each.neighbours: each.exact.loss for each in manifest.guarantees}
-    promised = words.promise_about(manifest.unit, manifest.neighbours, losses)
+    promised = words.promise(manifest.unit, manifest.neighbours, losses, "promise_about")
     page = Contents(
         {
             "title": manifest.title,
@@ -63,15 +64,15 @@ def contents(
             "region": manifest.region or "",
             "created": manifest.created.isoformat(),
             "release": manifest.release,
-            "counted": words.COUNTED[manifest.unit],
-            "promise": [_what_was_done(manifest), promised, words.NOT_PROTECTED[manifest.unit]],
+            "counted": words.counted[manifest.unit],
+            "promise": [_what_was_done(manifest), promised, words.not_protected[manifest.unit]],
             "partition": list(manifest.partition),
             "kinds": dict(manifest.columns),
             "from_a_list": manifest.from_a_list,
             "cells": sum(map(len, tables.values())),
             "labels": labels,
             "left_out": [table.name for table in manifest.tables if table.name not in shown],
-            "files": _files(package),
+            "files": _files(manifest, package),
             "shapes": places["features"] if places else [],
         }
     )
@@ -127,26 +128,20 @@ def _largest(cells: pa.Table) -> int:
 
 def _what_was_done(manifest: Manifest) -> str:
     """In one sentence, with all that makes a number another than the one that was counted."""
-    bounds = manifest.bounds
-    limits = ((bounds.trips_per_day, "a day"), (bounds.trips_per_card, "in all"))
-    at_most = " and ".join(f"{most} trips {per}" for most, per in limits if most)
-    cut = f", of each card at most {at_most}" if at_most else ""
-    listed = " in cells of a list that was fixed beforehand" if manifest.from_a_list else ""
-    return (
-        f"Every number is a true count of {words.COUNTED[manifest.unit]}{cut}{listed}, plus random noise; small ones "
-        "are left out: they are hatched here, never shown as zero."
-    )
+    words, bounds = wording(manifest.versions.wording), manifest.bounds
+    limits = {"page.a_day": bounds.trips_per_day, "page.in_all": bounds.trips_per_card}
+    at_most = " and ".join(words.say(name, most=most) for name, most in limits.items() if most)
+    counted = words.counted[manifest.unit]
+    cut = words.say("page.at_most", counted=counted, limits=at_most) if at_most else counted
+    return words.say("page.done_from_a_list" if manifest.from_a_list else "page.done", counted=cut)
 
 
-def _files(package: Mapping[str, Any]) -> list[dict[str, str]]:
+def _files(manifest: Manifest, package: Mapping[str, Any]) -> list[dict[str, str]]:
     """What a person may want to open next."""
-    titles = {
-        "README.md": "How to read the numbers",
-        "privacy.json": "The promise, for programs and reviewers",
-        "datapackage.json": "What every column means",
-        "SHA256SUMS": "Checksums of all files",
-        **{each["path"]: each["title"] for each in package["resources"] if not each["path"].startswith("synthetic/")},
-    }
+    ours = {README: "readme", MANIFEST: "manifest", PACKAGE: "package", CHECKSUMS: "checksums"}
+    titles = {path: wording(manifest.versions.wording).say(f"page.{name}") for path, name in ours.items()}
+    shown = [each for each in package["resources"] if not each["path"].startswith("synthetic/")]
+    titles |= {each["path"]: each["title"] for each in shown}
     return [{"path": path, "title": title} for path, title in titles.items()]
 
 
@@ -194,7 +189,7 @@ def _table(
         "absent": table.absent_95,
         "smallest": table.smallest_published,
         "mean_error": table.mean_error,
-        "noise": words.NOISE[table.noise],
+        "noise": wording(manifest.versions.wording).noise[table.noise],
     }
 
 
