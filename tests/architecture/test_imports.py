@@ -53,7 +53,7 @@ PLANTED = {
         "ledger/refusals.py",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tapveil.trips.files import Trips",
     ),
-    "through what both stand on": ("base/pace.py", "from tapveil.inputs.public import PublicInputs"),
+    "through what both stand on": ("base/numbers.py", "from tapveil.inputs.public import PublicInputs"),
     "the other way": ("counting/packing.py", "from tapveil.published.table import PublishedTable"),
     "upwards": ("plan/rules.py", "from tapveil.counting import exact"),
 }

@@ -21,7 +21,7 @@ import pytest
 from playwright.sync_api import Browser
 from typer.testing import CliRunner
 
-from tapveil.base.atomic import write_private
+from tapveil.base.atomic import OWNER_READS, write_new
 from tapveil.base.errors import PlanError, TripDataError
 from tapveil.base.numbers import percent, three_digits
 from tapveil.base.progress import Silent, Stage
@@ -711,7 +711,7 @@ def test_the_file_is_its_owners_alone_and_overwrites_nothing(tmp_path: Path) -> 
     with pytest.raises(PlanError, match="already exists"):
         write_internal(path, "y", ".html")
     with pytest.raises(PlanError, match="already exists"):  # also where it appears between looking and writing
-        write_private(path, "y")
+        write_new(path, "y", OWNER_READS)
     assert path.read_text() == "x"
     (tmp_path / "link.html").symlink_to(tmp_path / "elsewhere.html")
     with pytest.raises(PlanError, match="already exists"):

@@ -12,6 +12,7 @@ import pytest
 
 from tapveil.counting import counter, engines
 from tapveil.counting.sql.database import Database
+from tapveil.plan.model import Plan
 from tapveil.plan.source import Engine
 
 CLASSES = {"duckdb": "DuckDB", "spark": "Spark", "postgresql": "PostgreSQL"}
@@ -39,8 +40,11 @@ def test_the_folders_are_the_engines() -> None:
 
 
 @pytest.mark.parametrize("name", get_args(Engine))
-def test_an_engine_is_chosen_by_one_table(name: Engine) -> None:
-    assert counter.ENGINES[name]() is module(OPENED_BY[name], "session").open_session
+def test_the_plan_says_which_engine_is_opened(name: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Plan.preset("opal")
+    plan = plan.model_copy(update={"source": plan.source.model_copy(update={"engine": name})})
+    monkeypatch.setattr(module(OPENED_BY[name], "session"), "open_session", lambda *given: given)
+    assert counter._database(plan, "1GB", None) == (plan, "1GB", None)
 
 
 @pytest.mark.parametrize("engine", CLASSES)

@@ -38,21 +38,10 @@ def write_text_whole(path: Path, text: str) -> None:
     write_whole(path, lambda aside: aside.write_text(text, encoding="utf-8"))
 
 
-def write_new(path: Path, text: str) -> None:
-    """Create a new file and write a text to it; fail if it exists."""
+def write_new(path: Path, text: str, mode: int = 0o666) -> None:
+    """Create a new file with this mode and write text to it; fail if it exists."""
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise PlanError(f"{path} already exists; choose another name") from None
-    except OSError as error:
-        raise PlanError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def write_private(path: Path, text: str) -> None:
-    """Create a new file with mode 0600 and write text to it; fail if it exists."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_READS)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except FileExistsError:
         raise PlanError(f"{path} already exists; choose another name") from None
     except OSError as error:

@@ -14,19 +14,26 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import timedelta
 from enum import Enum
+from math import inf
 from typing import Protocol
 
+from rich import filesize
 from rich.console import Console
-from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Column, Table
-
-from tapveil.base.pace import SHARE, Pace, duration, in_words
+from rich.text import Text
 
 Done = Callable[[], float]
 """How much of a stage is done, of its total; below 0 where that is not known. Asked from another thread."""
 Clock = Callable[[], float]
 
+BYTES = "B"
+SHARE = ""
+"""The unit of work that is known only as a share of the whole."""
+EVIDENCE = 3.0
+"""Seconds before anything is said of the time that remains: an estimate that nobody can trust is worse than none."""
 LOOKS_PER_SECOND = 5
 WIDEST = 100
 ROOM_FOR_AN_ECHO = 3
@@ -138,34 +145,32 @@ class Bars:
 
     def __init__(self, console: Console, *, clock: Clock = time.monotonic) -> None:
         self._console, self._clock = console, clock
-        self._open: list[_Bar] = []
+        self._open: Progress | None = None
 
     @contextmanager
     def stage(
         self, stage: Stage, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE, by: str = ""
     ) -> Iterator[None]:
         with self._display() as display:
-            bar = _Bar(display, stage.named(by), done, Pace(self._clock(), total if done else None), unit)
-            self._open.append(bar)
+            task = display.add_task(stage.named(by), total=None, done=done, whole=total, unit=unit)
             try:
                 yield
             finally:
-                self._open.remove(bar)
-                bar.remove()
+                display.remove_task(task)
 
     @contextmanager
     def _display(self) -> Iterator[Progress]:
         """The display of the stage around this one, or a new one."""
         if self._open:
-            yield self._open[-1].display
+            yield self._open
             return
-        display, ended = _Display(self._console), threading.Event()
+        display, ended = _Display(self._console, self._clock), threading.Event()
 
         def watch() -> None:
             while not ended.wait(1 / LOOKS_PER_SECOND):
                 with suppress(Exception):  # whatever a bar stumbles over, the work goes on
-                    for bar in list(self._open):
-                        bar.look(self._clock())
+                    for task in display.tasks:
+                        display.look(task)
                     display.refresh()
 
         watcher = threading.Thread(target=watch, daemon=True)
@@ -173,8 +178,10 @@ class Bars:
             with suppress(OSError):  # a terminal that is gone is no reason to stop, either
                 display.start()
             watcher.start()
+            self._open = display
             yield display
         finally:
+            self._open = None
             try:
                 ended.set()
                 if watcher.ident:
@@ -184,40 +191,21 @@ class Bars:
                     display.stop()
 
 
-class _Bar:
-    """A bar on the screen."""
-
-    def __init__(self, display: Progress, name: str, done: Done | None, pace: Pace, unit: str) -> None:
-        self.display, self._done, self._pace, self._unit = display, done, pace, unit
-        self._task: TaskID = display.add_task(name, total=None, facts="")
-
-    def look(self, now: float) -> None:
-        """How far is it? Until that is known the bar only shows that something is going on."""
-        if self._done:
-            self._pace.see(now, self._done())
-        total = self._pace.total if self._pace.done else None
-        facts = in_words(self._pace, now, self._unit)
-        self.display.update(self._task, total=total, completed=self._pace.done, facts=facts)
-
-    def remove(self) -> None:
-        with suppress(KeyError):
-            self.display.remove_task(self._task)
-
-
 class _Display(Progress):
     """Bars that take what room is left on a line, but for a little.
 
     Only the watcher draws, and what others print goes where they print it.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, clock: Clock) -> None:
         self._screen = console
         facts = ROOM_FOR_FACTS if console.width >= USUAL else None
         super().__init__(
             TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
             BarColumn(None),
-            TextColumn("{task.fields[facts]}", markup=False, table_column=Column(no_wrap=True, min_width=facts)),
+            _Facts(Column(no_wrap=True, min_width=facts)),
             console=console,
+            get_time=clock,
             transient=True,
             auto_refresh=False,
             expand=True,
@@ -225,10 +213,44 @@ class _Display(Progress):
             redirect_stderr=False,
         )
 
+    def look(self, task: Task) -> None:
+        """How far is it? Until that is known the bar only shows that something is going on."""
+        done, total = task.fields["done"], task.fields["whole"]
+        if done and (completed := max(task.completed, min(done(), total or inf))) > 0:
+            self.update(task.id, total=total, completed=completed)
+
     def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
         table = super().make_tasks_table(tasks)
         table.width = min(self._screen.width, WIDEST) - ROOM_FOR_AN_ECHO
         return table
+
+
+class _Facts(ProgressColumn):
+    """How far, how fast, since when, and how long still: what stands next to a bar."""
+
+    def render(self, task: Task) -> Text:
+        unit, elapsed, left = task.fields["unit"], task.elapsed or 0.0, task.time_remaining
+        facts = [f"{task.percentage:.0f} %"] if task.total else []
+        if unit and task.speed:
+            size, prefix = filesize.pick_unit_and_suffix(int(task.speed), ["", "k", "M", "G", "T"], 1000)
+            per_second = f"{prefix}{unit}" if unit == BYTES else f"{prefix} {unit}".strip()
+            facts.append(f"{task.speed / size:.3g} {per_second}/s")
+        facts.append(str(timedelta(seconds=int(elapsed))))
+        if left and elapsed >= EVIDENCE:
+            facts.append(f"{timedelta(seconds=int(left))} left")
+        return Text("  ".join(facts))
+
+
+def duration(seconds: float) -> str:
+    """A time as a log has it.
+
+    >>> duration(0.04), duration(12.34), duration(3675)
+    ('0.0 s', '12.3 s', '61 min 15 s')
+    """
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s"
 
 
 def for_console(console: Console, *, quiet: bool = False, every_step: bool = False) -> Reporter:

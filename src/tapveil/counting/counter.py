@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import PlanError
-from tapveil.base.pace import BYTES
-from tapveil.base.progress import Reporter, Silent, Stage
+from tapveil.base.progress import BYTES, Reporter, Silent, Stage
 from tapveil.counting import card_ids
 from tapveil.counting.card_ids import CardShapes
 from tapveil.counting.exact import Counted
@@ -18,7 +17,6 @@ from tapveil.counting.sql import steps
 from tapveil.counting.sql.database import Database
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
-from tapveil.plan.source import Engine
 from tapveil.trips import files as sources
 
 LEAST_MEMORY = 200 * 10**6
@@ -91,35 +89,20 @@ def cards_among(
             return found | steps.cards_among(in_question, plan.source.card, database)
 
 
-Open = Callable[[Plan, str, Path | None], AbstractContextManager[Database]]
-
-
-def _duckdb() -> Open:
-    from tapveil.counting.engines.duckdb.session import open_session
-
-    return open_session
-
-
-def _spark() -> Open:
-    from tapveil.counting.engines.spark.session import open_session
-
-    return open_session
-
-
-def _postgresql() -> Open:
-    from tapveil.counting.engines.postgresql.session import open_session
-
-    return open_session
-
-
-ENGINES: dict[Engine, Callable[[], Open]] = {"duckdb": _duckdb, "spark": _spark, "adbc": _postgresql}
-"""How each engine is opened. None is loaded that is not used."""
-
-
 def _database(plan: Plan, memory: str, scratch: Path | None) -> AbstractContextManager[Database]:
-    """The engine of a plan, over its trips."""
+    """The engine of a plan, over its trips. None is loaded that is not used."""
     _bytes(memory)
-    return ENGINES[plan.source.engine]()(plan, memory, scratch)
+    if plan.source.engine == "spark":
+        from tapveil.counting.engines.spark import session as spark
+
+        return spark.open_session(plan, memory, scratch)
+    if plan.source.engine == "adbc":
+        from tapveil.counting.engines.postgresql import session as postgresql
+
+        return postgresql.open_session(plan, memory, scratch)
+    from tapveil.counting.engines.duckdb import session as duckdb
+
+    return duckdb.open_session(plan, memory, scratch)
 
 
 def _bytes(amount: str) -> float:

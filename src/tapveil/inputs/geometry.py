@@ -29,8 +29,6 @@ from tapveil.plan.model import Area, Plan
 Geometry = dict[str, Any]
 """A geometry of GeoJSON, longitude before latitude."""
 
-FINEST_RESOLUTION = 15
-
 _AREAL = ("Polygon", "MultiPolygon", "GeometryCollection")
 
 
@@ -114,10 +112,6 @@ class Polygons:
 
 def h3_cell(latitude: float | None, longitude: float | None, resolution: int) -> str | None:
     """The H3 cell of a point; None where it lies nowhere: H3 would wrap metres around the earth and name some cell."""
-    if not 0 <= resolution <= FINEST_RESOLUTION:
-        raise PlanError(
-            f"there is no H3 resolution {resolution}; they go from 0 (coarse) to {FINEST_RESOLUTION} (fine)"
-        )
     h3 = _h3()
     return str(h3.latlng_to_cell(latitude, longitude, resolution)) if on_earth(latitude, longitude) else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from tapveil.base.atomic import write_private
+from tapveil.base.atomic import OWNER_READS, write_new
 from tapveil.base.errors import PlanError
 
 Ending = Literal[".html", ".svg"]
@@ -38,4 +38,4 @@ def check_destination(path: Path, ending: Ending) -> None:
 def write_internal(path: Path, text: str, ending: Ending) -> None:
     """A text as a new internal file; the place is looked at again, for counting takes its time."""
     check_destination(path, ending)
-    write_private(path, text)
+    write_new(path, text, OWNER_READS)

@@ -17,8 +17,7 @@ from pathlib import Path
 
 from tapveil.base.errors import PlanError
 from tapveil.base.findings import Finding, shown
-from tapveil.base.pace import BYTES
-from tapveil.base.progress import Reporter, Silent, Stage
+from tapveil.base.progress import BYTES, Reporter, Silent, Stage
 from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import COUNT
 from tapveil.privacy.mechanisms import StabilityHistogram

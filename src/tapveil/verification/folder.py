@@ -12,8 +12,7 @@ import pyarrow as pa
 from tapveil._version import __version__
 from tapveil.base.errors import PlanError
 from tapveil.base.findings import Finding, shown
-from tapveil.base.pace import BYTES
-from tapveil.base.progress import Reporter, Silent, Stage
+from tapveil.base.progress import BYTES, Reporter, Silent, Stage
 from tapveil.base.vocabulary import (
     CHECKSUMS,
     CONSISTENT,

@@ -21,8 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from tapveil.base.pace import BYTES, EVIDENCE, SHARE, Pace, amount, in_words
-from tapveil.base.progress import Bars, Lines, Reporter, Silent, Stage, for_console
+from tapveil.base.progress import BYTES, SHARE, Bars, Lines, Reporter, Silent, Stage, for_console
 from tapveil.counting.counter import count
 from tapveil.counting.engines.duckdb.meter import Meter
 from tapveil.plan.model import Plan
@@ -31,86 +30,6 @@ from tapveil.veil.release import release
 from tests.conftest import opal_plan, write_csv
 
 TRIPS = [("1", "2016-08-08", "train", "08:00", "A", "08:20", "B")] * 90
-
-
-# --- how fast, and how long still -------------------------------------------------------------------------------------
-
-
-def steady(pace: Pace, per_second: float, until: float, step: float = 0.2) -> None:
-    for number in range(1, round(until / step) + 1):
-        pace.see(number * step, number * step * per_second)
-
-
-def test_a_steady_pace_is_told_exactly() -> None:
-    pace = Pace(0.0, 1000.0)
-    steady(pace, 20, until=10)
-    assert pace.rate(10.0) == pytest.approx(20)
-    assert pace.remaining(10.0) == pytest.approx(40)
-
-
-def test_nothing_is_said_of_the_rest_before_there_is_evidence() -> None:
-    pace = Pace(0.0, 1000.0)
-    assert pace.remaining(0.0) is None
-    steady(pace, 20, until=EVIDENCE - 0.4)
-    assert pace.remaining(EVIDENCE - 0.2) is None
-    assert "left" not in in_words(pace, EVIDENCE - 0.2, BYTES)
-    steady(pace, 20, until=EVIDENCE)
-    assert pace.remaining(EVIDENCE) == pytest.approx((1000 - 60) / 20)
-
-
-def test_nothing_is_said_of_the_rest_where_nothing_has_moved_or_no_total_is_known() -> None:
-    still, endless = Pace(0.0, 100.0), Pace(0.0, None)
-    steady(endless, 5, until=20)
-    assert still.remaining(100.0) is None
-    assert endless.remaining(20.0) is None
-    assert in_words(endless, 20.0, "tries") == "100 tries  5 tries/s  0:20"
-
-
-def test_the_rest_is_never_negative_and_what_falls_back_is_no_news() -> None:
-    pace = Pace(0.0, 100.0)
-    steady(pace, 10, until=9.8)
-    for late in range(10, 100):
-        pace.see(float(late), -1.0)
-        pace.see(float(late) + 0.5, 3.0)
-        remaining = pace.remaining(float(late) + 0.5)
-        assert remaining is None or remaining >= 0
-    pace.see(100.0, 1e9)
-    assert pace.done == 100
-    assert pace.remaining(100.0) is None, "all is done: nothing is left to wait for"
-
-
-def test_between_two_steps_the_rest_counts_down_instead_of_growing() -> None:
-    """Six tables of two seconds each: after each look, as long still as it will really take."""
-    pace = Pace(0.0, 6.0)
-    for tenth in range(1, 120):
-        now = tenth / 10
-        pace.see(now, float(int(now // 2)))
-        if now >= EVIDENCE:
-            assert pace.remaining(now) == pytest.approx(12 - now, abs=0.01)
-
-
-def test_a_standstill_makes_the_rest_longer_and_a_new_speed_is_learnt() -> None:
-    pace = Pace(0.0, 1000.0)
-    steady(pace, 50, until=10)
-    soon, later = pace.remaining(11.0), pace.remaining(18.0)
-    assert soon is not None
-    assert later is not None
-    assert later > soon
-    for number in range(1, 200):  # from here on a tenth as fast
-        pace.see(18 + number, 500 + 5.0 * number if number < 99 else 999.0)
-        if number == 60:
-            assert pace.remaining(78.0) == pytest.approx((1000 - 800) / 5, rel=0.1)
-
-
-def test_what_stands_beside_a_bar() -> None:
-    bytes_read, share = Pace(0.0, 1.2e9), Pace(0.0, 1.0)
-    bytes_read.see(4.0, 4e8)
-    share.see(4.0, 0.25)
-    assert in_words(bytes_read, 4.0, BYTES) == "400 MB of 1.2 GB  100 MB/s  0:04  0:08 left"
-    assert in_words(share, 4.0, SHARE) == "25 %  0:04  0:12 left"
-    assert in_words(Pace(0.0, None), 65.0, SHARE) == "1:05"
-    assert amount(999_700, "trips") == "1 M trips"
-    assert len(in_words(bytes_read, 35_000.0, BYTES)) <= 50, "it fits beside the name of a stage"
 
 
 # --- a log ------------------------------------------------------------------------------------------------------------
@@ -295,9 +214,26 @@ def test_a_bar_shows_how_far_how_fast_and_how_long_still() -> None:
     text, console = a_screen()
     clock = Clock()
     with Bars(console, clock=clock).stage(Stage.READING_TRIPS, lambda: 1e8 * clock.now, total=1.2e9, unit=BYTES):
+        clock.now = 2.0
+        wait_for(text, r"Reading trips .*17 %  0:00:02")
         clock.now = 4.0
-        wait_for(text, r"Reading trips .*400 MB of 1\.2 GB  100 MB/s  0:04  0:08 left")
+        wait_for(text, r"Reading trips .*33 %  100 MB/s  0:00:04  0:00:08 left")
     assert is_clean(text.getvalue())
+
+
+def test_nothing_is_said_of_the_rest_before_there_is_evidence_and_what_falls_back_is_no_news() -> None:
+    text, console = a_screen()
+    clock, done = Clock(), 0.0
+    with Bars(console, clock=clock).stage(Stage.DRAWING_NOISE, lambda: done, total=6.0, unit="tables"):
+        for clock.now, done in ((1.0, 1.0), (2.0, 2.0)):
+            wait_for(text, f"{round(100 * done / 6)} %.*  0:00:0{done:.0f}")
+        assert "left" not in text.getvalue()
+        clock.now, done = 3.0, 3.0
+        wait_for(text, r"50 %  1 tables/s  0:00:03  0:00:03 left")
+        clock.now, done = 4.0, -1.0
+        wait_for(text, r"50 %  1 tables/s  0:00:04")
+        clock.now, done = 7.0, 1e9
+        wait_for(text, r"100 %.*  0:00:07")
 
 
 def test_stages_within_one_another_share_the_screen() -> None:
@@ -339,7 +275,7 @@ def test_a_bar_keeps_to_one_line_with_room_for_an_echo(width: int) -> None:
     clock = Clock()
     with Bars(console, clock=clock).stage(Stage.LOOKING_FOR_CARDS, lambda: 1e8 * clock.now, total=1e12, unit=BYTES):
         clock.now = 4.0
-        wait_for(text, "400")
+        wait_for(text, "0 %")
     drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\r", text.getvalue())
     assert max(map(len, re.split(r"[\r\n]", drawn))) <= width - 3
 
@@ -418,7 +354,7 @@ def read_until(terminal: int, pattern: str) -> str:
 
 
 def test_on_a_real_terminal_rate_and_remaining_time_appear_and_vanish(busy: Path) -> None:
-    facts = r"Reading trips ━.* M of 3000 G rows  2(\.\d)? M rows/s  \d:\d\d  \d+:\d\d:\d\d left"
+    facts = r"Reading trips ━.*0 %  2(\.\d+)? M rows/s  0:00:\d\d  \d+ days, \d+:\d\d:\d\d left"
     for process, terminal in on_a_terminal(busy):
         said = read_until(terminal, facts)
         assert re.search(facts, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said)), said[-500:]

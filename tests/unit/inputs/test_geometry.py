@@ -391,12 +391,6 @@ def test_a_point_has_its_h3_cell() -> None:
     assert h3_cell(-33.883, 151.206, 8) == "88be0e3431fffff"
 
 
-@pytest.mark.parametrize("resolution", [-1, 16])
-def test_a_resolution_that_h3_does_not_have_is_refused(resolution: int) -> None:
-    with pytest.raises(PlanError, match=f"there is no H3 resolution {resolution}"):
-        h3_cell(0, 0, resolution)
-
-
 def test_a_cell_is_drawn_as_the_hexagon_around_its_points() -> None:
     cell = str(h3_cell(-33.883, 151.206, 8))
     place = h3_place(cell)

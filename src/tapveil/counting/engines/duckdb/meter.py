@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 
 from tapveil.base.defaults import Format
-from tapveil.base.pace import BYTES
-from tapveil.base.progress import Reporter, Stage
+from tapveil.base.progress import BYTES, Reporter, Stage
 from tapveil.trips.csv_reader import Reading
 from tapveil.trips.files import TripFiles
 from tapveil.trips.parquet_reader import ParquetReading
