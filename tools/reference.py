@@ -109,7 +109,7 @@ def folder_page() -> str:
     """Every file of a folder, every column, every key of privacy.json."""
     return _page(
         "The published folder: every file, column and key",
-        "What a folder holds. [What the numbers say](../numbers.md) is for whoever counts with it, and "
+        "What a folder holds. [What the numbers mean](../numbers.md) is for analysts, and "
         "[reading](../reading.md) shows how.",
         "## Files\n" + folder.files(),
         "## Columns\n" + folder.columns(),
