@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sphinx.application import Sphinx
 
 from tapveil._version import __version__
@@ -24,6 +26,7 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_copyright = False
 
+DECISIONS = [f"decisions/{path.stem}" for path in sorted((Path(__file__).parent / "decisions").glob("0*.md"))]
 NAVIGATION = {
     "Start": ["tutorial", "glossary"],
     "Publish": [
@@ -40,7 +43,7 @@ NAVIGATION = {
         *("reference/commands", "reference/plan", "reference/folder", "reference/ledger"),
         *("bad-input", "compatibility", "utility", "benchmarks", "scale"),
     ],
-    "Contribute": ["how-it-works", "releasing"],
+    "Contribute": ["how-it-works", "decisions/README", *DECISIONS, "releasing"],
 }
 """The pages, in the order of the site's navigation. One that is missing here, or here alone, fails the build."""
 
