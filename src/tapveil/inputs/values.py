@@ -21,8 +21,7 @@ BESIDE = "\x1f"
 READABLE: dict[str, str] = {
     "time": "17:05, 17:05:30, a timestamp such as 2016-12-31 17:05:30, or minutes after midnight such as 1025; "
     "empty or -1 for none; an offset such as +10:00 needs [source] timezone; an hour that daylight saving skips is no "
-    'time; another way to write it is named by `format` (such as "%H.%M", "hours", "epoch"), another word for none by '
-    "`missing`",
+    "time; another way to write it is named by `format`, another word for none by `missing`",
     "date": "a day of the calendar as 2016-12-31, 20161231, or a timestamp such as 2016-12-31 17:05:30; another way to "
     'write it is named by `format = "%d/%m/%Y"`; an offset such as +10:00 needs [source] timezone; any other text '
     'needs [source] dates = "labels"',
