@@ -160,7 +160,7 @@ ALLOWED = {
     "tapveil": {"import_module", "getattr", "globals"},  # the public door: to the modules of _HOME
     "tapveil.published.frame": {"import_module"},  # libraries for tables: see below
     "tapveil.internal.outlook": {"vars"},
-    "tapveil.cli.app": {"asdict"},  # of findings
+    "tapveil.cli.commands.verify": {"asdict"},  # of findings
     "tapveil.internal.comparison.compare": {"asdict"},  # of what a plan is worth
     "tapveil.veil.release": {"asdict"},  # of the ledger's entry
     "tapveil.veil.workspace": {"asdict"},  # of the journal

@@ -205,7 +205,7 @@ OTHERS_WORDS = {
     "base.atomic": {"No space left"},  # of the system
     "counting.engines.duckdb.session": {"No space left"},
     "counting.engines.spark.session": {"No space left"},
-    "cli.app": {"Value error, "},  # of pydantic
+    "cli.commands.ledger": {"Value error, "},  # of pydantic
     "plan.toml": {"Input should be", "must be"},
     "verification.manifest": {" of "},  # a role, such as "lookup of bus": a code of the manifest
 }

@@ -233,7 +233,7 @@ def test_a_full_disk_leaves_no_folder_and_is_finished_when_there_is_room(tmp_pat
         "code 0",
         "published",
         "code 0",
-        "city/ledger.sqlite is intact, and holds the release of disk/published.",
+        "city/ledger.sqlite is intact, and records the release of disk/published.",
     ]
     assert done.stdout.splitlines() == expected, done.stdout + done.stderr
     assert "the disk is full" in done.stderr

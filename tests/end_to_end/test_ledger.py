@@ -422,7 +422,7 @@ def test_what_is_paid_for_once_appears_once(source: Path, monkeypatch: pytest.Mo
         tapveil.release(plan, source / "second", resume=True)
     assert not (source / "second").exists()
     done = run("ledger", "verify", "published", cwd=source)
-    assert "holds the release of published" in done.stdout
+    assert "records the release of published" in done.stdout
 
 
 def sealed_again(work: Path) -> None:

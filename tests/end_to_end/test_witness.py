@@ -296,9 +296,9 @@ def test_another_ledger_is_accepted_in_words_that_stay(source: Path) -> None:  #
     other = replaced(source)
     assert command(source, ["ledger", "accept", other, "--reason", "burnt"]).code == 2
     for wrong, why in {
-        ("no-id", "x"): "LEDGER_ID: must be the 32 digits of its id",
-        ("00000000", "x"): "LEDGER_ID: must be the 32 digits of its id",
-        (other[:7], "x"): "LEDGER_ID: must be the 32 digits of its id",
+        ("no-id", "x"): "LEDGER_ID: must be the 32 digits of a ledger ID",
+        ("00000000", "x"): "LEDGER_ID: must be the 32 digits of a ledger ID",
+        (other[:7], "x"): "LEDGER_ID: must be the 32 digits of a ledger ID",
         (other, " "): "--reason: must be one line of text",
         (other, ""): "--reason: must not be empty",
     }.items():
@@ -321,7 +321,7 @@ def test_another_ledger_is_accepted_in_words_that_stay(source: Path) -> None:  #
 
 def test_verify_says_which_folders_it_looked_at(source: Path) -> None:  # noqa: F811
     plan = Plan.read(source / "plan.toml")
-    alone = "ledger.sqlite is intact; looked at the published folders next to it: "
+    alone = "ledger.sqlite is intact; published folders next to it that were checked: "
     assert command(source, ["ledger", "verify"]).out == f"{alone}none.\n"
     tapveil.release(plan, source / "published")
     tapveil.release(plan, source / "unpaid", in_ledger=False)

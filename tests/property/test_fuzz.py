@@ -24,8 +24,8 @@ from rich.console import Console
 from tapveil.base.atomic import write_new
 from tapveil.base.errors import PlanError, TapveilError
 from tapveil.base.progress import Silent
+from tapveil.cli.console import check as outlook_screen
 from tapveil.cli.console import draft as screen
-from tapveil.cli.console import outlook as outlook_screen
 from tapveil.internal.draft import draft
 from tapveil.internal.outlook import Outlook, outlook, read_public_files
 from tapveil.plan.model import Plan

@@ -74,9 +74,6 @@ def _wrapped(words: str) -> list[str]:
     return textwrap.wrap(words, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-# --- what was published ---------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class _Contents:
     """What there is in a folder."""
@@ -149,9 +146,6 @@ def _table_lines(plan: Plan, contents: _Contents, room: int) -> Iterator[str]:
         yield from grid.lines()
 
 
-# --- what it cost, and what is left ---------------------------------------------------------------------------------
-
-
 def _left_in_words(plan: Plan, entries: Sequence[Entry], release: str) -> Iterator[str]:
     """What is left of each budget of the data set, and for how much that is enough."""
     spend = next((each for each in entries if isinstance(each, Spend) and each.id == release), None)
@@ -194,9 +188,6 @@ def left_in_words(account: Account) -> str:
 def spent_in_words(epsilon: Fraction | None) -> str:
     """An ε that was accounted for, from above."""
     return "no bound on epsilon" if epsilon is None else f"epsilon {decimal_text(epsilon, 5, ROUND_CEILING)}"
-
-
-# --- what to do next ------------------------------------------------------------------------------------------------
 
 
 def _next_lines(plan: Plan, published: Folder, plan_file: Path, in_ledger: bool) -> Iterator[str]:

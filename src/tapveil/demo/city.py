@@ -120,8 +120,6 @@ def _plan_text(file_format: Format, days: Sequence[date]) -> str:
     return text
 
 
-# --- places -------------------------------------------------------------------------------------------------------
-
 BUS_STOPS, STATIONS, WHARVES, TRAM_STOPS, POSTCODES = 6000, 170, 36, 23, 180
 
 _FIRST = (

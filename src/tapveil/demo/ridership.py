@@ -1,4 +1,4 @@
-"""Made-up rides on a real timetable: a city laid on the stops of a GTFS feed, released with the feed as its dictionary.
+"""Generated rides on a real timetable, released with the timetable as the dictionary of cells.
 
 Same feed, same seed, same rides. Nobody took them, so their seed and their exact counts may be known.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
+from importlib.resources import files
 from itertools import accumulate
 from pathlib import Path
 
@@ -46,7 +47,8 @@ def make_rides(folder: Path, gtfs: Path, *, trips: int, seed: int = 1, progress:
             pa_csv.write_csv(rides, folder / "trips" / f"{day}.csv")
             made += len(rides)
     plan = folder / "plan.toml"
-    plan.write_text(_plan_text(week, copy.name), encoding="utf-8")
+    text = files(__package__).joinpath("rides.toml").read_text(encoding="utf-8")
+    plan.write_text(text.format(first_day=week[0], last_day=week[-1], gtfs=copy.name), encoding="utf-8")
     return plan
 
 
@@ -100,59 +102,3 @@ def _day(
             "off_stop": stops.take(pa.array(calls.stop[off], mask=~done)),
         }
     )
-
-
-def _plan_text(week: list[date], feed: str) -> str:
-    return f"""\
-# Made-up rides on a real timetable. The timetable lists every cell that can be, so no threshold and no delta is needed.
-
-[release]
-name = "rides"
-title = "Rides by mode and day"
-
-[source]
-path = "trips/*.csv"
-first_day = {week[0]}
-last_day = {week[-1]}
-day_starts = "04:00"                  # a ride at 01:15 is still one of the day before
-
-[source.columns]
-card = "card"
-mode = "mode"
-date = "tap_on"
-tap_on_time = "tap_on"
-tap_on_location = "on_stop"
-tap_off_time = "tap_off"
-tap_off_location = "off_stop"
-
-[coarsen]
-time_minutes = 60
-after_midnight = "continued"          # ... and is written 25:15
-
-[gtfs]
-path = "{feed}"
-
-[privacy]
-unit = "trip"
-neighbours = "replace"
-looked_at_trips = false               # the plan was there before the trips
-mechanism = "dictionary"              # every cell of the timetable, whether anyone was there or not
-epsilon = 8
-cut = 8                               # numbers below this are left out: they would mostly be noise
-
-[[table]]
-name = "on_time"
-columns = ["tap_on_time"]
-cells = "gtfs"
-
-[[table]]
-name = "on_location"
-columns = ["tap_on_location"]
-cells = "gtfs"
-
-[[table]]
-name = "on_time_location"
-columns = ["tap_on_time", "tap_on_location"]
-cells = "gtfs"
-weight = 2
-"""

@@ -71,6 +71,12 @@ def from_trips(pairs: Mapping[tuple[str, str, str], int]) -> list[Coupled]:
     for (mode, *ends), trips in known.items():
         for place in ends:
             at[mode, place] += trips
+
+    def stay(mode: str, places: set[str]) -> bool:  # nearly all trips of these places are among them
+        of = {key: trips for key, trips in known.items() if key[0] == mode and not places.isdisjoint(key[1:])}
+        among = sum(trips for key, trips in of.items() if places.issuperset(key[1:]))
+        return among >= (1 - FEW_LEAVE) * sum(of.values())
+
     ways: dict[str, dict[str, set[str]]] = {}
     for (mode, start, end), trips in known.items():
         if trips > RARE * max(at[mode, start], at[mode, end]):
@@ -79,14 +85,8 @@ def from_trips(pairs: Mapping[tuple[str, str, str], int]) -> list[Coupled]:
         Coupled(mode, places)
         for mode, pairs_of in sorted(ways.items())
         for places, _ in _islands(pairs_of)
-        if len(places) <= FEW_PLACES and _stay(known, mode, set(places))
+        if len(places) <= FEW_PLACES and stay(mode, set(places))
     ]
-
-
-def _stay(pairs: Mapping[tuple[str, str, str], int], mode: str, places: set[str]) -> bool:
-    """Whether nearly all trips of some places are among them."""
-    of = {key: trips for key, trips in pairs.items() if key[0] == mode and not places.isdisjoint(key[1:])}
-    return sum(trips for key, trips in of.items() if places.issuperset(key[1:])) >= (1 - FEW_LEAVE) * sum(of.values())
 
 
 def _islands(ways: Mapping[str, Iterable[str]]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -52,7 +52,7 @@ def _refuse_another(plan: Plan, tuned: Tuned) -> None:
             f"the plan promises {loss_in_words(plan.guarantee.loss)}, the folder {loss_in_words(tuned.loss)}: "
             "a plan is tuned at the promise of the folder"
         )
-    if plan.privacy.lists_cells != (tuned.mechanism == "dictionary"):
+    if plan.privacy.lists_cells != tuned.folder.from_a_list:
         raise PlanError("a dictionary is neither tuned to, nor from, another mechanism: its cells are listed")
 
 

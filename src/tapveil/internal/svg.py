@@ -9,14 +9,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil, floor, log10
+from typing import NamedTuple
 
 Place = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Colours:
+class Colours(NamedTuple):
     """What a picture is drawn with."""
 
     paper: str
@@ -32,7 +31,7 @@ class Colours:
 # From the palette of Okabe and Ito; what differs in colour differs in its mark, its place or its label as well.
 ON_PAPER = Colours("#ffffff", "#222222", "#555555", "#dddddd", "#b00020", "#0072b2", "#d55e00", "#007a5a")
 """For a file of its own: other programs than browsers know no variables."""
-ON_PAGE = Colours(*(f"var(--{name})" for name in Colours.__dataclass_fields__))
+ON_PAGE = Colours(*(f"var(--{name})" for name in Colours._fields))
 """For a page: its style sheet says what they are."""
 
 NOT_PRINTED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff￾￿]")
@@ -151,8 +150,6 @@ def cross(x: float, y: float, colour: str) -> str:
     """Something that is not possible."""
     return f'  <path d="M{x - 3.5:.1f} {y - 3.5:.1f} l7 7 m0 -7 l-7 7" stroke="{colour}" stroke-width="1.6"/>'
 
-
-# --- scales ---------------------------------------------------------------------------------------------------------
 
 QUARTERS = [(part / 4, f"{25 * part} %") for part in range(5)]
 """Ticks for a share."""

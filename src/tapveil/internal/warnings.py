@@ -235,22 +235,18 @@ class Look:
         for column in self.plan.columns.used:
             if self.plan.source.kind(column) == "location":
                 with self.progress.stage(Stage.LOOKING_UP_STOPS):
-                    unknown = list(self._unknown_stops_of(column, known))
-                yield from unknown
-
-    def _unknown_stops_of(self, column: str, known: Set[str]) -> Iterator[str]:
-        as_named = self.plan.coarsen.model_copy(update={"location": {}})
-        exact = self._counted((column,), {"coarsen": as_named})
-        trips = _trips_by_place(exact, column)
-        unlisted = [(mode, stop) for mode, stop in trips if not self._is_listed(mode, stop, known)]
-        if unlisted:
-            share = sum(trips[place] for place in unlisted) / int(exact_counts(exact).sum())
-            stops = len({stop for _, stop in unlisted})
-            yield (
-                f"{column}: {stops:,} stops, with {percent(share, digits=0)} of {NOUNS[self.plan.privacy.unit]}, are "
-                "not in the lists beside the trips, and are UNKNOWN or have no place (is it the right list or feed, "
-                "and the right column of it?)"
-            )
+                    as_named = self.plan.coarsen.model_copy(update={"location": {}})
+                    exact = self._counted((column,), {"coarsen": as_named})
+                    trips = _trips_by_place(exact, column)
+                    unlisted = [(mode, stop) for mode, stop in trips if not self._is_listed(mode, stop, known)]
+                if unlisted:
+                    share = sum(trips[place] for place in unlisted) / int(exact_counts(exact).sum())
+                    with_trips = f"with {percent(share, digits=0)} of {NOUNS[self.plan.privacy.unit]}"
+                    yield (
+                        f"{column}: {len({stop for _, stop in unlisted}):,} stops, {with_trips}, are not in the public "
+                        "lists, and are UNKNOWN or not on the map: use the right list or timetable, and the right "
+                        "column of it"
+                    )
 
     def _is_listed(self, mode: str, stop: str, known: Set[str]) -> bool:
         if self.plan.coarsen.location.get(mode, self.plan.coarsen.location.get(EVERY_MODE)):

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tapveil.cli.console import cost as console
+from tapveil.cli.console import check as console
 from tapveil.plan.model import Plan
 from tapveil.privacy import accountant, noise
 from tapveil.privacy.accountant import Exposure

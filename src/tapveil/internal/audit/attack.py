@@ -19,6 +19,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from io import BytesIO
 from itertools import accumulate, pairwise
@@ -38,13 +39,14 @@ from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.cell_list import LONG_LIST
 from tapveil.internal.audit.city import PARTS, City, Counts, Row, busy_units
 from tapveil.internal.audit.closed_form import FLOATS, NOTHING, ClosedForm
-from tapveil.internal.audit.finding import MISTAKEN, Finding
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.binomial import Trials, delta_lower_bound, epsilon_lower_bound
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.veil import release
 from tapveil.veil.statement import cost
 
+MISTAKEN = 1e-7
+"""The chance, at most, that a sound program fails the audit."""
 CHECKS = 20_000
 """More comparisons than any audit makes: each gets an equal part of `MISTAKEN`."""
 ALPHA = MISTAKEN / CHECKS
@@ -55,6 +57,17 @@ BOUNDS = ("trips_per_day", "trips_per_card", "cut")
 TABLES = ("wide", "narrow")
 """The widest and the narrowest noise of the plan."""
 EVERY_TABLE = ", ".join(TABLES)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was tried, what came of it, and what is allowed."""
+
+    check: str
+    table: str
+    observed: str
+    allowed: str
+    broken: bool
 
 
 def audit(plan: Plan, *, trials: int = AUDIT_TRIALS, progress: Reporter | None = None) -> list[Finding]:
@@ -106,7 +119,7 @@ class _Attack:
             scale = exposure.changed / float(table.epsilon or 1)
             return ClosedForm(name, scale, 1 + scale * log(2 * exposure.cells / float(table.delta or 1)))
         stated = next(each for each in cost(self._audited)["tables"] if each["name"] == table.name)
-        return ClosedForm(name, stated["scale"], stated["threshold"])
+        return ClosedForm(name, stated["scale"], stated["threshold"], self._audited.privacy.lists_cells)
 
     def findings(self) -> Iterator[Finding]:
         yield from self._sensitivity()

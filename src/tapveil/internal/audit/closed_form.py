@@ -22,6 +22,7 @@ class ClosedForm:
     mechanism: str
     scale: float
     threshold: float
+    visits_empty_cells: bool = False
 
     @property
     def smallest(self) -> int:
@@ -30,7 +31,7 @@ class ClosedForm:
 
     def outcomes(self, count: int) -> dict[int, float]:
         """The probability of each number, and of none (−1)."""
-        if count == 0 and self.mechanism != "dictionary":
+        if count == 0 and not self.visits_empty_cells:
             return {NOTHING: 1.0}
         reach = ceil(45 * self.scale) + 2 if self.mechanism != "gaussian" else ceil(12 * self.scale) + 2
         values = range(self.smallest, max(self.smallest, count + reach) + 1)

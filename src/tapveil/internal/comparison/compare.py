@@ -6,9 +6,10 @@ the mechanism nor ε; the rest is computed from the distributions of the noise, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -165,7 +166,10 @@ def compare(
             exact = count(possible, memory=memory, scratch=scratch, progress=progress, inputs=inputs)
             refuse_too_many(exact.refusals, possible)
             counted = Truth.of(possible, exact, inputs.dictionaries)
-        points += _points(candidates, counted, unit, progress)
+        done = partial(lambda before: len(points) - before, len(points))
+        with progress.stage(Stage.COMPARING, done, total=len(candidates), unit="plans", by=unit):
+            for point, like in candidates:
+                points.append(replace(point, worth=counted.worth(like)) if counted and like else point)
         if counted:
             trips[unit] = counted.trips
     bounds = {unit: _bounded(plan, unit) for unit in units}
@@ -177,16 +181,6 @@ def compare(
         {unit: each / trips["trip"] for unit, each in trips.items() if trips.get("trip")},
         tuple(points),
     )
-
-
-def _points(
-    candidates: Sequence[tuple[Point, Plan | None]], truth: Truth | None, unit: Unit, progress: Reporter
-) -> list[Point]:
-    points: list[Point] = []
-    with progress.stage(Stage.COMPARING, lambda: len(points), total=len(candidates), unit="plans", by=unit):
-        for point, plan in candidates:
-            points.append(replace(point, worth=truth.worth(plan)) if truth and plan else point)
-    return points
 
 
 def _units(plan: Plan) -> Iterator[Unit]:
@@ -297,7 +291,7 @@ class Truth:
 
     def forecasts(self, plan: Plan) -> dict[str, TableForecast]:
         """What each table of a plan of this unit would be worth."""
-        sizes = self.listed if plan.privacy.mechanism == LISTED else self.occurring
+        sizes = self.listed if plan.privacy.lists_cells else self.occurring
         return {name: forecast(sizes[name], mechanism) for name, mechanism in plan.guarantee.mechanisms.items()}
 
     def worth(self, plan: Plan) -> dict[str, Worth]:

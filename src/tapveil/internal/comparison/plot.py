@@ -10,26 +10,11 @@ from itertools import groupby
 from math import log2, log10
 from pathlib import Path
 
+from tapveil.internal import svg as draw
 from tapveil.internal.comparison.compare import ALL, EPSILONS, LISTED, MECHANISMS, SEVERAL, Comparison, Point
 from tapveil.internal.comparison.forecast import Worth
 from tapveil.internal.comparison.screen import cautions, refusals
 from tapveil.internal.confidential import NOTICE, write_internal
-from tapveil.internal.svg import (
-    ON_PAPER,
-    QUARTERS,
-    Colours,
-    Place,
-    apart,
-    box,
-    cross,
-    decades,
-    line,
-    marks,
-    picture,
-    plain,
-    ring,
-    text,
-)
 from tapveil.privacy.rational import decimal_text
 from tapveil.privacy.units import Unit
 
@@ -65,16 +50,18 @@ class Axis:
 
 def svg(comparison: Comparison) -> str:
     """The whole picture, as a file of its own."""
-    return _Picture(comparison, _axes(comparison), ON_PAPER).svg() + "\n"
+    return _Picture(comparison, _axes(comparison), draw.ON_PAPER).svg() + "\n"
 
 
-def trips_svg(comparison: Comparison, colours: Colours) -> str:
+def trips_svg(comparison: Comparison, colours: draw.Colours) -> str:
     """Published trips alone, for a page that has a heading and notes of its own."""
     return _Picture(comparison, _axes(comparison)[:1], colours, headed=False).svg()
 
 
 class _Picture:
-    def __init__(self, comparison: Comparison, axes: Sequence[Axis], colours: Colours, *, headed: bool = True) -> None:
+    def __init__(
+        self, comparison: Comparison, axes: Sequence[Axis], colours: draw.Colours, *, headed: bool = True
+    ) -> None:
         self._comparison, self._axes, self._colours, self._headed = comparison, axes, colours, headed
         self._colour = {"sbh": colours.ink, "laplace": colours.blue, "gaussian": colours.orange, LISTED: colours.green}
         present = {point.mechanism for point in comparison.points if not point.impossible}
@@ -89,16 +76,16 @@ class _Picture:
 
     def svg(self) -> str:
         said = f"{NOTICE} Published trips and errors against epsilon, for each mechanism and unit."
-        return picture(self._width, self._height, said, [f"  <title>{said}</title>", *self._lines()])
+        return draw.picture(self._width, self._height, said, [f"  <title>{said}</title>", *self._lines()])
 
     def _lines(self) -> Iterator[str]:
         if self._headed:
-            yield box(0, 0, self._width, self._height, self._colours.paper)
+            yield draw.box(0, 0, self._width, self._height, self._colours.paper)
             yield from self._head()
         yield from self._legend(self._top - 122)
         for row, axis in enumerate(self._axes):
             top = self._top + row * DOWN
-            yield text(20, top - 50, axis.title, 14, bold=True, colour=self._colours.ink)
+            yield draw.text(20, top - 50, axis.title, 14, bold=True, colour=self._colours.ink)
             for column, unit in enumerate(self._comparison.units):
                 yield from self._panel(LEFT + column * self._across, top, unit, axis)
         foot = self._top + len(self._axes) * DOWN - 48
@@ -106,14 +93,14 @@ class _Picture:
             yield self._pale(20, foot + 18 * number, words, 12)
 
     def _pale(self, x: float, y: float, words: str, size: float = 13, anchor: str = "start") -> str:
-        return text(x, y, words, size, colour=self._colours.pale, anchor=anchor)
+        return draw.text(x, y, words, size, colour=self._colours.pale, anchor=anchor)
 
     def _head(self) -> Iterator[str]:
         """What it is, and whom it is for."""
         title = textwrap.shorten(self._comparison.title, (self._width - 160) // 11, placeholder=" …")
-        yield text(20, ALARM + 32, f"Choosing ε: {title}", 18, bold=True, colour=self._colours.ink)
-        yield box(0, 0, self._width, ALARM, self._colours.alarm)
-        yield text(self._width / 2, 20, NOTICE, 14, bold=True, anchor="middle", colour="#ffffff")
+        yield draw.text(20, ALARM + 32, f"Choosing ε: {title}", 18, bold=True, colour=self._colours.ink)
+        yield draw.box(0, 0, self._width, ALARM, self._colours.alarm)
+        yield draw.text(self._width / 2, 20, NOTICE, 14, bold=True, anchor="middle", colour="#ffffff")
         delta = self._comparison.delta
         at = f"δ = {float(delta):.3g}" if delta else "no δ"
         changed = "exchanged for another" if self._comparison.neighbours == "replace" else "added or left out"
@@ -126,17 +113,17 @@ class _Picture:
         for mechanism in self._mechanisms:
             yield self._line([(x, y), (x + 34, y)], mechanism)
             yield self._marks([(x + 17, y)], mechanism)
-            yield text(x + 42, y + 4, mechanism, bold=True, colour=self._colour[mechanism])
+            yield draw.text(x + 42, y + 4, mechanism, bold=True, colour=self._colour[mechanism])
             x += 64 + 9 * len(mechanism)
         x, y = 20.0, y + 24
         for group in comparison.groups if len(comparison.groups) > 1 else ():
             yield self._line([(x, y), (x + 34, y)], "sbh", dashed=_dashed(group))
             yield self._pale(x + 42, y + 4, f"tables of {group}")
             x += 64 + 8 * len(f"tables of {group}")
-        yield ring(x + 9, y, self._colours)
+        yield draw.ring(x + 9, y, self._colours)
         yield self._pale(x + 24, y + 4, "your plan")
         if any(point.impossible and point.mechanism in self._mechanisms for point in comparison.points):
-            yield cross(x + 112, y, self._colours.ink)
+            yield draw.cross(x + 112, y, self._colours.ink)
             yield self._pale(x + 122, y + 4, "not possible")
 
     def _panel(self, left: float, top: float, unit: Unit, axis: Axis) -> Iterator[str]:
@@ -146,7 +133,7 @@ class _Picture:
             "card-day": f"a card’s day, at most {per_day} trips",
             "card": f"a whole card, at most {per_card} trips",
         }
-        yield text(left, top - 29, headings[unit], colour=self._colours.ink)
+        yield draw.text(left, top - 29, headings[unit], colour=self._colours.ink)
         yield from self._frame(left, top, axis)
         ends: dict[str, float] = {}
         for number, mechanism in enumerate(self._mechanisms):
@@ -161,19 +148,21 @@ class _Picture:
                     ends.setdefault(mechanism, there[-1][1])
             for point in points if mechanism not in self._comparison.never(unit) else ():
                 if point.impossible:
-                    yield cross(self._x(left, point.epsilon), top + HIGH - 14 - 12 * number, self._colour[mechanism])
-        for mechanism, y in apart(ends, top, top + HIGH).items():
-            yield text(left + self._wide + 5, y + 4, mechanism, bold=True, colour=self._colour[mechanism])
+                    yield draw.cross(
+                        self._x(left, point.epsilon), top + HIGH - 14 - 12 * number, self._colour[mechanism]
+                    )
+        for mechanism, y in draw.apart(ends, top, top + HIGH).items():
+            yield draw.text(left + self._wide + 5, y + 4, mechanism, bold=True, colour=self._colour[mechanism])
         yield from self._own(left, top, unit, axis)
 
     def _frame(self, left: float, top: float, axis: Axis) -> Iterator[str]:
         for value, name in axis.ticks:
             y = _y(top, axis, value)
-            yield line([(left, y), (left + self._wide, y)], self._colours.grid)
+            yield draw.line([(left, y), (left + self._wide, y)], self._colours.grid)
             yield self._pale(left - 6, y + 4, name, 11, anchor="end")
         for epsilon in EPSILONS:  # the plan's own has a label above the panel
             x = self._x(left, epsilon)
-            yield line([(x, top + HIGH), (x, top + HIGH + 4)], self._colours.pale)
+            yield draw.line([(x, top + HIGH), (x, top + HIGH + 4)], self._colours.pale)
             yield self._pale(x, top + HIGH + 17, decimal_text(epsilon, 3), 11, anchor="middle")
         yield self._pale(left + self._wide / 2, top + HIGH + 33, "total ε", 12, anchor="middle")
 
@@ -183,16 +172,18 @@ class _Picture:
         if unit != own.unit:
             return
         x = self._x(left, own.epsilon)
-        yield line([(x, top - 9), (x, top + HIGH)], self._colours.pale, dashes="1 3")
+        yield draw.line([(x, top - 9), (x, top + HIGH)], self._colours.pale, dashes="1 3")
         label = f"your plan, ε = {decimal_text(own.epsilon, 3)}"
-        yield text(x, top - 13, label, 11, bold=True, anchor="middle", colour=self._colours.ink)
+        yield draw.text(x, top - 13, label, 11, bold=True, anchor="middle", colour=self._colours.ink)
         for group in self._comparison.groups:
             for place in self._places(left, top, axis, group, [own]):
                 if place:
-                    yield ring(*place, self._colours)
+                    yield draw.ring(*place, self._colours)
                     yield self._marks([place], own.mechanism)
 
-    def _places(self, left: float, top: float, axis: Axis, group: str, points: Sequence[Point]) -> list[Place | None]:
+    def _places(
+        self, left: float, top: float, axis: Axis, group: str, points: Sequence[Point]
+    ) -> list[draw.Place | None]:
         """Where points lie, from the least ε on. Where the plan's own tables differ from shared ones, it is no part."""
         shared = {point.epsilon for point in points if not point.own}
         along = [point for point in points if not point.own or point.epsilon not in shared]
@@ -206,12 +197,12 @@ class _Picture:
         least, most = log2(self._scale[0]), log2(self._scale[-1])
         return left + INSIDE + (log2(epsilon) - least) / (most - least) * (self._wide - 2 * INSIDE)
 
-    def _line(self, places: Sequence[Place], mechanism: str, *, dashed: bool = False) -> str:
+    def _line(self, places: Sequence[draw.Place], mechanism: str, *, dashed: bool = False) -> str:
         width, dashes = (1.6, "5 3") if dashed else (2.2, "")
-        return line(places, self._colour[mechanism], width, dashes=dashes)
+        return draw.line(places, self._colour[mechanism], width, dashes=dashes)
 
-    def _marks(self, places: Sequence[Place], mechanism: str) -> str:
-        return marks(places, SHAPES[mechanism], self._colour[mechanism])
+    def _marks(self, places: Sequence[draw.Place], mechanism: str) -> str:
+        return draw.marks(places, SHAPES[mechanism], self._colour[mechanism])
 
 
 HIGHEST_SHARE = 1.02
@@ -223,11 +214,11 @@ def _axes(comparison: Comparison) -> tuple[Axis, Axis, Axis]:
     added_up = "A part’s total, added up from published cells, is off by"
     beyond = any((worth.total_error or 0) > HIGHEST_SHARE for worth in every)
     return (
-        Axis("Trips in published cells, of all that are counted", lambda worth: worth.trip_share, float, QUARTERS),
-        _decades("A published number is off by, on average", lambda worth: worth.number_error, every, plain),
-        _decades(added_up, lambda worth: worth.total_error, every, lambda share: f"{plain(100 * share)} %")
+        Axis("Trips in published cells, of all that are counted", lambda worth: worth.trip_share, float, draw.QUARTERS),
+        _decades("A published number is off by, on average", lambda worth: worth.number_error, every, draw.plain),
+        _decades(added_up, lambda worth: worth.total_error, every, lambda share: f"{draw.plain(100 * share)} %")
         if beyond
-        else Axis(added_up, lambda worth: worth.total_error, float, QUARTERS),
+        else Axis(added_up, lambda worth: worth.total_error, float, draw.QUARTERS),
     )
 
 
@@ -236,7 +227,7 @@ def _decades(
 ) -> Axis:
     """Each step is ten times as much; an error of 0 lies at the bottom."""
     found = [error for worth in every if (error := value(worth))] or [1.0]
-    low, high = decades(min(found), max(found))
+    low, high = draw.decades(min(found), max(found))
     ticks = [(10.0**power, name(10.0**power)) for power in range(low, high + 1)]
     return Axis(title, value, lambda error: (log10(max(error, 10.0**low)) - low) / (high - low), ticks)
 

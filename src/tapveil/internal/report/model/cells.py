@@ -142,7 +142,7 @@ def _numbers(
     if version == "consistent" and not (folder.path / version / f"{name}.csv").is_file():
         return None
     frame = folder.table(name, version).cells
-    if folder.manifest.layout == "opal":
+    if folder.manifest.arrangement.columns:
         # These files write 20160808 for 2016-08-08; a day that is not ours stays as it is, and is found out.
         ours = {day.replace("-", ""): day for day in exact.labels["date"]}
         days = pa.array([ours.get(day, day) for day in frame.column("date").to_pylist()], pa.string())

@@ -24,6 +24,7 @@ from tapveil.internal.report.model.cells import Cells, Ints
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import distribution
 from tapveil.privacy.rational import decimal_text
+from tapveil.published.layouts import LAYOUTS
 
 if TYPE_CHECKING:
     from tapveil.internal.report.model.findings import TableFindings
@@ -90,7 +91,7 @@ def options(plan: Plan, cells: Cells, wider: Mapping[str, Areas]) -> Options:
     widths = _by_width(plan, cells)
     tried = (list(_bins_changes(plan, cells, widths)), list(_areas_changes(plan, cells, wider)))
     # Units of cards and days, and the Opal files, need the columns of their partition.
-    needs_parts = plan.privacy.by_card or plan.release.layout == "opal"
+    needs_parts = plan.privacy.by_card or _has_fixed_files(plan)
     without = {}
     for column in () if needs_parts else plan.release.partition:
         _, whole = merged({name: code for name, code in cells.codes.items() if name != column}, cells.true)
@@ -102,6 +103,10 @@ def options(plan: Plan, cells: Cells, wider: Mapping[str, Areas]) -> Options:
     )
 
 
+def _has_fixed_files(plan: Plan) -> bool:
+    return bool(LAYOUTS[plan.release.layout].columns)
+
+
 def bin_minutes(plan: Plan, table: Table) -> int:
     """How wide the bins of a table are; where they are parts of the day, as wide as it is."""
     return MINUTES_PER_DAY if table.level.times else table.level.time_minutes or plan.coarsen.time_minutes
@@ -110,9 +115,6 @@ def bin_minutes(plan: Plan, table: Table) -> int:
 def _expected(cells: Cells, counts: Ints) -> float:
     """How many trips would be published if the cells of a table counted so many."""
     return distribution(cells.mechanism).expected(counts).trips
-
-
-# --- wider bins and areas -------------------------------------------------------------------------------------------
 
 
 def _by_width(plan: Plan, cells: Cells) -> dict[int, float]:
@@ -137,7 +139,7 @@ def _bins_changes(plan: Plan, cells: Cells, widths: Mapping[int, float]) -> Iter
     for minutes, after in widths.items():
         if not own < minutes <= WIDEST_ADVISED:
             continue
-        if plan.release.layout == "opal":
+        if _has_fixed_files(plan):
             coarsen = plan.coarsen.model_copy(update={"time_minutes": minutes})
             words = f"`time_minutes = {minutes}` under `[coarsen]`, for all tables: this layout has one width"
             how = words if _is_accepted(plan, coarsen=coarsen) else None
@@ -175,9 +177,6 @@ def _relabelled(cells: Cells, column: str, relabel: Relabel) -> tuple[Ints, int]
     named = [relabel.label(modes[pair // len(places)], places[pair % len(places)]) for pair in pairs.tolist()]
     known, codes = np.unique(np.array(named), return_inverse=True)
     return codes.astype(np.int64)[which], len(known)
-
-
-# --- what to write in the plan --------------------------------------------------------------------------------------
 
 
 def _is_accepted(plan: Plan, **changed: object) -> bool:
@@ -224,9 +223,6 @@ def _one_total(plan: Plan, tables: Sequence[Table]) -> str:
         f"`epsilon = {decimal_text(loss.epsilon)}`{delta} under `[privacy]`; in the tables no "
         f"epsilon and delta of their own{f', but {heavier}' if heavier else ''}"
     )
-
-
-# --- fewer parts, another mechanism, fewer tables -------------------------------------------------------------------
 
 
 def _parts_changes(plan: Plan, tables: Mapping[str, TableFindings]) -> Iterator[Change]:

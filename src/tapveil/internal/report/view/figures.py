@@ -11,32 +11,18 @@ from markupsafe import Markup
 
 from tapveil.base.numbers import percent
 from tapveil.base.vocabulary import MISSING
+from tapveil.internal import svg
 from tapveil.internal.comparison.compare import Comparison
 from tapveil.internal.report.model.accuracy import TableAccuracy
 from tapveil.internal.report.model.density import Density
 from tapveil.internal.report.model.suppression import Group, Strip
-from tapveil.internal.svg import (
-    LETTER,
-    ON_PAGE,
-    QUARTERS,
-    Place,
-    area,
-    box,
-    decades,
-    line,
-    marks,
-    picture,
-    plain,
-    round_steps,
-    shortened,
-    text,
-)
+from tapveil.internal.svg import ON_PAGE, QUARTERS, Place, area, box, line, marks, plain, shortened, text
 
 if TYPE_CHECKING:
     from tapveil.internal.report.model.changes import Change
     from tapveil.internal.report.model.findings import Findings
 
-INK, PALE, GRID, BLUE, ORANGE = ON_PAGE.ink, ON_PAGE.pale, ON_PAGE.grid, ON_PAGE.blue, ON_PAGE.orange
+_, INK, PALE, GRID, _, BLUE, ORANGE, _ = ON_PAGE
 WIDE, NARROW = 980, 470
 """A plot across the page, and one of two beside each other."""
 ROW, BAR = 30, 14
@@ -47,10 +33,7 @@ DEEP, DARK = 0.8, 0.6
 
 def _picture(width: float, height: float, said: str, body: Iterable[str]) -> Markup:
     """A whole plot: every text in it was escaped where it was written."""
-    return Markup(picture(width, height, said, body))  # noqa: S704
-
-
-# --- bars -----------------------------------------------------------------------------------------------------------
+    return Markup(svg.picture(width, height, said, body))  # noqa: S704
 
 
 def shares(found: Findings, said: str) -> Markup:
@@ -104,10 +87,7 @@ def bars(rows: Sequence[Bar], said: str, *, colour: str = BLUE, shares: bool = T
 
 def _room_for(labels: Sequence[str]) -> float:
     longest = max((len(label) for label in labels), default=0)
-    return min(longest * 13 * LETTER + 24, WIDEST_LABEL)
-
-
-# --- what is lost where ---------------------------------------------------------------------------------------------
+    return min(longest * 13 * svg.LETTER + 24, WIDEST_LABEL)
 
 
 def strip(found: Strip, name: str) -> Markup:
@@ -135,11 +115,11 @@ def strip(found: Strip, name: str) -> Markup:
 def _day_ticks(days: Sequence[str], left: float, wide: float, bottom: float) -> Iterator[str]:
     """As many days as there is room for; in one year, without the year."""
     short = [day[5:] if len(day) == 10 and day[4] == "-" else day for day in days]
-    widest = max((len(day) for day in short), default=0) * 11 * LETTER + 8
+    widest = max((len(day) for day in short), default=0) * 11 * svg.LETTER + 8
     every = max(1, int(-(-widest // wide)))
     for number in range(0, len(short), every):
         words, x = shortened(short[number], max(wide * every, 40), 11), left + (number + 0.5) * wide
-        beyond = x + len(words) * 11 * LETTER / 2 > NARROW
+        beyond = x + len(words) * 11 * svg.LETTER / 2 > NARROW
         yield text(NARROW if beyond else x, bottom + 15, words, 11, colour=PALE, anchor="end" if beyond else "middle")
 
 
@@ -149,7 +129,7 @@ def hours(groups: Sequence[Group], name: str, noun: str) -> Markup:
     most = max((group.trips for group in groups), default=0) or 1
     wide = (NARROW - left - 6) / max(1, len(groups))
     labels = ["none" if group.label == MISSING else group.label for group in groups]
-    every = max(1, int(-(-(max(map(len, labels), default=1) * 11 * LETTER + 6) // wide)))
+    every = max(1, int(-(-(max(map(len, labels), default=1) * 11 * svg.LETTER + 6) // wide)))
     body = list(_rising(left, NARROW - 6, most, lambda value: top + high * (1 - value / most)))
     for number, group in enumerate(groups):
         x, kept = left + number * wide, group.trips - group.lost
@@ -162,12 +142,10 @@ def hours(groups: Sequence[Group], name: str, noun: str) -> Markup:
 
 def _rising(left: float, right: float, most: float, height: Callable[[float], float]) -> Iterator[str]:
     """Lines across, at round numbers."""
-    for value in round_steps(most, 3):
+    for value in svg.round_steps(most, 3):
         yield line([(left, height(value)), (right, height(value))], GRID)
         yield text(left - 6, height(value) + 4, plain(value), 11, colour=PALE, anchor="end")
 
-
-# --- errors and density ---------------------------------------------------------------------------------------------
 
 NEARLY_ALL = 0.995
 
@@ -205,7 +183,7 @@ def errors(found: TableAccuracy, name: str) -> Markup:
 def density(found: Density, name: str, noun: str) -> Markup:
     """The share of trips in cells of at least so many, and the threshold."""
     left, right, top, high, bottom = 54, NARROW - 26.0, 24, 130, 154
-    _, end = decades(1, max(2, found.threshold, *(size for size, _ in found.points), 1))
+    _, end = svg.decades(1, max(2, found.threshold, *(size for size, _ in found.points), 1))
 
     def place(size: float, share: float) -> Place:
         return left + log10(max(size, 1)) / end * (right - left), top + high * (1 - share)
@@ -234,9 +212,6 @@ def density(found: Density, name: str, noun: str) -> Markup:
     body.append(marks([(x, y)], "circle", ORANGE))
     said = f"{name}: the share of {noun} in cells of at least so many, and the least number that is printed"
     return _picture(NARROW, 204, said, body)
-
-
-# --- changes --------------------------------------------------------------------------------------------------------
 
 
 def epsilons(comparison: Comparison) -> Markup:

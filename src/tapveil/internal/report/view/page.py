@@ -98,9 +98,6 @@ def _resource(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-# --- numbers and texts as people read them ----------------------------------------------------------------------------
-
-
 def _number(value: float | None, signed: bool = False) -> str:
     if value is None:
         return NOTHING

@@ -1,0 +1,116 @@
+"""`tapveil check` and `tapveil report`: what a plan would publish of the trips. Both are confidential."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Option
+
+from tapveil.base.defaults import MEMORY
+from tapveil.base.errors import PlanError
+from tapveil.base.progress import Reporter, for_console
+from tapveil.cli.console.text import say
+from tapveil.cli.options import Json, Memory, PlanFile, Quiet, Scratch, err, out, read_plan
+
+if TYPE_CHECKING:
+    from tapveil.plan.model import Plan
+
+
+def check(
+    plan_file: PlanFile,
+    plan_only: Annotated[bool, Option("--plan-only", help="Do not read the trips.")] = False,
+    compare: Annotated[
+        bool, Option("--compare", help="Compare mechanisms, units and epsilons on your trips instead.")
+    ] = False,
+    plot: Annotated[Path | None, Option(help="With --compare: also draw it, as a confidential SVG file.")] = None,
+    as_json: Json = False,
+    memory: Memory = MEMORY,
+    scratch: Scratch = None,
+    quiet: Quiet = False,
+) -> None:
+    """Validate a plan and show its privacy cost and expected output.
+
+    Publishes nothing and spends nothing. What it shows of the trips is confidential.
+    """
+    from tapveil.cli.console.check import room, show_cost, show_outlook, show_verdict
+    from tapveil.internal import outlook as checking
+    from tapveil.veil import statement
+
+    if compare and plan_only:
+        raise PlanError("--compare needs the trips: leave out --plan-only")
+    if plot and not compare:
+        raise PlanError("--plot draws a comparison: add --compare")
+    progress = for_console(err, quiet=quiet)
+    plan = read_plan(plan_file, progress)
+    checking.read_public_files(plan)
+    if compare:
+        _compare(plan, plot, as_json, memory, scratch, progress)
+        return
+    if not as_json:
+        show_cost(out, plan)
+        in_ledger, further = room(plan, plan_file)
+        say(out, f"\n{in_ledger}")
+    outlook = None
+    if not plan_only:
+        outlook = checking.outlook(plan, memory=memory, scratch=scratch, progress=progress)
+    if as_json:
+        typer.echo(json.dumps({"cost": statement.cost(plan), "data": outlook and outlook.as_json()}, indent=2))
+    elif outlook:
+        show_outlook(out, plan, outlook)
+        show_verdict(out, plan, outlook, further)
+    if outlook and outlook.stops:
+        raise typer.Exit(1)
+
+
+def _compare(
+    plan: Plan, plot: Path | None, as_json: bool, memory: str, scratch: Path | None, progress: Reporter
+) -> None:
+    """The plan's point among others."""
+    from tapveil.internal.comparison import compare as comparing
+    from tapveil.internal.comparison import screen as comparison_screen
+    from tapveil.internal.comparison.plot import write_plot
+    from tapveil.internal.confidential import NOTICE, check_destination
+
+    if plot:
+        check_destination(plot, ".svg")
+    found = comparing.compare(plan, memory=memory, scratch=scratch, progress=progress)
+    if as_json:
+        typer.echo(json.dumps(found.as_json(), indent=2))
+    else:
+        comparison_screen.show(out, found)
+    if plot:
+        write_plot(plot, found)
+        err.print(f"Wrote the picture {plot}. {NOTICE} Do not publish it.")
+
+
+def report(
+    plan_file: PlanFile,
+    output: Annotated[Path, Option("--output", "-o", help="New HTML file that only you may read.")] = Path(
+        "report.html"
+    ),
+    folder: Annotated[
+        Path | None, Option("--release", help="A folder that this plan published, to compare with the exact counts.")
+    ] = None,
+    memory: Memory = MEMORY,
+    scratch: Scratch = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write a confidential HTML report on suppression and accuracy.
+
+    It shows what is suppressed and where, how accurate the counts are, and which plan changes would help most.
+    """
+    from tapveil.internal.confidential import NOTICE, check_destination, write_internal
+    from tapveil.internal.report.model.findings import findings as report_findings
+    from tapveil.internal.report.view.page import html as report_page
+
+    check_destination(output, ".html")
+    progress = for_console(err, quiet=quiet)
+    plan = read_plan(plan_file, progress)
+    found = report_findings(plan, folder=folder, memory=memory, scratch=scratch, progress=progress)
+    write_internal(output, report_page(found), ".html")
+    err.print(f"Wrote {output}. {NOTICE} Do not publish it. Open it in a browser.")
+    if found.outlook.stops:
+        raise typer.Exit(1)

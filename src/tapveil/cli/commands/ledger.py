@@ -1,0 +1,200 @@
+"""`tapveil ledger` and its commands: what was spent, and what may be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Argument, Option
+
+from tapveil.base.errors import LedgerError, PlanError
+from tapveil.base.progress import Stage, for_console
+from tapveil.cli.commands.verify import show
+from tapveil.cli.options import Json, err, out, read_plan
+
+if TYPE_CHECKING:
+    from tapveil.ledger.entry import Budget
+    from tapveil.plan.model import Plan
+
+ledger_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+
+LedgerFile = Annotated[Path, Option("--ledger", help="The ledger file.")]
+LEDGER = Path("ledger.sqlite")
+SHORT_ID = 8
+"""This many digits of an id are shown, and are enough where they are of one ledger."""
+OfTrips = Annotated[Path, Argument(metavar="PLAN", help="A plan of these trips.")]
+BudgetEpsilon = Annotated[str, Option("--epsilon", help="The most that may ever be spent.")]
+BudgetDelta = Annotated[str, Option("--delta", help="For example 1e-6; 0 if every plan uses a dictionary.")]
+
+
+@ledger_app.callback()
+def ledger(context: typer.Context, ledger_file: LedgerFile = LEDGER, as_json: Json = False) -> None:
+    """Show the privacy budget spent and remaining."""
+    from tapveil.cli.console.ledger import show_ledger
+    from tapveil.ledger.accounts import report as ledger_report
+    from tapveil.ledger.book import open_ledger
+
+    if context.invoked_subcommand is not None:
+        return
+    with open_ledger(ledger_file) as book:
+        entries = book.entries
+    # A bar and its results do not share a screen.
+    with for_console(err).stage(Stage.ACCOUNTING), out.capture() as shown:
+        report = ledger_report(entries) if as_json else None
+        if report is None:
+            show_ledger(out, entries)
+    typer.echo(shown.get() if report is None else json.dumps(report, indent=2, ensure_ascii=False) + "\n", nl=False)
+
+
+@ledger_app.command("start")
+def ledger_start(plan_file: OfTrips, epsilon: BudgetEpsilon, delta: BudgetDelta) -> None:
+    """Start the ledger that a plan names, and set its budget.
+
+    The budget is for the plan's data set and unit.
+    """
+    from tapveil.ledger.book import open_ledger
+    from tapveil.ledger.book import start as start_ledger
+    from tapveil.ledger.coverage import names_no_days
+    from tapveil.ledger.witness import around_ledger, folder_of
+    from tapveil.ledger.words import NAMES_NO_DAYS
+    from tapveil.veil.spend import would_spend
+
+    plan = read_plan(plan_file)
+    budget = budget_of(plan, epsilon, delta)
+    start_ledger(plan.ledger_path, budget.on)
+    declare(plan, budget)
+    if names_no_days(would_spend(plan)):
+        err.print(NAMES_NO_DAYS)
+    with open_ledger(plan.ledger_path) as book:
+        for finding in book.findings(beside=map(folder_of, around_ledger(plan.ledger_path))):
+            err.print(f"Note: {finding.sentence}. Until this is resolved, no release can be made.")
+
+
+@ledger_app.command("budget")
+def ledger_budget(
+    plan_file: OfTrips,
+    epsilon: BudgetEpsilon,
+    delta: BudgetDelta,
+    reason: Annotated[str | None, Option(help="Why; required for a budget that allows more than before.")] = None,
+    by: Annotated[str | None, Option(help="Who decided it; required with --reason.")] = None,
+) -> None:
+    """Set the budget of a plan's data set and unit.
+
+    The ledger must exist. Earlier budgets stay on record.
+    """
+    if (reason is None) != (by is None):
+        raise PlanError("--reason and --by go together: why, and who decided it")
+    plan = read_plan(plan_file)
+    declare(plan, budget_of(plan, epsilon, delta, reason=reason, by=by))
+
+
+@ledger_app.command("accept")
+def ledger_accept(
+    other: Annotated[str, Argument(metavar="LEDGER_ID", help="The other ledger's ID, or its first 8 digits.")],
+    reason: Annotated[str, Option(help="Why there is another ledger.")],
+    by: Annotated[str, Option(help="Who decided it.")],
+    ledger_file: LedgerFile = LEDGER,
+) -> None:
+    """Accept folders of another ledger next to this one.
+
+    Use it if that ledger covers other trips, or was taken over by this one. It stays on record.
+    """
+    from tapveil.ledger.book import open_ledger
+    from tapveil.ledger.entry import Accepted
+    from tapveil.ledger.witness import around_ledger, folder_of
+
+    with open_ledger(ledger_file) as book:
+        around = {found.ledger for found in map(folder_of, around_ledger(ledger_file))} - {book.id, None}
+        meant = [found for found in around if found and len(other) >= SHORT_ID and found.startswith(other)]
+        with _option_errors():
+            ledger = meant[0] if len(meant) == 1 else other
+            entry = Accepted(on=datetime.now(UTC).date(), ledger=ledger, reason=reason, by=by)
+        book.accept(entry)
+    err.print(f"In {ledger_file}: folders of the ledger {entry.ledger} are accepted next to its own.")
+
+
+@ledger_app.command("verify")
+def ledger_verify(
+    folders: Annotated[
+        list[Path] | None,
+        Argument(metavar="[DIR]...", help="Folders that must be on record. Default: those next to the ledger."),
+    ] = None,
+    ledger_file: LedgerFile = LEDGER,
+    as_json: Json = False,
+) -> None:
+    """Check that the ledger is intact and complete.
+
+    No entry may have been changed or removed, and every published folder must be on record.
+    """
+    from tapveil.base.findings import Finding
+    from tapveil.ledger.book import open_ledger
+    from tapveil.ledger.witness import around_ledger, folder_of
+    from tapveil.published.folder import Folder
+
+    asked = [folder_of(Folder(folder)) for folder in folders or ()]
+    try:
+        with open_ledger(ledger_file) as book:
+            beside = [found for found in map(folder_of, around_ledger(ledger_file)) if found.ledger and not asked]
+            findings = list(book.findings(asked, beside))
+            names = [found.name for found in beside]
+    except LedgerError as error:
+        if not ledger_file.exists():
+            raise
+        findings, names = [Finding("file-damaged", ledger_file.name, str(error))], []
+    beside_it = f"; published folders next to it that were checked: {', '.join(names) or 'none'}"
+    known = f", and records the release of {', '.join(map(str, folders))}" if folders else beside_it
+    show(findings, f"{ledger_file} is intact{known}", as_json)
+
+
+def budget_of(plan: Plan, epsilon: str, delta: str, *, reason: str | None = None, by: str | None = None) -> Budget:
+    """A budget for a plan's data set and unit, from today on."""
+    from tapveil.ledger.entry import Budget
+
+    with _option_errors():
+        whose = {"data_set": plan.ledger.data_set, **plan.privacy.model_dump(include={"unit", "neighbours"})}
+        decided = {"on": datetime.now(UTC).date(), "reason": reason, "by": by}
+        return Budget.model_validate({**whose, **decided, "epsilon": epsilon, "delta": delta})
+
+
+@contextmanager
+def _option_errors() -> Iterator[None]:
+    """What is wrong with an entry, as what is wrong with the option that it was made from."""
+    from pydantic import ValidationError
+
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = "LEDGER_ID" if first["loc"][0] == "ledger" else f"--{first['loc'][0]}"
+        words = _OPTION_WORDS.get(first["type"], first["msg"].removeprefix("Value error, "))
+        raise PlanError(f"{option}: {words}") from None
+
+
+_OPTION_WORDS = {
+    "string_too_short": "must not be empty",
+    "string_too_long": "must be at most 500 characters",
+    "string_pattern_mismatch": (
+        f"must be the 32 digits of a ledger ID, as in privacy.json, or the first {SHORT_ID} of them if a published "
+        "folder next to the ledger names it"
+    ),
+}
+"""What is wrong with an option, by the validator's code."""
+
+
+def declare(plan: Plan, budget: Budget, *, quiet: bool = False) -> None:
+    """Set a budget in the plan's ledger, and say so."""
+    from tapveil.cli.summary import budget_in_words, spent_in_words
+    from tapveil.ledger.accounts import over_budget
+    from tapveil.ledger.book import open_ledger
+
+    with open_ledger(plan.ledger_path) as book:
+        book.declare(budget)
+        if (spent := over_budget(book.entries, budget)) is not None:
+            err.print(f"Note: {spent_in_words(spent)} at this delta is already spent: no further release fits.")
+    if not quiet:
+        err.print(f"In {plan.ledger_path}: {budget_in_words(budget)}. Keep the ledger and its backups for ever.")

@@ -1,0 +1,69 @@
+"""`tapveil plan` writes a plan to start from; `tapveil tune` the next one, from what was published."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from tapveil.base.atomic import write_new
+from tapveil.base.errors import PlanError
+from tapveil.base.progress import for_console
+from tapveil.cli.options import Json, Quiet, err, out
+
+
+def plan(
+    preset: Annotated[str, Argument(help="Which plan: opal, or od (origin to destination).")],
+    output: Annotated[Path | None, Option("--output", "-o", help="Write to this new file, not to the screen.")] = None,
+) -> None:
+    """Write a commented plan to start from."""
+    from tapveil.plan.model import preset_text
+
+    text = preset_text(preset)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    write_new(output, text)
+    err.print(f"Wrote {output}. Adapt its [source] section to your files, then run: tapveil check {output}")
+
+
+def tune(
+    folder: Annotated[Path, Option("--from", help="A published folder. Nothing else is read.")],
+    plan_file: Annotated[
+        Path | None, Option("--plan", help="The plan of that folder, to rewrite for the next.")
+    ] = None,
+    output: Annotated[Path | None, Option("--output", "-o", help="With --plan: the new plan to write.")] = None,
+    keep_mechanism: Annotated[
+        bool, Option("--keep-mechanism", help="Choose weights only, and keep the mechanism.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Choose weights and mechanism for the next release.
+
+    Reads only a published folder, so it costs no privacy.
+    """
+    from tapveil.internal.next_plan import tuned_plan_text
+    from tapveil.plan import toml
+    from tapveil.tuning import tune as tuning
+
+    if (plan_file is None) != (output is None):
+        raise PlanError("--plan and --output go together: the plan to rewrite, and the new one to write")
+    if output and output.exists():
+        raise PlanError(f"{output} already exists; choose another name")
+    text = toml.read_text(plan_file) if plan_file else None
+    tuned = tuning.tune(folder, keep_mechanism=keep_mechanism, progress=for_console(err, quiet=quiet))
+    if text is not None and output:
+        write_new(output, tuned_plan_text(text, tuned))
+    if as_json:
+        typer.echo(json.dumps(tuned.as_json(), indent=2))
+    else:
+        for line in tuned.lines():
+            out.print(line)
+    if output:
+        kept = "" if tuned.improves else ": the same noise, with chosen_from"
+        err.print(f"Wrote {output}{kept}. Review it, then run: tapveil check {output}")
+        err.print("Its noise was chosen from a published folder, so the ledger adds its releases to those before it.")

@@ -1,0 +1,114 @@
+"""`tapveil release` publishes a folder; `tapveil demo` does it with a generated city."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from tapveil.base.defaults import DEMO_TRIPS, MEMORY, Format
+from tapveil.base.progress import Reporter, Stage, for_console
+from tapveil.cli.commands.ledger import budget_of, declare
+from tapveil.cli.options import Memory, PlanFile, Scratch, Silent, err, out, read_plan
+
+if TYPE_CHECKING:
+    from tapveil.plan.model import Plan
+    from tapveil.published.folder import Folder
+
+
+def release(
+    plan_file: PlanFile,
+    output: Annotated[Path, Option("--output", "-o", help="New folder to publish.")],
+    resume: Annotated[
+        bool, Option("--resume", help="Finish an interrupted release: same numbers, no further cost.")
+    ] = False,
+    again: Annotated[
+        bool, Option("--again", help="Release days and modes again. The budget is charged a second time.")
+    ] = False,
+    sign: Annotated[Path | None, Option(help="Sign the folder with this private SSH key (Ed25519).")] = None,
+    no_ledger: Annotated[
+        bool, Option("--no-ledger", help="Do not record the privacy cost. For generated trips only.")
+    ] = False,
+    memory: Memory = MEMORY,
+    scratch: Scratch = None,
+    quiet: Silent = False,
+) -> None:
+    """Charge the privacy budget and publish a folder."""
+    from tapveil.veil.release import release as release_folder
+
+    progress = for_console(err, quiet=quiet, every_step=True)
+    plan = read_plan(plan_file, progress)
+    key = None
+    if sign:
+        from tapveil.published.signature import read_key
+
+        ask = partial(getpass.getpass, "Passphrase of the key: ") if sys.stdin.isatty() else None
+        key = read_key(sign, ask)
+    settled = partial(release_folder, plan, output, memory=memory, scratch=scratch, progress=progress)
+    published = settled(in_ledger=not no_ledger, resume=resume, again=again, key=key)
+    if not quiet:
+        show_summary(plan, published, plan_file, progress, in_ledger=not no_ledger)
+
+
+def demo(
+    folder: Annotated[Path, Argument(metavar="[DIR]", help="New folder for the city and its release.")] = Path(
+        "tapveil-demo"
+    ),
+    trips: Annotated[int, Option(help="Number of trips to generate.")] = DEMO_TRIPS,
+    seed: Annotated[int, Option(min=0, help="Seed of the city: same seed, same trips. Noise is never seeded.")] = 1,
+    file_format: Annotated[
+        Format | None, Option("--format", help="Format of the trips. Default: csv up to 5 million trips, then parquet.")
+    ] = None,
+    gtfs: Annotated[
+        Path | None, Option(help="Generate rides on this GTFS timetable, and use it as the dictionary of cells.")
+    ] = None,
+    memory: Memory = MEMORY,
+    quiet: Silent = False,
+) -> None:
+    """Generate a city and publish it: a five-minute tour."""
+    from tapveil.demo import city as demo_city
+    from tapveil.demo import ridership
+    from tapveil.ledger.book import start as start_ledger
+    from tapveil.plan.model import Plan
+    from tapveil.veil.release import release as release_folder
+
+    progress = for_console(err, quiet=quiet, every_step=True)
+    if gtfs is not None:
+        plan_path = ridership.make_rides(folder, gtfs, trips=trips, seed=seed, progress=progress)
+        city, budget = f"Generated rides on {gtfs.name}", ridership.BUDGET
+    else:
+        plan_path = demo_city.make_city(folder, trips=trips, seed=seed, file_format=file_format, progress=progress)
+        city, budget = "Port Vesper, a generated city", demo_city.BUDGET
+    if not quiet:
+        out.print(f"{city}: {trips:,} trips and {plan_path.name} in {folder}\n")
+    plan = Plan.read(plan_path)
+    start_ledger(plan.ledger_path, datetime.now(UTC).date())
+    declare(plan, budget_of(plan, *budget), quiet=True)  # the summary says it
+    published = release_folder(plan, folder / "published", memory=memory, progress=progress)
+    if not quiet:
+        show_summary(plan, published, plan_path, progress)
+
+
+def show_summary(plan: Plan, published: Folder, plan_file: Path, progress: Reporter, *, in_ledger: bool = True) -> None:
+    """The closing words of a release."""
+    try:
+        from tapveil.cli.summary import closing_lines
+
+        with progress.stage(Stage.ADDING_UP_BUDGET):
+            first, *rest = closing_lines(plan, published, plan_file, in_ledger=in_ledger)
+        out.print(first, style="bold")
+        for line in rest:
+            out.print(line)
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt):
+        # The folder is there: a screen that fails must not look like a release that failed, which would be run again.
+        with suppress(Exception):
+            err.print(f"tapveil: published {published.path}, but the summary could not be shown")
+        os._exit(0)

@@ -1,0 +1,176 @@
+"""What `check` shows: the plan in words, its cost, the room in the ledger, what would be published, a verdict."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from tapveil.base.errors import LedgerError
+from tapveil.base.text_table import Grid
+from tapveil.base.vocabulary import NOUNS
+from tapveil.cli.console.text import head, say, sentence
+from tapveil.internal.confidential import NOTICE
+from tapveil.internal.outlook import DENSITY_AT, Outlook
+from tapveil.internal.plan_in_words import in_words
+from tapveil.ledger import words as ledger_words
+from tapveil.ledger.book import open_ledger
+from tapveil.ledger.coverage import names_no_days
+from tapveil.ledger.refusals import repeated
+from tapveil.ledger.witness import around_ledger, folder_of, refuse_outdated
+from tapveil.plan.model import Plan
+from tapveil.privacy.mechanisms import Mechanism, StabilityHistogram
+from tapveil.privacy.rational import decimal_text
+from tapveil.published.describe.wording import UNIT_NAMES, change, gaussian_in_words, loss_in_words, rounded_up
+from tapveil.published.manifest import ERROR_CONFIDENCE, EXAMPLE_COUNTS
+from tapveil.veil.spend import would_spend
+from tapveil.veil.statement import cost, gaussian_part
+
+MOST_UNUSED = 40
+
+
+def _chance(p: Fraction) -> str:
+    """A probability for a person: two digits, and never a rounded 0 or 1."""
+    if p < Fraction(1, 1000):
+        return f"{float(p):.0e}"
+    return f"{min(float(100 * p), 99.9):.1f} %" if p < 1 else "100 %"
+
+
+def show_cost(console: Console, plan: Plan) -> None:
+    """The plan in words, and what each table costs."""
+    for words in in_words(plan):
+        say(console, words)
+    head(console, "What it costs, and the noise of each table")
+    _show_tables(console, plan)
+    spent = cost(plan)
+    for guarantee in spent["guarantees"]:
+        meant = change(plan.privacy.unit, guarantee["neighbours"])
+        at, delta = f"{guarantee['epsilon']:g}", rounded_up(Fraction(guarantee["delta_accounted"]))
+        say(console, f"Accounted exactly, {meant}: at epsilon = {at} delta is at most {delta}.")
+    if part := gaussian_part(plan):
+        say(console, gaussian_in_words(plan.privacy.unit, plan.privacy.neighbours, part))
+    if spent["whole_cards"]:
+        _show_whole_cards(console, spent["whole_cards"])
+    head(console, f"The chance that a cell appears, by its true number of {NOUNS[plan.privacy.unit]}")
+    chances = Grid("table", *(str(count) for count in EXAMPLE_COUNTS))
+    alike: dict[Mechanism, list[str]] = {}
+    for name, mechanism in plan.guarantee.mechanisms.items():
+        alike.setdefault(mechanism, []).append(name)
+    for mechanism, names in alike.items():
+        named = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} like it"
+        chances.add(named, *(_chance(mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS))
+    chances.show(console)
+
+
+def _show_tables(console: Console, plan: Plan) -> None:
+    shares = ("weight",) if plan.guarantee.is_shared else ("epsilon", "delta")
+    grid = Grid("table", *shares, "scale", "95 % within", "threshold", "prints from")
+    for table in plan.table:
+        mechanism = plan.guarantee.mechanisms[table.name]
+        share = [decimal_text(table.weight or Fraction(1), 6)]
+        if table.epsilon is not None:
+            share = [decimal_text(table.epsilon, 6), f"{float(table.delta or 0):.3g}"]
+        noise = (decimal_text(mechanism.scale, 6), f"± {mechanism.error_bound(1 - ERROR_CONFIDENCE)}")
+        shown = (f"{float(mechanism.threshold):.2f}", f"{mechanism.smallest_published}")
+        grid.add(table.name, *share, *noise, *shown)
+    if not plan.guarantee.is_shared:
+        grid.add("in total", decimal_text(plan.guarantee.loss.epsilon, 6), f"{float(plan.guarantee.loss.delta):.3g}")
+    grid.show(console)
+    bounds = {
+        mechanism.scale: f"± {float(mechanism.laplace_bound(1 - ERROR_CONFIDENCE)):.2f}"
+        for mechanism in plan.guarantee.mechanisms.values()
+        if isinstance(mechanism, StabilityHistogram)
+    }
+    if bounds:
+        each = ", ".join(f"{bound} at scale {decimal_text(scale, 6)}" for scale, bound in bounds.items())
+        say(console, f"(Before rounding, the paper's Laplace bound at 95 %: {each}.)")
+
+
+def _show_whole_cards(console: Console, cards: list[dict[str, Any]]) -> None:
+    """What the promise for single trips means for a person with many."""
+    head(console, "A card is not a trip. With a whole card added or left out, its trips all in different cells:")
+    grid = Grid("trips", "epsilon", "delta", "any outcome at most")
+    for card in cards:
+        grid.add(str(card["trips"]), f"{card['epsilon']:.2f}", f"{card['delta']:.3g}", f"e^{card['epsilon']:.2f} x")
+    grid.show(console)
+    say(console, 'Trips of one card in the same cell show more. To protect cards, use unit = "card-day" or "card".')
+
+
+def room(plan: Plan, plan_file: Path) -> tuple[str, list[str]]:
+    """What the ledger would say to a release of this plan into a folder here, and how to go on."""
+    path, next_step = plan.ledger_path, f"Next: tapveil release {plan_file} -o published"
+    if not path.exists():
+        # Published folders next to its place show that there was one.
+        if left := [found.name for found in map(folder_of, around_ledger(path)) if found.ledger]:
+            return ledger_words.missing(path, left), ["The ledger is missing: see above."]
+        start = f"tapveil ledger start {plan_file} --epsilon ... --delta ..."
+        return f"There is no ledger yet: {start}", [f"Next: {start}", next_step]
+    try:
+        with open_ledger(path) as book:
+            refuse_outdated(book, Path.cwd(), paid=False)
+            book.refuse(would_spend(plan), again=True)
+            earlier = repeated(book.entries, would_spend(plan))
+    except LedgerError as error:
+        return f"The ledger {path} would say: {error}.", ["The ledger would refuse it: see above."]
+    if not earlier:
+        return f"The ledger {path} has room for it.", [next_step]
+    which = f"{ledger_words.release(earlier[-1])} of {earlier[-1].on}"
+    again = f"It covers days and modes that were released before ({which}): that takes --again."
+    return f"The ledger {path} has room for it.\n{again}", [f"{next_step} --again"]
+
+
+def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
+    """What would survive, from the exact counts: internal."""
+    console.print(f"\n--- {NOTICE} Do not publish. ---", style="bold")
+    refused = sum(outlook.refused.values())
+    console.print(f"{outlook.rows:,} rows read, {refused:,} of them refused" + (":" if refused else "."))
+    for reason, number in sorted(outlook.refused.items(), key=lambda item: -item[1]):
+        where = "; ".join(f"{file} {line}" for file, line in outlook.refused_at.get(reason, ()))
+        console.print(f"  {number:,}  {reason}" + (f" (first at, file and line or row: {where})" if where else ""))
+    if outlook.elsewhere:
+        console.print(f"{outlook.elsewhere:,} more rows are of days or modes that the plan does not cover.")
+    if days := outlook.found.get("date"):
+        console.print(f"Days: {len(days):,}, from {days[0]} to {days[-1]}.")
+    if modes := outlook.found.get("mode"):
+        console.print(f"Modes: {', '.join(modes[:MOST_UNUSED])}.")
+    if outlook.left_out:
+        console.print(f"{outlook.left_out:,} trips beyond what the plan counts of one card were left out.")
+    if outlook.stops:
+        console.print(f"A release would stop: {outlook.stops}")
+        return
+    head(console, "Expected to be published")
+    noun = NOUNS[plan.privacy.unit]
+    grid = Grid("table", "cells", "of cells", noun, f"of {noun}")
+    for table in outlook.tables:
+        cells = (f"{table.expected_cells:,.0f}", f"{table.cells:,}")
+        grid.add(table.name, *cells, f"{table.expected_trips:,.0f}", f"{100 * table.trip_share:.1f} %")
+    grid.show(console)
+    head(console, f"Density: the share of the cells that have at least this many {noun}")
+    density = Grid("table", *(str(k) for k in DENSITY_AT), "threshold")
+    for table in outlook.tables:
+        shares = [*table.density.values(), table.threshold_density]
+        density.add(table.name, *(f"{100 * share:.1f} %" for share in shares))
+    density.show(console)
+    for note in (*(f"Nearly empty: {t.advice}" for t in outlook.tables if t.advice), *outlook.notes):
+        console.print()
+        say(console, f"{sentence(note)}.")
+
+
+def show_verdict(console: Console, plan: Plan, outlook: Outlook, further: list[str]) -> None:
+    """What it comes to, last: the rest has run off the screen by then."""
+    head(console, "In short")
+    if outlook.stops:
+        say(console, "A release would stop, and spend nothing: see above.")
+        return
+    empty = sum(table.advice is not None for table in outlook.tables)
+    nearly = f"{empty} of {len(outlook.tables)} tables would be nearly empty" if empty else "no table is nearly empty"
+    spent = f"{loss_in_words(plan.guarantee.loss)}, for {UNIT_NAMES[plan.privacy.unit]}"
+    say(console, f"It would spend {spent}; {nearly}.")
+    if not plan.privacy.looked_at_trips:
+        say(console, "If you change the plan because of this, you looked at the trips: set looked_at_trips = true.")
+    if names_no_days(would_spend(plan)):
+        say(console, ledger_words.NAMES_NO_DAYS)
+    for words in further:
+        say(console, words)
