@@ -81,6 +81,10 @@ bench-docs: $(DEV)
 	$(BIN)/python -m benchmarks.release --trips $(TRIPS) --write
 	$(BIN)/python -m benchmarks.compare
 
+# A run more in the history of what a release costs, at a size that takes some minutes; and its page.
+bench-history: $(DEV)
+	$(BIN)/python -m benchmarks.release --trips 5000000 --csv 2000000 --growth --record
+
 bench-utility: $(DEV)
 	$(BIN)/python -m benchmarks.utility --write
 

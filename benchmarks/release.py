@@ -25,6 +25,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks import history
+
 HERE = Path(__file__).parent
 BUILD = HERE.parent / "build" / "bench"
 RESULTS = HERE.parent / "docs" / "release-costs.json"
@@ -116,7 +118,9 @@ def main() -> None:
     )
     parser.add_argument("--repeat", type=int, default=3, help="runs of each; default: 3")
     parser.add_argument("--write", action="store_true", help=f"keep the results in docs/{RESULTS.name}")
+    parser.add_argument("--record", action="store_true", help="add the ratios to benchmarks/history.jsonl and its page")
     options = parser.parse_args()
+    load = os.getloadavg()[1]
     results: dict[str, dict[str, Cost]] = {}
     print(f"{os.cpu_count()} cores, medians of {options.repeat} runs each, in turn")
     for format, trips, floors in (
@@ -131,6 +135,9 @@ def main() -> None:
             results[f"{trips} {format}"] = costs
     if options.write:
         RESULTS.write_text(json.dumps(_kept(results, options.repeat), indent=1) + "\n", encoding="utf-8")
+    if options.record:
+        history.record(history.run_of(results, options.repeat, load))
+        history.write(history.read())
 
 
 def _kept(results: dict[str, dict[str, Cost]], repeat: int) -> dict[str, object]:

@@ -57,7 +57,7 @@ def source(tmp_path: Path) -> Path:
 
 def crash(source: Path, what: str, number: int = 0) -> list[str]:
     command = [sys.executable, "-m", "tests.support.crashes", str(source), what, str(number)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=7200, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     return done.stdout.splitlines()
 
