@@ -29,7 +29,7 @@ import sys
 from pathlib import Path
 from tapveil.inputs.gtfs import read_feed
 feed = read_feed(Path(sys.argv[1]))
-calls, days = feed.calls(), feed.service_days(feed.first_day, feed.last_day)
+calls, days = feed.calls(), feed.calendar.days(feed.calendar.first, feed.calendar.last)
 print(len(calls.second), sum(map(len, days.values())))
 """
 _TAIL = """

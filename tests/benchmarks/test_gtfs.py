@@ -14,7 +14,7 @@ def test_a_generated_feed_has_as_many_calls_as_asked_for(tmp_path: Path) -> None
     feed = read_feed(tmp_path / "feed.zip")
     distinct = len(feed.calls().second)
     assert 3900 < distinct <= 4000, "few of them fall together"
-    days = sum(map(len, feed.service_days(feed.first_day, feed.last_day).values()))
+    days = sum(map(len, feed.calendar.days(feed.calendar.first, feed.calendar.last).values()))
     cost = gtfs.measured(sys.executable, gtfs.OURS, tmp_path / "feed.zip")
     assert cost.answer == f"{distinct} {days}"
     assert cost.cpu_seconds > 0

@@ -169,10 +169,12 @@ def test_epsilon_and_delta_undo_each_other(tables: list[ChangedCells], exposure:
     assume(patterns(tables, exposure) <= FEW)
     at = accountant.epsilon(tables, target, exposure)
     if at == float("inf"):
-        assert accountant.exceeds(tables, 1000.0, target, exposure)
+        assert accountant.any_exceeds(accountant.changes(tables, exposure), 1000.0, target)
         return
-    assert not accountant.exceeds(tables, at, target, exposure)
-    assert at < 1e-9 or accountant.exceeds(tables, at * (1 - 1e-5), target * (1 - EXACT), exposure)
+    assert not accountant.any_exceeds(accountant.changes(tables, exposure), at, target)
+    assert at < 1e-9 or accountant.any_exceeds(
+        accountant.changes(tables, exposure), at * (1 - 1e-5), target * (1 - EXACT)
+    )
 
 
 # --- calibration ----------------------------------------------------------------------------------------------------
@@ -188,7 +190,7 @@ def check_calibrated(
 ) -> None:
     mechanisms = calibrate(name, weights, epsilon, delta, exposure)
     tables = [mechanism.cells for mechanism in mechanisms]
-    assert not accountant.exceeds(tables, float(epsilon), float_below(delta), exposure)
+    assert not accountant.any_exceeds(accountant.changes(tables, exposure), float(epsilon), float_below(delta))
     widths = {mechanism.scale * weight for mechanism, weight in zip(mechanisms, weights, strict=True)}
     assert len(widths) == 1, "noise in proportion to the weights"
 
@@ -260,7 +262,9 @@ def test_no_threshold_could_be_lower(
     for weight in set(weights):
         lower = [make(m, int(m.threshold) - (w == weight)) for m, w in zip(mechanisms, weights, strict=True)]
         assume(min(mechanism.least for mechanism in lower) > 0)
-        assert accountant.exceeds([m.cells for m in lower], float(epsilon), float(delta), exposure)
+        assert accountant.any_exceeds(
+            accountant.changes([m.cells for m in lower], exposure), float(epsilon), float(delta)
+        )
 
 
 # --- a table, from its integers -------------------------------------------------------------------------------------

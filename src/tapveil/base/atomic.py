@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from tapveil.base.errors import PlanError
@@ -66,19 +66,14 @@ def rename(old: Path, new: Path) -> None:
     sync(new.parent)
 
 
-def sync(path: Path) -> None:
-    """Wait until a file or a folder is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def sync_all(paths: Iterable[Path]) -> None:
-    """Wait until all of them are on the disk."""
+def sync(*paths: Path) -> None:
+    """Wait until files and folders are on the disk."""
     for path in paths:
-        sync(path)
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def why(error: Exception) -> str:

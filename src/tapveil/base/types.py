@@ -47,11 +47,7 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
 
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_list)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 """One text, or a list of them."""
 
 
@@ -77,12 +73,6 @@ Clock = Annotated[int, BeforeValidator(_read_clock), PlainSerializer(clock_text)
 
 def _above_zero(value: Fraction) -> Fraction:
     if value <= 0:
-        raise ValueError("must be above 0")
-    return value
-
-
-def _epsilon_can_be_meant(value: Fraction) -> Fraction:
-    if value <= 0:
         raise ValueError("must be above 0: at 0 nothing could be published")
     return value
 
@@ -95,9 +85,9 @@ def _delta_can_be_meant(value: Fraction) -> Fraction:
     return value
 
 
-Epsilon = Annotated[Exact, AfterValidator(_epsilon_can_be_meant)]
+Epsilon = Annotated[Exact, AfterValidator(_above_zero)]
 Delta = Annotated[Exact, AfterValidator(_delta_can_be_meant)]
-Weight = Annotated[Exact, AfterValidator(_above_zero)]
+Weight = Epsilon
 
 _OF_THE_MACHINE = {"localtime", "posixrules", "Factory"}
 

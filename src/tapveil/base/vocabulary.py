@@ -74,7 +74,7 @@ MISSING = "-1"
 """The label of a missing time, at every level."""
 EVERY_MODE = "*"
 """Every mode that has no entry of its own."""
-EARLIEST_YEAR, LATEST_YEAR = 1900, 2200
+YEARS = range(1900, 2201)
 DIGITS = 6
 """Of a degree in a map: a tenth of a metre."""
 

@@ -14,17 +14,9 @@ from typing import ClassVar
 
 from tapveil.base.vocabulary import CARD, COUNT, EVERY_MODE, UNKNOWN, Kind
 from tapveil.counting.packing import WORD, Packing
+from tapveil.inputs import values
 from tapveil.inputs.areas import Areas, relabelling, time_bins
-from tapveil.inputs.values import (
-    BESIDE,
-    Days,
-    is_written_with_a_date,
-    read_date,
-    read_location,
-    read_number,
-    read_second,
-    read_time,
-)
+from tapveil.inputs.values import BESIDE, Days
 from tapveil.plan.model import Plan, Table
 from tapveil.trips.files import RawType, TripFiles
 from tapveil.trips.reasons import NOT_COVERED, OTHER_COLUMN, Reason
@@ -172,7 +164,7 @@ def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
         looked_up = tuple((mode, _reads_area(areas, mode)) for mode in areas.lookups if mode != EVERY_MODE)
         return Column(name, raw, kind, UNKNOWN, _reads_area(areas, EVERY_MODE), looked_up)
     if name == COUNT and (most := plan.source.most_per_row):
-        return Column(name, raw, kind, None, lambda text: read_number(text, most))
+        return Column(name, raw, kind, None, lambda text: values.read_number(text, most))
     modes = plan.source.modes if name == "mode" else None
     covers = modes.__contains__ if modes else None
     return Column(name, raw, kind, None if name == "mode" else UNKNOWN, str.strip, covers=covers)
@@ -207,11 +199,11 @@ def _reads_time(plan: Plan, name: str, beside: bool) -> Understand:
 
     def understand(text: str) -> str | None:
         parts = _apart(text, beside)
-        minute = read_time(parts[0], days.zone, written) if parts else None
+        minute = values.read_time(parts[0], days.zone, written) if parts else None
         if parts is None or minute is None:
             return None
-        if parts[1] and not is_written_with_a_date(parts[0], written):
-            on = read_date(parts[1], days.zone, day_written)
+        if parts[1] and not values.is_written_with_a_date(parts[0], written):
+            on = values.read_date(parts[1], days.zone, day_written)
             if on and days.is_skipped(on, minute):
                 return None
         return labels[bins.code(minute)]
@@ -228,7 +220,7 @@ def reads_second(plan: Plan) -> Callable[[str], int | None]:
     def second(text: str) -> int | None:
         parts = _apart(text, beside=True)
         known = parts and parts[0].strip() not in none
-        return read_second(*parts, days, written, day_written) if parts and known else None
+        return values.read_second(*parts, days, written, day_written) if parts and known else None
 
     return second
 
@@ -239,18 +231,18 @@ def _reads_date(plan: Plan, name: str, beside: bool) -> Understand:
 
     def understand(text: str) -> str | None:
         parts = _apart(text, beside)
-        day = read_date(parts[0], days.zone, written) if parts else None
+        day = values.read_date(parts[0], days.zone, written) if parts else None
         if parts is None or not day or not beside:
             return day
         which = int(text[len(parts[0]) + len(BESIDE)])
-        minute = read_time(parts[1], days.zone, times_written[which])
+        minute = values.read_time(parts[1], days.zone, times_written[which])
         return day if minute is None else days.day_of(day, minute)
 
     return understand
 
 
 def _reads_area(areas: Areas, mode: str) -> Understand:
-    return lambda text: areas.area(mode, read_location(text))
+    return lambda text: areas.area(mode, values.read_location(text))
 
 
 @dataclass(frozen=True)
@@ -291,14 +283,14 @@ def assign(column: Column, raw_values: Sequence[str], reasons: Reasons) -> tuple
     labels |= set() if column.missing is None else {column.missing}
     code = Code(column, column.fixed_labels or tuple(sorted(labels)))
     position = {label: index for index, label in enumerate(code.labels)}
-    values = []
+    coded = []
     for variants in [*found, ("",) * len(column.variants)]:
         meant = understood(column, variants, reasons)
         if isinstance(meant, int):
-            values.append(CodedValue((0,) * len(variants), meant))
+            coded.append(CodedValue((0,) * len(variants), meant))
         else:
-            values.append(CodedValue(tuple(position[label] for label in meant), labels=meant))
-    return code, values
+            coded.append(CodedValue(tuple(position[label] for label in meant), labels=meant))
+    return code, coded
 
 
 def understood(column: Column, labels: tuple[str | None, ...], reasons: Reasons) -> tuple[str, ...] | int:

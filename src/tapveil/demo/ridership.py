@@ -54,13 +54,13 @@ def make_rides(folder: Path, gtfs: Path, *, trips: int, seed: int = 1, progress:
 
 def _week(feed: Feed) -> list[date]:
     """A week of the calendar from its first Monday on."""
-    first = feed.first_day + timedelta(days=-feed.first_day.weekday() % 7)
-    first = first if first + timedelta(days=DAYS - 1) <= feed.last_day else feed.first_day
+    first = feed.calendar.first + timedelta(days=-feed.calendar.first.weekday() % 7)
+    first = first if first + timedelta(days=DAYS - 1) <= feed.calendar.last else feed.calendar.first
     return [first + timedelta(days=number) for number in range(DAYS)]
 
 
 def _rides(feed: Feed, week: list[date], trips: int, seed: int) -> Iterator[tuple[date, pa.Table]]:
-    calls, services = feed.calls(), feed.service_days(week[0], week[-1])
+    calls, services = feed.calls(), feed.calendar.days(week[0], week[-1])
     running = {
         day: np.isin(calls.service, [n for n, name in enumerate(calls.services) if day in services.get(name, ())])
         for day in week

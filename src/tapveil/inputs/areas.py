@@ -35,11 +35,6 @@ class Areas:
 
     lookups: Mapping[str, Mapping[str, str]]
 
-    @property
-    def by_mode(self) -> bool:
-        """Whether the area of a stop depends on the mode."""
-        return any(mode != EVERY_MODE for mode in self.lookups)
-
     def area(self, mode: str, stop: str) -> str:
         """The area of a stop; `UNKNOWN` where there is no stop, or the lookup does not know it."""
         lookup = self.lookups.get(mode, self.lookups.get(EVERY_MODE))

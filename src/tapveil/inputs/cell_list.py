@@ -47,7 +47,7 @@ def read_dictionaries(
         read = _coarsened(fine, relabelling(plan, table, wider))
         if not len(read):
             feed = timetable and timetable.feed
-            runs = f"from {feed.first_day} to {feed.last_day}" if feed else "on other days"
+            runs = f"from {feed.calendar.first} to {feed.calendar.last}" if feed else "on other days"
             raise TripDataError(
                 f"[[table]] {name}: the timetable has no cells on the days that the plan covers; it runs {runs}"
             )

@@ -73,12 +73,8 @@ class Polygons:
         parts.sort(key=lambda part: (part[0], part[1].wkb))
         return cls(tuple(area for area, _ in parts), tuple(shape for _, shape in parts))
 
-    def area(self, latitude: float | None, longitude: float | None) -> str | None:
-        """The area of a point; None where it lies in no area, or nowhere."""
-        return self.areas([(latitude, longitude)])[0]
-
     def areas(self, points: Sequence[tuple[float | None, float | None]]) -> list[str | None]:
-        """The area of each point, given as (latitude, longitude)."""
+        """The area of each point, given as (latitude, longitude); None where it lies in no area, or nowhere."""
         shapely = _shapely()
         shapes, tree = self._index
         latitude, longitude = np.array(points, dtype=float).reshape(-1, 2).T
@@ -119,8 +115,6 @@ def h3_cell(latitude: float | None, longitude: float | None, resolution: int) ->
 def h3_place(cell: str) -> NamedShape:
     """The outline of an H3 cell, in two polygons where longitude 180 cuts it."""
     h3 = _h3()
-    if not h3.is_valid_cell(cell):
-        raise TripDataError(f"`{cell}` is not an H3 cell")
     ring = _unrolled([(longitude, latitude) for latitude, longitude in h3.cell_to_boundary(cell)])
     polygons = [[[[*corner] for corner in (*piece, piece[0])]] for piece in _cut_at_180(ring)]
     if len(polygons) == 1:
@@ -128,29 +122,16 @@ def h3_place(cell: str) -> NamedShape:
     return NamedShape(cell, {"type": "MultiPolygon", "coordinates": polygons})
 
 
-def point(name: str, latitude: float, longitude: float) -> NamedShape:
-    """A place that is a point.
-
-    >>> point("Central", -33.883, 151.206).geometry
-    {'type': 'Point', 'coordinates': [151.206, -33.883]}
-    """
-    if not on_earth(latitude, longitude):
-        raise TripDataError(
-            f"`{name}` cannot be drawn: latitude {latitude}, longitude {longitude} is nowhere on the earth"
-        )
-    return NamedShape(name, {"type": "Point", "coordinates": [longitude, latitude]})
-
-
 def points(name: str, places: Iterable[tuple[float, float]]) -> NamedShape:
-    """A place that is several points, or one: the stops of a station, or of a zone.
+    """A place that is several points on the earth, or one: the stops of a station, or of a zone.
 
     >>> points("Central", [(-33.883, 151.206), (-33.883, 151.206), (-33.9, 151.2)]).geometry
     {'type': 'MultiPoint', 'coordinates': [[151.2, -33.9], [151.206, -33.883]]}
     """
-    distinct = [point(name, *place) for place in sorted(set(places))]
+    distinct = [[longitude, latitude] for latitude, longitude in sorted(set(places))]
     if len(distinct) == 1:
-        return distinct[0]
-    return NamedShape(name, {"type": "MultiPoint", "coordinates": [each.geometry["coordinates"] for each in distinct]})
+        return NamedShape(name, {"type": "Point", "coordinates": distinct[0]})
+    return NamedShape(name, {"type": "MultiPoint", "coordinates": distinct})
 
 
 def collection(places: Iterable[NamedShape]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Nothing of the trips is in it, so messages may quote it.
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TextIO
 
 from tapveil.base.csv_header import found_delimiter
 from tapveil.base.errors import TripDataError, did_you_mean
-from tapveil.inputs.snapshot import PublicFiles, open_text
+from tapveil.inputs.snapshot import PublicFiles
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class PublicList:
         """The file as text in UTF-8."""
         called = f"{self.what} {self.path.name}"
         try:
-            with open_text(self.files, self.path) as file:
+            with io.TextIOWrapper(self.files.open(self.path), encoding="utf-8-sig", newline="") as file:
                 yield file
         except FileNotFoundError:
             hint = f" ({self.section}; it starts from the plan)" if self.section else ""

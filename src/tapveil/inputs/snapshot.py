@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol, TextIO
+from typing import BinaryIO, Protocol
 
 from tapveil.base import atomic
 from tapveil.base.errors import EngineError, TripDataError
@@ -32,11 +32,6 @@ class PublicFiles(Protocol):
 
     def names(self, folder: Path) -> tuple[str, ...]:
         """What a folder holds."""
-
-
-def open_text(files: PublicFiles, path: Path) -> TextIO:
-    """A file of texts in UTF-8, its line ends as they are."""
-    return io.TextIOWrapper(files.open(path), encoding="utf-8-sig", newline="")
 
 
 class OnDisk:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tapveil.base.errors import TripDataError
-from tapveil.base.vocabulary import EARLIEST_YEAR, LATEST_YEAR, MINUTES_PER_DAY, UNKNOWN, End
+from tapveil.base.vocabulary import MINUTES_PER_DAY, UNKNOWN, YEARS, End
 from tapveil.inputs.areas import Areas, stop_name, time_bins
 from tapveil.inputs.gtfs import Calls, Feed
 from tapveil.inputs.gtfs.table import LATEST
@@ -109,15 +109,15 @@ class Timetable:
     def _by_day(self, end: End) -> Iterator[tuple[date, Cells]]:
         """The cells of each day's service; days on which the same services run at the same clock times share them."""
         source, feed = self.plan.source, self.feed
-        first = source.first_day - timedelta(days=LATEST // 24) if source.first_day else feed.first_day
-        last = source.last_day + timedelta(days=1) if source.last_day else feed.last_day
-        if (last - first).days > MOST_DAYS or not EARLIEST_YEAR <= first.year <= last.year <= LATEST_YEAR:
+        first = source.first_day - timedelta(days=LATEST // 24) if source.first_day else feed.calendar.first
+        last = source.last_day + timedelta(days=1) if source.last_day else feed.calendar.last
+        if (last - first).days > MOST_DAYS or not YEARS[0] <= first.year <= last.year <= YEARS[-1]:
             raise TripDataError(
                 f"the calendar of {self.plan.gtfs and self.plan.gtfs.path} goes from {first} to {last}: say under "
                 "[source] first_day and last_day which days are meant"
             )
         running: dict[date, set[str]] = {}
-        for service, days in feed.service_days(first, last).items():
+        for service, days in feed.calendar.days(first, last).items():
             for day in days:
                 running.setdefault(day, set()).add(service)
         known: dict[tuple[frozenset[str], bytes], Cells] = {}

@@ -74,6 +74,13 @@ class Columns:
         return {end: tuple(table for table in tables if self.ends(table) == end) for end in ends}
 
     @property
+    def counted_taps(self) -> tuple[str, ...]:
+        """The words of [source.taps] for the taps that the tables count: on, off, or both."""
+        taps = self.plan.source.taps
+        words = {"on": taps.on, "off": taps.off, "both": (*taps.on, *taps.off)} if taps else {}
+        return tuple(word for end in self.sides for word in words[end])
+
+    @property
     def pairs_taps(self) -> bool:
         """Whether a row is one tap, and some table needs both taps of a trip."""
         return "both" in self.sides

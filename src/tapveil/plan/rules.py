@@ -12,15 +12,14 @@ from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import (
     CARD,
     COUNT,
-    EARLIEST_YEAR,
     EVERY_MODE,
-    LATEST_YEAR,
     MOST_LEVELS,
     OPAL_SHAPES,
     RESERVED,
     TAP,
     TOTAL,
     VEHICLE,
+    YEARS,
 )
 from tapveil.plan.model import TIMETABLE
 from tapveil.plan.problem import Location, Problem
@@ -178,8 +177,8 @@ def _coverage_problems(plan: Plan) -> Iterator[Problem]:
         given, other = ("first_day", "last_day") if source.last_day is None else ("last_day", "first_day")
         yield Problem(SOURCE, "one-day-given", f"needs {other} as well", given)
     elif source.first_day and source.last_day:
-        if source.first_day.year < EARLIEST_YEAR or source.last_day.year > LATEST_YEAR:
-            yield Problem(SOURCE, "days-beyond", f"days must be between {EARLIEST_YEAR} and {LATEST_YEAR}", "first_day")
+        if source.first_day.year < YEARS[0] or source.last_day.year > YEARS[-1]:
+            yield Problem(SOURCE, "days-beyond", f"days must be between {YEARS[0]} and {YEARS[-1]}", "first_day")
         if source.first_day > source.last_day:
             yield Problem(SOURCE, "days-turned", "must not be before first_day", "last_day")
         if "date" not in source.columns or source.kind("date") != "date" or not source.calendar:

@@ -87,10 +87,6 @@ def _read_back(written: str) -> datetime:
     return datetime.strptime(_A_MOMENT.strftime(written), written)
 
 
-def _source_column(value: object) -> object:
-    return {"column": value} if isinstance(value, str) else value
-
-
 def _separates(value: str) -> str:
     if len(value) != 1 or not value.isascii() or value.isalnum() or value in "\"'\r\n\\":
         raise ValueError('must be one character, such as ",", ";" or "\\t"')
@@ -105,6 +101,7 @@ def _table_name(value: str) -> str:
     return value
 
 
+_FROM_ITS_NAME = BeforeValidator(lambda value: {"column": value} if isinstance(value, str) else value)
 Engine = Literal["duckdb", "spark", "adbc"]
 Delimiter = Annotated[str, AfterValidator(_separates)]
 Minutes = Annotated[int, Field(ge=1, le=1440, strict=True)]
@@ -147,7 +144,7 @@ class Source(Frozen):
     """What counts: `duckdb` is built in; `spark` is a Spark session, `adbc` a PostgreSQL database, of your own."""
     table: Annotated[str, AfterValidator(_table_name)] | None = None
     """Instead of files: the table or view that has the trips, as the engine knows it, such as `"transit.trips"`."""
-    columns: dict[Name, Annotated[SourceColumn, BeforeValidator(_source_column)]]
+    columns: dict[Name, Annotated[SourceColumn, _FROM_ITS_NAME]]
     """Our columns, and where each comes from: the name of one of yours, or a section of its own."""
     shape: Literal["trips", "taps", "counts"] = "trips"
     """What a row is: a trip, one tap, or a number of trips, which the column `count` has."""

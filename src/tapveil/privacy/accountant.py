@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from heapq import heappop, heappush
-from math import exp, expm1, inf, log1p, nextafter
+from math import exp, expm1, inf, log1p, nextafter, prod
 
 from tapveil.privacy.spectrum import NO_CELL, Spectrum
 from tapveil.privacy.units import Neighbours, Unit
@@ -134,11 +134,6 @@ def delta(tables: Sequence[ChangedCells], epsilon: float, exposure: Exposure = T
     return worst_delta(changes(tables, exposure), epsilon)
 
 
-def exceeds(tables: Sequence[ChangedCells], epsilon: float, target: float, exposure: Exposure = TRIP_REPLACED) -> bool:
-    """`any_exceeds` for one release."""
-    return any_exceeds(changes(tables, exposure), epsilon, target)
-
-
 def epsilon(
     tables: Sequence[ChangedCells], target: float, exposure: Exposure = TRIP_REPLACED, precision: float = 1e-12
 ) -> float:
@@ -221,11 +216,8 @@ class _Worst:
         return min(1.0, (-expm1(ln_r) + exp(ln_r) * rest) * _ROUNDED_UP)
 
     def _ln_absent(self, block: Block, *, left: bool, most: bool) -> float:
-        ln = 0.0
-        for kind, ends in zip(self._kinds, block, strict=True):
-            if kind.left == left and ends[most]:
-                ln += ends[most] * kind.ln_absent
-        return ln
+        kinds = zip(self._kinds, block, strict=True)
+        return sum(ends[most] * kind.ln_absent for kind, ends in kinds if kind.left == left and ends[most])
 
 
 def _delta_of(cells: tuple[tuple[Spectrum, int], ...], epsilon: float) -> float:
@@ -239,7 +231,4 @@ def _delta_of(cells: tuple[tuple[Spectrum, int], ...], epsilon: float) -> float:
 
 @lru_cache(maxsize=1024)
 def _together(spectra: tuple[Spectrum, ...]) -> Spectrum:
-    whole = NO_CELL
-    for spectrum in spectra:
-        whole = whole * spectrum
-    return whole
+    return prod(spectra, start=NO_CELL)

@@ -17,7 +17,7 @@ from math import ceil
 import numpy as np
 
 from tapveil.privacy import spectrum
-from tapveil.privacy.accountant import ChangedCells, Exposure, exceeds
+from tapveil.privacy.accountant import ChangedCells, Exposure, any_exceeds, changes
 from tapveil.privacy.mechanisms import (
     LARGEST_EPSILON,
     SMALLEST_DELTA,
@@ -123,11 +123,11 @@ class _Design:
         if None in shifts:
             return True
         cells = [ChangedCells(Fraction(0), shift, shift) for shift in shifts if shift is not None]
-        return exceeds(cells, float(self._epsilon), float(self._delta), self._exposure)
+        return any_exceeds(changes(cells, self._exposure), float(self._epsilon), float(self._delta))
 
     def _fits(self, width: Fraction, thresholds: Sequence[int]) -> bool:
         cells = [mechanism.cells for mechanism in self._mechanisms(width, thresholds)]
-        return not exceeds(cells, float_below(self._epsilon), float_below(self._delta), self._exposure)
+        return not any_exceeds(changes(cells, self._exposure), float_below(self._epsilon), float_below(self._delta))
 
     def _make(self, width: Fraction, least: int) -> Thresholded:
         return Laplace(1 / width, least) if self._name == "laplace" else Gaussian(width, least)

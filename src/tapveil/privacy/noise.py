@@ -77,8 +77,6 @@ class NoiseTable:
         """P(a further step beyond an end); 0 for a finite table."""
         return Fraction(self.goes_on, WORDS)
 
-    # --- sampling ---------------------------------------------------------------------------------------------------
-
     def sample(self, size: int, random_bytes: RandomBytes, at_least: int | None = None) -> npt.NDArray[np.int64]:
         """Independent draws, in steps; each given that it is `at_least` so much. Looks at nothing but random bytes."""
         start = self.first if at_least is None else max(self.first, at_least)
@@ -118,8 +116,6 @@ class NoiseTable:
         ends = starts + np.uint64(2 ** (64 - _GUIDE_BITS) - 1)
         low, high = (np.searchsorted(self._upper_edges, words, side="right") for words in (starts, ends))
         return np.where(low == high, low, -1).astype(np.int64)
-
-    # --- the distribution -------------------------------------------------------------------------------------------
 
     @cached_property
     def _upper_sums(self) -> list[int]:

@@ -19,7 +19,7 @@ _up = Context(prec=DIGITS, rounding=ROUND_CEILING)
 
 def exp_below(x: Fraction) -> Fraction:
     """A rational at most e^x, and within 1e-85 of it in proportion."""
-    return _below(_nearest.exp, x)
+    return Fraction(_nearest.next_minus(_nearest.exp(_decimal(x, _down))))
 
 
 def exp_above(x: Fraction) -> Fraction:
@@ -50,10 +50,6 @@ def power_below(x: Fraction, times: int) -> Fraction:
         power = _down.multiply(power, factor) if bit == "1" else power
         factor = _down.multiply(factor, factor)
     return Fraction(power)
-
-
-def _below(increasing: Callable[[Decimal], Decimal], x: Fraction) -> Fraction:
-    return Fraction(_nearest.next_minus(increasing(_decimal(x, _down))))
 
 
 def _above(increasing: Callable[[Decimal], Decimal], x: Fraction) -> Fraction:

@@ -117,7 +117,8 @@ class Spectrum:
         """
         longer, shorter = (self, other) if len(self.losses) >= len(other.losses) else (other, self)
         # δ falls as ε grows: ε moved down by more than rounding can add to a difference of losses gives an upper bound.
-        hair = 8 * _ULP * (abs(epsilon) + longer._greatest + shorter._greatest)
+        greatest = sum(float(max(abs(each.losses[0]), abs(each.losses[-1]))) / LOSS_UNIT for each in (longer, shorter))
+        hair = 8 * _ULP * (abs(epsilon) + greatest)
         rest = epsilon - hair - shorter._floats
         index = np.searchsorted(longer._floats, rest, side="right")
         above, shrunk = longer._tails
@@ -129,10 +130,6 @@ class Spectrum:
     @cached_property
     def _floats(self) -> Floats:
         return self.losses / LOSS_UNIT
-
-    @property
-    def _greatest(self) -> float:
-        return float(max(abs(self.losses[0]), abs(self.losses[-1]))) / LOSS_UNIT
 
     @cached_property
     def _tails(self) -> tuple[Floats, Floats]:

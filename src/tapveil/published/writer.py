@@ -104,7 +104,7 @@ def write(
         if key:
             (workspace / SIGNATURE).write_text(key.sign(checksums), encoding="ascii")
         _hide_the_hour(workspace, manifest.created)
-        atomic.sync_all([*workspace.rglob("*"), workspace])
+        atomic.sync(*workspace.rglob("*"), workspace)
     check_destination(path)
     bind(checksums)
     workspace.rename(path)

@@ -120,27 +120,9 @@ def _malformed_lines(array: npt.NDArray[np.uint8], starts: Positions, ends: Posi
     stray = returns[array[returns + 1] != ord("\n")]  # every line ends in a line feed, so there is a next byte
     flags[np.searchsorted(ends, stray)] = True
     usual = _usual_line(delimiter)
-    for line in np.flatnonzero(_unusual_quotes(array, starts, ends, delimiter) & ~flags):
+    for line in np.unique(np.searchsorted(ends, np.flatnonzero(array == ord('"')))):
         text = array[starts[line] : ends[line]].tobytes()
-        flags[line] = not usual.fullmatch(text) and _ends_in_quotes(text, delimiter)
-    return flags
-
-
-def _unusual_quotes(array: npt.NDArray[np.uint8], starts: Positions, ends: Positions, delimiter: int) -> Flags:
-    """Lines whose quotes are not simply pairs around whole fields: those are certainly closed, these need a look."""
-    flags = np.zeros(len(ends), dtype=np.bool_)
-    quotes = np.flatnonzero(array == ord('"'))
-    if not len(quotes):
-        return flags
-    seen = np.searchsorted(quotes, ends)
-    in_line = np.diff(seen, prepend=0)
-    ordinal = np.arange(len(quotes)) - np.repeat(seen - in_line, in_line)
-    opens = (array[quotes - 1] == delimiter) | (quotes == np.repeat(starts, in_line))
-    after = array[quotes + 1]
-    closes = (after == delimiter) | (after == ord("\n")) | (after == ord("\r"))
-    odd_one_out = np.flatnonzero(np.where(ordinal % 2 == 0, ~opens, ~closes))
-    flags[np.searchsorted(seen, odd_one_out, side="right")] = True
-    flags[in_line % 2 == 1] = True
+        flags[line] |= not usual.fullmatch(text) and _ends_in_quotes(text, delimiter)
     return flags
 
 

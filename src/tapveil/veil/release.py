@@ -219,9 +219,6 @@ class _Job:
         )
 
 
-# --- which release it is --------------------------------------------------------------------------------------------
-
-
 def _digest(stated: Manifest) -> str:
     return hashlib.sha256(json.dumps(stated.as_json, sort_keys=True).encode()).hexdigest()
 

@@ -47,7 +47,6 @@ def would_spend(plan: Plan) -> Spend:
 
 
 def _reading(source: Source, name: str) -> str:
-    """How a column is read."""
     encoding = source.encoding if source.encoding != "utf-8" else ""
     if source.kind(name) != "date":
         return Reading(_column(source, name), encoding).text

@@ -17,37 +17,13 @@ from tapveil.privacy.distribution import mean_error
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.loss import Loss, accounted_delta, whole_card_epsilon
 from tapveil.privacy.units import Neighbours
-from tapveil.published.manifest import (
-    CURVE,
-    ERROR_CONFIDENCE,
-    EXAMPLE_CARDS,
-    EXAMPLE_COUNTS,
-    MANIFEST_VERSION,
-    VERSIONS,
-    Bounds,
-    Covers,
-    Curve,
-    Day,
-    ExactGaussian,
-    ExactLoss,
-    GaussianPart,
-    Guarantee,
-    LevelClaim,
-    Manifest,
-    NoiseCode,
-    Pairing,
-    Point,
-    Software,
-    TableClaim,
-    WholeCard,
-    number,
-)
+from tapveil.published import manifest as claims
 
 NOT_YET = "0" * 32
 """Instead of the release's id, until it is paid for."""
 
 
-def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, places: bool = False) -> Manifest:
+def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, places: bool = False) -> claims.Manifest:
     """`privacy.json`; ValueError where names are longer than a folder can state.
 
     Which release it is, and who paid for it, comes in when it is paid for.
@@ -55,9 +31,9 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
     release, source = plan.release, plan.source
     taps = source.taps if plan.columns.pairs_taps else None
     levels = sorted({table.level.location for table in plan.table if table.level.location})
-    return Manifest(
-        manifest_version=MANIFEST_VERSION,
-        versions=VERSIONS,
+    return claims.Manifest(
+        manifest_version=claims.MANIFEST_VERSION,
+        versions=claims.VERSIONS,
         release=release.name,
         release_id=NOT_YET,
         ledger=None,
@@ -69,7 +45,7 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
         region=release.region,
         created=created,
         **_cost(plan),
-        covers=Covers(
+        covers=claims.Covers(
             first_day=source.first_day,
             last_day=source.last_day,
             modes=tuple(sorted(source.modes)) if source.modes else None,
@@ -79,9 +55,9 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
         layout=release.layout,
         synthetic=release.synthetic,
         rows="taps" if source.taps else "trips",
-        pairing=Pairing(same=taps.same, within_minutes=taps.within_minutes) if taps else None,
+        pairing=claims.Pairing(same=taps.same, within_minutes=taps.within_minutes) if taps else None,
         time_minutes=plan.coarsen.time_minutes,
-        day=Day.model_construct(
+        day=claims.Day.model_construct(
             starts=source.day_starts,
             after_midnight=plan.coarsen.after_midnight,
             timezone=source.timezone,
@@ -92,29 +68,31 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
         plan_sha256=plan.digest,
         public_files_sha256=dict(sorted(public_files.items())),
         places=PLACES if places else None,
-        software=Software(name="tapveil", version=__version__),
+        software=claims.Software(name="tapveil", version=__version__),
     )
 
 
 def cost(plan: Plan) -> dict[str, Any]:
     """What the release promises and spends, in total and per table, as the manifest has it."""
-    return Manifest.model_construct(**_cost(plan)).model_dump(mode="json", exclude_unset=True)
+    return claims.Manifest.model_construct(**_cost(plan)).model_dump(mode="json", exclude_unset=True)
 
 
 def _cost(plan: Plan) -> dict[str, Any]:
     privacy = plan.privacy
+    given = privacy.model_dump(include={"trips_per_day", "trips_per_card", "without_card"}, exclude_none=True)
     return {
         "chosen_from": privacy.chosen_from,
         "looked_at_trips": privacy.looked_at_trips,
         "unit": privacy.unit,
-        "bounds": _bounds(plan),
+        # Each trip of a unit that is counted changes one cell of a table by one.
+        "bounds": claims.Bounds(cells_per_table=plan.guarantee.exposure.cells, **given),
         "neighbours": privacy.neighbours,
         "mechanism": privacy.mechanism,
         **_loss(plan.guarantee.loss),
         "guarantees": [_guarantee(plan, "replace"), _guarantee(plan, "add-remove")],
-        "curve": Curve(neighbours=privacy.neighbours, points=_curve(plan)),
+        "curve": claims.Curve(neighbours=privacy.neighbours, points=_curve(plan)),
         "gaussian": gaussian(gaussian_part(plan)),
-        "whole_cards": None if privacy.by_card else [_whole_card(plan, trips) for trips in EXAMPLE_CARDS],
+        "whole_cards": None if privacy.by_card else [_whole_card(plan, trips) for trips in claims.EXAMPLE_CARDS],
         "tables": tuple(_table(plan, table) for table in plan.table),
     }
 
@@ -122,30 +100,24 @@ def _cost(plan: Plan) -> dict[str, Any]:
 def _loss(loss: Loss) -> dict[str, Any]:
     """(ε, δ) as numbers, rounded up, and exactly."""
     return {
-        "epsilon": number(loss.epsilon, ROUND_CEILING),
-        "delta": number(loss.delta, ROUND_CEILING),
-        "exact": ExactLoss(epsilon=loss.epsilon, delta=loss.delta),
+        "epsilon": claims.number(loss.epsilon, ROUND_CEILING),
+        "delta": claims.number(loss.delta, ROUND_CEILING),
+        "exact": claims.ExactLoss(epsilon=loss.epsilon, delta=loss.delta),
     }
 
 
 def _few_digits(delta: float) -> int | float:
     """What the accountant finds, rounded up: its last digits hang on the machine, and say nothing."""
-    return number(Fraction(delta), ROUND_CEILING, digits=6)
+    return claims.number(Fraction(delta), ROUND_CEILING, digits=6)
 
 
-def _bounds(plan: Plan) -> Bounds:
-    """How many trips of one unit are counted, at most; each of them changes one cell of a table by one."""
-    given = plan.privacy.model_dump(include={"trips_per_day", "trips_per_card", "without_card"}, exclude_none=True)
-    return Bounds(cells_per_table=plan.guarantee.exposure.cells, **given)
-
-
-def _curve(plan: Plan) -> list[Point]:
+def _curve(plan: Plan) -> list[claims.Point]:
     """What is left of δ at other ε, by exact accounting; a bound at a smaller ε is one at a larger, too."""
     points, least = [], 1.0
-    for part in CURVE:
+    for part in claims.CURVE:
         epsilon = plan.guarantee.loss.epsilon * part
         least = min(least, accounted_delta(list(plan.guarantee.mechanisms.values()), epsilon, plan.guarantee.exposure))
-        points.append(Point(epsilon=number(epsilon, ROUND_CEILING), delta=_few_digits(least)))
+        points.append(claims.Point(epsilon=claims.number(epsilon, ROUND_CEILING), delta=_few_digits(least)))
     return points
 
 
@@ -154,19 +126,19 @@ def gaussian_part(plan: Plan) -> Concentrated | None:
     return concentrated(list(plan.guarantee.mechanisms.values()), plan.guarantee.exposure)
 
 
-def gaussian(part: Concentrated | None) -> GaussianPart | None:
+def gaussian(part: Concentrated | None) -> claims.GaussianPart | None:
     """ρ and μ of the Gaussian noise, rounded up, and the probability of what is outside of it; None for other noise."""
     if part is None:
         return None
-    return GaussianPart(
-        mu=number(part.mu, ROUND_CEILING),
-        rho=number(part.rho, ROUND_CEILING),
-        delta_singletons=number(part.delta_singletons, ROUND_CEILING),
-        exact=ExactGaussian(mu_squared=part.mu_squared),
+    return claims.GaussianPart(
+        mu=claims.number(part.mu, ROUND_CEILING),
+        rho=claims.number(part.rho, ROUND_CEILING),
+        delta_singletons=claims.number(part.delta_singletons, ROUND_CEILING),
+        exact=claims.ExactGaussian(mu_squared=part.mu_squared),
     )
 
 
-def _whole_card(plan: Plan, trips: int) -> WholeCard:
+def _whole_card(plan: Plan, trips: int) -> claims.WholeCard:
     """What a promise for single trips is worth for a card with so many, each in other cells than the rest.
 
     δ grows with the number of trips, as each of them may be alone in its cells; ε then follows.
@@ -174,35 +146,37 @@ def _whole_card(plan: Plan, trips: int) -> WholeCard:
     delta = plan.guarantee.loss.delta * trips
     bound = whole_card_epsilon(list(plan.guarantee.mechanisms.values()), trips, delta)
     pure = plan.guarantee.loss_for("add-remove").epsilon * trips
-    epsilon = number(pure if bound is None else bound, ROUND_CEILING)
-    return WholeCard(trips=trips, epsilon=epsilon, delta=number(delta, ROUND_CEILING))
+    epsilon = claims.number(pure if bound is None else bound, ROUND_CEILING)
+    return claims.WholeCard(trips=trips, epsilon=epsilon, delta=claims.number(delta, ROUND_CEILING))
 
 
-def _guarantee(plan: Plan, neighbours: Neighbours) -> Guarantee:
+def _guarantee(plan: Plan, neighbours: Neighbours) -> claims.Guarantee:
     loss, exposure = plan.guarantee.loss_for(neighbours), Exposure(neighbours, plan.guarantee.exposure.cells)
     accounted = accounted_delta(list(plan.guarantee.mechanisms.values()), loss.epsilon, exposure)
-    return Guarantee(neighbours=neighbours, **_loss(loss), delta_accounted=_few_digits(accounted))
+    return claims.Guarantee(neighbours=neighbours, **_loss(loss), delta_accounted=_few_digits(accounted))
 
 
-def _table(plan: Plan, table: Table) -> TableClaim:
+def _table(plan: Plan, table: Table) -> claims.TableClaim:
     mechanism, level = plan.guarantee.mechanisms[table.name], table.level
     if table.epsilon is None:
-        share: dict[str, Any] = {"weight": number(table.weight or Fraction(1))}
+        share: dict[str, Any] = {"weight": claims.number(table.weight or Fraction(1))}
     else:
         share = _loss(Loss(table.epsilon, table.delta or Fraction(0)))
-    return TableClaim(
+    return claims.TableClaim(
         name=table.name,
         columns=table.columns,
-        level=None if level == Level() else LevelClaim.model_construct(**dict(level)),
+        level=None if level == Level() else claims.LevelClaim.model_construct(**dict(level)),
         **share,
-        noise=cast(NoiseCode, mechanism.noise_code),
-        scale=number(mechanism.scale),
+        noise=cast(claims.NoiseCode, mechanism.noise_code),
+        scale=claims.number(mechanism.scale),
         scale_exact=mechanism.scale,
-        threshold=number(mechanism.threshold),
+        threshold=claims.number(mechanism.threshold),
         threshold_exact=mechanism.threshold,
         smallest_published=mechanism.smallest_published,
-        error_95=mechanism.error_bound(1 - ERROR_CONFIDENCE),
+        error_95=mechanism.error_bound(1 - claims.ERROR_CONFIDENCE),
         absent_95=interval(mechanism, MISS).absent,
         mean_error=round(mean_error(mechanism), 3),
-        probability_published={str(count): number(mechanism.publish_probability(count)) for count in EXAMPLE_COUNTS},
+        probability_published={
+            str(count): claims.number(mechanism.publish_probability(count)) for count in claims.EXAMPLE_COUNTS
+        },
     )

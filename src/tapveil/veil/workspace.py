@@ -79,7 +79,7 @@ class Unfinished:
         with kept_for_later(_NOT_KEPT):
             aside.unlink(missing_ok=True)
             feather.write_feather(table.cells, str(aside))
-            atomic.sync_all([aside, self.path])
+            atomic.sync(aside, self.path)
             journal = replace(self.journal, sealed={**self.journal.sealed, table.name: atomic.sha256(aside)})
             _write(journal, self.path)
             self.journal = journal
@@ -130,7 +130,6 @@ class Unfinished:
 
 
 def _write(journal: Journal, place: Path) -> None:
-    """The journal, for its owner's eyes."""
     text = json.dumps({"version": JOURNAL_VERSION, **asdict(journal)}, indent=2) + "\n"
 
     def write(aside: Path) -> None:

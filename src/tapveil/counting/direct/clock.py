@@ -131,7 +131,6 @@ class Clock:
         return self._column.raw == "integer" and info.min < 0
 
     def _bin(self, given: AnyIntegers, per_minute: int) -> Integers:
-        """The code of the bin of each time."""
         since_start = (given.astype(np.int64) - self._bins.first * per_minute) % (MINUTES_PER_DAY * per_minute)
         codes: Integers = 1 + since_start // (self._bins.minutes * per_minute)
         return codes

@@ -132,7 +132,6 @@ class Pass:
             tally.add(keys)
 
     def _counted(self, lines: Counter[Reason]) -> Counted:
-        """The tables of the plan, from all rows."""
         coded, final = [], {}
         for name, vocabulary in self._slow_path.index.vocabularies.items():
             code, final[name] = vocabulary.sorted()

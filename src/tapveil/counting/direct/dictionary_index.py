@@ -155,7 +155,6 @@ def _encoded(array: pa.Array) -> pa.DictionaryArray:
 
 
 def _raw_values(values: pa.Array) -> list[str]:
-    """Distinct values as texts."""
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return list(values.to_pylist())

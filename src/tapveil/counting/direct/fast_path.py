@@ -110,7 +110,6 @@ class FastPath:
         return sorted(found, key=lambda lookup: lookup.modes is None)
 
     def _sum(self, number: int, lookups: Sequence[_Lookup], strides: dict[str, int], out: Integers) -> None:
-        """The keys of a tally."""
         part, same_for_all, is_first = self._own.array("part", len(out)), 0, True
         for lookup in lookups:
             own = {name: strides.pop(name) for name in lookup.columns if name in strides}

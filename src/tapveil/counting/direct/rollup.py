@@ -62,7 +62,6 @@ def _joined(parts: Sequence[Integers]) -> Integers:
 
 
 def _summed(words: Words, numbers: Integers) -> tuple[Words, Integers]:
-    """Each cell once, with the sum of its numbers."""
     if len(words) == 1:
         keys, numbers = summed(words[0], numbers)
         return (keys,), numbers

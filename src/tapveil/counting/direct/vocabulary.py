@@ -102,7 +102,6 @@ class Vocabulary:
         return Code(self.column, labels), np.array([final[label] for label in self._given], dtype=np.int64)
 
     def _add(self, meant: tuple[str, ...] | int, variant: int) -> None:
-        """One more raw value."""
         number = len(self._meant)
         self._meant.append(meant)
         if number == len(self._refusals):

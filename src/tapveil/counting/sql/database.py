@@ -7,7 +7,6 @@ engines cannot differ in it.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -27,17 +26,12 @@ Located = Mapping[Reason, Sequence[tuple[str, int]]]
 class Database(Protocol):
     """An engine, open: tables live as long as it is."""
 
-    @property
-    def files(self) -> TripFiles:
-        """Where the trips are, and what columns they have."""
-
-    @property
-    def rows_at_once(self) -> int | None:
-        """Rows of cards that are ranked at a time; None where the engine looks after its memory itself."""
-
-    @property
-    def locates(self) -> bool:
-        """Whether it can say in which line of which file a row stands."""
+    files: TripFiles
+    """Where the trips are, and what columns they have."""
+    rows_at_once: int | None
+    """Rows of cards that are ranked at a time; None where the engine looks after its memory itself."""
+    locates: bool
+    """Whether it can say in which line of which file a row stands."""
 
     def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
         """A stage in which the trips are read `passes` times."""
@@ -67,10 +61,10 @@ class Database(Protocol):
         """Forget all tables."""
 
 
-class Remote(ABC):
+class Remote(Database, Protocol):
     """What is the same for all engines in which the trips are already: they read no files of ours."""
 
-    locates = False
+    locates: bool = False
     rows_at_once: int | None = None
 
     def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
@@ -82,9 +76,3 @@ class Remote(ABC):
 
     def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Located]:
         return self.fetch(sql), {}
-
-    @abstractmethod
-    def create(self, name: str, sql: str) -> None: ...
-
-    @abstractmethod
-    def fetch(self, sql: str) -> pa.Table: ...

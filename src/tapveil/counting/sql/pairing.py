@@ -20,11 +20,10 @@ from tapveil.plan.model import Plan
 
 MOMENTS = "moments"
 """The table of moments: `raw_value`, and `second`, or none where it cannot be read."""
-
-
-def moments_sql() -> str:
-    """Every distinct raw value of a moment."""
-    return f"SELECT DISTINCT {MOMENT} AS raw_value FROM trips WHERE {MOMENT} IS NOT NULL"
+RAW_MOMENTS = f"SELECT DISTINCT {MOMENT} AS raw_value FROM trips WHERE {MOMENT} IS NOT NULL"
+"""Every distinct raw value of a moment."""
+SOUND_TAPS = "SELECT count(*) FROM taps WHERE coalesce(refusal, 0) >= 0"
+"""How many taps were not refused."""
 
 
 def taps_sql(columns: Sequence[Column], card: Column, reasons: Reasons) -> str:
@@ -38,11 +37,6 @@ def taps_sql(columns: Sequence[Column], card: Column, reasons: Reasons) -> str:
         f"{rank} AS rank, {refusal} AS refusal, {codes} FROM trips {query.joins_sql(columns)} "
         f"LEFT JOIN {MOMENTS} ON trips.{MOMENT} = {MOMENTS}.raw_value"
     )
-
-
-def sound_taps_sql() -> str:
-    """How many taps were not refused."""
-    return "SELECT count(*) FROM taps WHERE coalesce(refusal, 0) >= 0"
 
 
 def rows_of_taps_sql(plan: Plan, coded: Sequence[Code], sets: Sequence[CellSet]) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import CARD, MINUTES_PER_DAY, MISSING_TIME, TAP
 from tapveil.counting.coding import Column, Reasons
-from tapveil.counting.taps import counted_words
 from tapveil.inputs.areas import time_bins
 from tapveil.inputs.values import BESIDE, LATEST_MINUTE
 from tapveil.plan.model import Plan
@@ -60,7 +59,7 @@ def trips_sql(
         if numbered:
             selected.append(f"[{number}, field_file, field_line]::BIGINT[] AS {LINE}")
         # Taps that are only counted, without a partition, have no column that says more than that they are there.
-        which = f" WHERE {_tap_is_sql(plan, group, counted_words(plan))}" if plan.source.taps else ""
+        which = f" WHERE {_tap_is_sql(plan, group, plan.columns.counted_taps)}" if plan.source.taps else ""
         queries.append(f"SELECT {', '.join(selected) or '1'} FROM {_scan_sql(group, number)}{which}")
     return " UNION ALL ".join(queries)
 
@@ -121,7 +120,6 @@ def view_of(number: int) -> str:
 
 
 def _stored(group: FileGroup, theirs: str) -> str:
-    """A column as the file has it."""
     return quoted(theirs) if group.relation else field_of(group, theirs)
 
 
@@ -154,7 +152,6 @@ def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
 
 
 def _text_sql(plan: Plan, group: FileGroup, name: str) -> str:
-    """A value as text."""
     if name not in plan.columns.read:
         return literal(plan.source.columns[name].value or "")
     return _as_text(_raw_value(plan, group, name), group.type_of(plan.columns.read[name]))

@@ -15,7 +15,6 @@ from tapveil.base.errors import TripDataError
 from tapveil.base.progress import Reporter, Stage
 from tapveil.base.vocabulary import COUNT, TAP
 from tapveil.counting import coding as codes
-from tapveil.counting import taps
 from tapveil.counting.coding import Code, Column
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.packing import Packing
@@ -39,17 +38,22 @@ def count(
 ) -> Counted:
     """The exact tables of a plan, materialised, and what was refused; with `locate`, also where it stands."""
     parts = []
-    for part in taps.by_end(plan):
+    for part in _by_end(plan):
         database.clear()
         parts.append(_Counting(database, part, areas, wider, progress, locate).run())
     return parts[0] if len(parts) == 1 else _together(plan, parts)
+
+
+def _by_end(plan: Plan) -> list[Plan]:
+    """Where a row is one tap, the tables of each end of a trip are counted from the taps of that end."""
+    return [plan.model_copy(update={"table": tables}) for tables in plan.columns.sides.values()] or [plan]
 
 
 def _together(plan: Plan, parts: Sequence[Counted]) -> Counted:
     """All tables, in the order of the plan; taps that were refused count once, however many ends they were read for."""
     tables = {name: table for part in parts for name, table in part.tables.items()}
     # Where taps are paired, every tap is read for that; else each is read for its own end.
-    paired = [part.refusals for of_end, part in zip(taps.by_end(plan), parts, strict=True) if of_end.columns.pairs_taps]
+    paired = [part.refusals for of_end, part in zip(_by_end(plan), parts, strict=True) if of_end.columns.pairs_taps]
     refusals = paired or [part.refusals for part in parts]
     lines = refusals[0].lines
     by_reason = sum((Counter(each.by_reason) - Counter(lines) for each in refusals), start=Counter[Reason](lines))
@@ -127,7 +131,7 @@ class _Counting:
                 lines = self._pass("rows", query.rows_sql(self._columns, sets, card, self._reasons))
         self._refuse_strays(query.row_strays_sql(sets))
         accepted = self._number(f"SELECT count(*) FROM rows WHERE {sets[0].is_cell}")
-        sound = self._number(pairing.sound_taps_sql()) if paired else accepted
+        sound = self._number(pairing.SOUND_TAPS) if paired else accepted
         by_key = query.row_refusals_sql(sets[0])
         # A share of the cards at a time: all rows of a card are in one, so its counts add up, in bounded memory.
         at_once = self._database.rows_at_once
@@ -147,7 +151,7 @@ class _Counting:
 
     def _pair(self, coded: Sequence[Code], sets: Sequence[query.CellSet], card: Column) -> Counter[Reason]:
         """The trips that taps make up, as rows; how many lines of CSV were left out, by reason."""
-        self._pass("raw_moments", pairing.moments_sql())
+        self._pass("raw_moments", pairing.RAW_MOMENTS)
         raw: list[str] = self._database.fetch("SELECT raw_value FROM raw_moments").column("raw_value").to_pylist()
         second = codes.reads_second(self._plan)
         moments = {"raw_value": pa.array(raw, pa.string()), "second": pa.array(map(second, raw), pa.int64())}
@@ -197,7 +201,6 @@ class _Counting:
     def _tables(
         self, coded: Sequence[Code], sets: Sequence[query.CellSet], cells_sql: Callable[[str, query.TableCells], str]
     ) -> dict[str, ExactTable]:
-        """Every table of the plan, from the sets that were counted."""
         tables: dict[str, ExactTable] = {}
         with self._progress.stage(
             Stage.ADDING_UP_TABLES, lambda: len(tables), total=len(self._plan.table), unit="tables"

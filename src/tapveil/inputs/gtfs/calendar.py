@@ -45,6 +45,7 @@ class Calendar:
         return days
 
     def days(self, first: date, last: date) -> dict[str, tuple[date, ...]]:
+        """The days from first to last on which each service runs; none for some, perhaps."""
         span = np.arange(max(first, self.first).toordinal(), min(last, self.last).toordinal() + 1)
         runs = np.zeros((len(self.services), len(span)), dtype=np.bool_)
         in_force = (self.start[:, None] <= span) & (span <= self.end[:, None])

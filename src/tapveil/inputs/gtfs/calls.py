@@ -41,9 +41,6 @@ class Calls:
     stop_ids: tuple[str, ...]
 
 
-# --- the timetable ------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class StopTimes:
     """A row for each stop time, in the order of the trips, and by stop_sequence within a trip."""
@@ -133,9 +130,6 @@ def lines_of(timetable: Timetable, stop_ids: Sequence[str]) -> list[Line]:
     for pair in _distinct(timetable.route[times.trip[used]] * width + times.stop[used]).tolist():
         stops[pair // width].add(stop_ids[pair % width])
     return [Line(*route, frozenset(called)) for route, called in zip(timetable.routes, stops, strict=True)]
-
-
-# --- calls --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

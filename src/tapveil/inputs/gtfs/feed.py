@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from functools import cached_property
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -60,27 +59,14 @@ class Feed:
         """Every call that the timetable has, whatever the day."""
         return calls_of(self._timetable, read_repeats(self._files, self._timetable), tuple(self.stops))
 
-    def service_days(self, first: date, last: date) -> Mapping[str, tuple[date, ...]]:
-        """The days from first to last on which each service of the calendar runs; none for some, perhaps."""
-        return self._calendar.days(first, last)
-
-    @property
-    def first_day(self) -> date:
-        """The first day that the calendar covers."""
-        return self._calendar.first
-
-    @property
-    def last_day(self) -> date:
-        """The last day that the calendar covers."""
-        return self._calendar.last
+    @cached_property
+    def calendar(self) -> Calendar:
+        """The days on which its services run."""
+        return read_calendar(self._files)
 
     @cached_property
     def _timetable(self) -> Timetable:
         return read_timetable(self._files, tuple(self.stops))
-
-    @cached_property
-    def _calendar(self) -> Calendar:
-        return read_calendar(self._files)
 
 
 def read_feed(path: Path, source: PublicFiles = ON_DISK) -> Feed:

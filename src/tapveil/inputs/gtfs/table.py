@@ -198,8 +198,6 @@ def _texts(column: pa.DictionaryArray) -> Texts:
     return Texts(tuple(distinct), renumbered[column.indices.to_numpy()])
 
 
-# --- what a text means --------------------------------------------------------------------------------------------
-
 _CLOCK = re.compile(r"([0-9]{1,3}):([0-5][0-9]):([0-5][0-9])")
 _DIGITS = re.compile(r"[0-9]{1,9}")
 _DATE = re.compile(r"[0-9]{8}")

@@ -68,7 +68,7 @@ def at(hours: int, minutes: int = 0, seconds: int = 0) -> int:
 def read_whole(path: Path) -> None:
     feed = read_feed(path)
     feed.calls()
-    feed.service_days(date(2016, 1, 1), date(2016, 12, 31))
+    feed.calendar.days(date(2016, 1, 1), date(2016, 12, 31))
 
 
 def refusal(feed: Path) -> str:
@@ -95,7 +95,7 @@ def test_a_zip_file_and_its_folder_say_the_same(tmp_path: Path) -> None:
     assert zipped.stops == folder.stops
     assert zipped.lines() == folder.lines()
     assert listed(zipped.calls()) == listed(folder.calls())
-    assert (zipped.first_day, zipped.last_day) == (folder.first_day, folder.last_day)
+    assert (zipped.calendar.first, zipped.calendar.last) == (folder.calendar.first, folder.calendar.last)
 
 
 def test_what_a_mac_adds_to_a_zip_file_is_left_alone(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_csv_file_of_stops_is_a_feed_of_stops_alone(tmp_path: Path) -> None:
     ):
         feed.calls()
     with pytest.raises(TripDataError, match=r"needs calendar\.txt or calendar_dates\.txt"):
-        _ = feed.first_day
+        _ = feed.calendar.first
 
 
 def test_a_feed_is_found_by_what_it_is_not_by_its_name(tmp_path: Path) -> None:
@@ -597,41 +597,41 @@ def days(month: int, *numbers: int) -> tuple[date, ...]:
 def test_weekdays_within_the_days_asked_for(tmp_path: Path) -> None:
     calendar = WEEK + "S,1,1,1,1,1,0,0,20160801,20160831\nweekend,0,0,0,0,0,1,1,20160806,20160828\n"
     feed = read_feed(write_feed(tmp_path, calendar=calendar))
-    assert (feed.first_day, feed.last_day) == (date(2016, 8, 1), date(2016, 8, 31))
-    assert feed.service_days(date(2016, 8, 5), date(2016, 8, 8)) == {"S": days(8, 5, 8), "weekend": days(8, 6, 7)}
-    assert feed.service_days(date(2016, 1, 1), date(2016, 8, 2)) == {"S": days(8, 1, 2), "weekend": ()}
-    assert len(feed.service_days(date.min, date.max)["S"]) == 23
+    assert (feed.calendar.first, feed.calendar.last) == (date(2016, 8, 1), date(2016, 8, 31))
+    assert feed.calendar.days(date(2016, 8, 5), date(2016, 8, 8)) == {"S": days(8, 5, 8), "weekend": days(8, 6, 7)}
+    assert feed.calendar.days(date(2016, 1, 1), date(2016, 8, 2)) == {"S": days(8, 1, 2), "weekend": ()}
+    assert len(feed.calendar.days(date.min, date.max)["S"]) == 23
 
 
 @pytest.mark.parametrize(("first", "last"), [("2016-07-01", "2016-07-31"), ("2016-08-09", "2016-08-08")])
 def test_days_outside_the_calendar_are_none(tmp_path: Path, first: str, last: str) -> None:
     feed = read_feed(write_feed(tmp_path))
-    assert feed.service_days(date.fromisoformat(first), date.fromisoformat(last)) == {"S": ()}
+    assert feed.calendar.days(date.fromisoformat(first), date.fromisoformat(last)) == {"S": ()}
 
 
 def test_exceptions_add_and_remove_days(tmp_path: Path) -> None:
     calendar = WEEK + "S,1,1,1,1,1,0,0,20160808,20160812\n"
     exceptions = EXCEPTIONS + "S,20160809,2\nS,20160813,1\nS,20160814,2\nS,20160813,1\nextra,20160820,1\n"
     feed = read_feed(write_feed(tmp_path, calendar=calendar, calendar_dates=exceptions))
-    assert (feed.first_day, feed.last_day) == (date(2016, 8, 8), date(2016, 8, 20))
-    assert feed.service_days(date(2016, 8, 1), date(2016, 8, 31)) == {
+    assert (feed.calendar.first, feed.calendar.last) == (date(2016, 8, 8), date(2016, 8, 20))
+    assert feed.calendar.days(date(2016, 8, 1), date(2016, 8, 31)) == {
         "S": days(8, 8, 10, 11, 12, 13),
         "extra": days(8, 20),
     }
-    assert feed.service_days(date(2016, 8, 9), date(2016, 8, 10)) == {"S": days(8, 10), "extra": ()}
+    assert feed.calendar.days(date(2016, 8, 9), date(2016, 8, 10)) == {"S": days(8, 10), "extra": ()}
 
 
 def test_a_calendar_of_dates_alone(tmp_path: Path) -> None:
     exceptions = EXCEPTIONS + "S,20160809,1\nS,20160731,1\nS,20160901,2\n"
     feed = read_feed(write_feed(tmp_path, without="calendar.txt", calendar_dates=exceptions))
-    assert (feed.first_day, feed.last_day) == (date(2016, 7, 31), date(2016, 8, 9))
-    assert feed.service_days(feed.first_day, feed.last_day) == {"S": (date(2016, 7, 31), date(2016, 8, 9))}
+    assert (feed.calendar.first, feed.calendar.last) == (date(2016, 7, 31), date(2016, 8, 9))
+    assert feed.calendar.days(feed.calendar.first, feed.calendar.last) == {"S": (date(2016, 7, 31), date(2016, 8, 9))}
 
 
 def test_every_weekday_is_the_right_one(tmp_path: Path) -> None:
     names = WEEK.split(",")[1:8]
     rows = "".join(f"{name},{','.join(str(int(each == name)) for each in names)},20160101,20161231\n" for name in names)
-    found = read_feed(write_feed(tmp_path, calendar=WEEK + rows)).service_days(date.min, date.max)
+    found = read_feed(write_feed(tmp_path, calendar=WEEK + rows)).calendar.days(date.min, date.max)
     assert {name: {day.strftime("%A").lower() for day in dates} for name, dates in found.items()} == {
         name: {name} for name in names
     }
@@ -803,13 +803,13 @@ def test_the_feed_of_cairns(shared_data: Path) -> None:
 
 def test_the_days_of_cairns(shared_data: Path) -> None:
     feed = read_feed(shared_data / "gtfs" / "cairns_gtfs.zip")
-    assert (feed.first_day, feed.last_day) == (date(2014, 5, 26), date(2014, 12, 28))
-    running = feed.service_days(feed.first_day, feed.last_day)
+    assert (feed.calendar.first, feed.calendar.last) == (date(2014, 5, 26), date(2014, 12, 28))
+    running = feed.calendar.days(feed.calendar.first, feed.calendar.last)
     assert {service.removeprefix("CNS2014-CNS_MUL-"): len(each) for service, each in running.items()} == {
         "Weekday-00": 151,
         "Weekday-00-0000100": 30,
         "Saturday-00": 31,
         "Sunday-00": 35,
     }
-    every_day = {feed.first_day + timedelta(days=day) for day in range(217)}
+    every_day = {feed.calendar.first + timedelta(days=day) for day in range(217)}
     assert set().union(*running.values()) == every_day

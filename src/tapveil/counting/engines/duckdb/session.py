@@ -18,7 +18,7 @@ from tapveil.base.progress import Reporter, Stage
 from tapveil.counting.engines.duckdb.dialect import translated
 from tapveil.counting.engines.duckdb.meter import Meter
 from tapveil.counting.engines.duckdb.views import find_trips, views
-from tapveil.counting.sql.database import Located
+from tapveil.counting.sql.database import Database, Located
 from tapveil.counting.sql.scan import quoted
 from tapveil.plan.model import Plan
 from tapveil.trips.buffers import Integers
@@ -43,23 +43,19 @@ def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Duck
         yield DuckDB(connection, find_trips(connection, plan))
 
 
-class DuckDB:
+class DuckDB(Database):
     """The embedded engine; see `Database`."""
 
     locates = True
 
     def __init__(self, session: duckdb.DuckDBPyConnection, files: TripFiles) -> None:
-        self.files = files
+        self.files, self.rows_at_once = files, ROWS_AT_ONCE
         self._connection = session
         # How much of its query the engine has done, from 0 to 1; below 0 where it does not say.
         self._meter = Meter(files, lambda: float(session.query_progress()) / 100)
         self._tables: set[str] = set()
         self._reads_all = all(group.format == "csv" for group in files.groups)
         """Whether it is given the rows of all files, and reads none of them by itself."""
-
-    @property
-    def rows_at_once(self) -> int | None:
-        return ROWS_AT_ONCE
 
     def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
         return self._meter.stage(progress, stage, passes)

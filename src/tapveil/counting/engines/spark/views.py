@@ -193,7 +193,13 @@ def _of_arrow(arrow: pa.DataType, column: Any) -> _Stored:
         parts = 1_000 if column.physical_type == "INT32" else 10**9 if _unit(column) == "nanoseconds" else 10**6
         return _Stored("int" if parts == 1_000 else "bigint", f"clock({parts})")
     if pa.types.is_timestamp(arrow):
-        return _of_timestamp(bool(arrow.tz), column)
+        held = "timestamp" if arrow.tz else "timestamp_ntz"
+        if column.physical_type == "INT96":  # of old: a clock's time, which Spark takes for one in the session's zone
+            return _Stored("timestamp", held, "CAST({} AS " + held + ")")
+        if _unit(column) == "nanoseconds":
+            micros = "timestamp_micros({0} DIV 1000 - CASE WHEN {0} % 1000 < 0 THEN 1 ELSE 0 END)"
+            return _Stored("bigint", held, f"CAST({micros} AS {held})")
+        return _Stored(held, held)
     if pa.types.is_decimal(arrow):
         name = f"decimal({arrow.precision},{arrow.scale})"
         return _Stored(name if arrow.precision <= 38 else "", name, called=str(arrow))
@@ -201,16 +207,6 @@ def _of_arrow(arrow: pa.DataType, column: Any) -> _Stored:
     if pa.types.is_null(arrow):
         return _Stored(name, "string", "CAST({} AS STRING)", str(arrow))
     return _Stored(name, "unsigned" if name == "decimal(20,0)" else name, called=str(arrow))
-
-
-def _of_timestamp(instant: bool, column: Any) -> _Stored:
-    held = "timestamp" if instant else "timestamp_ntz"
-    if column.physical_type == "INT96":  # of old: a clock's time, which Spark takes for one in the session's zone, UTC
-        return _Stored("timestamp", held, "CAST({} AS " + held + ")")
-    if _unit(column) == "nanoseconds":
-        micros = "timestamp_micros({0} DIV 1000 - CASE WHEN {0} % 1000 < 0 THEN 1 ELSE 0 END)"
-        return _Stored("bigint", held, f"CAST({micros} AS {held})")
-    return _Stored(held, held)
 
 
 def _unit(column: Any) -> str:
