@@ -130,7 +130,7 @@ def test_the_total_is_the_published_one(city: Path, look: Opener) -> None:
     looked = look(city, "#mode=train&date=2025-03-04")
     with (city / "data" / "total.csv").open(encoding="utf-8", newline="") as file:
         total = next(row for row in csv.DictReader(file) if (row["mode"], row["date"]) == ("train", "2025-03-04"))
-    expected = f"about {number(total['count'])} trips in all ({number(total['low'])} to {number(total['high'])})"
+    expected = f"about {number(total['count'])} trips in total ({number(total['low'])} to {number(total['high'])})"
     assert expected in looked.page.inner_text("#summary")
 
 
@@ -436,7 +436,7 @@ def test_arrow_keys_walk_the_heat_map_and_say_each_number(city: Path, look: Open
     press(page, "Enter")
     assert place in page.inner_text("#summary")
     press(page, "Escape")
-    assert "Pick a place" in page.inner_text("#summary")
+    assert "Select a place" in page.inner_text("#summary")
     press(page, "End")
     press(page, "PageDown", 20)
     assert looked.run("tapveil.cards[0].focus.row === tapveil.cards[0].rows.length - 1")

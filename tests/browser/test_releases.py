@@ -133,7 +133,7 @@ def test_the_page_shows_every_number_of_a_release(shape: str, tmp_path: Path, lo
         )
         numbers = [opened.totals.cells.column(name).to_pylist() for name in ("count", "low", "high")]
         assert sorted(map(tuple, totals)) == sorted(zip(*numbers, strict=True))
-        assert "trips in all" in looked.page.inner_text("#summary")
+        assert "trips in total" in looked.page.inner_text("#summary")
     if shape == "everything suppressed":
         assert "Nothing was published" in looked.page.inner_text("#trouble")
 

@@ -81,7 +81,7 @@ def test_without_a_table_of_totals_nothing_is_guessed(tmp_path: Path) -> None:
     assert not [path for path in folder.rglob("*") if "total" in path.name]
     assert not verify_folder(folder).findings
     assert not tapveil.open(folder).has_totals
-    assert "There are no totals" in (folder / "README.md").read_text(encoding="utf-8")
+    assert "There is no table of totals" in (folder / "README.md").read_text(encoding="utf-8")
 
 
 def coverage(mechanism: Mechanism, count: int) -> Fraction:
@@ -109,12 +109,10 @@ CARDS = 'unit = "card"\ntrips_per_card = 9\nwithout_card = "refuse"\n#'
 
 def test_readmes_say_what_the_totals_are(tmp_path: Path) -> None:
     said = readme(statement.manifest(levelled_plan(tmp_path), TODAY, {}), signed=False)
-    assert (
-        "The table `total` has one number for each mode and date: all trips, with an interval like any other." in said
-    )
+    assert "The table `total` has one count for each mode and date: all trips, with an interval like any other." in said
     in_all = {'"mode", "date"': "", 'unit = "trip" ': CARDS, 'mode = "mode"\n': CARD}
     by_card = Plan.parse(opal_text(**WITH_TOTAL, **in_all))
-    assert "The table `total` has one number: all cards" in readme(statement.manifest(by_card, TODAY, {}), signed=False)
+    assert "The table `total` has one count: all cards" in readme(statement.manifest(by_card, TODAY, {}), signed=False)
 
 
 # --- folders of others, and of earlier versions -----------------------------------------------------------------------

@@ -16,6 +16,7 @@ from tapveil.base.vocabulary import CONSISTENT, COUNT, FINEST, HIGH, LOW, ROW, T
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.consistent import Consistent, around, consistent
+from tapveil.published.describe.wording import Wording, wording
 from tapveil.published.lattice import Edge, Floats, Ints, Lattice, Node, Wider, chains, lattice, why_not
 from tapveil.published.manifest import Manifest
 from tapveil.published.sheets import DerivedSheet, published_kind
@@ -57,8 +58,12 @@ def _consistent_sheets(adds_up: Consistent, made: Mapping[str, Mechanism]) -> It
                 rest, (low, high) = adds_up.rest(edge), adds_up.rest_between(edge)
                 total = adds_up.numbers[edge.coarse.name]
                 numbers = {"total": total, "listed": total - rest, "other": rest, "other_low": low, "other_high": high}
-                title = f"cells that {edge.fine.name} does not list, for each of {edge.coarse.name}"
+                title = _words(whole.manifest).say("package.by", fine=edge.fine.name, coarse=edge.coarse.name)
                 yield _sheet(f"{edge.fine.name}.by.{edge.coarse.name}", title, edge.coarse, numbers)
+
+
+def _words(manifest: Manifest) -> Wording:
+    return wording(manifest.versions.package or 1)
 
 
 def stated_edges(whole: Lattice, node: Node) -> list[Edge]:
@@ -107,7 +112,7 @@ def _finest(
     every = pa.concat_tables(piece.select(pieces[0].column_names) for piece in pieces)  # levels may turn the columns
     keys = tuple(name for name in every.column_names if name not in (COUNT, LOW, HIGH))
     ordered = every.sort_by([(key, "ascending") for key in keys])
-    title = f"{' × '.join(chain[0].columns)}, as finely as it is published"
+    title = _words(manifest).say("package.finest", columns=" × ".join(chain[0].columns))
     return DerivedSheet(FINEST, chain[0].name, title, keys, (COUNT, LOW, HIGH), ordered)
 
 

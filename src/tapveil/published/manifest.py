@@ -300,15 +300,15 @@ class Versions(_Part):
     """What `explorer.html` holds."""
     metadata: Literal[1, 2]
     """`dp-registry.yaml`, `croissant.json`, `dcat.jsonld`."""
-    wording: Literal[1]
+    wording: Literal[1, 2]
     """The sentences in them."""
-    readme: Literal[1] | None = None
+    readme: Literal[1, 2] | None = None
     """`README.md`; before version 3 it could not be made again."""
-    package: Literal[1] | None = None
+    package: Literal[1, 2] | None = None
     """`datapackage.json`, likewise."""
 
 
-VERSIONS = Versions(derived=2, page=1, metadata=2, wording=1, readme=1, package=1)
+VERSIONS = Versions(derived=2, page=1, metadata=2, wording=2, readme=2, package=2)
 """Of the folders that are made now: `verify` makes the rest of a folder again by them."""
 
 

@@ -12,12 +12,16 @@ from tapveil.published.manifest import Versions
 VERSIONS_OF: Mapping[int, list[Versions]] = {
     1: [Versions(derived=1, page=1, metadata=1, wording=1)],
     2: [Versions(derived=2, page=1, metadata=2, wording=1)],
-    3: [Versions(derived=2, page=1, metadata=2, wording=1, readme=1, package=1)],
+    3: [
+        Versions(derived=2, page=1, metadata=2, wording=1, readme=1, package=1),
+        Versions(derived=2, page=1, metadata=2, wording=2, readme=2, package=2),
+    ],
 }
 """By the version of the manifest: which methods made the rest of such folders."""
 
 PROGRAMS: Mapping[str, int] = {
     "377408ce281913ee488c42a6aab3a461581f54f8cd3b1db27f25208552355fd7": 1,
+    "1f0c80df3c234b8b60ed5534731521727279ab00c686ae10e09ed192b83dd4ba": 1,
 }
 """SHA-256 of every page program that was ever published, and the version of the data that it shows.
 

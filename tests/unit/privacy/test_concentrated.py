@@ -203,7 +203,7 @@ def test_rho_is_recomputed_by_verify() -> None:
 
 def test_rho_is_in_the_readme_and_on_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
     part = part_of(tuple(opal_manifest("gaussian")[0].guarantee.mechanisms.values()), REPLACE)
-    said = f"rho = {rounded_up(part.rho)} (continuous noise of this width would have mu = {rounded_up(part.mu)})"
+    said = f"rho = {rounded_up(part.rho)}. Continuous noise of the same width would have mu = {rounded_up(part.mu)}."
     for mechanism in ("gaussian", "laplace"):
         plan, _ = opal_manifest(mechanism)
         console.show_cost(Console(width=1000), plan)

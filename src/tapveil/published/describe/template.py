@@ -52,6 +52,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
         finalize=lambda value: value.replace("\n", _BREAK) if isinstance(value, str) else value,
     )
     made.filters |= {"paragraphs": _paragraphs, "lines": _lines, "quoted": quoted}

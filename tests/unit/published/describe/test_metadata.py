@@ -426,7 +426,7 @@ def test_the_curve_is_stated_with_its_neighbours(folders: dict[str, Files]) -> N
     for name in NAMES:
         curve = folders[name][0]["curve"]
         details = record(folders[name])["deployment"]["privacy_loss"]["privacy_parameters_details"]
-        line = next(line for line in details.splitlines() if line.startswith("- The curve"))
+        line = next(line for line in details.splitlines() if line.startswith("- The privacy curve"))
         assert f"({curve['neighbours']})" in line
         assert all(f"({point['epsilon']}, {point['delta']})" in line for point in curve["points"])
 
@@ -459,9 +459,9 @@ def test_every_table_has_its_noise(folders: dict[str, Files]) -> None:
 def test_the_unit_and_its_bounds_are_said(folders: dict[str, Files]) -> None:
     trip, card = (record(folders[name])["deployment"]["privacy_loss"] for name in ("plain", "card"))
     assert (trip["privacy_unit"], card["privacy_unit"]) == ("Trip", "Card")
-    assert "At most 3 trips of a card in all" in card["privacy_unit_details"]
-    assert "at most: 3." in card["privacy_unit_details"]
-    assert "A trip without a card is left out" in card["privacy_unit_details"]
+    assert "At most 3 trips of a card in total" in card["privacy_unit_details"]
+    assert "A unit is in at most 3 cells of a table." in card["privacy_unit_details"]
+    assert "A trip without a card is dropped" in card["privacy_unit_details"]
     assert "At most" not in trip["privacy_unit_details"]
     assert "all trips of any one card" in trip["privacy_parameters_details"]  # what a trip's promise is worth for it
     assert "40 trips" not in card["privacy_parameters_details"]
@@ -479,7 +479,7 @@ def test_what_is_not_protected_is_listed(folders: dict[str, Files]) -> None:
     assert "areas.geojson" in unprotected("dictionary")
     assert "areas.geojson" not in unprotected("plain")
     assert folders["plain"][0]["plan_sha256"] in unprotected("plain")
-    assert 'Stops are given by "stop"' in unprotected("hostile")
+    assert 'Stops are published as "stop"' in unprotected("hostile")
 
 
 def test_what_was_given_up_before_counting_is_said_for_each_table(folders: dict[str, Files]) -> None:
@@ -508,8 +508,8 @@ def test_post_processing_is_what_the_package_has_beside_its_data(folders: dict[s
 
 def test_the_ledger_is_named_or_said_to_be_missing(folders: dict[str, Files]) -> None:
     model = {name: record(folders[name])["deployment"]["deployment_model"] for name in ("plain", "covered")}
-    assert "In no ledger" in model["plain"]["release_type_details"]
-    assert f"Recorded in a ledger whose head is {'0f' * 32}." in model["covered"]["release_type_details"]
+    assert "Not recorded in a ledger" in model["plain"]["release_type_details"]
+    assert f"Recorded in a ledger, in the entry with the hash {'0f' * 32}." in model["covered"]["release_type_details"]
 
 
 @each_text
@@ -524,8 +524,8 @@ def test_the_number_of_a_ledger_entry_is_not_told(folders: dict[str, Files], tex
     ("looked", "said"),
     [
         (True, "were chosen after looking at the trips. The privacy loss does not account for that."),
-        (False, "were chosen without looking at the trips, by the publisher's statement."),
-        (None, "is not stated. If they were, the privacy loss does not account for that."),
+        (False, "were chosen without looking at the trips, as the publisher states."),
+        (None, "looking at the trips. If they were, the privacy loss does not account for that."),
     ],
 )
 def test_whether_the_plan_was_made_by_looking_is_said(
@@ -656,7 +656,7 @@ def test_dcat_says_when_and_under_which_promise(folders: dict[str, Files]) -> No
     read = dcat(folders["covered"])
     days = [read["dct:temporal"][f"dcat:{end}Date"]["@value"] for end in ("start", "end")]
     assert days == ["2016-08-08", "2016-08-21"]
-    assert "epsilon = 1, delta = 1.25e-7, for any one trip exchanged" in read["dct:provenance"]["rdfs:label"]
+    assert "epsilon = 1, delta = 1.25e-7, for any one trip replaced" in read["dct:provenance"]["rdfs:label"]
     assert read["dct:issued"]["@value"] == TODAY.isoformat()
     assert read["dct:identifier"] == "ab" * 16
     assert {"bus", "train", "differential privacy"} <= set(read["dcat:keyword"])

@@ -1,4 +1,4 @@
-// Tap-on against tap-off: a point per place. What is published on one side alone stands in the margin of the other.
+// Tap-on against tap-off: a point per place. What is published on one side only is drawn in the margin of the other.
 
 class Balance {
   static shows = ["table", "part", "place", "time"];
@@ -41,7 +41,7 @@ class Balance {
     at("balance-title").textContent = "Tap-on against tap-off";
     const both = this.points.filter(({ counts }) => !counts.includes(SUPPRESSED)).length;
     at("balance-note").textContent =
-      `${capital(when)}: ${plural(both, "place")} with both published; ${number(this.points.length - both)} with one, in the hatched margins. On the line as many get on as off; blue: more get on, orange: more get off.`;
+      `${capital(when)}: ${plural(both, "place")} with both published; ${number(this.points.length - both)} with one, in the hatched margins. On the line, as many get on as off. Blue: more get on; orange: more get off.`;
     const far = this.points
       .filter(({ counts }) => !counts.includes(SUPPRESSED))
       .sort((a, b) => Math.abs(Math.log(b.counts[0] / b.counts[1])) - Math.abs(Math.log(a.counts[0] / a.counts[1])))[0];

@@ -1,4 +1,4 @@
-// Colours: scales that grow steadily lighter or darker, so that they read without telling hues apart.
+// Colours: scales that grow steadily lighter or darker, so that they can be read without distinguishing hues.
 
 // OKLCH, where equal steps look equal, to the screen's red, green and blue.
 function screen(lightness, chroma, hue) {

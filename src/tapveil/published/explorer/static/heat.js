@@ -45,7 +45,7 @@ class Heat {
     at("heat-note").replaceChildren(
       view.comparing && this.cells.across
         ? `Change from ${words.label(table, view.day, view.vs, view.part)} to ${words.label(table, view.day, view.part[view.day], view.part)}, where both are published.`
-        : `${plural(this.cells.size, "number")} published in ${plural(this.rows.length, "row")}${this.rows.length > 24 ? ", scroll for more" : ""}; hatched: not published, ${words.absent(table)}.`,
+        : `${plural(this.cells.size, "count")} published in ${plural(this.rows.length, "row")}${this.rows.length > 24 ? ", scroll for more" : ""}; hatched: not published, ${words.absent(table)}.`,
       this.cells.across && table.kind(this.cells.across) !== "time"
         ? ` Down: ${words.columnTitle(this.cells.down)}; across: ${words.columnTitle(this.cells.across)}.`
         : "",
@@ -74,8 +74,8 @@ class Heat {
     this.paint();
     if (!this.cells.across)
       at("heat-legend").replaceChildren(
-        "The thin line at the end of a bar: where the true number lies, for 19 of 20 cells.",
-        this.otherCells ? " The upright mark: the other day." : "",
+        "The thin line at the end of a bar is the 95 % interval of the true count.",
+        this.otherCells ? " The vertical mark is the other day." : "",
       );
     else
       legend(
@@ -145,7 +145,7 @@ class Heat {
     return [...table.times.map((_, i) => i + 1), ...(this.cells.columns.has(0) ? [0] : [])];
   }
 
-  // The same scale on every day, so that days can be told apart by their colours.
+  // The same scale on every day, so that the colours of days can be compared.
   mostOf() {
     const { view } = this.app;
     return view.table.most(view.part, view.day);

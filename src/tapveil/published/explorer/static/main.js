@@ -108,11 +108,11 @@ class App {
     at("by").textContent =
       [release.publisher, release.region, release.licence && `Licence: ${release.licence}`]
         .filter(Boolean)
-        .join(" · ") || "Open data, with differential privacy";
+        .join(" · ") || "Open data with differential privacy";
     at("lead").textContent = release.promise[0];
     const days = this.view.day ? (release.labels[this.view.day] ?? []) : [];
     const facts = [
-      [number(release.cells), "published numbers"],
+      [number(release.cells), "published counts"],
       days.length
         ? [
             number(days.length),
@@ -140,11 +140,11 @@ class App {
       ),
     );
     at("colophon").textContent =
-      `Made on ${dayTitle(release.created)} with tapveil. This page asks nobody for anything: it works without a network.` +
-      (release.left_out.length ? ` Too large for it, and in the folder alone: ${release.left_out.join(", ")}.` : "");
+      `Created on ${dayTitle(release.created)} with tapveil. This page works offline and makes no network requests.` +
+      (release.left_out.length ? ` Too large for this page, and only in the folder: ${release.left_out.join(", ")}.` : "");
     if (!release.cells) this.trouble("Nothing was published in this release: every count was too small.");
     else if (!release.tables.length)
-      this.trouble("All tables of this release are too large for a page: they are in the folder, in data/.");
+      this.trouble("All tables of this release are too large for this page. They are in the folder, in data/.");
   }
 
   noise() {
@@ -164,11 +164,11 @@ class App {
     );
     const heads = [
       ["Table"],
-      ["Numbers", 1],
-      ["True number, of 19 in 20 cells", 1],
-      ["Off by, on average", 1],
+      ["Counts", 1],
+      ["95 % error bound", 1],
+      ["Mean error", 1],
       ["Smallest published", 1],
-      ["Not published, of 19 in 20", 1],
+      ["Not published (95 %)", 1],
       ["Noise"],
     ];
     at("noise").replaceChildren(
@@ -286,7 +286,7 @@ class App {
       id: "find",
       type: "search",
       value: view.find,
-      placeholder: "Type a name, Enter picks the first",
+      placeholder: "Type a name; Enter selects the first",
       autocomplete: "off",
       spellcheck: "false",
       maxlength: 200,
@@ -320,7 +320,7 @@ class App {
       places.find((label) => named(label).startsWith(find)) ??
       places.find((label) => named(label).includes(find));
     if (!find || found === undefined) {
-      this.say("No place of that name is published here");
+      this.say("No place with that name is published here");
       return;
     }
     this.set({ place: found, find: "" }, "#find");
@@ -339,7 +339,7 @@ class App {
     if (where.length) said.push(el("b", {}, where.map(capital).join(", ")), ": ");
     if (total)
       said.push(
-        `${where.length ? "about" : "About"} ${number(total.count)} ${words.counted(total.count)} in all (${number(total.low)} to ${number(total.high)}). `,
+        `${where.length ? "about" : "About"} ${number(total.count)} ${words.counted(total.count)} in total (${number(total.low)} to ${number(total.high)}). `,
       );
     if (view.place !== null) {
       const side = ["on", "off", ""].includes(sideOf(table)) ? sideOf(table) : "on";
@@ -355,13 +355,13 @@ class App {
         said.push(
           `, ${words.side(used).toLowerCase()} ${code !== null ? words.span(timed, code) : words.whole(view)}: `,
           el("b", { id: "answer" }, words.sentence(used, count)),
-          " (so for 19 of 20 cells).",
+          " (95 % interval).",
         );
       } else
         said.push(
-          used ? ": not published here as such; this table has other areas." : ": pick a time to read its number.",
+          used ? ": not published in this table, which has other areas." : ": select a time to read its count.",
         );
-    } else said.push("Pick a place to read its number.");
+    } else said.push("Select a place to read its count.");
     at("summary").replaceChildren(...said);
   }
 
@@ -407,7 +407,7 @@ class App {
     performance.mark("drawn");
   } catch (error) {
     at("trouble").textContent =
-      "This browser cannot draw the page: it may be too old (it needs one of 2023 or later). All the numbers are in the folder beside it: see README.md and data/.";
+      "This browser cannot display the page. It may be too old: a version from 2023 or later is needed. All numbers are in the same folder: see README.md and data/.";
     at("trouble").hidden = false;
     throw error;
   }

@@ -1,4 +1,4 @@
-// The numbers themselves: what is in the heat map, as a table to read, sort and take away.
+// The counts of the heat map as a table, to read, sort and download.
 
 const ROWS = 20;
 
@@ -24,15 +24,15 @@ class Numbers {
       view.find && this.place() === null ? `names with “${view.find}”` : "",
     ].filter(Boolean);
     at("numbers-note").replaceChildren(
-      `${words.title(table)}, ${this.partTitle()}. ${about.length ? `Only ${about.join(", ")}: ` : ""}${plural(this.rows.filter((row) => row.count !== SUPPRESSED).length, "published number")}${about.length ? ` of ${number(whole.size)}` : ""}. `,
-      about.length ? "" : `Every other combination is not published: ${words.absent(table)}. `,
-      `The limits hold for 19 of 20 cells, printed or not; near the smallest number that is printed, ${number(table.smallest)}, the true one may be far smaller.`,
+      `${words.title(table)}, ${this.partTitle()}. ${about.length ? `Only ${about.join(", ")}: ` : ""}${plural(this.rows.filter((row) => row.count !== SUPPRESSED).length, "published count")}${about.length ? ` of ${number(whole.size)}` : ""}. `,
+      about.length ? "" : `All other combinations are not published: ${words.absent(table)}. `,
+      `The intervals contain the true count for at least 19 of 20 cells, published or not. Near the smallest published count, ${number(table.smallest)}, the true count may be much smaller.`,
     );
     const axes = orderedAxes(table).filter(Boolean);
     const columns = [
       ...axes.map((axis) => ({ id: axis, title: capital(words.columnTitle(axis)) })),
       { id: "count", title: capital(release.counted), number: true },
-      { id: "range", title: "Between", number: true },
+      { id: "range", title: "95 % interval", number: true },
     ];
     if (other)
       columns.push(
@@ -132,7 +132,7 @@ class Numbers {
     return [
       ...found,
       el("td", { class: then.absent ? "number absent" : "number" }, then.text),
-      el("td", { class: change === "not known" ? "number absent" : "number" }, change),
+      el("td", { class: change === "unknown" ? "number absent" : "number" }, change),
     ];
   }
 

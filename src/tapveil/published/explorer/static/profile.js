@@ -1,4 +1,4 @@
-// A place over the day, or all of them: steps, with the band in which the true number lies.
+// A place over the day, or all of them: steps, with the 95 % interval of the true count as a band.
 
 class Profile {
   static shows = ["table", "part", "vs", "place", "time"];
@@ -23,9 +23,9 @@ class Profile {
     at("profile-note").textContent =
       place === null
         ? view.place === null
-          ? "Pick a place to see its own day."
-          : "Times are not published by place here: these are all places."
-        : `Bands: where the true number lies, for 19 of 20 cells. Hatched: not published, ${absent}.`;
+          ? "Select a place to see its own day."
+          : "Times by place are not published here: this is all places together."
+        : `Bands: 95 % intervals of the true counts. Hatched: not published, ${absent}.`;
     this.paint(named);
     at("profile-legend").replaceChildren(
       ...this.lines.map((line) => el("span", { class: "item" }, sample(line), line.title)),

@@ -150,7 +150,7 @@ function eachRow(rows, visit) {
   else for (let row = rows.start; row < rows.end; row++) visit(row);
 }
 
-// Of more than two columns two are drawn, the others are chosen: place and time first, then places, then the rest.
+// Of more than two columns two are drawn, the others are chosen: place and time first, then places, then the others.
 function chosenAxes(table) {
   const by = (kind) => table.columns.filter((column) => table.kind(column) === kind);
   const [places, times] = [by("location"), by("time")];

@@ -124,7 +124,7 @@ class Words {
 
   // What it means that a cell is not published. Of a public list that this page does not know, only its cells are small.
   absent(table) {
-    return `0 to ${number(table.absent)}${this.release.from_a_list ? " if it is on the list, else not counted" : ""}`;
+    return `0 to ${number(table.absent)}${this.release.from_a_list ? " if it is on the list; otherwise not counted" : ""}`;
   }
 
   // A number with what it stands for; a suppressed one is named as such.
@@ -135,7 +135,7 @@ class Words {
 
   // The change from one day to another; both are noisy, so what it lies between holds for 9 of 10.
   change(table, now, then) {
-    if (now === SUPPRESSED || then === SUPPRESSED) return "not known";
+    if (now === SUPPRESSED || then === SUPPRESSED) return "unknown";
     const signed = (n) => (n > 0 ? "+" : "") + number(n);
     return `${signed(now - then)} (${signed(table.low(now) - table.high(then))} to ${signed(table.high(now) - table.low(then))})`;
   }
@@ -162,7 +162,7 @@ const clock = (label) => {
   return 60 * hours + +minutes;
 };
 
-// Names as people order them: accents beside their letters, 2 before 10.
+// Names as people order them: accents next to their letters, 2 before 10.
 const COLLATOR = new Intl.Collator("en", { numeric: true });
 const byName = (labels) => (a, b) => COLLATOR.compare(labels[a], labels[b]);
 const isDay = (table, column) => column === "date" || table.kind(column) === "date";
