@@ -586,7 +586,7 @@ def test_what_no_row_has_is_explained(source: Path) -> None:  # noqa: F811
     assert most
     assert len(rows) == 2
     assert float(most[1]) > max(map(float, rows))
-    assert "No row has all of it: any one trip exchanged for any other may leave one row and enter another" in shown
+    assert "No row has all of it: any one trip replaced by any other may leave one row and enter another" in shown
     assert "losses are added where noise was chosen from what another release showed (chosen_from)." in shown
     assert "left: epsilon " in shown
     assert ", or delta" not in shown, "it is divided among generations"
