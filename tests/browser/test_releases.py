@@ -165,7 +165,7 @@ def test_wider_areas_are_not_taken_for_places(tmp_path: Path, look: Opener) -> N
     looked = look(folder, f"#table={wide}&place=North")
     assert "not published: 0 to" not in looked.page.inner_text("#summary"), "no table has North over the whole day"
     looked = look(folder, f"#table={wide}&place=P1")
-    assert "other areas" in looked.page.inner_text("#summary") or "pick a time" in looked.page.inner_text("#summary")
+    assert "other areas" in looked.page.inner_text("#summary") or "select a time" in looked.page.inner_text("#summary")
     rows = csv.DictReader(io.StringIO(looked.run("tapveil.cards.at(-1).csv()"), newline=""))
     assert {row["tap_on_location"] for row in rows} == {"North", "P5"}, "no row is made up for a place of another table"
 
@@ -185,8 +185,8 @@ def test_a_cell_that_is_on_no_list_is_not_called_small(tmp_path: Path, look: Ope
     plan = Plan.read(tmp_path / "plan.toml")
     folder = tapveil.release(plan, tmp_path / "published", in_ledger=False).path
     looked = look(folder)
-    assert "in cells of a list that was fixed beforehand" in looked.page.inner_text("#lead")
-    assert "if it is on the list, else not counted" in looked.page.inner_text("#noise")
+    assert "in the cells of a public list" in looked.page.inner_text("#lead")
+    assert "if it is on the list; otherwise not counted" in looked.page.inner_text("#noise")
 
 
 def test_bins_of_other_lengths_are_read_by_the_minute(tmp_path: Path, look: Opener) -> None:
