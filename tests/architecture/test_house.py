@@ -272,7 +272,7 @@ def test_nothing_goes_around_the_names_that_these_tests_look_for(name: str) -> N
 
 def test_the_page_on_the_house_says_what_is_held_here() -> None:
     page = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
-    rules = page.split("## Rules that tests hold")[1].split("\n## ")[0]
+    rules = page.split("## Rules that tests enforce")[1].split("\n## ")[0]
     for name in ("counting/reveal.py", ".true", "import_module", "getattr", "vars", "sys.modules"):
         assert f"`{name}`" in rules
 
