@@ -43,7 +43,7 @@ class Case:
 
     def named(self, floor: str) -> str:
         """What a ratio is of."""
-        return f"{trips_in_words(self.trips)} trips, {FORMATS[self.format]}, beside {FLOORS[floor]}"
+        return f"{trips_in_words(self.trips)} trips, {FORMATS[self.format]}, against {FLOORS[floor]}"
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ For CSV it is DuckDB's parsing of the columns.
 So 2 means twice the floor, and less is better.
 [What a release costs](benchmarks.md) and [scale](scale.md) have seconds, and larger cities.
 
-![CPU time of a release beside the floors, and its peak memory, by commit](benchmarks-history.svg)
+![CPU time of a release against the floors, and its peak memory, by commit](benchmarks-history.svg)
 
 """
 NOTE = """\

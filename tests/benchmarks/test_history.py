@@ -77,7 +77,7 @@ def test_a_size_that_was_not_measured_is_left_open() -> None:
     rows = [line for line in history.page(runs).splitlines() if line.startswith("| ")][2:]
     assert [row.split(" | ")[5:7] for row in rows] == [["8.00 ×", "–"], ["–", "4.00 ×"]]
     words = [each.text for each in ElementTree.fromstring(history.svg(runs)).iter() if each.text]  # noqa: S314  our own
-    assert {"aaaaaaa", "bbbbbbb", "10 thousand trips, Parquet, beside a bare scan"} <= set(words)
+    assert {"aaaaaaa", "bbbbbbb", "10 thousand trips, Parquet, against a bare scan"} <= set(words)
 
 
 def test_the_page_and_its_picture_are_those_of_the_history(tmp_path: Path) -> None:
