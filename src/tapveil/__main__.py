@@ -14,9 +14,10 @@ from types import FrameType
 INTERRUPTED = 130
 UNEXPECTED = 4
 
-_INTERRUPTED_WORDS = (
-    "interrupted (a published folder is either whole or not there; a release that was cut short, and may be paid for, "
-    "is finished by the same command with --resume)"
+_BEFORE_WORK = "Interrupted. Nothing was charged and nothing was published."
+_AT_WORK = (
+    "Interrupted. No partial folder was published. If the budget was already charged, run the same command with "
+    "--resume."
 )
 
 _signalled = False
@@ -53,7 +54,7 @@ def main() -> None:
     except (KeyboardInterrupt, SystemExit, Exception) as error:
         # A signal can surface as almost any error, depending on whose code it met.
         if _signalled or isinstance(error, KeyboardInterrupt):
-            _say(_INTERRUPTED_WORDS)
+            _say(_how_far(error))
             # Everything has been cleaned up by now; Python's own way out may end in the signal's code instead of ours.
             sys.stderr.flush()
             os._exit(INTERRUPTED)
@@ -90,9 +91,18 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     global _signalled
     _signalled = True
     if _loading:  # nothing has begun, and an exception that meets the import machinery may be lost there
-        os.write(2, f"tapveil: {_INTERRUPTED_WORDS}\n".encode())
+        os.write(2, f"tapveil: {_BEFORE_WORK}\n".encode())
         os._exit(INTERRUPTED)
     raise KeyboardInterrupt
+
+
+def _how_far(error: BaseException | None) -> str:
+    """What was interrupted: a release says how far it had come, also where others caught that and raised their own."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return str(error) or "Interrupted."
+        error = error.__cause__ or error.__context__
+    return _AT_WORK  # a signal that met code in C, as some other error
 
 
 def _fail(message: str, code: int) -> None:

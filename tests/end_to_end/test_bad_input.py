@@ -19,6 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tapveil.demo.city import make_city
+from tapveil.ledger.book import open_ledger
+from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan
 from tests.conftest import BUS, OPAL_COLUMNS, STOPS, TRAIN, opal_text, start_ledger, with_mounts, write_csv
 from tests.support.commands import run
@@ -166,7 +168,7 @@ def test_bad_input(tmp_path: Path, code: int, damage: Damage, message: str) -> N
     "arguments",
     [
         ["release", "plan.toml", "--no-ledger"],
-        ["release", "plan.toml", "--no-ledger", "-o", "nowhere/published"],
+        ["release", "plan.toml", "--no-ledger", "-o", "plan.toml/published"],
         ["release", "plan.toml", "--no-ledger", "--no-ledger", "-o", "published", "--memory", "lots"],
         ["releas", "plan.toml"],
         ["check"],
@@ -214,14 +216,18 @@ def test_no_permission(tmp_path: Path, target: str, code: int) -> None:
 
 
 def test_a_full_disk_leaves_no_folder_and_is_finished_when_there_is_room(tmp_path: Path) -> None:
-    """A real file system of 256 kB, in a mount namespace of its own, that is then made larger."""
+    """A real file system of 256 kB, in a mount namespace of its own, that is then made larger.
+
+    It seems to have room when the release begins: somebody else fills it.
+    """
     plan = make_city(tmp_path / "city", trips=400_000, file_format="parquet")
     start_ledger(Plan.read(plan))
     (tmp_path / "disk").mkdir()
     release = f"{sys.executable} -m tapveil release city/plan.toml -o disk/published"
+    has_room = "from tapveil.veil import preconditions as p; p.MOST_DISK = 0; from tapveil.__main__ import main; main()"
     script = f"""
         mount -t tmpfs -o size=256k tmpfs disk && {{
-            {release}; echo "code $?"; ls disk
+            {sys.executable} -c "{has_room}" release city/plan.toml -o disk/published; echo "code $?"; ls disk
             mount -o remount,size=64m disk
             {release} --resume >/dev/null; echo "code $?"; ls -A disk
             {sys.executable} -m tapveil verify disk/published >/dev/null; echo "code $?"
@@ -238,6 +244,46 @@ def test_a_full_disk_leaves_no_folder_and_is_finished_when_there_is_room(tmp_pat
     assert done.stdout.splitlines() == expected, done.stdout + done.stderr
     assert "the disk is full" in done.stderr
     assert "--resume" in done.stderr
+
+
+def test_a_disk_without_room_is_noticed_before_anything_is_spent(tmp_path: Path) -> None:
+    plan = make_city(tmp_path / "city", trips=2_000, file_format="parquet")
+    start_ledger(Plan.read(plan))
+    (tmp_path / "disk").mkdir()
+    release = f"{sys.executable} -m tapveil release city/plan.toml -o disk/published"
+    done = with_mounts(
+        f'mount -t tmpfs -o size=256k tmpfs disk && {{ {release}; echo "code $?"; ls -A disk; }}', tmp_path
+    )
+    assert done.stdout.splitlines() == ["code 4"], done.stdout + done.stderr
+    assert "0 MB are free" in done.stderr
+    assert "Nothing was spent" in done.stderr
+    with open_ledger(tmp_path / "city" / "ledger.sqlite") as ledger:
+        assert not any(isinstance(entry, Spend) for entry in ledger.entries)
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("counter.count", "Nothing was charged and nothing was published"),
+        ("crossing.draw", "run the same command with --resume"),
+        ("Unfinished.discard", "is published, complete"),
+    ],
+)
+def test_an_interrupted_release_says_how_far_it_had_come(tmp_path: Path, where: str, words: str) -> None:
+    make_city(tmp_path / "city", trips=2_000, file_format="parquet")
+    module, name = where.split(".")
+    owner = "workspace.Unfinished" if module == "Unfinished" else f"release.{module}"
+    script = f"""
+import os, signal, sys
+from tapveil.veil import release, workspace
+setattr({owner}, "{name}", lambda *_, **__: os.kill(os.getpid(), signal.SIGINT))
+sys.argv = ["tapveil", "release", "city/plan.toml", "--no-ledger", "-o", "published"]
+from tapveil.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    assert words in done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -287,9 +333,11 @@ def test_interrupted_at_any_time_nothing_is_left_or_it_can_be_finished(
         assert (tmp_path / "published" / "SHA256SUMS").exists()
         return
     assert process.returncode == 130, stderr
+    assert "Interrupted." in stderr
     assert not re.search(r"\d{3}", stderr.replace("130", ""))
     left = {path.name for path in tmp_path.iterdir()} - {"scratch"}
     if left:  # noise was being drawn, and may have been: it can only be finished
         assert left == {".published.unfinished"}
+        assert "--resume" in stderr
         assert subprocess.run([*command, "--resume"], capture_output=True).returncode == 0
         assert not (tmp_path / ".published.unfinished").exists()

@@ -430,7 +430,7 @@ def test_whoever_waits_can_interrupt(number: signal.Signals, connected: Server, 
             time.sleep(0.1)
         process.send_signal(number)
         said = process.communicate(timeout=120)[1]
-    assert (process.returncode, "interrupted" in said) == (130, True), said
+    assert (process.returncode, "Interrupted" in said) == (130, True), said
     assert connected.run(f"SELECT pid {ours}") == []
     assert not (tmp_path / "published").exists()
 

@@ -54,7 +54,7 @@ def distinct(parquet: Path, column: str) -> set[str]:
 
 def folders_in(place: Path) -> Iterator[Folder]:
     """The published folders that lie in a folder; what only looks like one is passed over."""
-    for path in sorted(place.iterdir()):
+    for path in sorted(place.iterdir()) if place.is_dir() else ():
         manifest = path / MANIFEST
         with suppress(OSError):  # a folder of someone else's
             if not path.name.startswith(".") and manifest.is_file() and manifest.stat().st_size <= LARGEST_MANIFEST:

@@ -46,10 +46,11 @@ def check_destination(path: Path) -> None:
     """Refuse, before any work, a place where the folder could not appear."""
     if path.exists() or path.is_symlink():
         raise PlanError(f"{path} already exists; a release never overwrites one: choose another folder")
-    if not path.parent.is_dir():
-        raise PlanError(f"there is no folder {path.parent} to put {path.name} in")
-    if not os.access(path.parent, os.W_OK):
-        raise PlanError(f"no permission to write in {path.parent}")
+    there = next(each for each in (path.absolute().parent, *path.absolute().parent.parents) if each.exists())
+    if not there.is_dir():
+        raise PlanError(f"{there} is a file, not a folder: {path} cannot be written in it")
+    if not os.access(there, os.W_OK):
+        raise PlanError(f"no permission to write in {there}")
 
 
 def write(

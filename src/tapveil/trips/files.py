@@ -97,6 +97,11 @@ def fingerprint(plan: Plan) -> str:
     return hashlib.sha256(repr(known).encode()).hexdigest()
 
 
+def size(plan: Plan) -> int:
+    """How many bytes the files have; 0 where an engine holds the trips."""
+    return 0 if plan.source.table or is_elsewhere(plan) else sum(path.stat().st_size for path in _paths(plan))
+
+
 def is_elsewhere(plan: Plan) -> bool:
     """Whether the files are where only a cluster can read them: `s3a://…`, `hdfs://…`."""
     return plan.source.engine == "spark" and any(re.match(r"[A-Za-z][\w+.-]+:/", path) for path in plan.source.path)

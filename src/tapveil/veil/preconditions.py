@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
-from tapveil.base.errors import TripDataError
+from tapveil.base.errors import EngineError, TripDataError
 from tapveil.base.vocabulary import PLACES, WIDER
 from tapveil.inputs.public import PublicInputs
+from tapveil.plan.model import Plan
 from tapveil.published import places as published_places
+from tapveil.trips import files
+
+LEAST_DISK, MOST_DISK = 100 * 10**6, 5 * 10**9
+"""Free bytes that a release asks for: half of what the trip files take, within these."""
 
 
 def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:
@@ -25,3 +32,17 @@ def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:
             f"{published_places.LARGEST >> 20} MB can be published: simplify their borders"
         )
     return places
+
+
+def refuse_full_disk(plan: Plan, out: Path) -> None:
+    """EngineError, before anything is paid for, where the folder might not fit on its disk.
+
+    How much is asked for follows from the sizes of the files, not from what they hold: a folder is smaller than that.
+    """
+    there = next(each for each in out.absolute().parents if each.exists())
+    needed = min(max(LEAST_DISK, files.size(plan) // 2), MOST_DISK)
+    if (free := shutil.disk_usage(there).free) < needed:
+        raise EngineError(
+            f"only {free / 10**6:,.0f} MB are free for {out}, and a release may need {needed / 10**6:,.0f} MB: "
+            "free some space or choose another disk. Nothing was spent"
+        )

@@ -42,7 +42,7 @@ from tapveil.veil import crossing, statement, workspace
 from tapveil.veil.crossing import fields
 from tapveil.veil.expectation import empty_tables
 from tapveil.veil.leak_guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
-from tapveil.veil.preconditions import sound_places
+from tapveil.veil.preconditions import refuse_full_disk, sound_places
 from tapveil.veil.spend import spend_of
 from tapveil.veil.workspace import Journal, Unfinished
 from tapveil.verification.manifest import free_text_findings
@@ -81,9 +81,13 @@ def release(
         job = _Job(inputs, Path(out), ledger, again or resume, key, memory, scratch, progress or Silent())
         if not resume:
             writer.check_destination(job.out)
+            refuse_full_disk(plan, job.out)
         if ledger:
             refuse_outdated(ledger, job.out.resolve().parent, paid=resume)
-        return job.resume() if resume else job.run(today)
+        try:
+            return job.resume() if resume else job.run(today)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_how_far(job.out)) from None
 
 
 @dataclass(frozen=True)
@@ -217,6 +221,18 @@ class _Job:
         return counter.cards_among(
             texts, self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress, shapes=shapes
         )
+
+
+def _how_far(out: Path) -> str:
+    """What an interrupted release has come to."""
+    if out.exists():
+        return f"Interrupted after the last step: {out} is published, complete."
+    if workspace.place_for(out).exists():
+        return (
+            "Interrupted. No partial folder was published. The budget may have been charged: run the same command with "
+            "--resume, at no further cost."
+        )
+    return "Interrupted. Nothing was charged and nothing was published."
 
 
 def _digest(stated: Manifest) -> str:

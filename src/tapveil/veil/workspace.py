@@ -155,6 +155,8 @@ def refuse_another(destination: Path) -> None:
     place = place_for(destination)
     _sweep(place)
     if place.exists():
+        with _alone(place):  # whoever is at work on it holds the lock
+            pass
         raise PlanError(
             f"a release to {destination} was begun and not finished; its noise may be paid for. Finish it with "
             f"--resume. To give it up, remove {place}: what it spent stays spent"
@@ -168,6 +170,7 @@ def begin(destination: Path, journal: Journal) -> Iterator[Unfinished]:
     aside = place.with_name(f"{place.name}.{secrets.token_hex(8)}{GONE}")  # swept up if it never gets its name
     work, begun = Unfinished(place, journal), False
     try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
         atomic.private_folder(aside)
         _write(journal, aside)
         aside.rename(place)
@@ -223,7 +226,9 @@ def _alone(place: Path) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise EngineError(f"another process is at work on {place}: wait for it") from None
+        raise EngineError(
+            "another process is releasing to this folder right now: wait until it ends. Nothing was spent by this one"
+        ) from None
     finally:
         os.close(descriptor)
 
