@@ -177,11 +177,15 @@ def svg(runs: Sequence[Run]) -> str:
 def _body(runs: Sequence[Run]) -> Iterator[str]:
     ratios, peaks = _series(runs)
     yield box(0, 0, WIDTH, 2 * HIGH + 220, ON_PAPER.paper)
-    yield from _panel(60, "CPU time of a release, as a multiple of the floor's", ratios, runs)
-    yield from _panel(60 + HIGH + 100, "Peak memory of a release, MB", peaks, runs)
+    looks = {name: number for number, name in enumerate(ratios)}  # a size looks the same in both
+    looks |= {name: next((looks[other] for other in ratios if other.startswith(name)), 0) for name in peaks}
+    yield from _panel(60, "CPU time of a release, as a multiple of the floor's", ratios, runs, looks)
+    yield from _panel(60 + HIGH + 100, "Peak memory of a release, MB", peaks, runs, looks)
 
 
-def _panel(top: float, title: str, series: Mapping[str, Mapping[int, float]], runs: Sequence[Run]) -> Iterator[str]:
+def _panel(
+    top: float, title: str, series: Mapping[str, Mapping[int, float]], runs: Sequence[Run], looks: Mapping[str, int]
+) -> Iterator[str]:
     yield text(20, top - 26, title, 16, colour=ON_PAPER.ink, bold=True)
     most = max((value for values in series.values() for value in values.values()), default=1.0)
     across = [LEFT + WIDE * (number + 0.5) / max(1, len(runs)) for number in range(len(runs))]
@@ -194,8 +198,8 @@ def _panel(top: float, title: str, series: Mapping[str, Mapping[int, float]], ru
         yield text(x, top + HIGH + 34, run.committed[:10], 11, colour=ON_PAPER.pale, anchor="middle")
     ends = {name: top + HIGH * (1 - values[max(values)] / most) for name, values in series.items()}
     heights = apart(ends, top, top + HIGH, gap=18)
-    for number, (name, values) in enumerate(series.items()):
-        colour, shape = COLOURS[number % len(COLOURS)], list(SHAPES)[number % len(SHAPES)]
+    for name, values in series.items():
+        colour, shape = COLOURS[looks[name] % len(COLOURS)], list(SHAPES)[looks[name] % len(SHAPES)]
         places = [(across[at], top + HIGH * (1 - value / most)) for at, value in sorted(values.items())]
         yield line(places, colour, 1.8)
         yield marks(places, shape, colour, 4)
