@@ -132,7 +132,7 @@ $(RUN): pyproject.toml constraints.txt src/tapveil/_version.py
 	@$(CHECKED)
 	@echo "Installing tapveil into $(VENV) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "venv failed: install your system's python3-venv package"; exit 1; }
-	@$(PIP) -e .
+	@$(PIP) --no-compile -e .
 	@touch $@
 
 $(DEV): $(RUN)
