@@ -26,7 +26,7 @@ from tapveil.counting import counter
 from tapveil.counting.exact import Counted
 from tapveil.counting.reveal import exact_counts
 from tapveil.demo import city as demo_city
-from tapveil.internal.next_plan import tuned_plan_text
+from tapveil.internal.next_plan import next_plan
 from tapveil.plan.model import Plan, preset_text
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.tuning.tune import Tuned, tune
@@ -98,7 +98,7 @@ def measure(trips: int) -> City:
     plans = {
         "the preset, `sbh`": text,
         "`gaussian`, the preset’s weights": with_weights(text, "gaussian"),
-        f"tuned: `{tuned.mechanism}`": tuned_plan_text(text, tuned),
+        f"tuned: `{tuned.mechanism}`": next_plan(text, tuned),
     }
     loss = Plan.parse(text).guarantee.loss
     if any(Plan.parse(each).guarantee.loss != loss for each in plans.values()):

@@ -106,7 +106,7 @@ def free_plan(
 
 def start_ledger(plan: Plan, epsilon: str = "8", delta: str = "1e-6") -> Path:
     """The ledger that a plan names, with a budget for its data set and unit."""
-    book.start(plan.ledger_path, TODAY)
+    book.Ledger.start(plan.ledger_path, TODAY)
     declare(plan, epsilon, delta)
     return plan.ledger_path
 
@@ -114,7 +114,7 @@ def start_ledger(plan: Plan, epsilon: str = "8", delta: str = "1e-6") -> Path:
 def declare(plan: Plan, epsilon: str, delta: str) -> None:
     privacy = {"unit": plan.privacy.unit, "neighbours": plan.privacy.neighbours}
     budget = {"on": TODAY, "data_set": plan.ledger.data_set, **privacy, "epsilon": epsilon, "delta": delta}
-    with book.open_ledger(plan.ledger_path) as ledger:
+    with book.Ledger.open(plan.ledger_path) as ledger:
         ledger.declare(Budget.model_validate(budget | {"reason": "a test needs it", "by": "the test"}))
 
 

@@ -1,41 +1,98 @@
-"""tapveil: publish public-transport trips as open data under differential privacy."""
+"""Publish public-transport trips as open data under differential privacy.
+
+Publish: `Plan`, `outlook`, `compare`, `audit`, `release`, `Ledger`, `Budget`. Read: `open`, `Folder`, `Frame`,
+`Estimate`. Check: `verify`. The next plan: `tune`, `next_plan`. Every error is a `TapveilError`. The mathematics is a
+library of its own, `tapveil.privacy`. docs/reference/api.md has them all.
+
+>>> import tapveil
+>>> release = tapveil.open("published")
+>>> release.tables
+['on_time', 'on_location', 'total']
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tapveil._version import __version__
-    from tapveil.base.errors import EngineError, PlanError, TapveilError, TripDataError
-    from tapveil.internal.outlook import outlook
+    from tapveil.base.errors import (
+        BudgetError,
+        EngineError,
+        FolderError,
+        InputFileError,
+        LeakError,
+        LedgerError,
+        PlanError,
+        TapveilError,
+        TripDataError,
+        UsageError,
+    )
+    from tapveil.base.findings import Finding, Verification
+    from tapveil.internal.audit.attack import AuditResult, audit
+    from tapveil.internal.comparison.compare import Comparison, compare
+    from tapveil.internal.next_plan import next_plan
+    from tapveil.internal.outlook import Outlook, outlook
+    from tapveil.ledger.book import Ledger
+    from tapveil.ledger.entry import Budget
     from tapveil.plan.model import Plan
     from tapveil.published.folder import Folder, open
+    from tapveil.published.frame import Estimate, Frame
+    from tapveil.tuning.tune import Tuned, tune
     from tapveil.veil.release import release
+    from tapveil.verification.verify import verify
 
 __all__ = [
+    "AuditResult",
+    "Budget",
+    "BudgetError",
+    "Comparison",
     "EngineError",
+    "Estimate",
+    "Finding",
     "Folder",
+    "FolderError",
+    "Frame",
+    "InputFileError",
+    "LeakError",
+    "Ledger",
+    "LedgerError",
+    "Outlook",
     "Plan",
     "PlanError",
     "TapveilError",
     "TripDataError",
+    "Tuned",
+    "UsageError",
+    "Verification",
     "__version__",
+    "audit",
+    "compare",
+    "next_plan",
     "open",
     "outlook",
     "release",
+    "tune",
+    "verify",
 ]
 
 _HOME = {
-    "Folder": "published.folder",
-    "EngineError": "base.errors",
-    "Plan": "plan.model",
-    "PlanError": "base.errors",
-    "TapveilError": "base.errors",
-    "TripDataError": "base.errors",
-    "__version__": "_version",
-    "open": "published.folder",
-    "outlook": "internal.outlook",
-    "release": "veil.release",
+    "_version": ["__version__"],
+    "base.errors": [name for name in __all__ if name.endswith("Error")],
+    "base.findings": ["Finding", "Verification"],
+    "internal.audit.attack": ["AuditResult", "audit"],
+    "internal.comparison.compare": ["Comparison", "compare"],
+    "internal.next_plan": ["next_plan"],
+    "internal.outlook": ["Outlook", "outlook"],
+    "ledger.book": ["Ledger"],
+    "ledger.entry": ["Budget"],
+    "plan.model": ["Plan"],
+    "published.folder": ["Folder", "open"],
+    "published.frame": ["Estimate", "Frame"],
+    "tuning.tune": ["Tuned", "tune"],
+    "veil.release": ["release"],
+    "verification.verify": ["verify"],
 }
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
@@ -43,8 +100,12 @@ def __getattr__(name: str) -> Any:
 
     It also keeps `tapveil --help` at 0.1 s of CPU instead of 0.6.
     """
-    if name not in _HOME:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'tapveil' has no attribute {name!r}")
-    value = getattr(import_module(f"tapveil.{_HOME[name]}"), name)
+    value = getattr(import_module(f"tapveil.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -41,7 +41,7 @@ def imports(source: str) -> set[str]:
             assert node.level == 0, "a relative import hides where it leads"
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
     # names of the public door stand for the modules behind it
-    found |= {f"tapveil.{home}" for name, home in tapveil._HOME.items() if f"tapveil.{name}" in found}
+    found |= {f"tapveil.{home}" for name, home in tapveil._MODULE_OF.items() if f"tapveil.{name}" in found}
     return {".".join(parts) for name in found for parts in accumulate([[part] for part in name.split(".")])}
 
 
@@ -157,7 +157,7 @@ HARMLESS = {"importlib.resources", "importlib.metadata", "importlib.import_modul
 """`import_module` is a hole by its own name."""
 ALLOWED = {
     "tapveil.__main__": {"import gc"},  # how often it looks for what is unused; never what there is
-    "tapveil": {"import_module", "getattr", "globals"},  # the public door: to the modules of _HOME
+    "tapveil": {"import_module", "getattr", "globals"},  # the public door: to the modules of _MODULE_OF
     "tapveil.published.frame": {"import_module"},  # libraries for tables: see below
     "tapveil.internal.outlook": {"vars"},
     "tapveil.cli.commands.verify": {"asdict"},  # of findings

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tapveil.demo.city import make_city
-from tapveil.ledger.book import open_ledger
+from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan
 from tests.conftest import BUS, OPAL_COLUMNS, STOPS, TRAIN, opal_text, start_ledger, with_mounts, write_csv
@@ -257,7 +257,7 @@ def test_a_disk_without_room_is_noticed_before_anything_is_spent(tmp_path: Path)
     assert done.stdout.splitlines() == ["code 4"], done.stdout + done.stderr
     assert "0 MB are free" in done.stderr
     assert "Nothing was spent" in done.stderr
-    with open_ledger(tmp_path / "city" / "ledger.sqlite") as ledger:
+    with Ledger.open(tmp_path / "city" / "ledger.sqlite") as ledger:
         assert not any(isinstance(entry, Spend) for entry in ledger.entries)
 
 

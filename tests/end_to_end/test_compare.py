@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from tapveil.base.errors import PlanError, TripDataError
+from tapveil.base.errors import TripDataError, UsageError
 from tapveil.cli.app import app
 from tapveil.counting.exact import ExactTable
 from tapveil.counting.packing import Packing
@@ -362,12 +362,12 @@ def test_the_picture_is_its_owners_alone_and_overwrites_nothing(compared: Compar
     write_plot(path, compared)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert path.read_text(encoding="utf-8") == svg(compared)
-    with pytest.raises(PlanError, match="already exists"):
+    with pytest.raises(UsageError, match="already exists"):
         write_plot(path, compared)
-    with pytest.raises(PlanError, match="a folder that is not there"):
+    with pytest.raises(UsageError, match="a folder that is not there"):
         write_plot(tmp_path / "nowhere" / "compare.svg", compared)
     (tmp_path / "link.svg").symlink_to(tmp_path / "elsewhere.svg")
-    with pytest.raises(PlanError, match="already exists"):
+    with pytest.raises(UsageError, match="already exists"):
         write_plot(tmp_path / "link.svg", compared)
 
 
@@ -378,10 +378,10 @@ def test_the_picture_is_never_written_into_a_published_folder(city: Path, compar
     for folder in ("published", "published/data", "aside"):
         path = tmp_path / folder / "p.svg"
         done = CliRunner().invoke(app, ["check", str(city), "--compare", "--plot", str(path)])
-        assert isinstance(done.exception, PlanError)
+        assert isinstance(done.exception, UsageError)
         assert "would lie in the published folder published: the picture is internal" in str(done.exception)
         with pytest.raises(
-            PlanError, match="would lie in the published folder"
+            UsageError, match="would lie in the published folder"
         ):  # it may have been published meanwhile
             write_plot(path, compared)
         assert not path.exists()

@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 from tools import programs
 
+from tapveil.base.findings import Verification
 from tapveil.published.describe.wording import WORDING
 from tapveil.published.manifest import MANIFEST_VERSION, VERSIONS, json_text
 from tapveil.verification import known_versions
-from tapveil.verification.folder import Checked, verify_folder
+from tapveil.verification.folder import verify_folder
 from tests.support.tampering import describe_again, resum, write_package
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -136,7 +137,7 @@ def rewrite(path: Path, line: int, change: Callable[[dict[str, int]], None]) -> 
     return [value for name, value in zip(names, values, strict=True) if name not in numbers]
 
 
-def described_anew(folder: Path) -> Checked:
+def described_anew(folder: Path) -> Verification:
     package = json.loads((folder / "datapackage.json").read_text())
     for one in package["resources"]:
         data = (folder / one["path"]).read_bytes()

@@ -19,7 +19,7 @@ import pyarrow.feather as feather
 import pytest
 
 import tapveil
-from tapveil.base.errors import BudgetError, EngineError, LedgerError, PlanError, TripDataError
+from tapveil.base.errors import BudgetError, EngineError, LedgerError, PlanError, TripDataError, UsageError
 from tapveil.counting import counter
 from tapveil.ledger import book
 from tapveil.ledger.entry import Budget, Spend, SpentTable
@@ -68,7 +68,7 @@ def spend_many(path: Path, ids: list[str]) -> int:
     granted = 0
     for identity in ids:
         try:
-            with book.open_ledger(path) as ledger:
+            with book.Ledger.open(path) as ledger:
                 ledger.spend(spend(identity), again=True)
             granted += 1
         except BudgetError:
@@ -84,8 +84,8 @@ def held_by_the_budget() -> int:
 
 def test_8_processes_spend_500_times_at_once(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
-    book.start(path, TODAY)
-    with book.open_ledger(path) as ledger:
+    book.Ledger.start(path, TODAY)
+    with book.Ledger.open(path) as ledger:
         ledger.declare(DECLARED)
     ids = [f"{number:032x}" for number in range(500)]
     with multiprocessing.get_context("spawn").Pool(8) as pool:
@@ -93,7 +93,7 @@ def test_8_processes_spend_500_times_at_once(tmp_path: Path) -> None:
     expected = held_by_the_budget()
     assert 20 < expected < 200, "the budget must matter"
     assert sum(granted) == expected
-    with book.open_ledger(path) as ledger:
+    with book.Ledger.open(path) as ledger:
         assert not list(ledger.findings())
         written = [entry.id for entry in ledger.entries if isinstance(entry, Spend)]
     assert len(written) == len(set(written)) == expected
@@ -101,8 +101,8 @@ def test_8_processes_spend_500_times_at_once(tmp_path: Path) -> None:
 
 def test_the_same_release_is_paid_for_once(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
-    book.start(path, TODAY)
-    with book.open_ledger(path) as ledger:
+    book.Ledger.start(path, TODAY)
+    with book.Ledger.open(path) as ledger:
         ledger.declare(
             Budget(
                 on=TODAY, data_set="trips", unit="trip", neighbours="replace", epsilon=Fraction(2), delta=Fraction(0)
@@ -130,7 +130,7 @@ def test_the_same_release_is_paid_for_once(tmp_path: Path) -> None:
 
 def wait_and_spend(path: Path, wait: float, result: multiprocessing.Queue[str]) -> None:
     try:
-        with book.open_ledger(path, wait=wait) as ledger:
+        with book.Ledger.open(path, wait=wait) as ledger:
             ledger.spend(spend("b" * 32))
         result.put("spent")
     except LedgerError as error:
@@ -140,8 +140,8 @@ def wait_and_spend(path: Path, wait: float, result: multiprocessing.Queue[str]) 
 @pytest.mark.parametrize(("wait", "ending"), [(30.0, "spent"), (0.2, "another process holds the ledger")])
 def test_a_second_process_waits_or_is_refused_cleanly(tmp_path: Path, wait: float, ending: str) -> None:
     path = tmp_path / "ledger.sqlite"
-    book.start(path, TODAY)
-    with book.open_ledger(path) as ledger:
+    book.Ledger.start(path, TODAY)
+    with book.Ledger.open(path) as ledger:
         ledger.declare(DECLARED)
     context = multiprocessing.get_context("spawn")
     results: multiprocessing.Queue[str] = context.Queue()
@@ -195,7 +195,7 @@ def first_removed(path: Path) -> None:
 
 
 def of_a_newer_version(path: Path) -> None:
-    with book.open_ledger(path) as ledger:
+    with book.Ledger.open(path) as ledger:
         rows = ledger._rows()
         body = '{"version":3,"kind":"promise"}'
         digest = book._chained(len(rows) + 1, rows[-1][2], body)
@@ -360,7 +360,7 @@ def cut_short(source: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:  # noqa: F
 def test_a_release_cut_short_must_be_finished_as_it_was_begun(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     plan = cut_short(source, monkeypatch)
     assert (source / ".published.unfinished").stat().st_mode & 0o777 == 0o700
-    with pytest.raises(PlanError, match="Finish it with --resume"):
+    with pytest.raises(UsageError, match="Finish it with --resume"):
         tapveil.release(plan, source / "published")
     other = Plan.parse(PLAN.replace('title = "Crash"', 'title = "Other"'), base=source)
     with pytest.raises(PlanError, match="finish it with the same ones"):
@@ -408,7 +408,7 @@ def test_only_one_process_works_on_an_unfinished_release(source: Path, monkeypat
 def test_the_day_of_an_entry_is_the_day_of_the_folder(source: Path) -> None:  # noqa: F811
     plan = Plan.read(source / "plan.toml")
     tapveil.release(plan, source / "published")
-    with book.open_ledger(plan.ledger_path) as ledger:
+    with book.Ledger.open(plan.ledger_path) as ledger:
         entry = ledger.entries[-1]
     created = json.loads((source / "published" / "privacy.json").read_text())["created"]
     assert entry.on == date.fromisoformat(created)
@@ -556,11 +556,11 @@ def test_a_budget_that_can_never_hold_is_not_declared(source: Path) -> None:  # 
 def test_a_ledger_that_was_never_finished_can_be_started(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     (tmp_path / "ledger.sqlite.head").write_text(f"1 {'0' * 64}\n")
-    book.start(path, TODAY)
+    book.Ledger.start(path, TODAY)
     path.unlink()
     (tmp_path / "ledger.sqlite.head").write_text(f"7 {'0' * 64}\n")
     with pytest.raises(LedgerError, match="had 7 entries and is gone"):
-        book.start(path, TODAY)
+        book.Ledger.start(path, TODAY)
 
 
 def test_ordinary_surroundings_do_not_matter(source: Path) -> None:  # noqa: F811
@@ -594,7 +594,7 @@ def test_plans_that_cannot_be_meant(old: str, new: str, words: str | None, tmp_p
     if words is None:
         Plan.parse(text)
         text, words = text.replace("[source.columns]", 'modes = ["bus"]\n[source.columns]'), "comes from the files"
-    with pytest.raises(PlanError, match=words):
+    with pytest.raises(UsageError, match=words):
         Plan.parse(text, base=tmp_path)
 
 
@@ -620,13 +620,13 @@ def test_rows_without_a_day_do_not_stop_a_week(source: Path) -> None:  # noqa: F
 
 def test_a_growing_ledger_is_not_taken_for_one_rolled_back(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
-    book.start(path, TODAY)
+    book.Ledger.start(path, TODAY)
     context = multiprocessing.get_context("spawn")
     writer = context.Process(target=declare_often, args=(path, 60))
     writer.start()
     looks = 0
     while writer.is_alive():
-        with book.open_ledger(path) as ledger:
+        with book.Ledger.open(path) as ledger:
             assert not list(ledger.findings())
         looks += 1
     assert looks > 10
@@ -638,7 +638,7 @@ def declare_often(path: Path, times: int) -> None:
         on=TODAY, data_set="trips", unit="trip", neighbours="replace", epsilon=Fraction(2), delta=Fraction(0)
     )
     for _ in range(times):
-        with book.open_ledger(path) as ledger:
+        with book.Ledger.open(path) as ledger:
             ledger.declare(budget)
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tapveil
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import UsageError
 from tapveil.plan.model import Plan
 from tapveil.privacy.distribution import spread
 from tapveil.privacy.intervals import MISS, interval
@@ -82,7 +82,7 @@ def test_as_polars(opened: Folder) -> None:
 
 def test_a_library_that_is_not_there_is_named(opened: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "polars", None)
-    with pytest.raises(PlanError, match=r"polars is not installed: `pip install polars`, or use to_arrow\(\)"):
+    with pytest.raises(UsageError, match=r"polars is not installed: `pip install polars`, or use to_arrow\(\)"):
         opened.table("on_time").to_polars()
 
 
@@ -99,17 +99,17 @@ def test_cells_that_are_there_and_cells_that_are_not(folder: Path, opened: Folde
     absent = frame.cell(**{**key, "tap_on_location": "Nowhere"})
     assert absent == Estimate(None, 0, interval(opened.mechanism("both"), MISS).absent)
     assert str(absent) == f"not published: between 0 and {absent.high}"
-    with pytest.raises(PlanError, match="say which date and tap_on_time: a cell has a value of each"):
+    with pytest.raises(UsageError, match="say which date and tap_on_time: a cell has a value of each"):
         frame.cell(mode="bus", tap_on_location="2000")
-    with pytest.raises(PlanError, match="only the published version says"):
+    with pytest.raises(UsageError, match="only the published version says"):
         opened.table("both", "consistent").cell(**{**key, "tap_on_location": "Nowhere"})
 
 
 def test_a_time_or_a_part_that_cannot_be_is_no_cell_that_is_hidden(opened: Folder) -> None:
     """An empty answer would look like a small number."""
-    with pytest.raises(PlanError, match="there is no mode `Bus`: did you mean `bus`"):
+    with pytest.raises(UsageError, match="there is no mode `Bus`: did you mean `bus`"):
         opened.table("on_time").cell(mode="Bus", date=MONDAY, tap_on_time="08:00")
-    with pytest.raises(PlanError, match="there is no tap_on_time `08:15`"):
+    with pytest.raises(UsageError, match="there is no tap_on_time `08:15`"):
         opened.table("on_time").cell(mode="bus", date=MONDAY, tap_on_time="08:15")
 
 
@@ -119,9 +119,9 @@ def test_where_takes_days_and_leaves_out_what_is_settled(opened: Folder) -> None
     assert monday.columns == ["tap_on_time", "count", "low", "high"]
     assert 0 < len(monday) < len(opened.table("on_time"))
     assert texts(monday) == texts(opened.table("on_time").where(mode="train").where(date=MONDAY))
-    with pytest.raises(PlanError, match="there is no column `mod`: did you mean `mode`"):
+    with pytest.raises(UsageError, match="there is no column `mod`: did you mean `mode`"):
         opened.table("on_time").where(mod="train")
-    with pytest.raises(PlanError, match="there is no column `count`"):
+    with pytest.raises(UsageError, match="there is no column `count`"):
         opened.table("on_time").where(count="40")
 
 
@@ -145,13 +145,13 @@ def test_sums_of_published_cells_have_the_interval_of_their_noise(opened: Folder
     assert all_of_it["count"] == sum(row["count"] for row in by_mode.values())
     (none,) = frame.where(tap_on_location="Nowhere").sum().cells.to_pylist()
     assert none == {"count": 0, "low": 0, "high": 0, "cells": 0}
-    with pytest.raises(PlanError, match="several sorts of numbers"):
+    with pytest.raises(UsageError, match="several sorts of numbers"):
         opened.rest("both", "both-hours").sum()
-    with pytest.raises(PlanError, match="there is no mode `Train`: did you mean `train`"):
+    with pytest.raises(UsageError, match="there is no mode `Train`: did you mean `train`"):
         opened.total(mode="Train")
-    with pytest.raises(PlanError, match="not added up"):
+    with pytest.raises(UsageError, match="not added up"):
         frame.where(mode="bus").minus(frame.where(mode="train")).sum()
-    with pytest.raises(PlanError, match="there is no column `day`"):
+    with pytest.raises(UsageError, match="there is no column `day`"):
         frame.sum(by=["day"])
 
 
@@ -179,9 +179,9 @@ def test_differences_of_days(opened: Folder) -> None:
         assert row["count"] is None
         assert row["low"] <= own["low"] - interval(opened.mechanism("on_location"), MISS).absent
         assert row["high"] >= own["high"]
-    with pytest.raises(PlanError, match="the tables have different columns"):
+    with pytest.raises(UsageError, match="the tables have different columns"):
         monday.minus(opened.table("on_location"))
-    with pytest.raises(PlanError, match="differences are of published tables"):
+    with pytest.raises(UsageError, match="differences are of published tables"):
         monday.minus(opened.table("on_location", "consistent").where(mode="train", date=TUESDAY))
 
 
@@ -203,9 +203,9 @@ def test_a_profile_has_every_bin(opened: Folder) -> None:
     assert texts(places) == texts(opened.table("on_location").where(mode="train", date=MONDAY))
     at = opened.profile("tap_on_time", mode="train", date=MONDAY, tap_on_location="Central")
     assert len(at) == 48
-    with pytest.raises(PlanError, match="say which date: a profile is that of one part"):
+    with pytest.raises(UsageError, match="say which date: a profile is that of one part"):
         opened.profile("tap_on_time", mode="train")
-    with pytest.raises(PlanError, match="no table has just the columns tap_off_time"):
+    with pytest.raises(UsageError, match="no table has just the columns tap_off_time"):
         opened.profile("tap_off_time", mode="train", date=MONDAY)
 
 
@@ -219,7 +219,7 @@ def test_totals_and_rests_fit_together(opened: Folder) -> None:
     for row in opened.rest("on_location", "on_location-region").cells.to_pylist():
         assert row["listed"] + row["other"] == row["total"]
         assert row["other_low"] <= row["other"] <= row["other_high"]
-    with pytest.raises(PlanError, match=r"has no consistent version of `on_time.by.both`"):
+    with pytest.raises(UsageError, match=r"has no consistent version of `on_time.by.both`"):
         opened.rest("on_time", "both")
 
 
@@ -227,7 +227,7 @@ def test_the_finest_is_read_as_it_is(opened: Folder) -> None:
     finest = opened.table("both", "finest")
     assert finest.keys == ("mode", "date", "tap_on_time", "tap_on_time_until", "tap_on_location", "table", "row")
     assert set(finest.cells.column("row").to_pylist()) == {"cell", "rest"}
-    with pytest.raises(PlanError, match="has no finest version of `both-hours`"):
+    with pytest.raises(UsageError, match="has no finest version of `both-hours`"):
         opened.table("both-hours", "finest")
 
 
@@ -249,7 +249,7 @@ def test_cards_have_no_consistent_version_and_say_why(tmp_path: Path) -> None:
     assert not (release.path / "consistent").exists()
     why = "has no consistent version: a card counts once in each cell, so cells of cards do not add up"
     for ask in (lambda: opened.table("total", "consistent"), lambda: opened.rest("on_time", "total")):
-        with pytest.raises(PlanError, match=why):
+        with pytest.raises(UsageError, match=why):
             ask()
     assert texts(opened.totals) == rows(release.path, "data/total"), "the cards of each part"
     assert "counts of cards" in repr(opened)
@@ -269,9 +269,9 @@ def test_the_opal_layout_reads_as_its_tables(tmp_path: Path) -> None:
     found = frame.cell(mode="train", date="20160808", tap_on_time="08:00", tap_on_location="Central")
     assert found.count is not None
     assert abs(found.count - 300) < 60
-    with pytest.raises(PlanError, match=r"has no totals: its plan has no table `total`, with columns = \[\]"):
+    with pytest.raises(UsageError, match=r"has no totals: its plan has no table `total`, with columns = \[\]"):
         opened.total()
-    with pytest.raises(PlanError, match="there is no table `total`"):
+    with pytest.raises(UsageError, match="there is no table `total`"):
         opened.rest("on_time", "total")
 
 
@@ -296,7 +296,7 @@ def test_a_folder_with_nothing_in_it(tmp_path: Path) -> None:
         assert len(opened.table("on_time", version)) == 0
         assert len(opened.table("on_time", version).to_arrow()) == 0
         assert opened.table("on_time", version).sum().cells.to_pylist()[0]["count"] == 0
-    with pytest.raises(PlanError, match="nothing is published of that"):
+    with pytest.raises(UsageError, match="nothing is published of that"):
         opened.total()  # which is not zero
 
 
@@ -304,11 +304,11 @@ def test_a_folder_with_nothing_in_it(tmp_path: Path) -> None:
 
 
 def test_what_is_no_published_folder_is_said_so(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match=r"it has no privacy\.json"):
+    with pytest.raises(UsageError, match=r"it has no privacy\.json"):
         tapveil.open(tmp_path)
-    with pytest.raises(PlanError, match=r"it has no privacy\.json"):
+    with pytest.raises(UsageError, match=r"it has no privacy\.json"):
         tapveil.open(tmp_path / "nowhere")
-    with pytest.raises(PlanError, match="is a file: name the folder"):
+    with pytest.raises(UsageError, match="is a file: name the folder"):
         tapveil.open(folder / "privacy.json")
 
 
@@ -316,20 +316,20 @@ def test_what_is_no_published_folder_is_said_so(folder: Path, tmp_path: Path) ->
 def test_a_damaged_manifest_is_said_so(text: str, folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "copy")
     (tmp_path / "copy" / "privacy.json").write_bytes(text.encode("latin-1"))
-    with pytest.raises(PlanError, match=r"its privacy\.json is damaged, or of another version"):
+    with pytest.raises(UsageError, match=r"its privacy\.json is damaged, or of another version"):
         tapveil.open(tmp_path / "copy")
 
 
 def test_wrong_names_and_damaged_tables_are_said_so(folder: Path, opened: Folder, tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match=r"there is no table `on_tim`.*did you mean `on_time`"):
+    with pytest.raises(UsageError, match=r"there is no table `on_tim`.*did you mean `on_time`"):
         opened.table("on_tim")
-    with pytest.raises(PlanError, match="there is no table `on_tim`"):
+    with pytest.raises(UsageError, match="there is no table `on_tim`"):
         opened.table("on_tim", "consistent")
-    with pytest.raises(PlanError, match="there is no version `best`: published, consistent or finest"):
+    with pytest.raises(UsageError, match="there is no version `best`: published, consistent or finest"):
         opened.table("on_time", "best")  # type: ignore[arg-type]
     shutil.copytree(folder, tmp_path / "copy")
     (tmp_path / "copy" / "data" / "on_time.parquet").write_bytes(b"PAR1")
-    with pytest.raises(PlanError, match="is damaged: `tapveil verify` says where"):
+    with pytest.raises(UsageError, match="is damaged: `tapveil verify` says where"):
         tapveil.open(tmp_path / "copy").table("on_time")
 
 

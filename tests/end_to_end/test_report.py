@@ -22,7 +22,7 @@ from playwright.sync_api import Browser
 from typer.testing import CliRunner
 
 from tapveil.base.atomic import OWNER_READS, write_new
-from tapveil.base.errors import PlanError, TripDataError
+from tapveil.base.errors import FolderError, PlanError, TripDataError, UsageError
 from tapveil.base.numbers import percent, three_digits
 from tapveil.base.progress import Silent, Stage
 from tapveil.cli.app import app
@@ -708,24 +708,24 @@ def test_the_file_is_its_owners_alone_and_overwrites_nothing(tmp_path: Path) -> 
     path = tmp_path / "report.html"
     write_internal(path, "x", ".html")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with pytest.raises(PlanError, match="already exists"):
+    with pytest.raises(UsageError, match="already exists"):
         write_internal(path, "y", ".html")
-    with pytest.raises(PlanError, match="already exists"):  # also where it appears between looking and writing
+    with pytest.raises(UsageError, match="already exists"):  # also where it appears between looking and writing
         write_new(path, "y", OWNER_READS)
     assert path.read_text() == "x"
     (tmp_path / "link.html").symlink_to(tmp_path / "elsewhere.html")
-    with pytest.raises(PlanError, match="already exists"):
+    with pytest.raises(UsageError, match="already exists"):
         write_internal(tmp_path / "link.html", "y", ".html")
-    with pytest.raises(PlanError, match="a folder that is not there"):
+    with pytest.raises(UsageError, match="a folder that is not there"):
         check_destination(tmp_path / "nowhere" / "report.html", ".html")
-    with pytest.raises(PlanError, match=r"ends in \.html"):
+    with pytest.raises(UsageError, match=r"ends in \.html"):
         check_destination(tmp_path / "report.txt", ".html")
 
 
 def test_it_is_never_written_into_a_published_folder(released: Path, city: Path, tmp_path: Path) -> None:
     (tmp_path / "aside").symlink_to(released / "data")
     for path in (released / "r.html", released / "data" / "r.html", tmp_path / "aside" / "r.html"):
-        with pytest.raises(PlanError, match="would lie in the published folder"):
+        with pytest.raises(UsageError, match="would lie in the published folder"):
             check_destination(path, ".html")
     done = run("report", city, "-o", released / "r.html")
     assert done.returncode == 2
@@ -738,7 +738,7 @@ def test_a_folder_of_another_plan_is_refused(city: Path, released: Path, tmp_pat
         findings(changed(city, ('name = "port-vesper"', 'name = "other"')), folder=released)
     with pytest.raises(PlanError, match="made by another version of this plan"):
         findings(changed(city, ("time_minutes = 15 ", "time_minutes = 30 ")), folder=released)
-    with pytest.raises(PlanError, match="is not a published folder"):
+    with pytest.raises(FolderError, match="is not a published folder"):
         findings(Plan.read(city), folder=tmp_path)
 
 

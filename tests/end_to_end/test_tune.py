@@ -20,13 +20,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import tapveil
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import FolderError, PlanError
 from tapveil.base.progress import Silent
 from tapveil.counting import counter
 from tapveil.counting.exact import Counted
 from tapveil.counting.reveal import exact_counts
 from tapveil.demo.city import make_city
-from tapveil.internal.next_plan import tuned_plan_text
+from tapveil.internal.next_plan import next_plan
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.mechanisms import Dictionary, Mechanism
@@ -167,7 +167,7 @@ def published_trips(folder: Path) -> dict[str, int]:
 
 def test_the_second_week_publishes_more_at_the_same_promise(city: Path, tuned: Tuned, tmp_path: Path) -> None:
     old_text = text_of_week(city, SECOND_WEEK)
-    new_text = tuned_plan_text(old_text, tuned)
+    new_text = next_plan(old_text, tuned)
     old, new = Plan.parse(old_text, base=city), Plan.parse(new_text, base=city)
     assert new.guarantee.loss == old.guarantee.loss
     assert new.privacy.mechanism == tuned.mechanism == "gaussian"
@@ -185,7 +185,7 @@ def test_the_second_week_publishes_more_at_the_same_promise(city: Path, tuned: T
 def test_the_guesses_are_near_the_truth(city: Path, tuned: Tuned) -> None:
     exact = counted(city, FIRST_WEEK)
     present = Plan.parse(text_of_week(city, FIRST_WEEK), base=city).guarantee.mechanisms
-    following = Plan.parse(tuned_plan_text(text_of_week(city, FIRST_WEEK), tuned), base=city).guarantee.mechanisms
+    following = Plan.parse(next_plan(text_of_week(city, FIRST_WEEK), tuned), base=city).guarantee.mechanisms
     for table in tuned.tables:
         assert table.before.share == pytest.approx(true_share(exact, table.name, present[table.name]), abs=0.1)
         assert table.after.share == pytest.approx(true_share(exact, table.name, following[table.name]), abs=0.1)
@@ -199,10 +199,10 @@ def test_no_table_is_expected_to_lose_and_no_error_more_than_doubles(tuned: Tune
 
 
 def test_tuning_again_comes_to_rest(city: Path, tuned: Tuned, tmp_path: Path) -> None:
-    text = tuned_plan_text(text_of_week(city, FIRST_WEEK), tuned)
+    text = next_plan(text_of_week(city, FIRST_WEEK), tuned)
     again = tune(publish(text, city, tmp_path / "again"))
     assert again.after < again.before + 0.02
-    assert Plan.parse(tuned_plan_text(text, again)).guarantee.loss == tuned.loss
+    assert Plan.parse(next_plan(text, again)).guarantee.loss == tuned.loss
 
 
 def test_a_mechanism_may_be_kept(week_one: Path) -> None:
@@ -240,11 +240,11 @@ def test_cards_are_tuned_at_their_bounds(city: Path, tmp_path: Path) -> None:
     text = re.sub(r'(?m)^unit = "trip".*$', card, text_of_week(city, FIRST_WEEK))
     text = text.replace('neighbours = "replace"', 'neighbours = "add-remove"')
     found = tune(publish(text, city, tmp_path / "cards"))
-    plan = Plan.parse(tuned_plan_text(text, found))
+    plan = Plan.parse(next_plan(text, found))
     assert found.improves
     assert (plan.privacy.unit, plan.guarantee.exposure.cells, plan.guarantee.loss) == ("card", 8, found.loss)
     with pytest.raises(PlanError, match="bounds"):
-        tuned_plan_text(text.replace("trips_per_card = 8", "trips_per_card = 9"), found)
+        next_plan(text.replace("trips_per_card = 8", "trips_per_card = 9"), found)
 
 
 LISTED = """
@@ -290,7 +290,7 @@ def test_of_a_dictionary_only_the_weights_are_tuned(listed: Path, monkeypatch: p
     monkeypatch.setattr("os.urandom", Random(1).randbytes)  # else, now and then, what was drawn tells too little
     found = tune(publish(LISTED, listed, listed / "out"))
     assert found.mechanism == "dictionary"
-    text = tuned_plan_text(LISTED, found)
+    text = next_plan(LISTED, found)
     plan = Plan.parse(text)
     assert plan.guarantee.loss == Plan.parse(LISTED).guarantee.loss
     times, both = (plan.tables[name].weight or Fraction(0) for name in ("times", "both"))
@@ -322,7 +322,7 @@ def test_where_a_table_is_empty_the_weights_stay(tmp_path: Path) -> None:
     found = tune(publish(text, tmp_path, tmp_path / "out"))
     assert not found.tables[1].known  # every stop once
     assert found.improves
-    new = Plan.parse(tuned_plan_text(text, found))
+    new = Plan.parse(next_plan(text, found))
     assert [table.weight for table in new.table] == [1, 1, 1, 1, 2, 2]
     assert all(table.after.smallest <= table.before.smallest for table in found.tables)
     assert "not known" in "\n".join(found.lines())
@@ -335,7 +335,7 @@ def test_a_folder_that_says_nothing_is_refused(tmp_path: Path, trips: int) -> No
     write_csv(tmp_path / "trips.csv", [("1", *row[1:]) for row in rows])
     opal_plan(tmp_path)
     text = (tmp_path / "plan.toml").read_text(encoding="utf-8").replace("epsilon = ", "epsilon = 0.")
-    with pytest.raises(PlanError, match="too little was published"):
+    with pytest.raises(FolderError, match="too little was published"):
         tune(publish(text, tmp_path, tmp_path / "out"))
 
 
@@ -346,7 +346,7 @@ def test_what_is_no_published_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "empty").mkdir()
     for name, words in {"file": "no folder", "nowhere": "no folder", "empty": "privacy.json cannot be read"}.items():
-        with pytest.raises(PlanError, match=words):
+        with pytest.raises(FolderError, match=words):
             tune(tmp_path / name)
 
 
@@ -355,7 +355,7 @@ def test_what_is_no_published_folder_is_refused(tmp_path: Path) -> None:
 )
 def test_a_damaged_manifest_is_refused(folder: Path, text: str) -> None:
     (folder / "privacy.json").write_text(text)
-    with pytest.raises(PlanError, match=r"privacy\.json"):
+    with pytest.raises(FolderError, match=r"privacy\.json"):
         tune(folder)
 
 
@@ -385,7 +385,7 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
 @pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_manifests_are_refused(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     change_manifest(folder, change)
-    with pytest.raises(PlanError):
+    with pytest.raises(FolderError):
         tune(folder)
 
 
@@ -402,24 +402,24 @@ COUNTS: dict[str, pa.Array] = {
 @pytest.mark.parametrize("column", COUNTS.values(), ids=COUNTS)
 def test_hostile_counts_are_refused(folder: Path, column: pa.Array) -> None:
     pq.write_table(pa.table({"count": column}), folder / "data" / "on_time.parquet")
-    with pytest.raises(PlanError, match=r"on_time\.parquet"):
+    with pytest.raises(FolderError, match=r"on_time\.parquet"):
         tune(folder)
 
 
 def test_files_that_are_none_are_refused(folder: Path, tmp_path: Path) -> None:
     table = folder / "data" / "on_time.parquet"
     away = table.rename(tmp_path / "elsewhere.parquet")
-    with pytest.raises(PlanError, match=r"on_time\.parquet cannot be read"):
+    with pytest.raises(FolderError, match=r"on_time\.parquet cannot be read"):
         tune(folder)
     table.symlink_to(away)  # what a link leads to is not part of the folder
-    with pytest.raises(PlanError, match=r"on_time\.parquet cannot be read"):
+    with pytest.raises(FolderError, match=r"on_time\.parquet cannot be read"):
         tune(folder)
     table.unlink()
     table.write_bytes(b"PAR1 and no more")
-    with pytest.raises(PlanError, match=r"on_time\.parquet"):
+    with pytest.raises(FolderError, match=r"on_time\.parquet"):
         tune(folder)
     pq.write_table(pa.table({"number": [100]}), table)
-    with pytest.raises(PlanError, match=r"on_time\.parquet"):
+    with pytest.raises(FolderError, match=r"on_time\.parquet"):
         tune(folder)
 
 
@@ -443,7 +443,7 @@ def test_totals_keep_their_share_and_count_for_nothing(city: Path, tmp_path: Pat
     assert found.improves
     one_column = [table.weight for table in others if "time_location" not in table.name]
     assert total.weight <= max(one_column)
-    assert Plan.parse(tuned_plan_text(text, found)).tables["total"].weight == total.weight
+    assert Plan.parse(next_plan(text, found)).tables["total"].weight == total.weight
 
 
 # --- the text of the next plan ----------------------------------------------------------------------------------------
@@ -455,7 +455,7 @@ def comments(text: str) -> list[str]:
 
 def test_every_comment_is_kept(city: Path, tuned: Tuned) -> None:
     text = text_of_week(city, SECOND_WEEK).replace("epsilon = 2\n", "epsilon = 2  # twice as much\n")
-    new = tuned_plan_text(text, tuned)
+    new = next_plan(text, tuned)
     assert all(comment in new for comment in comments(text))
     assert '# was: mechanism = "sbh"' in new
     assert new.count("\nweight = ") == 6
@@ -470,7 +470,7 @@ def test_a_plan_that_has_a_total_keeps_it(city: Path, tuned: Tuned) -> None:
     text = text.replace("epsilon = 1\n", "").replace("epsilon = 2\n", "weight = 2  # fine\n")
     text = text.replace("\n[[table]]", "\n# and the tables\n[[table]]", 1)
     text = text.replace("\n[privacy]\n", '\n[privacy]\nepsilon = "16/2"   # as ever\ndelta = 7.5e-7\n')
-    new = tuned_plan_text(text, tuned)
+    new = next_plan(text, tuned)
     assert 'epsilon = "16/2"   # as ever\ndelta = 7.5e-7\n' in new
     assert {table.name: table.weight for table in Plan.parse(new).table} == {t.name: t.weight for t in tuned.tables}
 
@@ -499,7 +499,7 @@ def test_levels_of_a_table_have_weights_of_their_own(city: Path, tuned: Tuned, l
     tables = (first, replace(first, name="on_time-hour", weight=Fraction(7)), *tuned.tables[1:])
     claims = (tuned.folder.tables[0], tuned.folder.tables[0].model_copy(update={"name": "on_time-hour"}))
     manifest = tuned.folder.model_copy(update={"tables": (*claims, *tuned.folder.tables[1:])})
-    new = tuned_plan_text(text, replace(tuned, folder=manifest, tables=tables))
+    new = next_plan(text, replace(tuned, folder=manifest, tables=tables))
     plan = Plan.parse(new)
     assert (plan.tables["on_time"].weight, plan.tables["on_time-hour"].weight) == (first.weight, 7)
     assert plan.guarantee.loss == tuned.loss
@@ -526,7 +526,7 @@ def test_a_plan_of_something_else_is_refused(city: Path, tuned: Tuned, old: str,
     text = text_of_week(city, SECOND_WEEK)
     assert old in text
     with pytest.raises(PlanError, match=words):
-        tuned_plan_text(text.replace(old, new), tuned)
+        next_plan(text.replace(old, new), tuned)
 
 
 def test_a_plan_that_is_spelt_in_another_way_is_left_to_its_owner(city: Path, tuned: Tuned) -> None:
@@ -536,7 +536,7 @@ def test_a_plan_that_is_spelt_in_another_way_is_left_to_its_owner(city: Path, tu
     with pytest.raises(
         PlanError, match=r'By hand: under \[privacy\] mechanism = "gaussian", epsilon = 8, delta = 7\.5e-7'
     ):
-        tuned_plan_text(inline + text[:start] + text[end:], tuned)
+        next_plan(inline + text[:start] + text[end:], tuned)
 
 
 @pytest.mark.parametrize(
@@ -560,7 +560,7 @@ def test_that_trips_were_looked_at_is_not_forgotten(
     text = re.sub(r"(?m)^looked_at_trips = .*\n", stated, text_of_week(city, SECOND_WEEK))
     manifest = tuned.folder.model_copy(update={"looked_at_trips": folder})
     tables = tuned.tables if improves else tuple(replace(each, after=each.before) for each in tuned.tables)
-    new = tuned_plan_text(text, replace(tuned, folder=manifest, tables=tables))
+    new = next_plan(text, replace(tuned, folder=manifest, tables=tables))
     assert Plan.parse(new).privacy.looked_at_trips is expected
     assert new.count("# so it was") == stated.count("#"), "comments are kept"
 
@@ -569,7 +569,7 @@ def test_a_plan_that_cannot_be_bettered_stays_as_it_is(city: Path, week_one: Pat
     """But for a note of what it was chosen from: to keep a plan is a choice by what was published, too."""
     text = text_of_week(city, SECOND_WEEK)
     tuned = tune(week_one, keep_mechanism=True)
-    kept = tuned_plan_text(text, tuned).splitlines()
+    kept = next_plan(text, tuned).splitlines()
     noted = [line for line in kept if line not in text.splitlines()]
     assert [line for line in kept if line not in noted] == text.splitlines()
     assert noted == [f'chosen_from = "{tuned.folder.release_id}"  # the ledger must know: see docs/ledger.md']

@@ -28,8 +28,9 @@ import pytest
 
 import tapveil
 from tapveil.base.errors import TripDataError
+from tapveil.base.findings import Verification
 from tapveil.demo.city import make_city
-from tapveil.ledger.book import open_ledger
+from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan
 from tapveil.privacy.intervals import MISS, interval
@@ -41,7 +42,7 @@ from tapveil.verification import known_versions, reading, totals
 from tapveil.verification import manifest as manifests
 from tapveil.verification.derived import derived_sheets, published_tables
 from tapveil.verification.file import verify_file
-from tapveil.verification.folder import Checked, verify_folder
+from tapveil.verification.folder import verify_folder
 from tests.conftest import BY_CARD, levelled_plan, opal_plan, start_ledger, write_csv
 from tests.end_to_end.test_release import TABLES
 from tests.property.test_units import listed_plan
@@ -69,7 +70,7 @@ def folder(published: Path, tmp_path: Path) -> Path:
     return tmp_path / "folder"
 
 
-def codes(checked: Checked) -> set[str]:
+def codes(checked: Verification) -> set[str]:
     return {finding.code for finding in checked.findings}
 
 
@@ -993,7 +994,7 @@ def test_a_column_mixed_up_with_the_cards_stops_the_release(kind: str, file_form
     with pytest.raises(TripDataError, match=r"^column `tap_on_location`: holds what are ids of cards") as caught:
         tapveil.release(plan, tmp_path / "published")
     assert not list(tmp_path.glob("*published*"))
-    with open_ledger(plan.ledger_path) as ledger:
+    with Ledger.open(plan.ledger_path) as ledger:
         assert not [entry for entry in ledger.entries if isinstance(entry, Spend)], "it is found before it is paid for"
     assert not any(card in str(caught.value) for card in set(cards) if len(card) > 3)
 

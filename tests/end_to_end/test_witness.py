@@ -117,7 +117,7 @@ def test_a_budget_cannot_be_found_by_trying(source: Path) -> None:  # noqa: F811
     guesses: list[Sequence[str | None]] = [[None] * 3, ["0" * 32] * 3]
     for nonces in guesses:
         assert not list(budgets_found(manifest, nonces, words))
-    with book.open_ledger(plan.ledger_path) as ledger:
+    with book.Ledger.open(plan.ledger_path) as ledger:
         secret = [json.loads(text)["nonce"] for _, text, _ in ledger._rows()[:3]]
     [found] = budgets_found(manifest, secret, words)  # nothing else is missing
     assert found.epsilon == 4
@@ -126,7 +126,7 @@ def test_a_budget_cannot_be_found_by_trying(source: Path) -> None:  # noqa: F811
 def test_what_was_written_without_random_bits_is_covered_by_the_next_entry(tmp_path: Path) -> None:
     """An old ledger: its budget could be found from an old folder, and cannot from a new one."""
     ledger = copied_golden(tmp_path)
-    with book.open_ledger(ledger) as opened:
+    with book.Ledger.open(ledger) as opened:
         head = opened.spend(next_week(opened), again=True)
         *old, (number, text, digest) = opened._rows()
     assert head.hash == digest
@@ -138,7 +138,7 @@ def test_what_was_written_without_random_bits_is_covered_by_the_next_entry(tmp_p
 def test_every_entry_has_its_own_random_bits(source: Path) -> None:  # noqa: F811
     plan = Plan.read(source / "plan.toml")
     tapveil.release(plan, source / "published")
-    with book.open_ledger(plan.ledger_path) as ledger:
+    with book.Ledger.open(plan.ledger_path) as ledger:
         nonces = [json.loads(text)["nonce"] for _, text, _ in ledger._rows()]
     assert len(set(nonces)) == len(nonces) == 4
     assert all(re.fullmatch(r"[0-9a-f]{32}", nonce) for nonce in nonces)
@@ -216,7 +216,7 @@ def next_week(ledger: book.Ledger) -> Spend:
 def test_a_ledger_of_format_1_is_read_and_accounted_for(tmp_path: Path) -> None:
     ledger = copied_golden(tmp_path)
     folders = [folder_of(tapveil.Folder(GOLDEN / name)) for name in ("first", "second")]
-    with book.open_ledger(ledger) as opened:
+    with book.Ledger.open(ledger) as opened:
         assert [entry.version for entry in opened.entries] == [1] * 6
         assert not list(opened.findings(folders))
     report = json.loads(command(tmp_path, ["ledger", "--json"]).out)
@@ -229,7 +229,7 @@ def test_a_ledger_of_format_1_is_read_and_accounted_for(tmp_path: Path) -> None:
 
 def test_a_ledger_of_format_1_goes_on(tmp_path: Path) -> None:
     ledger = copied_golden(tmp_path)
-    with book.open_ledger(ledger) as opened:
+    with book.Ledger.open(ledger) as opened:
         paid = next_week(opened)
         head = opened.spend(paid)
         assert opened.spend(paid) == head, "paid for once"
@@ -253,7 +253,7 @@ def test_a_ledger_of_format_1_goes_on(tmp_path: Path) -> None:
 )
 def test_an_entry_must_be_as_its_version_has_it(old: str, new: str, tmp_path: Path) -> None:
     ledger = copied_golden(tmp_path)
-    with book.open_ledger(ledger) as opened:
+    with book.Ledger.open(ledger) as opened:
         [(_, text, _)] = opened._rows()[1:2]
         assert old in text
         rows = opened._rows()
@@ -314,7 +314,7 @@ def test_another_ledger_is_accepted_in_words_that_stay(source: Path) -> None:  #
     assert "Entry 3, by A. Officer: The disk burnt; 4 of 8 are taken off." in shown
     asked = command(source, ["ledger", "verify", "published"])
     assert "folder-not-in-ledger" in asked.out, "accepted is not held"
-    with book.open_ledger(source / "ledger.sqlite") as ledger:
+    with book.Ledger.open(source / "ledger.sqlite") as ledger:
         assert f"was not published from this ledger, {ledger.id}, but from {other}" in asked.out
     assert "--ledger FILE" in asked.out
 
@@ -413,7 +413,7 @@ def test_another_notion_of_neighbours_needs_words(source: Path) -> None:  # noqa
 
 
 def budgets(folder: Path) -> list[Budget]:
-    with book.open_ledger(folder / "ledger.sqlite") as ledger:
+    with book.Ledger.open(folder / "ledger.sqlite") as ledger:
         return [entry for entry in ledger.entries if isinstance(entry, Budget)]
 
 
@@ -485,7 +485,7 @@ def test_a_release_that_was_given_up_is_named_as_such(source: Path, monkeypatch:
 def test_the_ledger_itself_refuses_what_repeats(source: Path) -> None:  # noqa: F811
     """Two processes that ask at the same time: the second to pay is refused."""
     declare(Plan.read(source / "plan.toml"), "100", "1e-4")
-    with book.open_ledger(source / "ledger.sqlite") as ledger:
+    with book.Ledger.open(source / "ledger.sqlite") as ledger:
         ledger.refuse(a_spend("b" * 32))
         ledger.spend(a_spend("a" * 32))
         with pytest.raises(BudgetError, match="add --again"):
@@ -494,7 +494,7 @@ def test_the_ledger_itself_refuses_what_repeats(source: Path) -> None:  # noqa: 
 
 
 def spends(folder: Path) -> list[Spend]:
-    with book.open_ledger(folder / "ledger.sqlite") as ledger:
+    with book.Ledger.open(folder / "ledger.sqlite") as ledger:
         return [entry for entry in ledger.entries if isinstance(entry, Spend)]
 
 
@@ -570,7 +570,7 @@ def test_the_ledger_is_shown_by_what_its_columns_are(source: Path, monkeypatch: 
 def shown_for(folder: Path, *spends: Spend) -> str:
     """What is shown of a ledger with these releases."""
     declare(Plan.read(folder / "plan.toml"), "100", "1e-4")
-    with book.open_ledger(folder / "ledger.sqlite") as ledger:
+    with book.Ledger.open(folder / "ledger.sqlite") as ledger:
         for number, each in enumerate(spends):
             ledger.spend(each.model_copy(update={"id": f"{number:032x}"}), again=True)
     return command(folder, ["ledger"]).out

@@ -13,7 +13,7 @@ import tapveil
 from tapveil.base.errors import TripDataError
 from tapveil.cli import summary
 from tapveil.cli.summary import closing_lines
-from tapveil.ledger.book import open_ledger
+from tapveil.ledger.book import Ledger
 from tapveil.ledger.witness import folder_of
 from tapveil.plan.model import Plan
 from tapveil.published import signature
@@ -81,7 +81,7 @@ def test_words_that_are_edited_are_found_by_the_folder_and_by_the_ledger(tmp_pat
     published = tapveil.release(plan, tmp_path / "out")
     edit(published.path)
     assert [each.code for each in verify_folder(published.path).findings] == ["readme-differs"]
-    with open_ledger(plan.ledger_path) as book:
+    with Ledger.open(plan.ledger_path) as book:
         assert [each.code for each in book.findings([folder_of(published)])] == ["folder-differs"]
 
 

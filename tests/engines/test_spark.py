@@ -28,7 +28,7 @@ from tapveil.counting.engines.spark import dialect, views
 from tapveil.counting.engines.spark import session as spark_session
 from tapveil.counting.exact import Counted
 from tapveil.counting.reveal import exact_counts
-from tapveil.ledger.book import open_ledger
+from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan
 from tapveil.published import writer
@@ -304,7 +304,7 @@ def holder(tmp_path: Path) -> Path:
 
 def spends(folder: Path) -> int:
     """How often the ledger was paid from."""
-    with open_ledger(Plan.read(folder / "plan.toml").ledger_path) as ledger:
+    with Ledger.open(Plan.read(folder / "plan.toml").ledger_path) as ledger:
         return sum(isinstance(entry, Spend) for entry in ledger.entries)
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import pyarrow.feather as feather
 
 from tapveil.base.errors import EngineError, LedgerError, TripDataError
-from tapveil.ledger.book import open_ledger
+from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan
 from tapveil.published.folder import Folder
@@ -51,7 +51,7 @@ class Case:
 
     @property
     def spends(self) -> list[str]:
-        with open_ledger(self.plan.ledger_path) as ledger:
+        with Ledger.open(self.plan.ledger_path) as ledger:
             return [entry.id for entry in ledger.entries if isinstance(entry, Spend)]
 
     def look(self) -> None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import UsageError
 
 OWNER_ONLY = 0o700
 OWNER_READS = 0o600
@@ -43,15 +43,15 @@ def write_new(path: Path, text: str, mode: int = 0o666) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except FileExistsError:
-        raise PlanError(f"{path} already exists; choose another name") from None
+        raise UsageError(f"{path} already exists; choose another name") from None
     except OSError as error:
-        raise PlanError(f"{path} cannot be written: {why(error)}") from None
+        raise UsageError(f"{path} cannot be written: {why(error)}") from None
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
         path.unlink(missing_ok=True)
-        raise PlanError(f"{path} cannot be written: {why(error)}") from None
+        raise UsageError(f"{path} cannot be written: {why(error)}") from None
 
 
 def sha256(path: Path) -> str:

@@ -1,13 +1,17 @@
 """Every error a user can meet, as one tree.
 
     TapveilError
-    ├── PlanError        exit 2   the plan or the command is wrong: correct it and run again
-    ├── TripDataError    exit 3   the trips (or a lookup) cannot be used as they are
-    ├── EngineError      exit 4   the engine, the memory or the disk gave out
-    └── LedgerError      exit 5   the ledger cannot be trusted or used as it is
-        └── BudgetError  exit 5   the ledger is sound, and says no
+    ├── UsageError             exit 2   the command or the call is wrong: correct it and run again
+    │   ├── PlanError          exit 2   the plan is wrong: correct it
+    │   └── FolderError        exit 2   not a published folder, or it is damaged, or lacks what was asked for
+    ├── TripDataError          exit 3   the trips, or what is read with them, cannot be used as they are
+    │   ├── InputFileError     exit 3   a public file that the plan names cannot be used: stops, areas, a timetable
+    │   └── LeakError          exit 3   a table would publish card ids, or a column that the plan does not name
+    ├── EngineError            exit 4   the engine, the memory or the disk failed
+    └── LedgerError            exit 5   the ledger cannot be trusted or used as it is
+        └── BudgetError        exit 5   the ledger is sound, and refuses the release
 
-A message says what was wrong, where, and what to do. It never carries a value from a trip: what an engine
+A message says what is wrong, where, and what to do. It never carries a value from a trip: what an engine
 says about a bad row quotes the row, so engine errors are translated here and never chained.
 """
 
@@ -18,37 +22,59 @@ from collections.abc import Iterable
 
 
 class TapveilError(Exception):
-    """The root: anything tapveil says no to."""
+    """The root of all errors of tapveil: catch it to catch every one of them.
+
+    Its `exit_code` is what the command line exits with.
+
+    >>> issubclass(BudgetError, TapveilError), BudgetError.exit_code
+    (True, 5)
+    """
 
     exit_code = 4
 
 
-class PlanError(TapveilError):
-    """The plan, or the way a command was called, is wrong."""
+class UsageError(TapveilError):
+    """A command, a call or the plan is wrong: correct it and run again."""
 
     exit_code = 2
 
 
+class PlanError(UsageError):
+    """The plan is wrong. The message says where in the file, and what to write instead."""
+
+
+class FolderError(UsageError):
+    """What was named is not a published folder, or it is damaged, or it lacks what was asked for."""
+
+
 class TripDataError(TapveilError):
-    """The trips, or a lookup beside them, cannot be used as they are."""
+    """The trips, or what is read with them, cannot be used as they are."""
 
     exit_code = 3
 
 
+class InputFileError(TripDataError):
+    """A public file that the plan names cannot be used: a list of stops, areas, places or cells, or a timetable."""
+
+
+class LeakError(TripDataError):
+    """A table would publish card ids, or a column that the plan does not name. Nothing was published."""
+
+
 class EngineError(TapveilError):
-    """The engine, the memory or the disk gave out."""
+    """The engine, the memory or the disk failed."""
 
     exit_code = 4
 
 
 class LedgerError(TapveilError):
-    """The ledger cannot be trusted or used as it is."""
+    """The ledger cannot be trusted or used as it is: missing, damaged, rolled back, or in use."""
 
     exit_code = 5
 
 
 class BudgetError(LedgerError):
-    """The budget does not hold what was asked for."""
+    """The ledger is sound, and refuses the release: the budget is too small, or days would be published twice."""
 
 
 def did_you_mean(wrong: str, candidates: Iterable[str]) -> str:

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from tapveil.base.text_table import Grid
 from tapveil.base.vocabulary import COUNT, EXPLORER, NOUNS, TOTAL, UNKNOWN
 from tapveil.ledger.accounts import FAR_ENOUGH, Account, accounts, most_more, other_days_fit
-from tapveil.ledger.book import open_ledger
+from tapveil.ledger.book import Ledger
 from tapveil.ledger.coverage import names_no_days
 from tapveil.ledger.entry import Budget, Entry, Spend
 from tapveil.ledger.words import NAMES_NO_DAYS
@@ -62,7 +62,7 @@ def _spent_lines(plan: Plan, published: Folder, in_ledger: bool) -> Iterator[str
     if plan.privacy.looked_at_trips is None:
         yield "State it in the plan: looked_at_trips = true, or false, under [privacy]."
     if in_ledger:
-        with open_ledger(plan.ledger_path) as book:
+        with Ledger.open(plan.ledger_path) as book:
             for words in _left_in_words(plan, book.entries, str(published.privacy["release_id"])):
                 yield from _wrapped(words)
     else:

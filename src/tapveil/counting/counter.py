@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tapveil.base.defaults import MEMORY
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import UsageError
 from tapveil.base.progress import BYTES, Reporter, Silent, Stage
 from tapveil.counting import card_ids
 from tapveil.counting.card_ids import CardShapes
@@ -109,9 +109,9 @@ def _bytes(amount: str) -> float:
     """An amount of memory that is enough."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([MGT])(i?)B", amount, re.IGNORECASE)
     if not match:
-        raise PlanError(f"--memory {amount} is not an amount such as 1GB or 800MB")
+        raise UsageError(f"--memory {amount} is not an amount such as 1GB or 800MB")
     thousand = 1024 if match[3] else 1000
     memory = float(match[1]) * float(thousand ** (" MGT".index(match[2].upper()) + 1))
     if memory < LEAST_MEMORY:
-        raise PlanError(f"--memory {amount} is too little: counting needs at least {LEAST_MEMORY // 10**6}MB")
+        raise UsageError(f"--memory {amount} is too little: counting needs at least {LEAST_MEMORY // 10**6}MB")
     return memory

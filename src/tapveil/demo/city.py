@@ -20,7 +20,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tapveil.base.defaults import DEMO_TRIPS, Format
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import UsageError
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import MINUTES_PER_DAY
 from tapveil.demo.geography import write_map
@@ -60,7 +60,7 @@ def make_city(
 ) -> Path:
     """Write trips, stops and a plan into a new folder; the plan's path is returned."""
     if trips < 1:
-        raise PlanError("--trips must be at least 1")
+        raise UsageError("--trips must be at least 1")
     chosen: Format = file_format or ("csv" if trips <= MOST_TRIPS_AS_CSV else "parquet")
     new_folder(folder)
     (folder / "trips").mkdir()
@@ -90,11 +90,11 @@ def make_city(
 def new_folder(folder: Path) -> None:
     """A folder that is there and empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlanError(f"{folder} already exists and is not empty; name another folder, or remove it first")
+        raise UsageError(f"{folder} already exists and is not empty; name another folder, or remove it first")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise PlanError(f"the folder {folder} cannot be made: {error.strerror}") from None
+        raise UsageError(f"the folder {folder} cannot be made: {error.strerror}") from None
 
 
 def _plan_text(file_format: Format, days: Sequence[date]) -> str:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from tapveil.base.errors import PlanError, TripDataError
+from tapveil.base.errors import InputFileError, UsageError
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.demo.city import TRIPS_PER_CARD, new_folder
 from tapveil.inputs.gtfs import Calls, Feed, read_feed
@@ -32,10 +32,10 @@ NO_TAP_OFF = 0.05
 def make_rides(folder: Path, gtfs: Path, *, trips: int, seed: int = 1, progress: Reporter | None = None) -> Path:
     """Write rides, the feed and a plan into a new folder; the plan's path is returned."""
     if trips < 1:
-        raise PlanError("--trips must be at least 1")
+        raise UsageError("--trips must be at least 1")
     feed = read_feed(gtfs)
     if not feed.has_lines:
-        raise TripDataError(f"{gtfs.name} has no timetable, only stops: a city needs its routes, trips and stop times")
+        raise InputFileError(f"{gtfs.name} has no timetable, only stops: a city needs its routes, trips and stop times")
     week = _week(feed)
     new_folder(folder)
     (folder / "trips").mkdir()
@@ -67,7 +67,7 @@ def _rides(feed: Feed, week: list[date], trips: int, seed: int) -> Iterator[tupl
     }
     passed = list(accumulate((int(active.sum()) for active in running.values()), initial=0))
     if not passed[-1]:
-        raise TripDataError("the timetable has no service in its first week")
+        raise InputFileError("the timetable has no service in its first week")
     until = [trips * each // passed[-1] for each in passed]
     for number, (day, active) in enumerate(running.items()):
         size = until[number + 1] - until[number]  # in proportion, and exactly so many in all

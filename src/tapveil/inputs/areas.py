@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tapveil.base.errors import TripDataError
+from tapveil.base.errors import InputFileError
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import EVERY_MODE, UNKNOWN
 from tapveil.inputs.public_list import PublicList
@@ -144,6 +144,6 @@ def _read_lookup(path: Path, lookup: Area | WiderArea, files: PublicFiles) -> di
     for line, row in listed.rows([stop_column, area_column], delimiter=lookup.delimiter):
         stop, area = row[stop_column], row[area_column] or UNKNOWN
         if areas.setdefault(stop, area) != area:
-            raise TripDataError(f"{path.name}, line {line}: stop `{stop}` has two values of `{lookup.to}`; keep one")
+            raise InputFileError(f"{path.name}, line {line}: stop `{stop}` has two values of `{lookup.to}`; keep one")
     areas.pop("", None)
     return areas

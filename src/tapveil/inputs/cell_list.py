@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from tapveil.base.errors import TripDataError
+from tapveil.base.errors import InputFileError
 from tapveil.base.vocabulary import UNKNOWN
 from tapveil.inputs.areas import Areas, Relabel, relabelling, time_bins
 from tapveil.inputs.public_list import PublicList
@@ -48,7 +48,7 @@ def read_dictionaries(
         if not len(read):
             feed = timetable and timetable.feed
             runs = f"from {feed.calendar.first} to {feed.calendar.last}" if feed else "on other days"
-            raise TripDataError(
+            raise InputFileError(
                 f"[[table]] {name}: the timetable has no cells on the days that the plan covers; it runs {runs}"
             )
         found[name] = read
@@ -65,7 +65,7 @@ def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:
         labels = [relabel.label(mode, label) for mode, label in zip(modes, fine, strict=True)]
         lost = [label for label, wider in zip(fine, labels, strict=True) if wider == UNKNOWN != label]
         if lost:
-            raise TripDataError(
+            raise InputFileError(
                 f"a list of cells has the {column} `{lost[0]}`, for which there is no wider area: list cells as the "
                 "finest level has them, and give each place its area"
             )
@@ -83,13 +83,13 @@ def _read(plan: Plan, table: Table, name: str, files: PublicFiles) -> pa.Table:
         cell = {key: spell(row[key]) for key, spell in spellings.items()}
         for key in (key for key, value in cell.items() if value is None):
             kind = plan.source.kind(key)
-            raise TripDataError(
+            raise InputFileError(
                 f"{listed.path.name}, line {line}: `{key}` cannot be read as a {kind}. What can be read: "
                 f"{READABLE[kind]}"
             )
         cells.add(tuple(str(value) for value in cell.values()))
     if not cells:
-        raise TripDataError(f"the list of cells {name} has a header but no cells")
+        raise InputFileError(f"the list of cells {name} has a header but no cells")
     columns = zip(*sorted(cells), strict=True)
     return pa.table({key: pa.array(values, pa.string()) for key, values in zip(keys, columns, strict=True)})
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tapveil.base.errors import TripDataError
+from tapveil.base.errors import InputFileError
 from tapveil.base.geojson import on_earth
 from tapveil.inputs.public_list import PublicList
 from tapveil.inputs.snapshot import PublicFiles
@@ -25,20 +25,20 @@ def read_features(path: Path, files: PublicFiles) -> list[Any]:
         with PublicList(files, path, "file of areas").opened() as file:
             data = json.load(file)
     except UnicodeDecodeError:
-        raise TripDataError(f"the areas {path.name} are not UTF-8 text; save them as GeoJSON in UTF-8") from None
+        raise InputFileError(f"the areas {path.name} are not UTF-8 text; save them as GeoJSON in UTF-8") from None
     except json.JSONDecodeError as error:
-        raise TripDataError(f"{path.name}, line {error.lineno}: not JSON; save the areas as GeoJSON") from None
+        raise InputFileError(f"{path.name}, line {error.lineno}: not JSON; save the areas as GeoJSON") from None
     except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists without end
-        raise TripDataError(f"the areas {path.name} cannot be read as JSON; save them as GeoJSON") from None
+        raise InputFileError(f"the areas {path.name} cannot be read as JSON; save them as GeoJSON") from None
     match data:
         case {"type": "FeatureCollection", "features": [_, *_] as features, **others}:
             system = _coordinate_system(others.get("crs"))
             if re.split("[:/#]", system)[-1].replace(" ", "").upper() not in _WGS84:
-                raise TripDataError(f"the areas {path.name} are in the coordinates of {system}; {_SAVE_AS_WGS84}")
+                raise InputFileError(f"the areas {path.name} are in the coordinates of {system}; {_SAVE_AS_WGS84}")
             return list(features)
         case {"type": "FeatureCollection", "features": []}:
-            raise TripDataError(f"the areas {path.name} have no features")
-    raise TripDataError(f"the areas {path.name} are not a FeatureCollection; save them as GeoJSON")
+            raise InputFileError(f"the areas {path.name} have no features")
+    raise InputFileError(f"the areas {path.name} are not a FeatureCollection; save them as GeoJSON")
 
 
 def _coordinate_system(crs: Any) -> str:

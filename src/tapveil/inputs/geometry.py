@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tapveil.base.errors import PlanError, TripDataError, did_you_mean
+from tapveil.base.errors import InputFileError, PlanError, did_you_mean
 from tapveil.base.geojson import on_earth
 from tapveil.base.vocabulary import DIGITS
 from tapveil.inputs.geojson import Corner, corner, properties_of, read_features
@@ -68,7 +68,7 @@ class Polygons:
                 if not shapes:
                     raise ValueError("its geometry covers no ground")
             except ValueError as error:
-                raise TripDataError(f"{path.name}, feature {number}: {error}") from None
+                raise InputFileError(f"{path.name}, feature {number}: {error}") from None
             parts += [(area, shape) for shape in shapes]
         parts.sort(key=lambda part: (part[0], part[1].wkb))
         return cls(tuple(area for area, _ in parts), tuple(shape for _, shape in parts))

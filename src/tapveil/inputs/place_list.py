@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tapveil.base.errors import TripDataError, did_you_mean
+from tapveil.base.errors import InputFileError, did_you_mean
 from tapveil.base.geojson import DEPTH, on_earth, positions
 from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.inputs.geojson import corner, read_features
@@ -29,20 +29,20 @@ def read_place_list(base: Path, listed: PlaceList, files: PublicFiles) -> list[N
     seen = set[tuple[str, str]]()
     for place in found:
         if (place.name, place.mode) in seen:
-            raise TripDataError(f"the places {path.name} have two shapes of `{place.name}`; keep one, or join them")
+            raise InputFileError(f"the places {path.name} have two shapes of `{place.name}`; keep one, or join them")
         seen.add((place.name, place.mode))
     if not found:
-        raise TripDataError(f"the list of places {path.name} is empty: no row has a name, a latitude and a longitude")
+        raise InputFileError(f"the list of places {path.name} is empty: no row has a name, a latitude and a longitude")
     return found
 
 
 def _spelt(where: str, column: str, value: Any) -> str:
     """A name, or a mode, without the blanks around it; nothing where there is none."""
     if not isinstance(value, str | int | float | None) or isinstance(value, bool):
-        raise TripDataError(f"{where}: its `{column}` is neither a text nor a number")
+        raise InputFileError(f"{where}: its `{column}` is neither a text nor a number")
     text = "" if value is None else str(value).strip()
     if _NOT_WRITTEN.search(text):
-        raise TripDataError(f"{where}: its `{column}` has a control character, or half a character; leave it out")
+        raise InputFileError(f"{where}: its `{column}` has a control character, or half a character; leave it out")
     return text
 
 
@@ -60,9 +60,9 @@ def _of_csv(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[Named
             latitude, longitude = map(float, texts)
         except ValueError:
             words = "latitude and longitude are not two numbers in degrees, such as -33.88"
-            raise TripDataError(f"{where}: {words}") from None
+            raise InputFileError(f"{where}: {words}") from None
         if not on_earth(latitude, longitude):
-            raise TripDataError(f"{where}: latitude {latitude}, longitude {longitude} is nowhere on the earth")
+            raise InputFileError(f"{where}: latitude {latitude}, longitude {longitude} is nowhere on the earth")
         members.setdefault((name, mode or EVERY_MODE), []).append((latitude, longitude))
     for (name, mode), at in members.items():
         yield replace(points(name, at), mode=mode)
@@ -75,20 +75,20 @@ def _of_geojson(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[N
             case {"properties": dict(properties), "geometry": {"type": str(kind), "coordinates": list(coordinates)}}:
                 pass
             case _:
-                raise TripDataError(f"{where}: has no properties, or no shape")
+                raise InputFileError(f"{where}: has no properties, or no shape")
         name, mode = (_spelt(where, column, properties.get(column)) for column in (listed.name, listed.mode))
         if not name:
-            raise TripDataError(f"{where}: has no property `{listed.name}`{did_you_mean(listed.name, properties)}")
+            raise InputFileError(f"{where}: has no property `{listed.name}`{did_you_mean(listed.name, properties)}")
         if kind not in DEPTH:
-            raise TripDataError(f"{where}: is a {kind}; a place is a point, several, or an area")
+            raise InputFileError(f"{where}: is a {kind}; a place is a point, several, or an area")
         found = positions(kind, coordinates)
         if found is None:
-            raise TripDataError(
+            raise InputFileError(
                 f"{where}: its coordinates are not nested as GeoJSON nests them, or a ring of its border is not closed"
             )
         try:
             for position in found:
                 corner(position)
         except ValueError as error:
-            raise TripDataError(f"{where}: {error}") from None
+            raise InputFileError(f"{where}: {error}") from None
         yield NamedShape(name, {"type": kind, "coordinates": coordinates}, mode or EVERY_MODE)

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tapveil.base.errors import TripDataError
+from tapveil.base.errors import InputFileError
 from tapveil.inputs.areas import Areas, Stops, read_areas, read_stops, read_wider
 from tapveil.inputs.cell_list import Dictionaries, read_dictionaries
 from tapveil.inputs.map import read_places
@@ -91,7 +91,7 @@ class PublicInputs:
         try:
             return {role: self.snapshot.sha256(self.plan.base / name) for role, name in _names(self.plan).items()}
         except OSError as error:
-            raise TripDataError(f"{error.filename} cannot be read: {error.strerror}") from None
+            raise InputFileError(f"{error.filename} cannot be read: {error.strerror}") from None
 
 
 def _names(plan: Plan) -> dict[str, str]:

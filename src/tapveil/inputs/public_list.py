@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tapveil.base.csv_header import found_delimiter
-from tapveil.base.errors import TripDataError, did_you_mean
+from tapveil.base.errors import InputFileError, did_you_mean
 from tapveil.inputs.snapshot import PublicFiles
 
 
@@ -37,13 +37,13 @@ class PublicList:
                 yield file
         except FileNotFoundError:
             hint = f" ({self.section}; it starts from the plan)" if self.section else ""
-            raise TripDataError(f"there is no {self.what} {self.path}{hint}") from None
+            raise InputFileError(f"there is no {self.what} {self.path}{hint}") from None
         except IsADirectoryError:
-            raise TripDataError(f"the {called} is a folder; name a file in it") from None
+            raise InputFileError(f"the {called} is a folder; name a file in it") from None
         except PermissionError:
-            raise TripDataError(f"no permission to read the {called}") from None
+            raise InputFileError(f"no permission to read the {called}") from None
         except OSError as error:
-            raise TripDataError(f"the {called} cannot be read: {error.strerror}") from None
+            raise InputFileError(f"the {called} cannot be read: {error.strerror}") from None
 
     def rows(
         self, needed: Sequence[str], optional: Sequence[str] = (), delimiter: str | None = None
@@ -62,13 +62,13 @@ class PublicList:
                     row += [""] * (len(header) - len(row))
                     yield rows.line_num, {column: row[place].strip() for column, place in places.items()}
         except (UnicodeDecodeError, csv.Error):
-            raise TripDataError(f"the {self.what} {self.path.name} is not a CSV file in UTF-8") from None
+            raise InputFileError(f"the {self.what} {self.path.name} is not a CSV file in UTF-8") from None
 
     def _require(self, needed: Sequence[str], wanted: Sequence[str], header: Sequence[str]) -> None:
         for column in wanted:
             if column in needed and column not in header:
                 others = [name for name in header if name not in wanted]
                 hint = did_you_mean(column, others) or f" (columns: {', '.join(header)})"
-                raise TripDataError(f"the {self.what} {self.path.name} has no column `{column}`{hint}")
+                raise InputFileError(f"the {self.what} {self.path.name} has no column `{column}`{hint}")
             if (times := header.count(column)) > 1:
-                raise TripDataError(f"the {self.what} {self.path.name} has {times} columns named `{column}`; keep one")
+                raise InputFileError(f"the {self.what} {self.path.name} has {times} columns named `{column}`; keep one")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from tapveil.base import atomic
-from tapveil.base.errors import EngineError, TripDataError
+from tapveil.base.errors import EngineError, InputFileError
 
 SMALL = 4 << 20
 """Files up to so many bytes are kept in memory."""
@@ -91,7 +91,7 @@ class Snapshot:
             small, pieces = _size(source) <= SMALL, _pieces(source, digest.update)
             kept = b"".join(pieces) if small else _spilled(pieces, path, self._scratch)
         if self._hashes.get(path, digest.hexdigest()) != digest.hexdigest():
-            raise TripDataError(f"{path.name} changed while it was in use; run again when it is complete")
+            raise InputFileError(f"{path.name} changed while it was in use; run again when it is complete")
         return self._copies.setdefault(path, _Copy(digest.hexdigest(), kept))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tapveil.base.errors import TripDataError
+from tapveil.base.errors import InputFileError
 from tapveil.base.vocabulary import MINUTES_PER_DAY, UNKNOWN, YEARS, End
 from tapveil.inputs.areas import Areas, stop_name, time_bins
 from tapveil.inputs.gtfs import Calls, Feed
@@ -112,7 +112,7 @@ class Timetable:
         first = source.first_day - timedelta(days=LATEST // 24) if source.first_day else feed.calendar.first
         last = source.last_day + timedelta(days=1) if source.last_day else feed.calendar.last
         if (last - first).days > MOST_DAYS or not YEARS[0] <= first.year <= last.year <= YEARS[-1]:
-            raise TripDataError(
+            raise InputFileError(
                 f"the calendar of {self.plan.gtfs and self.plan.gtfs.path} goes from {first} to {last}: say under "
                 "[source] first_day and last_day which days are meant"
             )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from tapveil.base.atomic import OWNER_READS, write_new
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import UsageError
 
 Ending = Literal[".html", ".svg"]
 
@@ -22,15 +22,15 @@ def check_destination(path: Path, ending: Ending) -> None:
     """Refuse, before any trip is counted, a place where an internal file could not or must not be."""
     what, sort = NAMES[ending]
     if path.suffix != ending:
-        raise PlanError(f"{path}: the {what} is {sort} file: give it a name that ends in {ending}")
+        raise UsageError(f"{path}: the {what} is {sort} file: give it a name that ends in {ending}")
     if path.exists() or path.is_symlink():
-        raise PlanError(f"{path} already exists; choose another name")
+        raise UsageError(f"{path} already exists; choose another name")
     folder = path.resolve().parent
     if not folder.is_dir():
-        raise PlanError(f"{path} is in a folder that is not there")
+        raise UsageError(f"{path} is in a folder that is not there")
     for above in (folder, *folder.parents, *path.absolute().parents):
         if (above / PUBLISHED).exists():
-            raise PlanError(
+            raise UsageError(
                 f"{path} would lie in the published folder {above.name}: the {what} is internal, write it elsewhere"
             )
 

@@ -22,8 +22,29 @@ from tapveil.published.describe.wording import loss_in_words
 from tapveil.tuning.tune import Tuned
 
 
-def tuned_plan_text(text: str, tuned: Tuned) -> str:
-    """The plan with the tuned mechanism, one total, and a weight per table; PlanError if its tables are others."""
+def next_plan(text: str, tuned: Tuned) -> str:
+    """Write the choice of `tune` into the text of a plan: mechanism, one total, and a weight per table.
+
+    Comments and everything else stay as they are. The new plan notes which release it was chosen from
+    (`chosen_from`): the ledger must know.
+
+    Args:
+        text: The TOML text of the plan that made the folder.
+        tuned: What `tapveil.tune` returned for the folder.
+
+    Returns:
+        The TOML text of the next plan.
+
+    Raises:
+        PlanError: The plan is wrong, is not of this folder, or is written in a way that cannot be edited.
+
+    Example:
+        >>> import tapveil
+        >>> from pathlib import Path
+        >>> text = tapveil.next_plan(Path("plan.toml").read_text(), tapveil.tune("published", keep_mechanism=True))
+        >>> "chosen_from" in text
+        True
+    """
     plan = Plan.parse(text)
     _refuse_another(plan, tuned)
     written = _rewritten(text, plan, tuned)

@@ -51,12 +51,14 @@ class TableOutlook:
 
 @dataclass(frozen=True, repr=False)
 class Outlook:
-    """What would survive, and what was refused. Confidential."""
+    """What a release would publish, and which rows would be refused. CONFIDENTIAL: from exact counts."""
 
     counted: str
     """What a count counts: "trips" below are these."""
     rows: int
+    """Rows read."""
     refused: dict[str, int]
+    """Rows refused, by reason."""
     elsewhere: int
     """Rows of days or modes that the plan does not cover."""
     left_out: int
@@ -64,6 +66,7 @@ class Outlook:
     stops: str | None
     """Why a release would stop, if it would."""
     tables: tuple[TableOutlook, ...]
+    """Each table, as it would be published."""
     notes: tuple[str, ...] = ()
     """What the data custodian would want to look into."""
     refused_at: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
@@ -72,6 +75,7 @@ class Outlook:
     """The days and the modes that the trips have."""
 
     def as_json(self) -> dict[str, Any]:
+        """The same as JSON values, marked as confidential."""
         return {
             "notice": NOTICE,
             "counted": self.counted,
@@ -90,7 +94,30 @@ class Outlook:
 def outlook(
     plan: Plan, *, memory: str = MEMORY, scratch: Path | None = None, progress: Reporter | None = None
 ) -> Outlook:
-    """Look at the trips: count them, draw nothing, publish nothing."""
+    """Count the trips and estimate what a release would publish. Draws no noise, publishes nothing, spends nothing.
+
+    CONFIDENTIAL: the result follows from exact counts and is not protected by differential privacy.
+
+    Args:
+        plan: The plan of the release.
+        memory: Memory limit for counting, such as `"2GB"`; larger data spills to disk.
+        scratch: Folder to spill to; by default the system's.
+        progress: Receives the stages of the work; silent by default.
+
+    Returns:
+        Rows read and refused, and for each table the cells and trips expected in it.
+
+    Raises:
+        TripDataError: The trips, or a file that the plan names, cannot be used.
+        EngineError: The engine, the memory or the disk failed.
+        UsageError: `memory` is not an amount.
+
+    Example:
+        >>> import tapveil
+        >>> expected = tapveil.outlook(tapveil.Plan.read("plan.toml"))
+        >>> expected.rows, [table.name for table in expected.tables if table.trip_share > 0.9]
+        (4000, ['on_time', 'on_location', 'total'])
+    """
     inputs, progress = PublicInputs.of(plan, scratch), progress or Silent()
     _ = inputs.dictionaries  # what is wrong with a list is said before the trips are read
     counted = count_and_locate(inputs, memory=memory, scratch=scratch, progress=progress)

@@ -17,7 +17,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -74,11 +74,97 @@ class Witness:
 
 
 class Ledger:
-    """A ledger that exists. Make one with `start`, open one with `open_ledger`."""
+    """The record of the privacy budget: budgets and releases, append-only, each entry chained to the one before.
+
+    Create one with `Ledger.start`, open one with `Ledger.open`. A release writes to it by itself (`tapveil.release`).
+    """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
+
+    @classmethod
+    def start(cls, path: str | Path, today: date | None = None) -> None:
+        """Create a new ledger, without a budget. It appears complete, after its head.
+
+        Args:
+            path: The file to create; it must not exist yet.
+            today: The day to note in its first entry; by default today.
+
+        Raises:
+            LedgerError: The file exists, or cannot be written, or its head says that it existed and is gone.
+
+        Example:
+            >>> import tapveil
+            >>> tapveil.Ledger.start("new.sqlite")
+        """
+        path, today = Path(path), today or datetime.now(UTC).date()
+        if path.exists():
+            raise LedgerError(
+                f"{path} already exists: a ledger is started once. To set a budget: tapveil ledger budget"
+            )
+        head = _read_head(path)
+        if head and head[0] > 1:
+            raise LedgerError(f"{path} had {head[0]} entries and is gone: restore it from its backup")
+        body = Start(on=today, ledger=secrets.token_hex(16)).text(secrets.token_hex(16))
+        digest = _chained(1, NOTHING_BEFORE, body)
+        aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.aside")
+        try:
+            with _translated(path):
+                connection = sqlite3.connect(aside, isolation_level=None)
+                connection.executescript(_SCHEMA)
+                connection.execute("INSERT INTO entries VALUES (1, ?, ?)", (body, digest))
+                connection.close()
+            atomic.sync(aside)
+            _write_head(path, 1, digest)
+            atomic.rename(aside, path)
+        except OSError as error:
+            raise LedgerError(f"the ledger {path} cannot be made: {error.strerror}") from None
+        finally:
+            aside.unlink(missing_ok=True)
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: str | Path, *, wait: float = WAIT_SECONDS) -> Iterator[Ledger]:
+        """Open an existing ledger for a `with` block. It is checked before it is trusted.
+
+        Args:
+            path: The file of the ledger.
+            wait: For how many seconds to wait while another process writes to it.
+
+        Returns:
+            A context manager that gives the ledger and closes it.
+
+        Raises:
+            LedgerError: There is none, it is damaged, or it cannot be opened.
+
+        Example:
+            >>> import tapveil
+            >>> with tapveil.Ledger.open("ledger.sqlite") as ledger:
+            ...     print([entry.kind for entry in ledger.entries])
+            ['start', 'budget', 'release', 'published']
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise LedgerError(words.missing(path))
+        connection: sqlite3.Connection | None = None
+        try:
+            with _translated(path):
+                connection = sqlite3.connect(
+                    f"file:{quote(str(path))}?mode=rw", uri=True, isolation_level=None, timeout=wait
+                )
+                settings = ("application_id", "user_version")
+                application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in settings)
+                if application != APPLICATION:
+                    raise LedgerError(f"{path} is not a ledger of tapveil")
+                if version != FORMAT:
+                    raise LedgerError(f"{path} has format {version}, which this tapveil does not know: use a newer one")
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+            yield cls(path, connection)
+        finally:
+            if connection:
+                connection.close()
 
     @property
     def entries(self) -> list[Entry]:
@@ -98,7 +184,25 @@ class Ledger:
         return first.ledger if isinstance(first, Start) else ""
 
     def declare(self, budget: Budget) -> None:
-        """From now on, this budget holds for its population."""
+        """Set the budget of a data set and unit. Earlier budgets stay on record.
+
+        Args:
+            budget: The budget; one that allows more than before must say why (`reason`) and who decided it (`by`).
+
+        Raises:
+            BudgetError: It allows more than before and does not say why.
+            LedgerError: The ledger cannot be trusted or written.
+
+        Example:
+            >>> from datetime import date
+            >>> import tapveil
+            >>> whose = {"data_set": "trips", "unit": "trip", "neighbours": "replace"}
+            >>> tapveil.Ledger.start("new.sqlite")
+            >>> with tapveil.Ledger.open("new.sqlite") as ledger:
+            ...     ledger.declare(tapveil.Budget(on=date(2025, 3, 10), **whose, epsilon="8", delta="1e-6"))
+            ...     [entry.kind for entry in ledger.entries]
+            ['start', 'budget']
+        """
         with self._writing() as entries:
             _refuse(refusals.of_budget(entries, budget))
             self._append(budget)
@@ -235,56 +339,6 @@ class Ledger:
         finally:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-
-
-def start(path: Path, today: date) -> None:
-    """A new ledger; it must not exist yet. It appears whole, after its head."""
-    if path.exists():
-        raise LedgerError(f"{path} already exists: a ledger is started once. To set a budget: tapveil ledger budget")
-    head = _read_head(path)
-    if head and head[0] > 1:
-        raise LedgerError(f"{path} had {head[0]} entries and is gone: restore it from its backup")
-    body = Start(on=today, ledger=secrets.token_hex(16)).text(secrets.token_hex(16))
-    digest = _chained(1, NOTHING_BEFORE, body)
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.aside")
-    try:
-        with _translated(path):
-            connection = sqlite3.connect(aside, isolation_level=None)
-            connection.executescript(_SCHEMA)
-            connection.execute("INSERT INTO entries VALUES (1, ?, ?)", (body, digest))
-            connection.close()
-        atomic.sync(aside)
-        _write_head(path, 1, digest)
-        atomic.rename(aside, path)
-    except OSError as error:
-        raise LedgerError(f"the ledger {path} cannot be made: {error.strerror}") from None
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-@contextmanager
-def open_ledger(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[Ledger]:
-    """An existing ledger, looked at before it is trusted; LedgerError if it cannot be."""
-    if not path.is_file():
-        raise LedgerError(words.missing(path))
-    connection: sqlite3.Connection | None = None
-    try:
-        with _translated(path):
-            connection = sqlite3.connect(
-                f"file:{quote(str(path))}?mode=rw", uri=True, isolation_level=None, timeout=wait
-            )
-            settings = ("application_id", "user_version")
-            application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in settings)
-            if application != APPLICATION:
-                raise LedgerError(f"{path} is not a ledger of tapveil")
-            if version != FORMAT:
-                raise LedgerError(f"{path} has format {version}, which this tapveil does not know: use a newer one")
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-        yield Ledger(path, connection)
-    finally:
-        if connection:
-            connection.close()
 
 
 @contextmanager

@@ -74,7 +74,16 @@ def _sensible(epsilon: Fraction) -> Fraction:
 
 
 class Budget(_Entry):
-    """How much may be spent on a population: the units of a data set. A later one for the same takes its place."""
+    """A privacy budget: how much may ever be spent on the units of a data set. A later one for the same replaces it.
+
+    >>> from datetime import date
+    >>> import tapveil
+    >>> budget = tapveil.Budget(
+    ...     on=date(2025, 3, 10), data_set="trips", unit="trip", neighbours="replace", epsilon="8", delta="1e-6"
+    ... )
+    >>> budget.epsilon
+    Fraction(8, 1)
+    """
 
     kind: Literal["budget"] = "budget"
     """Which of these entries it is."""

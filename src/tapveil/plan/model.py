@@ -337,7 +337,10 @@ class Table(Frozen):
 
 
 class Plan(Frozen):
-    """A whole plan. Make one with `Plan.read`, `Plan.parse` or `Plan.preset`."""
+    """What to publish: where the trips are, the tables, the privacy guarantee. docs/reference/plan.md has every key.
+
+    Make one with `Plan.read`, `Plan.parse` or `Plan.preset`.
+    """
 
     release: Release
     source: Source
@@ -365,13 +368,48 @@ class Plan(Frozen):
 
     @classmethod
     def read(cls, path: str | Path) -> Plan:
-        """The plan in a TOML file; relative paths in it start from its folder."""
+        """Read a plan from a TOML file. Relative paths in it start from its folder.
+
+        Args:
+            path: The file.
+
+        Returns:
+            The plan, checked.
+
+        Raises:
+            PlanError: The file cannot be read, or the plan is wrong; the message names every mistake and its line.
+
+        Example:
+            >>> import tapveil
+            >>> tapveil.Plan.read("plan.toml").release.title
+            'Harbour ferries'
+        """
         path = Path(path)
         return cls.parse(toml.read_text(path), where=path.name, base=path.parent)
 
     @classmethod
     def parse(cls, text: str, where: str = "plan", base: str | Path = ".") -> Plan:
-        """The plan in a TOML text. Every mistake is named with its place."""
+        """Read a plan from TOML text.
+
+        Args:
+            text: The TOML text.
+            where: What messages call the text.
+            base: The folder that relative paths in the plan start from.
+
+        Returns:
+            The plan, checked.
+
+        Raises:
+            PlanError: The plan is wrong; the message names every mistake and its line.
+
+        Example:
+            >>> import tapveil
+            >>> try:
+            ...     tapveil.Plan.parse("[privacy]\\nunit = 'ticket'")
+            ... except tapveil.PlanError as error:
+            ...     print("unit" in str(error))
+            True
+        """
         try:
             data: dict[str, Any] = tomllib.loads(text, parse_float=Decimal)
         except tomllib.TOMLDecodeError as error:
@@ -386,7 +424,22 @@ class Plan(Frozen):
 
     @classmethod
     def preset(cls, name: str) -> Plan:
-        """A plan that ships with tapveil."""
+        """A plan that ships with tapveil.
+
+        Args:
+            name: `"opal"` or `"od"`.
+
+        Returns:
+            The plan.
+
+        Raises:
+            PlanError: There is no such preset.
+
+        Example:
+            >>> import tapveil
+            >>> list(tapveil.Plan.preset("od").tables)[0]
+            'od'
+        """
         return cls.parse(preset_text(name), where=f"preset {name}")
 
     @property

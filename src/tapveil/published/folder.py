@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from tapveil.base.errors import PlanError, did_you_mean
+from tapveil.base.errors import FolderError, UsageError, did_you_mean
 from tapveil.base.vocabulary import CONSISTENT, COUNT, FINEST, HIGH, LOW, MANIFEST, MISSING, NOUNS, NUMBERS, TOTAL
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.published.describe.wording import loss_in_words
@@ -33,7 +33,7 @@ ROWS_AT_ONCE = 1_000_000
 
 
 def open(path: str | Path) -> Folder:
-    """A published folder, to be read; PlanError if it is none.
+    """A published folder, to be read; FolderError if it is none.
 
     >>> release = open("published")                                          # doctest: +SKIP
     >>> release.table("on_time").where(mode="train", date="2025-03-03")      # doctest: +SKIP
@@ -73,14 +73,14 @@ class Folder:
         try:
             return Manifest.read(self.privacy)
         except FileNotFoundError:
-            raise PlanError(f"{self.path} is not a published folder: it has no {MANIFEST}") from None
+            raise FolderError(f"{self.path} is not a published folder: it has no {MANIFEST}") from None
         except NotADirectoryError:
-            raise PlanError(f"{self.path} is a file: name the folder that holds {MANIFEST}") from None
+            raise FolderError(f"{self.path} is a file: name the folder that holds {MANIFEST}") from None
         except OSError as error:
-            raise PlanError(f"{self.path} cannot be read: {error.strerror}") from None
+            raise FolderError(f"{self.path} cannot be read: {error.strerror}") from None
         except (ValueError, RecursionError):
             words = f"its {MANIFEST} is damaged, or of another version"
-            raise PlanError(f"{self.path} is not a published folder that this tapveil can read: {words}") from None
+            raise FolderError(f"{self.path} is not a published folder that this tapveil can read: {words}") from None
 
     @property
     def privacy(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class Folder:
     def sheet(self, name: str) -> pa.Table:
         """One file of `data/`, as Arrow."""
         if name not in self.sheets:
-            raise PlanError(f"there is no table `{name}` in {self.path} (tables: {', '.join(self.sheets)})")
+            raise UsageError(f"there is no table `{name}` in {self.path} (tables: {', '.join(self.sheets)})")
         with pq.ParquetFile(self.path / "data" / f"{name}.parquet") as file:
             return file.read()
 
@@ -118,7 +118,7 @@ class Folder:
         try:
             return raw_tables(self.manifest, {name: self.sheet(name) for name in self.sheets})
         except (OSError, pa.ArrowException, KeyError):
-            raise PlanError(f"{self.path} is damaged: `tapveil verify` says where") from None
+            raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
 
     def mechanism(self, name: str) -> Mechanism:
         """What a table went through."""
@@ -126,14 +126,14 @@ class Folder:
         try:
             return stated(self.manifest.mechanism, claim.scale_exact, claim.threshold_exact)
         except ValueError as error:
-            raise PlanError(f"{self.path}: table {name}: {error}") from None
+            raise FolderError(f"{self.path}: table {name}: {error}") from None
 
     def _claim(self, name: str) -> TableClaim:
         for claim in self.manifest.tables:
             if claim.name == name:
                 return claim
         hint = did_you_mean(name, self.tables) or f" (tables: {', '.join(self.tables)})"
-        raise PlanError(f"there is no table `{name}` in {self.path}{hint}")
+        raise UsageError(f"there is no table `{name}` in {self.path}{hint}")
 
     @cached_property
     def _parts(self) -> dict[str, frozenset[str]]:
@@ -148,7 +148,7 @@ class Folder:
         if version in (CONSISTENT, FINEST):
             return self._derived(version, name)
         if version != "published":
-            raise PlanError(f"there is no version `{version}`: published, consistent or finest")
+            raise UsageError(f"there is no version `{version}`: published, consistent or finest")
         mechanism, claim = self.mechanism(name), self._claim(name)
         timed = [column for column in claim.columns if self.manifest.columns[column] == "time"]
         known = self._parts | dict.fromkeys(timed, frozenset(self.manifest.times(claim).labels))
@@ -165,7 +165,7 @@ class Folder:
         if TOTAL in self.tables:
             return self.table(TOTAL)
         if not self.has_totals:
-            raise PlanError(f"{self.path} has no totals: its plan has no table `{TOTAL}`, with columns = []")
+            raise FolderError(f"{self.path} has no totals: its plan has no table `{TOTAL}`, with columns = []")
         return self._derived(CONSISTENT, TOTAL)
 
     def rest(self, fine: str, coarse: str) -> Frame:
@@ -178,11 +178,11 @@ class Folder:
     def _derived(self, folder: str, name: str) -> Frame:
         path = self.path / folder / f"{name}.csv"
         if folder == CONSISTENT and (why := why_not(self.manifest)):
-            raise PlanError(f"{self.path} has no consistent version: {why}")
+            raise FolderError(f"{self.path} has no consistent version: {why}")
         if not path.is_file():
             if ".by." not in name:
                 self._claim(name)
-            raise PlanError(f"{self.path} has no {folder} version of `{name}`")
+            raise FolderError(f"{self.path} has no {folder} version of `{name}`")
         numbers = (*NUMBERS, "total", "listed", "other", "other_low", "other_high")
         with path.open("rb") as file:
             names = file.readline().decode("utf-8").rstrip("\r\n").split(",")
@@ -201,7 +201,7 @@ class Folder:
             return totals.cell(**where)
         parts = totals.where(**where)
         if not len(parts):
-            raise PlanError("nothing is published of that: how many trips it has, the folder does not say")
+            raise FolderError("nothing is published of that: how many trips it has, the folder does not say")
         row = parts.sum().cells.to_pylist()[0]
         return Estimate(row[COUNT], row[LOW], row[HIGH])
 
@@ -214,10 +214,10 @@ class Folder:
         fits = [claim for claim in self.manifest.tables if set(claim.columns) == wanted]
         if not fits:
             tables = "; ".join(f"{each.name}: {', '.join(each.columns)}" for each in self.manifest.tables)
-            raise PlanError(f"no table has just the columns {', '.join(sorted(wanted))} ({tables})")
+            raise UsageError(f"no table has just the columns {', '.join(sorted(wanted))} ({tables})")
         left = set(self.manifest.partition) - set(where)
         if left:
-            raise PlanError(f"say which {' and '.join(sorted(left))}: a profile is that of one part")
+            raise UsageError(f"say which {' and '.join(sorted(left))}: a profile is that of one part")
         frame = self.table(fits[0].name).where(**where)
         if self.manifest.columns[column] != "time":
             return frame

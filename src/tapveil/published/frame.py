@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapveil.base.errors import PlanError, did_you_mean
+from tapveil.base.errors import UsageError, did_you_mean
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS
 from tapveil.privacy.distribution import spread, variance
 from tapveil.privacy.intervals import MISS, Interval, given_published, interval
@@ -107,7 +107,7 @@ class Frame:
             if known is not None and str(value) not in known:
                 # A misspelt day or mode must not look like one with nothing published.
                 hint = did_you_mean(str(value), known) or f" ({', '.join(sorted(known)[:8])}, …)"
-                raise PlanError(f"there is no {key} `{value}`{hint}")
+                raise UsageError(f"there is no {key} `{value}`{hint}")
             cells = cells.filter(pc.equal(cells.column(key), str(value)))
         keys = tuple(key for key in self.keys if key not in values)
         return replace(self, cells=cells.drop_columns(list(values)), keys=keys)
@@ -115,14 +115,14 @@ class Frame:
     def _require(self, key: str) -> None:
         if key not in self.keys:
             hint = did_you_mean(key, self.keys) or f" (columns: {', '.join(self.keys)})"
-            raise PlanError(f"there is no column `{key}`{hint}")
+            raise UsageError(f"there is no column `{key}`{hint}")
 
     def cell(self, **values: str | date) -> Estimate:
         """One cell, whether it was published or not."""
         if missing := set(self.keys) - set(values):
-            raise PlanError(f"say which {' and '.join(sorted(missing))}: a cell has a value of each")
+            raise UsageError(f"say which {' and '.join(sorted(missing))}: a cell has a value of each")
         if COUNT not in self.columns:
-            raise PlanError("this table has several sorts of numbers: take its rows with where()")
+            raise UsageError("this table has several sorts of numbers: take its rows with where()")
         found = self.where(**values).cells.to_pylist()
         if found:
             return Estimate(found[0][COUNT], found[0][LOW], found[0][HIGH])
@@ -135,7 +135,7 @@ class Frame:
         printed ones by themselves: near the smallest number they go down to 1.
         """
         if self.mechanism is None:
-            raise PlanError("only numbers as they were published have such intervals")
+            raise UsageError("only numbers as they were published have such intervals")
         limits = [given_published(self.mechanism, count, MISS) for count in self._numbers(COUNT).tolist()]
         cells = self.cells
         for name, values in zip((LOW, HIGH), zip(*limits, strict=True) if limits else ((), ()), strict=True):
@@ -146,7 +146,7 @@ class Frame:
     def _absent(self) -> int:
         """What a cell that is not there has, at most."""
         if self.mechanism is None:
-            raise PlanError("what a cell that is not listed has, only the published version says")
+            raise UsageError("what a cell that is not listed has, only the published version says")
         return interval(self.mechanism, MISS).absent
 
     def sum(self, by: str | Sequence[str] = ()) -> Frame:
@@ -160,9 +160,11 @@ class Frame:
         for key in by:
             self._require(key)
         if COUNT not in self.columns:
-            raise PlanError("this table has several sorts of numbers: add them up as they are meant")
+            raise UsageError("this table has several sorts of numbers: add them up as they are meant")
         if not self.adds_up:
-            raise PlanError("differences and profiles are not added up: add up the table first, with where() and sum()")
+            raise UsageError(
+                "differences and profiles are not added up: add up the table first, with where() and sum()"
+            )
         below, above = self._margins()
         counted = self.cells.select([*by, COUNT]).append_column("#below", pa.array(below))
         counted = counted.append_column("#above", pa.array(above))
@@ -201,11 +203,11 @@ class Frame:
         Where a cell was published in one of them alone, there is no number, only an interval.
         """
         if self.keys != other.keys:
-            raise PlanError(f"the tables have different columns: {', '.join(self.keys)}; {', '.join(other.keys)}")
+            raise UsageError(f"the tables have different columns: {', '.join(self.keys)}; {', '.join(other.keys)}")
         if self.mechanism is None or other.mechanism is None or not (self.adds_up and other.adds_up):
-            raise PlanError("differences are of published tables: each of their cells has noise of its own")
+            raise UsageError("differences are of published tables: each of their cells has noise of its own")
         if any(self.known.get(key) != other.known.get(key) for key in self.keys):
-            raise PlanError("the tables have different bins of time: their cells are not the same")
+            raise UsageError("the tables have different bins of time: their cells are not the same")
         # Half of the misses for cells that are both there; of the other half, half for each cell by itself.
         half = spread(Counter([self.mechanism, other.mechanism]), MISS / 2)
         rules = [interval(mechanism, MISS / 4) for mechanism in (self.mechanism, other.mechanism)]
@@ -223,7 +225,7 @@ class Frame:
     def filled(self, key: str, values: Sequence[str]) -> Frame:
         """All of these values of a key, in this order; those that were not published without a number."""
         if self.keys != (key,):
-            raise PlanError(
+            raise UsageError(
                 f"only a table with the one column `{key}` can be filled: say which of the others with where()"
             )
         found = {row[key]: row for row in self.cells.to_pylist()}
@@ -255,4 +257,4 @@ def _needs(library: str) -> Any:
     try:
         return import_module(library)
     except ImportError:
-        raise PlanError(f"{library} is not installed: `pip install {library}`, or use to_arrow()") from None
+        raise UsageError(f"{library} is not installed: `pip install {library}`, or use to_arrow()") from None

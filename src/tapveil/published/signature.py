@@ -21,7 +21,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_ssh_private_key
 
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import UsageError
 
 NAMESPACE = "tapveil"
 """What the signature is for: one made for e-mail or for a commit is not one of a release."""
@@ -58,21 +58,21 @@ def read_key(path: Path, ask_passphrase: Callable[[], str] | None = None) -> Sig
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise PlanError(f"the key {path} cannot be read: {error.strerror}") from None
+        raise UsageError(f"the key {path} cannot be read: {error.strerror}") from None
     key: object
     try:
         key = load_ssh_private_key(data, None)
     except TypeError:  # it is locked
         if ask_passphrase is None:
-            raise PlanError(f"the key {path} has a passphrase, and there is no one to ask for it") from None
+            raise UsageError(f"the key {path} has a passphrase, and there is no one to ask for it") from None
         try:
             key = load_ssh_private_key(data, ask_passphrase().encode())
         except (ValueError, UnsupportedAlgorithm):
-            raise PlanError(f"the key {path} cannot be unlocked: wrong passphrase?") from None
+            raise UsageError(f"the key {path} cannot be unlocked: wrong passphrase?") from None
     except (ValueError, UnsupportedAlgorithm):
-        raise PlanError(f"{path} is not a private key of OpenSSH; `ssh-keygen -t ed25519` makes one") from None
+        raise UsageError(f"{path} is not a private key of OpenSSH; `ssh-keygen -t ed25519` makes one") from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise PlanError(f"{path} is not an Ed25519 key; `ssh-keygen -t ed25519` makes one")
+        raise UsageError(f"{path} is not an Ed25519 key; `ssh-keygen -t ed25519` makes one")
     return SigningKey(key)
 
 
@@ -117,13 +117,13 @@ def signer(signature: Signature, allowed_signers: Path, at: datetime | None = No
     try:
         lines = allowed_signers.read_bytes().decode("utf-8").split("\n")
     except (OSError, UnicodeDecodeError):
-        raise PlanError(f"the file of allowed signers {allowed_signers} cannot be read") from None
+        raise UsageError(f"the file of allowed signers {allowed_signers} cannot be read") from None
     found = []
     for line in filter(None, map(_ALLOWED.fullmatch, lines)):  # what is not understood whole is passed over
         with suppress(binascii.Error, SignatureError):
             found.append((line, _ed25519(base64.b64decode(line["key"], validate=True), 32)))
     if not found:
-        raise PlanError(f"{allowed_signers} has no line `NAME ssh-ed25519 KEY`: it is not a file of allowed signers")
+        raise UsageError(f"{allowed_signers} has no line `NAME ssh-ed25519 KEY`: it is not a file of allowed signers")
     for line, public in found:
         if public == signature.public and _options_allow(line["options"] or "", at or datetime.now(UTC)):
             return line["names"]
@@ -183,7 +183,7 @@ def _moment(text: str) -> datetime:
     try:
         moment = datetime.strptime(digits, formats[len(digits)])
     except (KeyError, ValueError):
-        raise PlanError("a time in the file of allowed signers cannot be read") from None
+        raise UsageError("a time in the file of allowed signers cannot be read") from None
     return moment.replace(tzinfo=UTC) if text.endswith("Z") else moment.astimezone()
 
 

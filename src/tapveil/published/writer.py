@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil.base import atomic
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import UsageError
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import CHECKSUMS, COUNT, EXPLORER, MANIFEST, PACKAGE, PLACES, README, SIGNATURE, WIDER
 from tapveil.published.csv import pieces, pieces_of, write_csv
@@ -45,12 +45,12 @@ ROWS_AT_ONCE = 1_000_000
 def check_destination(path: Path) -> None:
     """Refuse, before any work, a place where the folder could not appear."""
     if path.exists() or path.is_symlink():
-        raise PlanError(f"{path} already exists; a release never overwrites one: choose another folder")
+        raise UsageError(f"{path} already exists; a release never overwrites one: choose another folder")
     there = next(each for each in (path.absolute().parent, *path.absolute().parent.parents) if each.exists())
     if not there.is_dir():
-        raise PlanError(f"{there} is a file, not a folder: {path} cannot be written in it")
+        raise UsageError(f"{there} is a file, not a folder: {path} cannot be written in it")
     if not os.access(there, os.W_OK):
-        raise PlanError(f"no permission to write in {there}")
+        raise UsageError(f"no permission to write in {there}")
 
 
 def write(

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import FolderError
 from tapveil.base.findings import Finding
 from tapveil.base.numbers import percent
 from tapveil.base.progress import Reporter, Silent, Stage
@@ -109,25 +109,28 @@ class TunedTable:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What the next release should be made with, at the promise of the folder that it was learnt from."""
+    """The mechanism and weights for the next release, at the promise of the folder that they were chosen from."""
 
     folder: Manifest = field(repr=False)
+    """The manifest of the folder."""
     mechanism: str
+    """The mechanism to use."""
     tables: tuple[TunedTable, ...]
+    """Each table with its weight, before and after."""
 
     @property
     def loss(self) -> Loss:
-        """The total, which stays as it is."""
+        """The total (ε, δ), which stays as it is."""
         return self.folder.exact.loss
 
     @property
     def before(self) -> float:
-        """The share of trips that the folder is thought to have published, as a mean over the tables that are known."""
+        """The estimated share of trips that the folder published, as a mean over the tables with enough published."""
         return _mean([table.before for table in self._known])
 
     @property
     def after(self) -> float:
-        """The same for the next release."""
+        """The expected share of trips that the next release publishes."""
         return _mean([table.after for table in self._known])
 
     @property
@@ -141,7 +144,7 @@ class Tuned:
         return self.after > self.before + WORTH_IT
 
     def as_json(self) -> dict[str, Any]:
-        """For a program to read."""
+        """The choice as JSON values."""
         return {
             "from": {"release": self.folder.release, "release_id": self.folder.release_id},
             "unit": self.folder.unit,
@@ -156,7 +159,7 @@ class Tuned:
         }
 
     def lines(self) -> Iterator[str]:
-        """For a person to read."""
+        """The choice in words, line by line."""
         promise = f"{loss_in_words(self.loss)}, for {UNIT_NAMES[self.folder.unit]}"
         if not self.improves:
             yield f"Nothing better than `{self.folder.mechanism}` as it is, at the same {promise}: keep the plan."
@@ -184,13 +187,30 @@ class Tuned:
             yield "  ".join([first.ljust(widths[0]), *map(str.rjust, others, widths[1:])]).rstrip()
 
 
-def tune(folder: Path, *, keep_mechanism: bool = False, progress: Reporter | None = None) -> Tuned:
-    """What to publish with next time, from a published folder alone; PlanError if it is none.
+def tune(folder: str | Path, *, keep_mechanism: bool = False, progress: Reporter | None = None) -> Tuned:
+    """Choose mechanism and weights for the next release from a published folder alone. Costs no privacy.
 
-    No table is expected to lose published trips, and no table's 95 % error bound more than doubles. With
-    `keep_mechanism`, only the weights are looked for; so it is for a dictionary, whose noise nothing else can replace.
+    No table is expected to lose published trips, and no table's 95 % error bound more than doubles. For a dictionary
+    only the weights are chosen: no other noise can replace its own.
+
+    Args:
+        folder: A published folder. Nothing else is read.
+        keep_mechanism: Choose the weights alone.
+        progress: Receives the stages of the work; silent by default.
+
+    Returns:
+        The choice, and what it changes. `next_plan` writes it into the plan.
+
+    Raises:
+        FolderError: It is not a published folder, does not keep its promise, or shows too little to learn from.
+
+    Example:
+        >>> import tapveil
+        >>> tuned = tapveil.tune("published", keep_mechanism=True)
+        >>> tuned.mechanism, tuned.improves
+        ('gaussian', False)
     """
-    progress = progress or Silent()
+    folder, progress = Path(folder), progress or Silent()
     with progress.stage(Stage.READING_FOLDER):
         manifest, made = _promise(folder)
         guesses = _guesses(manifest, made, [_seen(folder, manifest, table) for table in manifest.tables])
@@ -207,21 +227,21 @@ def tune(folder: Path, *, keep_mechanism: bool = False, progress: Reporter | Non
 def _promise(folder: Path) -> tuple[Manifest, list[Mechanism]]:
     """The manifest, and the mechanism of each table; what does not keep its word is nothing to start from."""
     if not folder.is_dir():
-        raise PlanError(f"there is no folder {folder}")
+        raise FolderError(f"there is no folder {folder}")
     try:
         manifest, findings = manifests.read(json_of(folder, manifests.PLACE))
     except UnreadableError as error:
         manifest, findings = None, [error.finding]
     made, findings = manifests.mechanisms(manifest) if manifest else ({}, findings)
     if manifest is None or findings:
-        raise PlanError(_no_release(folder, findings[0]))
+        raise FolderError(_no_release(folder, findings[0]))
     every = [made[table.name] for table in manifest.tables]
     try:
         kept = min(map(_weight, manifest.tables)) > 0 and certified(every, manifest.exact.loss, manifest.exposure)
     except (ArithmeticError, ValueError):  # numbers that no release has
         kept = False
     if not kept:
-        raise PlanError(f"{folder} does not keep the promise that it states: tapveil verify says more")
+        raise FolderError(f"{folder} does not keep the promise that it states: tapveil verify says more")
     return manifest, every
 
 
@@ -247,9 +267,9 @@ def _seen(folder: Path, manifest: Manifest, table: TableClaim) -> Integers:
                 seen += sizes.histogram(counts)
             return seen
     except UnreadableError as error:
-        raise PlanError(_no_release(folder, error.finding)) from None
+        raise FolderError(_no_release(folder, error.finding)) from None
     except (pa.ArrowException, OSError, KeyError, ValueError, MemoryError):
-        raise PlanError(f"{folder} has no counts of table {table.name} that can be read: {name}") from None
+        raise FolderError(f"{folder} has no counts of table {table.name} that can be read: {name}") from None
 
 
 def _guesses(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[Integers]) -> list[Sizes]:
@@ -271,7 +291,9 @@ def _guesses(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[Integ
         for guess, each, mechanism in zip(guesses, seen, made, strict=True)
     ]
     if not any(known[place].trips for place in _detailed(names)):
-        raise PlanError("too little was published in this folder to learn from: larger areas or longer bins give more")
+        raise FolderError(
+            "too little was published in this folder to learn from: larger areas or longer bins give more"
+        )
     return known
 
 

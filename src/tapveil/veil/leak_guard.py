@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tapveil.base.errors import TripDataError
+from tapveil.base.errors import LeakError
 from tapveil.base.vocabulary import RESERVED, UNTIL
 from tapveil.plan.model import Plan
 from tapveil.published.folder import distinct
@@ -36,14 +36,14 @@ Place = tuple[str, str]
 
 
 def refuse_mixed_up(labels: Mapping[str, Iterable[str]], cards: Set[str]) -> None:
-    """TripDataError, before a spend, if most labels of a column tell people apart: no single trip decides it."""
+    """LeakError, before a spend, if most labels of a column tell people apart: no single trip decides it."""
     for column, values in labels.items():
         if found := _what_it_holds(column, set(values), cards, most=True):
-            raise TripDataError(f"column `{column}`: {found}. {_ADVICE}. Nothing was spent")
+            raise LeakError(f"column `{column}`: {found}. {_ADVICE}. Nothing was spent")
 
 
 def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
-    """TripDataError if a table holds a column that is not the plan's, or what tells people apart; never which value."""
+    """LeakError if a table holds a column that is not the plan's, or what tells people apart; never which value."""
     keys = {column for table in plan.table for column in plan.columns.of(table)}
     ends = {f"{column}{UNTIL}" for column in keys if plan.source.kind(column) == "time"}
     known, copied = keys | ends | RESERVED | set(WIDER_COLUMNS), {key for key in keys if plan.columns.copies(key)}
@@ -51,7 +51,7 @@ def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
         known, copied = known | set(OPAL_COLUMNS), {"mode", "loc", *({"date"} if plan.columns.copies("date") else ())}
     for file, column in _columns(folder):
         if column not in known:
-            raise TripDataError(f"{file} has the column `{column}`, which the plan does not publish. {_STOPPED}")
+            raise LeakError(f"{file} has the column `{column}`, which the plan does not publish. {_STOPPED}")
     # All that is not copied from the trips follows from the plan.
     texts = {
         (file, column): distinct(folder / file, column)
@@ -61,7 +61,7 @@ def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
     cards = cards_among(words(value for values in texts.values() for value in values))
     for (file, column), values in texts.items():
         if found := _what_it_holds(column, values, cards, most=False):
-            raise TripDataError(f"{file}, column `{column}`: {found}. {_ADVICE}. {_STOPPED}")
+            raise LeakError(f"{file}, column `{column}`: {found}. {_ADVICE}. {_STOPPED}")
 
 
 def words(values: Iterable[str]) -> list[str]:

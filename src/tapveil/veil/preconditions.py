@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tapveil.base.errors import EngineError, TripDataError
+from tapveil.base.errors import EngineError, InputFileError
 from tapveil.base.vocabulary import PLACES, WIDER
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
@@ -25,9 +25,9 @@ def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:
         *(published_places.places_findings(places, PLACES) if places else ()),
         *published_places.name_findings(WIDER, wider),
     ):
-        raise TripDataError(f"the lists have places that no folder may have: {finding.place} {finding.sentence}")
+        raise InputFileError(f"the lists have places that no folder may have: {finding.place} {finding.sentence}")
     if places and (size := len(published_places.places_text(places).encode())) > published_places.LARGEST:
-        raise TripDataError(
+        raise InputFileError(
             f"the shapes of the areas would take {size / 2**20:.0f} MB in the folder; at most "
             f"{published_places.LARGEST >> 20} MB can be published: simplify their borders"
         )

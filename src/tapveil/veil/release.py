@@ -28,7 +28,7 @@ from tapveil.counting.exact import Counted
 from tapveil.counting.refusals import refuse_too_many
 from tapveil.inputs.areas import Relabel
 from tapveil.inputs.public import PublicInputs
-from tapveil.ledger.book import Ledger, open_ledger
+from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Published, Spend
 from tapveil.ledger.witness import refuse_outdated
 from tapveil.plan.model import Plan
@@ -68,15 +68,44 @@ def release(
     scratch: Path | None = None,
     progress: Reporter | None = None,
 ) -> Folder:
-    """Spend the plan's budget once and publish the folder `out`, which must not exist yet.
+    """Charge the budget once and publish a folder.
 
     Spend, then draw, then write: the ledger has the release before any noise exists, each noised table is sealed as
-    soon as it is drawn, and the folder appears by one rename. With `resume`, a release that was cut short goes on.
-    Days and modes that were released before are released only with `again`.
+    soon as it is drawn, and the folder appears by one rename.
+
+    Args:
+        plan: What to publish, and with which guarantee.
+        out: The folder to publish; it must not exist yet.
+        in_ledger: Whether the release is charged to the plan's ledger. Only generated trips go without.
+        resume: Finish a release that was interrupted: same numbers, no further cost.
+        again: Publish days and modes once more that were published before: the budget is charged again.
+        key: Signs the folder: `tapveil.published.signature.read_key` reads an SSH key.
+        memory: Memory limit for counting, such as `"2GB"`; larger data spills to disk.
+        scratch: Folder to spill to; by default the system's.
+        progress: Receives the stages of the work; silent by default.
+
+    Returns:
+        The published folder.
+
+    Raises:
+        PlanError: The plan cannot be published as it is.
+        UsageError: The folder exists, or there is nothing to resume.
+        TripDataError: The trips, or a file that the plan names, cannot be used.
+        LeakError: A table would publish card ids.
+        EngineError: The engine, the memory or the disk failed.
+        BudgetError: The budget is too small, or days would be published twice.
+        LedgerError: There is no ledger, or it cannot be trusted.
+
+    Example:
+        >>> import tapveil
+        >>> plan = tapveil.Plan.read("plan.toml")
+        >>> folder = tapveil.release(plan, "again", again=True)
+        >>> folder.tables
+        ['on_time', 'on_location', 'total']
     """
     # The day is taken before a trip is read: when the work ends must not show in what is published.
     today = datetime.now(UTC).date().isoformat()
-    with open_ledger(plan.ledger_path) if in_ledger else nullcontext() as ledger:
+    with Ledger.open(plan.ledger_path) if in_ledger else nullcontext() as ledger:
         inputs = PublicInputs.of(plan, scratch)
         job = _Job(inputs, Path(out), ledger, again or resume, key, memory, scratch, progress or Silent())
         if not resume:

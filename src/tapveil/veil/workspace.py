@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 
 from tapveil.base import atomic
-from tapveil.base.errors import EngineError, PlanError
+from tapveil.base.errors import EngineError, UsageError
 from tapveil.published.table import Field, PublishedTable
 
 JOURNAL_VERSION = 2
@@ -157,7 +157,7 @@ def refuse_another(destination: Path) -> None:
     if place.exists():
         with _alone(place):  # whoever is at work on it holds the lock
             pass
-        raise PlanError(
+        raise UsageError(
             f"a release to {destination} was begun and not finished; its noise may be paid for. Finish it with "
             f"--resume. To give it up, remove {place}: what it spent stays spent"
         )
@@ -191,12 +191,12 @@ def begin(destination: Path, journal: Journal) -> Iterator[Unfinished]:
 
 @contextmanager
 def find(destination: Path) -> Iterator[Unfinished]:
-    """The unfinished release of a destination; PlanError if there is none."""
+    """The unfinished release of a destination; UsageError if there is none."""
     place = place_for(destination)
     if not place.is_dir():
         if (destination / "privacy.json").exists():
-            raise PlanError(f"{destination} is published already: there is nothing to resume")
-        raise PlanError(
+            raise UsageError(f"{destination} is published already: there is nothing to resume")
+        raise UsageError(
             f"there is no unfinished release to {destination}: without --resume a new one begins, and spends"
         )
     with _alone(place):
@@ -205,7 +205,7 @@ def find(destination: Path) -> Iterator[Unfinished]:
             version = data.pop("version")
             if version != JOURNAL_VERSION:
                 other = "tapveil 0.1.0" if version == 1 else "a newer tapveil"
-                raise PlanError(
+                raise UsageError(
                     f"{place} was begun by {other}: finish it with that version. To give the release up, remove the "
                     "folder: what it spent stays spent"
                 )

@@ -15,13 +15,12 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from tapveil.base.errors import PlanError
-from tapveil.base.findings import Finding, shown
+from tapveil.base.errors import UsageError
+from tapveil.base.findings import Finding, Verification, shown
 from tapveil.base.progress import BYTES, Reporter, Silent, Stage
 from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import COUNT
 from tapveil.privacy.mechanisms import StabilityHistogram
-from tapveil.verification.folder import Checked
 from tapveil.verification.reading import UnreadableError
 
 LONGEST_LINE = 10_000
@@ -43,13 +42,13 @@ _SENTENCES = {
 }
 
 
-def verify_file(path: str | Path, epsilon: object, delta: object, *, progress: Reporter | None = None) -> Checked:
+def verify_file(path: str | Path, epsilon: object, delta: object, *, progress: Reporter | None = None) -> Verification:
     """Whether a file can be what it is said to be: a table published at this (ε, δ)."""
     path = Path(path)
     try:
         mechanism = StabilityHistogram(read_exact(epsilon), read_exact(delta))
     except ValueError as error:
-        raise PlanError(f"--epsilon, --delta: {error}") from None
+        raise UsageError(f"--epsilon, --delta: {error}") from None
     read = 0
     # How many bytes there will be in a packed file, or one that is not there, nobody knows.
     size = path.stat().st_size if path.suffix != ".gz" and path.is_file() else None
@@ -60,18 +59,18 @@ def verify_file(path: str | Path, epsilon: object, delta: object, *, progress: R
                 look.add(number, line)
                 read += len(line)
         except UnreadableError as error:
-            return Checked([error.finding])
+            return Verification([error.finding])
         except (EOFError, gzip.BadGzipFile, zlib.error):
-            return Checked([Finding("not-csv", shown(path.name), "is a damaged gzip file")])
+            return Verification([Finding("not-csv", shown(path.name), "is a damaged gzip file")])
         except OSError as error:
-            raise PlanError(f"{path} cannot be read: {error.strerror}") from None
-    return Checked(list(look.findings(shown(path.name))), [], look.summary)
+            raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    return Verification(list(look.findings(shown(path.name))), [], look.summary)
 
 
 def _lines(path: Path) -> Iterator[bytes]:
     """The lines of a file, plain or gzipped, as long as it stays within bounds."""
     if not path.is_file():
-        raise PlanError(f"there is no file {path}")
+        raise UsageError(f"there is no file {path}")
     size = path.stat().st_size
     if size > LARGEST:
         raise UnreadableError("too-large", shown(path.name), f"is larger than {LARGEST:,} bytes")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
 from tapveil._version import __version__
-from tapveil.base.errors import PlanError
-from tapveil.base.findings import Finding, shown
+from tapveil.base.errors import FolderError
+from tapveil.base.findings import Finding, Verification, shown
 from tapveil.base.progress import BYTES, Reporter, Silent, Stage
 from tapveil.base.vocabulary import (
     CHECKSUMS,
@@ -58,22 +58,12 @@ NOT_VERIFIABLE = (
 )
 
 
-@dataclass
-class Checked:
-    """What came of a check."""
-
-    findings: list[Finding] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    """What is worth knowing, and no fault."""
-    summary: str = ""
-
-
-def verify_folder(path: str | Path, *, signers: Path | None = None, progress: Reporter | None = None) -> Checked:
+def verify_folder(path: str | Path, *, signers: Path | None = None, progress: Reporter | None = None) -> Verification:
     """Everything that can be checked without trusting anyone; `signers` says who may have signed it."""
     folder, progress = Path(path), progress or Silent()
     if not folder.is_dir():
-        raise PlanError(f"there is no folder {folder}")
-    checked = Checked()
+        raise FolderError(f"there is no folder {folder}")
+    checked = Verification()
     try:
         files, checked.findings = reading.files_in(folder)
         _Check(folder, files, checked, progress).run(signers)
@@ -100,7 +90,7 @@ class _Check:
     folder: Path
     files: Mapping[str, int]
     """With their sizes."""
-    checked: Checked
+    checked: Verification
     progress: Reporter
 
     def run(self, signers: Path | None) -> None:

@@ -14,7 +14,7 @@ from tapveil.inputs.place_list import read_place_list
 from tapveil.inputs.public import PublicInputs
 from tapveil.inputs.snapshot import ON_DISK
 from tapveil.internal.outlook import outlook, read_public_files
-from tapveil.ledger.book import open_ledger
+from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Spend
 from tapveil.plan.model import PlaceList, Plan
 from tapveil.veil.release import release
@@ -159,7 +159,7 @@ def test_what_verify_would_not_take_is_not_paid_for(
         read_public_files(plan)  # as `check` does
     with pytest.raises(TripDataError, match="places that no folder may have"):
         release(plan, tmp_path / "out")
-    with open_ledger(plan.ledger_path) as book:
+    with Ledger.open(plan.ledger_path) as book:
         assert not [entry for entry in book.entries if isinstance(entry, Spend)]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import UsageError
 from tapveil.published.signature import NAMESPACE, SignatureError, read_key, read_signature, signer
 
 SSH_KEYGEN = shutil.which("ssh-keygen")
@@ -100,7 +100,7 @@ def test_allowed_signers(line: str, known: bool, tmp_path: Path) -> None:
     if known:
         assert signer(signature, signers) == "agency"
     else:
-        with pytest.raises((SignatureError, PlanError), match=r"not among the allowed|has no line"):
+        with pytest.raises((SignatureError, UsageError), match=r"not among the allowed|has no line"):
             signer(signature, signers)
     (tmp_path / "sig").write_text(armored)
     check = ("-Y", "verify", "-f", signers, "-I", "agency", "-n", NAMESPACE, "-s", tmp_path / "sig")
@@ -111,15 +111,15 @@ def test_allowed_signers(line: str, known: bool, tmp_path: Path) -> None:
 def test_keys_that_cannot_sign(tmp_path: Path) -> None:
     locked = make_key(tmp_path, "locked", "open sesame")
     assert read_key(locked, lambda: "open sesame").sign(MESSAGE)
-    with pytest.raises(PlanError, match="wrong passphrase"):
+    with pytest.raises(UsageError, match="wrong passphrase"):
         read_key(locked, lambda: "open barley")
-    with pytest.raises(PlanError, match="has a passphrase"):
+    with pytest.raises(UsageError, match="has a passphrase"):
         read_key(locked)
-    with pytest.raises(PlanError, match="not an Ed25519 key"):
+    with pytest.raises(UsageError, match="not an Ed25519 key"):
         read_key(make_key(tmp_path, "rsa", kind="rsa"))
-    with pytest.raises(PlanError, match="not a private key"):
+    with pytest.raises(UsageError, match="not a private key"):
         read_key(tmp_path / "locked.pub")
-    with pytest.raises(PlanError, match="cannot be read"):
+    with pytest.raises(UsageError, match="cannot be read"):
         read_key(tmp_path / "nowhere")
 
 

@@ -10,7 +10,7 @@ import typer
 from typer import Option
 
 from tapveil.base.defaults import MEMORY
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import UsageError
 from tapveil.base.progress import Reporter, for_console
 from tapveil.cli.console.text import say
 from tapveil.cli.options import Json, Memory, PlanFile, Quiet, Scratch, err, out, read_plan
@@ -40,9 +40,9 @@ def check(
     from tapveil.veil import statement
 
     if compare and plan_only:
-        raise PlanError("--compare needs the trips: leave out --plan-only")
+        raise UsageError("--compare needs the trips: leave out --plan-only")
     if plot and not compare:
-        raise PlanError("--plot draws a comparison: add --compare")
+        raise UsageError("--plot draws a comparison: add --compare")
     progress = for_console(err, quiet=quiet)
     plan = read_plan(plan_file, progress)
     checking.read_public_files(plan)

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from tapveil.base.atomic import write_new
 from tapveil.base.defaults import MEMORY
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import UsageError
 from tapveil.base.progress import for_console
 from tapveil.cli.options import Memory, Quiet, Scratch, err, out
 
@@ -34,9 +34,9 @@ def init(
     from tapveil.internal import draft as drafting
 
     if output.exists():
-        raise PlanError(f"{output} already exists; choose another name")
+        raise UsageError(f"{output} already exists; choose another name")
     if not output.resolve().parent.is_dir():
-        raise PlanError(f"there is no folder {output.parent} to put {output.name} in")
+        raise UsageError(f"there is no folder {output.parent} to put {output.name} in")
     progress = for_console(err, quiet=quiet)
     drafted = drafting.draft(
         trips, output, gtfs=gtfs, look=not no_look, memory=memory, scratch=scratch, progress=progress

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from tapveil.base.errors import LedgerError, PlanError
+from tapveil.base.errors import LedgerError, UsageError
 from tapveil.base.progress import Stage, for_console
 from tapveil.cli.commands.verify import show
 from tapveil.cli.options import Json, err, out, read_plan
@@ -37,11 +37,11 @@ def ledger(context: typer.Context, ledger_file: LedgerFile = LEDGER, as_json: Js
     """Show the privacy budget spent and remaining."""
     from tapveil.cli.console.ledger import show_ledger
     from tapveil.ledger.accounts import report as ledger_report
-    from tapveil.ledger.book import open_ledger
+    from tapveil.ledger.book import Ledger
 
     if context.invoked_subcommand is not None:
         return
-    with open_ledger(ledger_file) as book:
+    with Ledger.open(ledger_file) as book:
         entries = book.entries
     # A bar and its results do not share a screen.
     with for_console(err).stage(Stage.ACCOUNTING), out.capture() as shown:
@@ -57,8 +57,7 @@ def ledger_start(plan_file: OfTrips, epsilon: BudgetEpsilon, delta: BudgetDelta)
 
     The budget is for the plan's data set and unit.
     """
-    from tapveil.ledger.book import open_ledger
-    from tapveil.ledger.book import start as start_ledger
+    from tapveil.ledger.book import Ledger
     from tapveil.ledger.coverage import names_no_days
     from tapveil.ledger.witness import around_ledger, folder_of
     from tapveil.ledger.words import NAMES_NO_DAYS
@@ -66,11 +65,11 @@ def ledger_start(plan_file: OfTrips, epsilon: BudgetEpsilon, delta: BudgetDelta)
 
     plan = read_plan(plan_file)
     budget = budget_of(plan, epsilon, delta)
-    start_ledger(plan.ledger_path, budget.on)
+    Ledger.start(plan.ledger_path, budget.on)
     declare(plan, budget)
     if names_no_days(would_spend(plan)):
         err.print(NAMES_NO_DAYS)
-    with open_ledger(plan.ledger_path) as book:
+    with Ledger.open(plan.ledger_path) as book:
         for finding in book.findings(beside=map(folder_of, around_ledger(plan.ledger_path))):
             err.print(f"Note: {finding.sentence}. Until this is resolved, no release can be made.")
 
@@ -88,7 +87,7 @@ def ledger_budget(
     The ledger must exist. Earlier budgets stay on record.
     """
     if (reason is None) != (by is None):
-        raise PlanError("--reason and --by go together: why, and who decided it")
+        raise UsageError("--reason and --by go together: why, and who decided it")
     plan = read_plan(plan_file)
     declare(plan, budget_of(plan, epsilon, delta, reason=reason, by=by))
 
@@ -104,11 +103,11 @@ def ledger_accept(
 
     Use it if that ledger covers other trips, or was taken over by this one. It stays on record.
     """
-    from tapveil.ledger.book import open_ledger
+    from tapveil.ledger.book import Ledger
     from tapveil.ledger.entry import Accepted
     from tapveil.ledger.witness import around_ledger, folder_of
 
-    with open_ledger(ledger_file) as book:
+    with Ledger.open(ledger_file) as book:
         around = {found.ledger for found in map(folder_of, around_ledger(ledger_file))} - {book.id, None}
         meant = [found for found in around if found and len(other) >= SHORT_ID and found.startswith(other)]
         with _option_errors():
@@ -132,13 +131,13 @@ def ledger_verify(
     No entry may have been changed or removed, and every published folder must be on record.
     """
     from tapveil.base.findings import Finding
-    from tapveil.ledger.book import open_ledger
+    from tapveil.ledger.book import Ledger
     from tapveil.ledger.witness import around_ledger, folder_of
     from tapveil.published.folder import Folder
 
     asked = [folder_of(Folder(folder)) for folder in folders or ()]
     try:
-        with open_ledger(ledger_file) as book:
+        with Ledger.open(ledger_file) as book:
             beside = [found for found in map(folder_of, around_ledger(ledger_file)) if found.ledger and not asked]
             findings = list(book.findings(asked, beside))
             names = [found.name for found in beside]
@@ -172,7 +171,7 @@ def _option_errors() -> Iterator[None]:
         first = error.errors()[0]
         option = "LEDGER_ID" if first["loc"][0] == "ledger" else f"--{first['loc'][0]}"
         words = _OPTION_WORDS.get(first["type"], first["msg"].removeprefix("Value error, "))
-        raise PlanError(f"{option}: {words}") from None
+        raise UsageError(f"{option}: {words}") from None
 
 
 _OPTION_WORDS = {
@@ -190,9 +189,9 @@ def declare(plan: Plan, budget: Budget, *, quiet: bool = False) -> None:
     """Set a budget in the plan's ledger, and say so."""
     from tapveil.cli.summary import budget_in_words, spent_in_words
     from tapveil.ledger.accounts import over_budget
-    from tapveil.ledger.book import open_ledger
+    from tapveil.ledger.book import Ledger
 
-    with open_ledger(plan.ledger_path) as book:
+    with Ledger.open(plan.ledger_path) as book:
         book.declare(budget)
         if (spent := over_budget(book.entries, budget)) is not None:
             err.print(f"Note: {spent_in_words(spent)} at this delta is already spent: no further release fits.")

@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Option
 
 from tapveil.base.atomic import write_new
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import UsageError
 from tapveil.base.progress import for_console
 from tapveil.cli.options import Json, Quiet, err, out
 
@@ -46,18 +46,18 @@ def tune(
 
     Reads only a published folder, so it costs no privacy.
     """
-    from tapveil.internal.next_plan import tuned_plan_text
+    from tapveil.internal.next_plan import next_plan
     from tapveil.plan import toml
     from tapveil.tuning import tune as tuning
 
     if (plan_file is None) != (output is None):
-        raise PlanError("--plan and --output go together: the plan to rewrite, and the new one to write")
+        raise UsageError("--plan and --output go together: the plan to rewrite, and the new one to write")
     if output and output.exists():
-        raise PlanError(f"{output} already exists; choose another name")
+        raise UsageError(f"{output} already exists; choose another name")
     text = toml.read_text(plan_file) if plan_file else None
     tuned = tuning.tune(folder, keep_mechanism=keep_mechanism, progress=for_console(err, quiet=quiet))
     if text is not None and output:
-        write_new(output, tuned_plan_text(text, tuned))
+        write_new(output, next_plan(text, tuned))
     if as_json:
         typer.echo(json.dumps(tuned.as_json(), indent=2))
     else:

@@ -75,7 +75,7 @@ def demo(
     """Generate a city and publish it: a five-minute tour."""
     from tapveil.demo import city as demo_city
     from tapveil.demo import ridership
-    from tapveil.ledger.book import start as start_ledger
+    from tapveil.ledger.book import Ledger
     from tapveil.plan.model import Plan
     from tapveil.veil.release import release as release_folder
 
@@ -89,7 +89,7 @@ def demo(
     if not quiet:
         out.print(f"{city}: {trips:,} trips and {plan_path.name} in {folder}\n")
     plan = Plan.read(plan_path)
-    start_ledger(plan.ledger_path, datetime.now(UTC).date())
+    Ledger.start(plan.ledger_path, datetime.now(UTC).date())
     declare(plan, budget_of(plan, *budget), quiet=True)  # the summary says it
     published = release_folder(plan, folder / "published", memory=memory, progress=progress)
     if not quiet:

@@ -13,14 +13,13 @@ import typer
 from typer import Argument, Option
 
 from tapveil.base.defaults import AUDIT_TRIALS
-from tapveil.base.errors import PlanError
 from tapveil.base.progress import for_console
 from tapveil.cli.console.text import MOST_OF_A_KIND, say
 from tapveil.cli.options import Json, Quiet, Silent, err, out, read_plan
 
 if TYPE_CHECKING:
     from tapveil.base.findings import Finding
-    from tapveil.internal.audit.attack import Finding as Tested
+    from tapveil.internal.audit.attack import AuditResult
 
 
 def verify(
@@ -37,22 +36,12 @@ def verify(
 
     Needs only the folder: anyone can do it.
     """
-    from tapveil.verification.file import verify_file
-    from tapveil.verification.folder import verify_folder
+    from tapveil.verification.verify import verify as verify_path
 
     progress = for_console(err, quiet=quiet)
-    if path.is_dir():
-        if epsilon or delta:
-            raise PlanError("--epsilon and --delta are for a single CSV file; a folder states its own")
-        checked = verify_folder(path, signers=signers, progress=progress)
-        show(checked.findings, f"{path} verified: {checked.summary}", as_json, checked.notes, quiet=quiet)
-        return
-    if not path.exists():
-        raise PlanError(f"{path} does not exist")
-    if signers or not epsilon or not delta:
-        raise PlanError(f"{path} is not a folder; for one CSV file give --epsilon and --delta, and no --signers")
-    single = verify_file(path, epsilon, delta, progress=progress)
-    show(single.findings, f"{path}: {single.summary}", as_json, single.notes, quiet=quiet)
+    checked = verify_path(path, signers=signers, epsilon=epsilon, delta=delta, progress=progress)
+    all_well = f"{path} verified: {checked.summary}" if path.is_dir() else f"{path}: {checked.summary}"
+    show(checked.findings, all_well, as_json, checked.notes, quiet=quiet)
 
 
 def show(
@@ -90,10 +79,9 @@ def audit(
     Does not read your data.
     """
     from tapveil.internal.audit import attack as auditing
-    from tapveil.plan.model import Plan
 
     progress = for_console(err, quiet=quiet)
-    attacked = read_plan(plan_file, progress) if plan_file else Plan.preset("opal")
+    attacked = read_plan(plan_file, progress) if plan_file else None
     findings = auditing.audit(attacked, trials=trials, progress=progress)
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
@@ -103,7 +91,7 @@ def audit(
         raise typer.Exit(1)
 
 
-def _show(findings: Sequence[Tested], trials: int) -> None:
+def _show(findings: Sequence[AuditResult], trials: int) -> None:
     """What was tried, what came of it, and what is allowed."""
     from tapveil.base.text_table import Grid
     from tapveil.internal.audit.attack import MISTAKEN

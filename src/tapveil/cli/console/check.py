@@ -16,7 +16,7 @@ from tapveil.internal.confidential import NOTICE
 from tapveil.internal.outlook import DENSITY_AT, Outlook
 from tapveil.internal.plan_in_words import in_words
 from tapveil.ledger import words as ledger_words
-from tapveil.ledger.book import open_ledger
+from tapveil.ledger.book import Ledger
 from tapveil.ledger.coverage import names_no_days
 from tapveil.ledger.refusals import repeated
 from tapveil.ledger.witness import around_ledger, folder_of, refuse_outdated
@@ -108,7 +108,7 @@ def room(plan: Plan, plan_file: Path) -> tuple[str, list[str]]:
         start = f"tapveil ledger start {plan_file} --epsilon ... --delta ..."
         return f"There is no ledger yet: {start}", [f"Next: {start}", next_step]
     try:
-        with open_ledger(path) as book:
+        with Ledger.open(path) as book:
             refuse_outdated(book, Path.cwd(), paid=False)
             book.refuse(would_spend(plan), again=True)
             earlier = repeated(book.entries, would_spend(plan))

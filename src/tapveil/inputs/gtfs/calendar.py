@@ -7,7 +7,7 @@ from datetime import date
 
 import numpy as np
 
-from tapveil.base.errors import TripDataError
+from tapveil.base.errors import InputFileError
 from tapveil.inputs.gtfs.files import Files, missing
 from tapveil.inputs.gtfs.table import Flags, Ints, Table, ordinal, read_if_there
 
@@ -41,7 +41,7 @@ class Calendar:
     def _added_days(self) -> Ints:
         days: Ints = self.day[self.added]
         if not len(days) and not len(self.start):
-            raise TripDataError(f"{self.called} has a calendar without a day on which anything runs")
+            raise InputFileError(f"{self.called} has a calendar without a day on which anything runs")
         return days
 
     def days(self, first: date, last: date) -> dict[str, tuple[date, ...]]:
@@ -52,7 +52,7 @@ class Calendar:
         runs[self.weekly] = in_force & self.weekdays[:, (span - 1) % 7]  # day 1 was a Monday
         added, removed = self._excepted(span, self.added), self._excepted(span, ~self.added)
         for service, day in np.argwhere(added & removed)[:1]:
-            raise TripDataError(
+            raise InputFileError(
                 f"{self.called}: calendar_dates.txt adds and removes the service `{self.services[service]}` "
                 f"on {date.fromordinal(int(span[day]))}; keep one"
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tapveil.base.errors import TripDataError
+from tapveil.base.errors import InputFileError
 from tapveil.inputs.gtfs.files import Files, missing
 from tapveil.inputs.gtfs.table import BLANK, Codes, Flags, Ints, Table, read, read_if_there, seconds, whole
 
@@ -155,7 +155,7 @@ def read_repeats(files: Files, timetable: Timetable) -> _Repeats:
     early = times.boards & (times.departure < begin) | times.alights & (times.arrival < begin)
     for row in np.flatnonzero(early & np.isin(times.trip, trip))[:1]:
         name = list(timetable.trips)[times.trip[row]]
-        raise TripDataError(f"{table.called} repeats the trip `{name}`, which goes back in time in stop_times.txt")
+        raise InputFileError(f"{table.called} repeats the trip `{name}`, which goes back in time in stop_times.txt")
     return _Repeats(trip, start, end, headway)
 
 
@@ -167,7 +167,7 @@ def _runs(times: StopTimes, repeats: _Repeats) -> tuple[Ints, Ints]:
     ends = np.searchsorted(times.trip, repeats.trip, side="right")
     runs = np.maximum(0, (repeats.end - repeats.start) // repeats.headway + 1)
     if int(((ends - begins) * runs).sum()) > MOST_REPEATED:
-        raise TripDataError(
+        raise InputFileError(
             f"frequencies.txt repeats trips to more than {MOST_REPEATED:,} stop times: is headway_secs right?"
         )
     for place in np.flatnonzero(begins < ends):  # a trip without stop times may be repeated, to no effect

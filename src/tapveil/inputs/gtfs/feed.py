@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from tapveil.base.errors import TripDataError
+from tapveil.base.errors import InputFileError
 from tapveil.inputs.gtfs.calendar import Calendar, read_calendar
 from tapveil.inputs.gtfs.calls import Calls, Line, Timetable, calls_of, lines_of, read_repeats, read_timetable
 from tapveil.inputs.gtfs.files import Files, find_files
@@ -80,7 +80,7 @@ def _read_stops(files: Files) -> dict[str, Stop]:
     table = read(files, "stops.txt", ("stop_id",), extra)
     known = {"": BLANK, **table.index("stop_id")}
     if len(known) == 1:
-        raise TripDataError(f"{table.called} has a header but no stops")
+        raise InputFileError(f"{table.called} has a header but no stops")
     table.numbers("parent_station", known.get, "is not a stop_id of this file")
     parents = {stop: parent for stop, parent in table.rows("stop_id", "parent_station")}
     stops = {}
@@ -127,7 +127,7 @@ def _read_timezone(files: Files) -> str | None:
     table.numbers("agency_timezone", is_zone, "is not a time zone")
     zones = sorted({zone for (zone,) in table.rows("agency_timezone") if zone})
     if len(zones) > 1:
-        raise TripDataError(
+        raise InputFileError(
             f"{table.called} has several time zones ({', '.join(zones)}), so a time of the feed could mean two things; "
             "make a feed for each"
         )

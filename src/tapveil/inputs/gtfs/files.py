@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from tapveil.base.errors import TripDataError
+from tapveil.base.errors import InputFileError
 from tapveil.inputs.snapshot import PublicFiles
 
 LARGEST_FILE = 4 << 30
@@ -43,9 +43,9 @@ class Files:
                     yield file
                 return
             if member.flag_bits & 0x1:
-                raise TripDataError(f"{self.call(name)} is encrypted; unpack the feed and name the folder")
+                raise InputFileError(f"{self.call(name)} is encrypted; unpack the feed and name the folder")
             if member.file_size > LARGEST_FILE:
-                raise TripDataError(
+                raise InputFileError(
                     f"{self.call(name)} unpacks to {member.file_size / (1 << 30):.1f} GB, more than a timetable has "
                     f"(at most {LARGEST_FILE >> 30} GB); is this the right file?"
                 )
@@ -58,10 +58,10 @@ class Files:
                     yield unpacked
 
 
-def missing(files: Files, name: str, purpose: str) -> TripDataError:
+def missing(files: Files, name: str, purpose: str) -> InputFileError:
     alone = files.members.get("stops.txt") == files.path
     fault = "is a list of stops alone" if alone else f"has no {name}"
-    return TripDataError(f'{files.called} {fault}; cells = "gtfs" needs {name} {purpose}')
+    return InputFileError(f'{files.called} {fault}; cells = "gtfs" needs {name} {purpose}')
 
 
 @contextmanager
@@ -69,17 +69,17 @@ def in_our_words(called: str) -> Iterator[None]:
     try:
         yield
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError):
-        raise TripDataError(f"{called} is damaged (was its transfer cut off?); fetch the feed again") from None
+        raise InputFileError(f"{called} is damaged (was its transfer cut off?); fetch the feed again") from None
     except NotImplementedError:
         words = f"{called} is packed in a way that cannot be read; unpack the feed and name the folder"
-        raise TripDataError(words) from None
+        raise InputFileError(words) from None
     except FileNotFoundError:
         words = f"there is no {called}; a feed is a GTFS zip file, a folder, or a CSV file of stops"
-        raise TripDataError(words) from None
+        raise InputFileError(words) from None
     except PermissionError:
-        raise TripDataError(f"no permission to read {called}") from None
+        raise InputFileError(f"no permission to read {called}") from None
     except OSError as error:
-        raise TripDataError(f"{called} cannot be read: {error.strerror or error}") from None
+        raise InputFileError(f"{called} cannot be read: {error.strerror or error}") from None
 
 
 def find_files(path: Path, source: PublicFiles) -> Files:
@@ -96,7 +96,7 @@ def find_files(path: Path, source: PublicFiles) -> Files:
     if "stops.txt" not in members:
         nested = any(name.lower().endswith(".zip") for name in members)
         hint = "it holds other zip files: unpack them and name one" if nested else "is it a GTFS feed?"
-        raise TripDataError(f"{called} has no stops.txt; {hint}")
+        raise InputFileError(f"{called} has no stops.txt; {hint}")
     return Files(path, members, source)
 
 
@@ -106,5 +106,5 @@ def _zip_members(called: str, infos: Sequence[zipfile.ZipInfo]) -> dict[str, Pat
     homes = sorted({path.parent for path in files if path.name == "stops.txt"})
     if len(homes) > 1 and homes[0] != PurePosixPath():
         listed = ", ".join(str(home) for home in homes)
-        raise TripDataError(f"{called} holds several feeds ({listed}); unpack it and name the folder of one")
+        raise InputFileError(f"{called} holds several feeds ({listed}); unpack it and name the folder of one")
     return {path.name: info for path, info in files.items() if not homes or path.parent == homes[0]}

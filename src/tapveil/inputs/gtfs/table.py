@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from tapveil.base.errors import TripDataError, did_you_mean
+from tapveil.base.errors import InputFileError, did_you_mean
 from tapveil.inputs.gtfs.files import Files
 
 BLOCK = 8 << 20
@@ -88,11 +88,11 @@ class Table:
         for row in np.flatnonzero(wrong)[:1]:
             raise self.error(int(row if order is None else order[row]), words)
 
-    def error(self, row: int, words: str) -> TripDataError:
+    def error(self, row: int, words: str) -> InputFileError:
         """What is wrong with a row, and its line, which is found by reading again: good rows need none."""
         with self.files.open(self.name) as file:
             line, _ = next(itertools.islice(records(file, self.called), int(self.kept[row]) + 1, None))
-        return TripDataError(f"{self.called}, line {line}: {words}")
+        return InputFileError(f"{self.called}, line {line}: {words}")
 
 
 def read(files: Files, name: str, needed: Sequence[str], extra: Sequence[str] = ()) -> Table:
@@ -100,7 +100,7 @@ def read(files: Files, name: str, needed: Sequence[str], extra: Sequence[str] = 
     with files.open(name) as file:
         _, header = next(records(file, called), (0, None))
         if header is None:
-            raise TripDataError(f"{called} is empty; its first line must name the columns")
+            raise InputFileError(f"{called} is empty; its first line must name the columns")
         used = _places([column.strip() for column in header], needed, extra, called)
         read = _read_fast(file, len(header), list(used.values()))
     if read is None:
@@ -127,9 +127,9 @@ def read_if_there(files: Files, name: str, needed: Sequence[str]) -> Table:
 def _places(header: Sequence[str], needed: Sequence[str], extra: Sequence[str], called: str) -> dict[str, int]:
     for column in (*needed, *extra):
         if column in needed and column not in header:
-            raise TripDataError(f"{called} has no column `{column}`{did_you_mean(column, header)}")
+            raise InputFileError(f"{called} has no column `{column}`{did_you_mean(column, header)}")
         if header.count(column) > 1:
-            raise TripDataError(f"{called} has {header.count(column)} columns named `{column}`; keep one")
+            raise InputFileError(f"{called} has {header.count(column)} columns named `{column}`; keep one")
     return {column: header.index(column) for column in (*needed, *extra) if column in header}
 
 
@@ -142,9 +142,9 @@ def records(file: IO[bytes], called: str) -> Iterator[tuple[int, list[str]]]:
                 yield line, fields
             line = rows.line_num + 1
     except UnicodeDecodeError:
-        raise TripDataError(f"{called}, line {rows.line_num + 1} is not UTF-8; save the file as UTF-8") from None
+        raise InputFileError(f"{called}, line {rows.line_num + 1} is not UTF-8; save the file as UTF-8") from None
     except csv.Error:
-        raise TripDataError(
+        raise InputFileError(
             f"{called}, line {line} cannot be read as CSV: is a quote opened and not closed, "
             "or do the lines not end in line feeds (an old Mac file)?"
         ) from None
@@ -181,7 +181,7 @@ def _read_slowly(file: IO[bytes], used: Sequence[int], called: str) -> list[pa.D
     columns: list[list[str]] = [[] for _ in used]
     for line, fields in rows:
         if len(fields) != len(header):
-            raise TripDataError(
+            raise InputFileError(
                 f"{called}, line {line}: the header has {len(header)} fields, this line {len(fields)} "
                 "(is a comma in a text without quotes, or a quote opened and not closed?)"
             )

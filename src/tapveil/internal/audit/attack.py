@@ -60,18 +60,45 @@ EVERY_TABLE = ", ".join(TABLES)
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing that was tried, what came of it, and what is allowed."""
+class AuditResult:
+    """One experiment of the audit: what was tried, what was observed, and what is allowed."""
 
     check: str
+    """What was tried."""
     table: str
+    """On which table of the audit: `wide` has the widest noise of the plan, `narrow` the narrowest."""
     observed: str
+    """What was observed."""
     allowed: str
+    """What the guarantee allows."""
     broken: bool
+    """Whether the observation contradicts the guarantee."""
 
 
-def audit(plan: Plan, *, trials: int = AUDIT_TRIALS, progress: Reporter | None = None) -> list[Finding]:
-    """Attack a plan's mechanisms and units; nothing of the plan's trips is read."""
+def audit(
+    plan: Plan | None = None, *, trials: int = AUDIT_TRIALS, progress: Reporter | None = None
+) -> list[AuditResult]:
+    """Test the privacy guarantee empirically, on generated trips. Does not read your data.
+
+    Args:
+        plan: The plan whose mechanism, unit and neighbours are attacked; by default the preset `opal`.
+        trials: Number of equal cells per experiment, at least 1,000. More find smaller faults.
+        progress: Receives the stages of the work; silent by default.
+
+    Returns:
+        One result per experiment. The guarantee failed where `broken` is true; a sound program has one of these with
+        a probability below 1e-7.
+
+    Raises:
+        EngineError: The disk or the memory failed.
+
+    Example:
+        >>> import tapveil
+        >>> results = tapveil.audit(tapveil.Plan.read("plan.toml"), trials=1000)
+        >>> any(result.broken for result in results)
+        False
+    """
+    plan = plan or Plan.preset("opal")
     with tempfile.TemporaryDirectory(prefix="tapveil-audit-") as folder:
         return list(_Attack(plan, Path(folder), trials, progress or Silent()).findings())
 
@@ -121,7 +148,7 @@ class _Attack:
         stated = next(each for each in cost(self._audited)["tables"] if each["name"] == table.name)
         return ClosedForm(name, stated["scale"], stated["threshold"], self._audited.privacy.lists_cells)
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[AuditResult]:
         yield from self._sensitivity()
         for table in self._audited.table:
             yield from self._promise(table)
@@ -146,7 +173,7 @@ class _Attack:
         if self._audited.privacy.by_card:
             yield from self._bounds()
 
-    def _sensitivity(self) -> Iterator[Finding]:
+    def _sensitivity(self) -> Iterator[AuditResult]:
         """One unit more, in exact counts: how many cells of a table change, and by how much.
 
         Other units have more trips than are counted, over many days, and the new one brings places of its own.
@@ -166,7 +193,7 @@ class _Attack:
                 changes = [abs(after[name][cell] - before[name][cell]) for cell in {*before[name], *after[name]}]
                 number, by = sum(change > 0 for change in changes), max(changes)
                 observed = f"{number} cells by {by}"
-                yield Finding(f"{what} changes", name, observed, f"{most} cells by 1", number > most or by > 1)
+                yield AuditResult(f"{what} changes", name, observed, f"{most} cells by 1", number > most or by > 1)
 
     def _exact(self, rows: Sequence[Row]) -> dict[str, Counter[tuple[str, ...]]]:
         """The exact counts of generated rows, by cell: what goes into the noise."""
@@ -183,7 +210,7 @@ class _Attack:
             found[name] = Counter(dict(zip(zip(*labels, strict=True), counts, strict=True)))
         return found
 
-    def _promise(self, table: Table) -> Iterator[Finding]:
+    def _promise(self, table: Table) -> Iterator[AuditResult]:
         """What is stated keeps the promise, by brute force over every outcome of the changed cells."""
         expected, exposure, busy = self._expected[table.name], self._audited.guarantee.exposure, self._counts["busy"]
         epsilon, allowed = float(table.epsilon or 0), float(table.delta or 0) + FLOATS
@@ -200,9 +227,9 @@ class _Attack:
             apart = {"one trip less": between(busy, busy - 1, epsilon), "a trip of its own": between(1, 0, epsilon)}
         for what, delta in apart.items():
             check = f"as stated, {what}: delta at epsilon = {epsilon:.3g}"
-            yield Finding(check, table.name, f"{delta:.3g}", f"at most {allowed:.3g}", delta > allowed)
+            yield AuditResult(check, table.name, f"{delta:.3g}", f"at most {allowed:.3g}", delta > allowed)
 
-    def _independence(self, seen: Mapping[str, Mapping[str, Counts]]) -> Iterator[Finding]:
+    def _independence(self, seen: Mapping[str, Mapping[str, Counts]]) -> Iterator[AuditResult]:
         high = self._counts["busy"]
         chance = {
             name: sum(p for value, p in expected.outcomes(high).items() if value >= high)
@@ -217,18 +244,18 @@ class _Attack:
         both = chance[TABLES[0]] * chance[TABLES[1]]
         yield _as_often("both tables are high in a cell", EVERY_TABLE, (one >= high) & (other >= high), both)
 
-    def _randomness(self, given: int) -> Finding:
+    def _randomness(self, given: int) -> AuditResult:
         """Every cell that is visited takes a word of its own from the operating system."""
         every = self._audited.privacy.lists_cells
         groups = sum(1 for count in self._counts.values() if count or every)
         visited = len(TABLES) * groups * self._trials
         needed = 8 * visited if visited < LONG_LIST else 0
-        return Finding("random bytes taken", EVERY_TABLE, f"{given:,}", f"at least {needed:,}", given < needed)
+        return AuditResult("random bytes taken", EVERY_TABLE, f"{given:,}", f"at least {needed:,}", given < needed)
 
-    def _bounds(self) -> Iterator[Finding]:
+    def _bounds(self) -> Iterator[AuditResult]:
         """One card that rides everywhere, and cards that ride twice in a cell, must not show."""
         if self._trials < 50 * self._audited.guarantee.exposure.cells:
-            yield Finding("contributions are bounded", EVERY_TABLE, "not tried", "more trials needed", False)
+            yield AuditResult("contributions are bounded", EVERY_TABLE, "not tried", "more trials needed", False)
             return
         with self._progress.stage(Stage.RELEASING_BUSY_CARDS):
             city = City(self._counts, self._trials, heavy=True)
@@ -249,7 +276,7 @@ class _Attack:
         data = self._folder / name / "data"
         return {table: pa_csv.read_csv(data / f"{table}.csv", convert_options=options) for table in TABLES}
 
-    def _losses(self, name: str, expected: ClosedForm, seen: Mapping[str, Counts]) -> Iterator[Finding]:
+    def _losses(self, name: str, expected: ClosedForm, seen: Mapping[str, Counts]) -> Iterator[AuditResult]:
         """Events that tell neighbours apart: no δ that they prove may exceed the true one of those neighbours."""
         busy, less, high = seen["busy"], seen["less"], self._counts["busy"]
         half = len(busy) // 2
@@ -268,13 +295,13 @@ class _Attack:
             ):
                 proven, allowed = delta_lower_bound(here, there, at, ALPHA), delta + FLOATS
                 check, observed = f"{what}: delta at epsilon = {at:.3g}", f"at least {max(0.0, proven):.3g}"
-                yield Finding(check, name, observed, f"at most {allowed:.3g}", proven > allowed)
+                yield AuditResult(check, name, observed, f"at most {allowed:.3g}", proven > allowed)
         if expected.mechanism != "gaussian":
             proven, allowed = epsilon_lower_bound(*elsewhere, 0.0, ALPHA), 2 / expected.scale
             observed = f"at least {max(0.0, proven):.3f}"
-            yield Finding("one trip elsewhere: epsilon", name, observed, f"at most {allowed:.3f}", proven > allowed)
+            yield AuditResult("one trip elsewhere: epsilon", name, observed, f"at most {allowed:.3f}", proven > allowed)
 
-    def _nothing_invented(self, city: City, published: Mapping[str, pa.Table]) -> Iterator[Finding]:
+    def _nothing_invented(self, city: City, published: Mapping[str, pa.Table]) -> Iterator[AuditResult]:
         """Every published cell is one that the trips (or the public list) have, in its own part, and a whole number."""
         every = self._audited.privacy.lists_cells
         known = {
@@ -285,9 +312,9 @@ class _Attack:
         for table, rows in published.items():
             keys = list(zip(rows.column("part").to_pylist(), rows.column("place").to_pylist(), strict=True))
             foreign = len(set(keys) - known) + len(keys) - len(set(keys))
-            yield Finding("cells that no trip is in, or twice", table, str(foreign), "0", foreign > 0)
+            yield AuditResult("cells that no trip is in, or twice", table, str(foreign), "0", foreign > 0)
             odd = sum(not text.lstrip("-").isdigit() for text in rows.column("count").to_pylist())
-            yield Finding("numbers that are not whole", table, str(odd), "0", odd > 0)
+            yield AuditResult("numbers that are not whole", table, str(odd), "0", odd > 0)
 
 
 def _by_group(city: City, published: Mapping[str, pa.Table]) -> dict[str, dict[str, Counts]]:
@@ -309,19 +336,19 @@ def _sorted(rows: pa.Table) -> bool:
     return all(one < next_one for one, next_one in pairwise(keys))
 
 
-def _yes(check: str, lacking: Sequence[str]) -> Finding:
+def _yes(check: str, lacking: Sequence[str]) -> AuditResult:
     """Whether something is so of every table."""
-    return Finding(check, EVERY_TABLE, "no" if lacking else "yes", "yes", bool(lacking))
+    return AuditResult(check, EVERY_TABLE, "no" if lacking else "yes", "yes", bool(lacking))
 
 
 def _trials(happened: npt.NDArray[np.bool_]) -> Trials:
     return Trials(int(happened.sum()), len(happened))
 
 
-def _as_often(check: str, table: str, happened: npt.NDArray[np.bool_], p: float) -> Finding:
+def _as_often(check: str, table: str, happened: npt.NDArray[np.bool_], p: float) -> AuditResult:
     """Whether something happens as often as it should, neither more nor less."""
     trials = _trials(happened)
-    return Finding(check, table, f"{trials.share:.4g}", f"{p:.4g}", trials.unlikely(p) < ALPHA)
+    return AuditResult(check, table, f"{trials.share:.4g}", f"{p:.4g}", trials.unlikely(p) < ALPHA)
 
 
 def _conformance(
@@ -330,7 +357,7 @@ def _conformance(
     counts: Mapping[str, int],
     seen: Mapping[str, Counts],
     check: str = "the distribution",
-) -> Iterator[Finding]:
+) -> Iterator[AuditResult]:
     """Each number appears as often as its distribution says: any at all, then the one that is furthest from it."""
     for group, count in counts.items():
         outcomes = expected.outcomes(count)
@@ -343,7 +370,7 @@ def _conformance(
         yield _as_often(f"{check}: {what}, {shown}", name, seen[group] == worst, outcomes[worst])
 
 
-def _replay(name: str, mechanism: Mechanism) -> Finding:
+def _replay(name: str, mechanism: Mechanism) -> AuditResult:
     """The words at both sides of every edge of the noise table become just the numbers that the integers say.
 
     Noise that passed through a float would miss some of them: its tails have gaps, which tell counts apart.
@@ -361,7 +388,7 @@ def _replay(name: str, mechanism: Mechanism) -> Finding:
     numbers, _ = mechanism.draw(np.ones(len(words), dtype=np.int64), given)
     missed = sum(number != value for number, value in zip(numbers.tolist(), expected, strict=True))
     check = f"{2 * len(table.weights)} edges of the noise table"
-    return Finding(check, name, f"{missed} missed", "0 missed", missed > 0)
+    return AuditResult(check, name, f"{missed} missed", "0 missed", missed > 0)
 
 
 _ALONE = threading.Lock()

@@ -60,16 +60,20 @@ class Point:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Every unit, mechanism and total ε, side by side. Confidential."""
+    """What every unit, mechanism and total ε would publish. CONFIDENTIAL: from exact counts."""
 
     title: str
+    """The title of the release."""
     neighbours: Neighbours
+    """The notion of neighbours of the plan."""
     delta: Fraction
+    """The total δ of the plan."""
     bounds: Mapping[Unit, tuple[int | None, int | None]]
     """For each unit: the most trips on a day, and in all, that are counted."""
     kept: Mapping[Unit, float]
     """For each unit, what is counted within its bounds, as a share of the trips; before any noise."""
     points: tuple[Point, ...]
+    """Everything that was compared."""
 
     @property
     def own(self) -> Point:
@@ -85,6 +89,7 @@ class Comparison:
 
     @property
     def units(self) -> tuple[Unit, ...]:
+        """The units that were compared."""
         return tuple(dict.fromkeys(point.unit for point in self.points))
 
     @property
@@ -94,6 +99,7 @@ class Comparison:
         return sorts if len(sorts) > 1 else (ALL,)
 
     def of(self, unit: Unit) -> tuple[Point, ...]:
+        """The points of one unit."""
         return tuple(point for point in self.points if point.unit == unit)
 
     def never(self, unit: Unit) -> set[str]:
@@ -114,6 +120,7 @@ class Comparison:
         return found
 
     def as_json(self) -> dict[str, Any]:
+        """The same as JSON values, marked as confidential."""
         return {
             "notice": NOTICE,
             "neighbours": self.neighbours,
@@ -142,19 +149,45 @@ class Comparison:
 
 
 def compare(
-    plan: Plan,
+    plan: Plan, *, memory: str = MEMORY, scratch: Path | None = None, progress: Reporter | None = None
+) -> Comparison:
+    """Estimate what other mechanisms, units and epsilons would publish of the same trips. Publishes nothing.
+
+    CONFIDENTIAL: the result follows from exact counts and is not protected by differential privacy.
+
+    Args:
+        plan: The plan to compare with others.
+        memory: Memory limit for counting, such as `"2GB"`; larger data spills to disk.
+        scratch: Folder to spill to; by default the system's.
+        progress: Receives the stages of the work; silent by default.
+
+    Returns:
+        A point for every unit, mechanism and total ε; `own` is the plan itself.
+
+    Raises:
+        TripDataError: The trips, or a file that the plan names, cannot be used.
+        EngineError: The engine, the memory or the disk failed.
+        UsageError: `memory` is not an amount.
+
+    Example:
+        >>> import tapveil
+        >>> found = tapveil.compare(tapveil.Plan.read("plan.toml"))
+        >>> found.units, found.own.mechanism, float(found.own.epsilon)
+        (('trip',), 'gaussian', 1.0)
+    """
+    return compared(PublicInputs.of(plan, scratch), memory=memory, scratch=scratch, progress=progress or Silent())
+
+
+def compared(
+    inputs: PublicInputs,
     *,
     memory: str = MEMORY,
     scratch: Path | None = None,
-    progress: Reporter | None = None,
+    progress: Reporter,
     truth: Truth | None = None,
-    inputs: PublicInputs | None = None,
 ) -> Comparison:
-    """Look at the trips: count them for each unit, draw nothing, publish nothing.
-
-    Where what the plan itself counts is given as `truth`, nothing is counted, and its unit alone is compared.
-    """
-    inputs, progress = inputs or PublicInputs.of(plan, scratch), progress or Silent()
+    """The comparison; with `truth`, what the plan itself counts, nothing is counted, and its unit alone is compared."""
+    plan = inputs.plan
     _ = inputs.dictionaries  # what is wrong with a list is said before the trips are read
     units = [plan.privacy.unit] if truth else list(_units(plan))
     points: list[Point] = []

@@ -13,7 +13,7 @@ from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import PlanError
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.inputs.public import PublicInputs
-from tapveil.internal.comparison.compare import ALL, Comparison, Point, Truth, compare
+from tapveil.internal.comparison.compare import ALL, Comparison, Point, Truth, compared
 from tapveil.internal.outlook import Outlook, count_and_locate, outlook_of
 from tapveil.internal.report.model.accuracy import TableAccuracy, accuracy
 from tapveil.internal.report.model.bounds import LeftOut, left_out
@@ -200,7 +200,7 @@ def findings(
             errors = forecasts[table.name].total_errors
             total_off = float(errors.mean()) if len(errors) else None
             tables.append(_table(inputs, cells, expected.expected_cells, total_off))
-    comparison = compare(plan, progress=progress, truth=truth, inputs=inputs)
+    comparison = compared(inputs, progress=progress, truth=truth)
     with progress.stage(Stage.LOOKING_FOR_CHANGES):
         by_table = {found.name: found for found in tables if found.table in plan.detailed}
         changes = ranked(plan, by_table, comparison, truth)

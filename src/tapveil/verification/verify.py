@@ -1,0 +1,57 @@
+"""Verify what someone published: a folder, or one CSV file of counts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+from tapveil.base.errors import UsageError
+from tapveil.base.findings import Verification
+from tapveil.base.progress import Reporter
+from tapveil.verification.file import verify_file
+from tapveil.verification.folder import verify_folder
+
+
+def verify(
+    path: str | Path,
+    *,
+    signers: str | Path | None = None,
+    epsilon: str | Fraction | None = None,
+    delta: str | Fraction | None = None,
+    progress: Reporter | None = None,
+) -> Verification:
+    """Check that a published folder is intact and that its privacy claims hold. Needs only the folder.
+
+    Nothing in the folder is trusted: checksums, manifest, tables, derived tables, texts and the page are checked or
+    computed again.
+
+    Args:
+        path: A published folder; or one CSV file in the layout of the published Opal data.
+        signers: A file of allowed signers (`ssh-keygen`): the folder must be signed by one of them.
+        epsilon: For a CSV file: the ε that its table is said to have, such as `"8"`.
+        delta: For a CSV file: the δ that its table is said to have, such as `"7.5e-7"`.
+        progress: Receives the stages of the work; silent by default.
+
+    Returns:
+        What was found. `ok` is true if nothing is wrong.
+
+    Raises:
+        FolderError: There is no such folder.
+        UsageError: There is no such file, or arguments of files and folders are mixed.
+
+    Example:
+        >>> import tapveil
+        >>> checked = tapveil.verify("published")
+        >>> checked.ok, checked.findings
+        (True, [])
+    """
+    path = Path(path)
+    if path.is_dir():
+        if epsilon is not None or delta is not None:
+            raise UsageError("--epsilon and --delta are for a single CSV file; a folder states its own")
+        return verify_folder(path, signers=None if signers is None else Path(signers), progress=progress)
+    if not path.exists():
+        raise UsageError(f"{path} does not exist")
+    if signers is not None or epsilon is None or delta is None:
+        raise UsageError(f"{path} is not a folder; for one CSV file give --epsilon and --delta, and no --signers")
+    return verify_file(path, epsilon, delta, progress=progress)
