@@ -1,0 +1,101 @@
+"""Whole trips of a day from noisy tables: from the product of margins to all days, to the kind of day, to the day.
+
+Each step takes what the step before found as its prior, rakes it to the sums that were found so far (of single
+columns, then of measured tables), believes the measurement as far as `shrinkage` says, and rakes again. Where there is
+little noise this gives the measurements; where noise drowns them, the typical day with the sums of this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tapveil.published.estimates.margins import Measured, Tables, agreeing, known, margin
+from tapveil.published.estimates.parts import PARTS, Floats
+from tapveil.published.estimates.raking import rake
+from tapveil.published.estimates.shrinkage import shrink
+from tapveil.published.estimates.world import OFF_PLACE, OFF_TIME, ON_PLACE, ON_TIME, Columns, World, in_order
+
+Fitted = dict[Columns, Floats]
+"""Estimates of some days by columns, in whole parts of trips."""
+
+
+def trip_columns(world: World) -> Columns:
+    """Of a whole trip: one time, and the places."""
+    time = ON_TIME if ON_TIME in world.sizes else OFF_TIME
+    return in_order([column for column in (time, ON_PLACE, OFF_PLACE) if column in world.sizes])
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Estimates of the trips of one mode."""
+
+    measured: Measured
+
+    @property
+    def world(self) -> World:
+        """Of which all this is."""
+        return self.measured.world
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Of a whole trip."""
+        return trip_columns(self.world)
+
+    @cached_property
+    def order(self) -> list[Columns]:
+        """What is estimated, one after the other: each with sums found before."""
+        axes = in_order([column for columns in (*self.measured.columns, self.columns) for column in columns])
+        tables = [columns for columns in self.measured.columns if len(columns) > 1 and columns != self.columns]
+        return [*((axis,) for axis in axes if (axis,) != self.columns), *tables, self.columns]
+
+    @cached_property
+    def all_days(self) -> Fitted:
+        """The sums of all days."""
+        shapes = {columns: self.world.possible(columns) * np.float64(PARTS) for columns in self.order}
+        return self._fit(agreeing(self.measured.all_days()), shapes, pooled=True)
+
+    @cached_property
+    def typical(self) -> dict[int, Fitted]:
+        """The sums of each kind of day."""
+        kinds = sorted(set(self.world.kinds))
+        return {kind: self._fit(agreeing(self.measured.kind(kind)), self.all_days, pooled=True) for kind in kinds}
+
+    def day(self, day: int) -> Fitted:
+        """The estimates of one day."""
+        return self._fit(agreeing(self.measured.day(day)), self.typical[self.world.kinds[day]])
+
+    def _fit(self, tables: Tables, priors: Mapping[Columns, Floats], pooled: bool = False) -> Fitted:
+        found: Fitted = {(): self._total(tables, priors)}
+        for columns in self.order:
+            sums = {kept: found[kept] for kept in _largest_within(columns, found)}
+            table = rake(priors[columns].copy(), columns, sums)
+            if known(tables, columns):
+                noisy = margin(tables, columns)
+                if pooled and self.world.same_places and columns == (ON_PLACE, OFF_PLACE):
+                    table = rake(_with_ways_back(noisy.numbers, table, noisy.variance), columns, sums)
+                table = rake(shrink(noisy.numbers, table, noisy.variance, pooled), columns, sums)
+            found[columns] = table
+        return found
+
+    @staticmethod
+    def _total(tables: Tables, priors: Mapping[Columns, Floats]) -> Floats:
+        if tables:
+            return np.maximum(margin(tables, ()).numbers, PARTS)
+        return np.asarray(next(iter(priors.values())).sum())
+
+
+def _largest_within(columns: Columns, found: Fitted) -> list[Columns]:
+    """The tables that have some of these columns, without those that another one has all of."""
+    inside = [other for other in found if set(other) < set(columns)]
+    return [other for other in inside if not any(set(other) < set(larger) for larger in inside)]
+
+
+def _with_ways_back(numbers: Floats, prior: Floats, variance: float) -> Floats:
+    """A better prior for pairs of places: who goes comes back, so the two directions are first believed together."""
+    expected = prior + prior.T
+    together = shrink(numbers + numbers.T, expected, 2 * variance, pooled=True)
+    return np.rint(together * (prior / np.maximum(expected, 1.0)))
