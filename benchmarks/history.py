@@ -123,12 +123,12 @@ PAGE = """\
 
 One row for each run of `python -m benchmarks.release --record`, in the order of the commits.
 The runs themselves are in `benchmarks/history.jsonl`.
-A ratio is the CPU time of a whole release divided by that of a *floor*, measured in turn with it on the same machine.
+A ratio is the CPU time of a complete release divided by that of a *floor*, measured in turn on the same machine.
 Floors are the least that the same work could take.
 For Parquet they are a scan of the columns by PyArrow, and DuckDB's bare `GROUP BY`s of the two largest tables.
 For CSV it is DuckDB's parsing of the columns.
 So 2 means twice the floor, and less is better.
-[What a release costs](benchmarks.md) and [scale](scale.md) have seconds, and larger cities.
+[Benchmarks](benchmarks.md) and [scale](scale.md) have seconds, and larger cities.
 
 ![CPU time of a release against the floors, and its peak memory, by commit](benchmarks-history.svg)
 

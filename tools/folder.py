@@ -15,23 +15,23 @@ from tapveil.veil import statement
 from tools.models import row
 
 FILES = {
-    "data/TABLE.csv": "Each table, as the noise left it; of these, `total` has one number for each part. "
+    "data/TABLE.csv": "Each table as published; `total` has one count for each part. "
     'With `layout = "opal"`: `time`, `loc`, `time-loc`.',
     "data/TABLE.parquet": "The same.",
-    "consistent/TABLE.csv": "The same cells, with numbers that add up. For trips, and not for a dictionary.",
-    "consistent/FINE.by.COARSE.csv": "What of each coarser cell is listed in the finer table, and what is not.",
-    "finest/TABLE.csv": "A table at several resolutions: what shows, as finely as it shows.",
+    "consistent/TABLE.csv": "The same cells, with counts that add up. For trips, and not for a dictionary.",
+    "consistent/FINE.by.COARSE.csv": "For each coarser cell: the trips listed in the finer table, and the remainder.",
+    "finest/TABLE.csv": "A table at several resolutions: every visible trip, at its finest visible level.",
     "synthetic/TABLE.csv": "With `synthetic = true`: a row for each published trip.",
     "synthetic/TABLE.parquet": "The same.",
-    vocabulary.EXPLORER: "The page to look at, in any browser, without a network.",
-    "README.md": "For a person who opens the folder.",
+    vocabulary.EXPLORER: "The explorer page, for any browser, without a network.",
+    "README.md": "A description for readers.",
     "privacy.json": "ε, δ, noise and thresholds, exactly: see below.",
     "datapackage.json": "Every file and every column, as a Frictionless Data Package (version 2).",
     REGISTRY: "A draft for the registry of deployments.",
-    CROISSANT: "Croissant, for those who train models.",
-    DCAT: "DCAT, for catalogues of open data.",
-    vocabulary.PLACES: "With `[gtfs]` or `[places]`: where all places lie that could be named.",
-    vocabulary.WIDER: "With wider areas: which of them each published place lies in.",
+    CROISSANT: "Croissant, for machine learning.",
+    DCAT: "DCAT, for open-data catalogues.",
+    vocabulary.PLACES: "With `[gtfs]` or `[places]`: coordinates of all places that could be published.",
+    vocabulary.WIDER: "With wider areas: the wider area of each published place.",
     CHECKSUMS: "SHA-256 of every other file.",
     SIGNATURE: "With `--sign`: the publisher's signature of the checksums.",
 }
@@ -44,7 +44,7 @@ _DERIVED = ("total", "listed", "other", "other_low", "other_high")
 
 def files() -> str:
     """Every file, and what it holds."""
-    return "\n".join(["| file | holds |", "|---|---|", *(row(f"`{name}`", words) for name, words in FILES.items())])
+    return "\n".join(["| file | contents |", "|---|---|", *(row(f"`{name}`", words) for name, words in FILES.items())])
 
 
 def columns() -> str:
@@ -65,9 +65,9 @@ def columns() -> str:
     wider = ", ".join(f"`{name}`" for name in WIDER_COLUMNS)
     return "\n".join(
         [
-            "A table has the columns of the partition, then its own, then numbers. Words of the opal plan, where they "
-            "depend on the plan:\n",
-            "| column | where | type | holds |",
+            "A table has the columns of the partition, then its own, then counts. Descriptions that depend on the plan "
+            "are those of the opal plan:\n",
+            "| column | where | type | contents |",
             "|---|---|---|---|",
             *lines,
             f'\n`{vocabulary.WIDER}` has {wider}; `synthetic/` the keys alone; `layout = "opal"` `mode`, `date` '

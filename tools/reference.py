@@ -25,20 +25,20 @@ _WRITTEN = "<!-- Written by `python -m tools.reference --write` from the code. C
 
 
 PLAN: list[tuple[str, str, Model]] = [
-    ("[release]", "What the folder is called, and how it is laid out.", model.Release),
+    ("[release]", "Name, description and layout of the published folder.", model.Release),
     ("[source]", "Where the trips are. [Reading your export](../exports.md) explains it.", source.Source),
     (
         "[source.columns]",
-        'For each of [our columns](../plan.md#columns) the name of one of yours: `mode = "vehicle_type"`; or, to '
-        'say more, `mode = { value = "bus" }`, with these keys:',
+        'Your column for each of [the columns of a plan](../plan.md#columns): `mode = "vehicle_type"`; or a table, '
+        'such as `mode = { value = "bus" }`, with these keys:',
         source.SourceColumn,
     ),
     ("[source.taps]", 'With `shape = "taps"`; see [taps](../exports.md#taps).', source.Taps),
     ("[source.counts]", 'With `shape = "counts"`; see [counts](../exports.md#counts).', source.Counts),
-    ("[coarsen]", "The detail that is given up before counting.", model.Coarsen),
+    ("[coarsen]", "Time bins and areas: the detail removed before counting.", model.Coarsen),
     (
         "[coarsen.location.MODE]",
-        'What the stops of a mode, or of every other mode (`"*"`), are published as. One of `lookup`, `gtfs`, '
+        'How the stops of a mode, or of every other mode (`"*"`), are published. One of `lookup`, `gtfs`, '
         "`polygons` and `h3`; see [areas](../exports.md#areas).",
         model.Area,
     ),
@@ -48,15 +48,19 @@ PLAN: list[tuple[str, str, Model]] = [
         model.WiderArea,
     ),
     ("[gtfs]", "A [timetable next to the trips](../exports.md#a-timetable-next-to-the-trips).", model.Gtfs),
-    ("[places]", "Where published places lie, for the map: from a public list, never from the trips.", model.PlaceList),
-    ("[ledger]", "Where it is written down what was spent; see [the ledger](../ledger.md).", model.LedgerPlace),
+    (
+        "[places]",
+        "Coordinates of published places, for the map: from a public list, never from the trips.",
+        model.PlaceList,
+    ),
+    ("[ledger]", "Where spending is recorded; see [the ledger](../ledger.md).", model.LedgerPlace),
     (
         "[privacy]",
-        "The promise. [Choose a unit](../guides/choose-a-unit.md) and "
-        "[choose a mechanism](../guides/choose-a-mechanism.md) help.",
+        "The guarantee. See [choose a unit](../guides/choose-a-unit.md) and "
+        "[choose a mechanism](../guides/choose-a-mechanism.md).",
         model.Privacy,
     ),
-    ("[[table]]", "One for each table.", model.Table),
+    ("[[table]]", "One section for each table.", model.Table),
     ("level", "Of a table: `level = { … }`; see [levels](../plan.md#levels).", model.Level),
     ("levels", "Of a table: `levels = [{ … }, { … }]`, from fine to coarse.", model.NamedLevel),
 ]
@@ -88,8 +92,8 @@ def commands() -> str:
     """Every command, argument and option, and the exit codes."""
     return _page(
         "Commands: every option",
-        "What each command takes. [Commands](../commands.md) says what they do, and why. Exit codes are the same for "
-        "all.",
+        "Arguments and options of each command. [Commands](../commands.md) explains what they do. Exit codes are the "
+        "same for all commands.",
         "## Exit codes\n" + commandline.exit_codes(),
         *commandline.sections(),
     )
@@ -99,8 +103,8 @@ def plan_page() -> str:
     """Every key of a plan."""
     return _page(
         "The plan: every key",
-        "What a plan may say. [The plan](../plan.md) says how to write one. Unknown keys are refused, and a mistake is "
-        "named with its line. Paths start from the plan's own folder.",
+        "Every key of a plan. [The plan](../plan.md) explains how to write one. Unknown keys are refused, and a "
+        "mistake is reported with its line. Paths are relative to the plan's folder.",
         *(f"## `{header}`\n{words}\n\n{plan_table(model)}" for header, words, model in PLAN),
     )
 
@@ -109,11 +113,11 @@ def folder_page() -> str:
     """Every file of a folder, every column, every key of privacy.json."""
     return _page(
         "The published folder: every file, column and key",
-        "What a folder holds. [What the numbers mean](../numbers.md) is for analysts, and "
-        "[reading](../reading.md) shows how.",
+        "Contents of a published folder. [What the numbers mean](../numbers.md) explains the counts, and "
+        "[reading a folder](../reading.md) shows how to load them.",
         "## Files\n" + folder.files(),
         "## Columns\n" + folder.columns(),
-        "## `privacy.json`\nThe promise, and every parameter that it rests on. All of it follows from the plan "
+        "## `privacy.json`\nThe guarantee, and every parameter that it depends on. All of it follows from the plan "
         "and from public files; `looked_at_trips` states whether the plan depends on the trips.\n\n"
         + json_table(manifest.Manifest),
         *(f"### `{key}`\n{json_table(model)}" for key, model in MANIFEST),
@@ -126,10 +130,10 @@ def ledger_page() -> str:
     every = ("version", "on", "kind")
     return _page(
         "The ledger: every entry",
-        "What is written in a ledger. [The ledger](../ledger.md) says how it is used, what adds up, and how the file "
-        "is made. Each entry is JSON with sorted keys and no blanks. Nothing in it depends on the trips.",
-        "## Every entry\nhas its `kind`, the headings below; `nonce`, 32 random digits and a-f, which keep the entry "
-        "from being guessed from its hash; and\n\n"
+        "Entries of a ledger. [The ledger](../ledger.md) explains how it is used, what adds up, and the format of the "
+        "file. Each entry is JSON with sorted keys and no blanks. Nothing in it depends on the trips.",
+        "## Every entry\nEvery entry has a `kind` (the headings below), a `nonce` (32 random hexadecimal digits, so "
+        "that the entry cannot be guessed from its hash), and\n\n"
         + json_table(entry.Budget, leave_out={"kind", *set(entry.Budget.model_fields) - set(every)}),
         *(
             f"## `{kind.model_fields['kind'].default}`\n{_first_line(kind)}\n\n{json_table(kind, leave_out=every)}"
@@ -137,7 +141,7 @@ def ledger_page() -> str:
         ),
         f"### `tables` of a release\n{_first_line(entry.SpentTable)}\n\n{json_table(entry.SpentTable)}",
         f"## A budget\nε is above 0 and at most {entry.LARGEST_BUDGET:,}; δ from 0 to below 1. Both are kept exactly. "
-        "There is one budget for each data set and unit; the latest holds, and those before it stay on record.",
+        "There is one budget for each data set and unit; the latest is valid, and earlier ones stay on record.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Who does the job, by which command, under which promise, and what else it does or leaves out."""
+"""Who does the job, by which command, with which guarantee, and what else it does or leaves out."""
 
 from __future__ import annotations
 
@@ -78,15 +78,15 @@ CONTENDERS = (
     ),
     Contender(
         OURS,
-        f"{TRIP}; the whole release accounted for, exact discrete noise",
-        "A whole release: every row checked, tables as CSV and Parquet with intervals, consistent totals, metadata, "
+        f"{TRIP}; the complete release accounted for, exact discrete noise",
+        "A complete release: every row checked, tables as CSV and Parquet with intervals, consistent totals, metadata, "
         "checksums, and a page to look at.",
         ("tapveil", "duckdb", "numpy", "pyarrow"),
         largest=100_000_000,
     ),
     Contender(
         "tapveil, cards guarded",
-        f"{TRIP}; the whole release accounted for, exact discrete noise",
+        f"{TRIP}; the complete release accounted for, exact discrete noise",
         "The same, and a seventh column is read to make sure that no card is in the folder.",
         ("tapveil", "duckdb", "numpy", "pyarrow"),
         largest=100_000_000,

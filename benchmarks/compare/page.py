@@ -18,26 +18,28 @@ DELTA = f"{DELTA_TOTAL:.1e}".replace("e-0", "e-")
 HEAD = f"""\
 <!-- Written by `python -m benchmarks.compare` from benchmarks.json. Change it there. -->
 
-# What a release costs
+# Benchmarks
 
-The paper's six tables of counts per mode and day, from the same made-up trips, each with noise and a threshold, in
-total ε = {EPSILON_TOTAL}, δ = {DELTA}: with tapveil, with six other libraries, and with no privacy at all.
-The others write six tables; tapveil makes a whole release.
+This page compares tapveil with six other libraries, and with no privacy at all.
+The task is the paper's six tables of counts per mode and day, from the same generated trips, each with noise and a
+threshold, in total ε = {EPSILON_TOTAL}, δ = {DELTA}.
+The other libraries write six tables; tapveil makes a complete release.
 
 ![CPU time against trips, one line for each contender]({PICTURE})
 """
 
 METHOD = """\
 ## How it was measured
-- The trips are one Parquet file, already binned: two weeks, four modes, 786 places. Nobody has to clean or look up.
-- Each contender is a program of its own, started anew for each run. Start-up, reading and writing are included, and so
-  is every process that it starts, such as Spark's JVM. CPU time is user and system time; memory is the most that all
-  its processes held at once.
+- The trips are one Parquet file, already binned: two weeks, four modes, 786 places. No cleaning or lookup is needed.
+- Each contender is a separate program, started again for each run. Start-up, reading and writing are included, and so
+  is every process that it starts, such as Spark's JVM. CPU time is user and system time; memory is the peak of all its
+  processes together.
 - All run in turn on the same machine, and are compared with the bare DuckDB of the same run.
-- The promise is the same for all that make one: one trip added or left out. Of tapveil's two kinds of neighbours it is
-  the weaker one; the others have no tight bound for a trip that is exchanged.
-- The peers' programs are ours (`benchmarks/peers`) and are not tuned; who knows a library better may find a faster way.
-- On many machines, Tumult and PipelineDP do what a single one cannot. That is not measured here.
+- The guarantee is the same for all that give one: one trip added or left out. Of tapveil's two notions of neighbours it
+  is the weaker one; the others have no tight bound for a replaced trip.
+- The programs for the other libraries are ours (`benchmarks/peers`) and are not tuned; experts in a library may find a
+  faster way.
+- On many machines, Tumult and PipelineDP do what a single machine cannot. That is not measured here.
 """
 
 
@@ -57,12 +59,12 @@ def _parts(results: Results) -> Iterator[str]:
     yield "## CPU time, as a multiple of bare DuckDB"
     yield ratios(results)
     yield from _unfinished(results)
-    yield "## In figures"
+    yield "## Figures"
     for title, figure, shown in FIGURES:
         yield f"**{title}**"
         yield _figures(results, figure, shown)
-    yield "## What each of them does\n"
-    yield _table(["", "promise", "what it does", "versions"], "----", _contenders(results))
+    yield "## What each contender does\n"
+    yield _table(["", "guarantee", "what it does", "versions"], "----", _contenders(results))
     yield METHOD
     yield f"{_where(results)}\n"
 

@@ -556,14 +556,22 @@ INTRODUCTION = """\
 
 # Bad input
 
-What tapveil says when something is wrong with your files, word for word: this page is written by running each case
-(`python -m tests.support.bad_input --write`), and a test runs them again. No message carries a value of a trip.
+The message for every mistake in a file or plan, word for word.
+This page is written by running each case (`python -m tests.support.bad_input --write`), and a test runs them again.
+No message contains a value of a trip.
 
-The command is `tapveil check`, but for the section on `tapveil init`. Exit code 2: the plan or the command is to be
-mended. 3: the files are, and nothing was counted. 1: the trips were read, but a release would stop, because too many
-rows cannot be. 0: it would not, and `check` says what was left out. What `check` says of rows, below the line
-"CONFIDENTIAL", is for you alone. `tapveil release` stops for the same reasons, in the same words, before
-anything is spent or written; then the exit code is 2 or 3 ([commands](commands.md)).
+The command is `tapveil check`, except for the section on `tapveil init`.
+
+| exit code | meaning |
+|---|---|
+| 0 | a release would not stop; `check` reports what was left out |
+| 1 | the trips were read, but a release would stop, because too many rows cannot be read |
+| 2 | the plan or the command is wrong: fix it |
+| 3 | the files are wrong: fix them; nothing was counted |
+
+Output about rows, below the line "CONFIDENTIAL", is confidential.
+`tapveil release` stops for the same reasons, with the same messages, before anything is spent or written; its exit
+code is then 2 or 3 ([commands](commands.md)).
 """
 
 
@@ -573,7 +581,7 @@ def page() -> str:
 
 def table(section: str, said: Sequence[Said]) -> str:
     """A section of the page."""
-    lines = [f"## {section}", "| what is wrong | exit | what is said |", "|---|---|---|"]
+    lines = [f"## {section}", "| what is wrong | exit | message |", "|---|---|---|"]
     for bad, each in zip(SECTIONS[section], said, strict=True):
         lines.append(f"| {bad.what} | {each.code} | {_cell(telling(each))} |")
     return "\n".join(lines) + "\n"
