@@ -119,8 +119,9 @@ def record(run: Run, path: Path = HISTORY) -> None:
 # --- showing ----------------------------------------------------------------------------------------------------------
 
 PAGE = """\
-# What a release cost, version after version
+# Benchmark history
 
+What a release cost, version after version.
 One row for each run of `python -m benchmarks.release --record`, in the order of the commits.
 The runs themselves are in `benchmarks/history.jsonl`.
 A ratio is the CPU time of a complete release divided by that of a *floor*, measured in turn on the same machine.
