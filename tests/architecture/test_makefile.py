@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from tools import system
+
+import tapveil
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -65,9 +68,12 @@ def test_what_is_to_be_made_can_be_made(file: str) -> None:
     assert named <= TARGETS
 
 
-def test_every_part_is_run_every_night() -> None:
-    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
-    assert f"part: [{', '.join(PARTS)}]" in workflow
+def test_every_part_is_run_every_night_and_the_tests_on_every_python() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))["jobs"]
+    assert jobs["full"]["strategy"]["matrix"]["part"] == PARTS
+    pythons = jobs["test"]["strategy"]["matrix"]["python"]
+    assert pythons == sorted(pythons, key=lambda version: int(version.split(".")[1]))
+    assert f'requires-python = ">={pythons[0]}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 # --- what tests need of the system ------------------------------------------------------------------------------------
@@ -112,3 +118,13 @@ def test_what_is_there_is_not_installed(capsys: pytest.CaptureFixture[str], monk
     monkeypatch.setitem(system.PROGRAMS, "shell", system.Program("sh", ("sh", "-c", "true"), "dash", "nothing"))
     assert system.provide(["shell"]) == []
     assert capsys.readouterr().out == ""
+
+
+# --- the version ------------------------------------------------------------------------------------------------------
+
+
+def test_the_version_is_the_same_wherever_it_is_stated() -> None:
+    assert f"\nversion: {tapveil.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    newest = re.findall(r"^## ([0-9][\w.]*) ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[0]
+    assert newest == tapveil.__version__
+    assert (ROOT / "docs" / "release-notes" / f"{tapveil.__version__}.md").exists()
