@@ -131,7 +131,7 @@ def test_the_page_shows_every_number_of_a_release(shape: str, tmp_path: Path, lo
         totals = looked.run(
             "[...tapveil.release.total.found.values()].map((each) => [each.count, each.low, each.high])"
         )
-        numbers = [opened.totals.cells.column(name).to_pylist() for name in ("count", "low", "high")]
+        numbers = [opened.totals.cells[name].tolist() for name in ("count", "low", "high")]
         assert sorted(map(tuple, totals)) == sorted(zip(*numbers, strict=True))
         assert "trips in total" in looked.page.inner_text("#summary")
     if shape == "everything suppressed":

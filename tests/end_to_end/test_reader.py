@@ -40,7 +40,7 @@ def rows(folder: Path, name: str) -> list[dict[str, str]]:
 
 
 def texts(frame: Frame) -> list[dict[str, str]]:
-    return [{key: str(value) for key, value in row.items()} for row in frame.cells.to_pylist()]
+    return [{key: str(value) for key, value in row.items()} for row in frame.rows()]
 
 
 def test_what_is_read_is_what_the_files_say(folder: Path, opened: Folder) -> None:
@@ -65,24 +65,24 @@ def test_as_arrow_and_duckdb(opened: Folder) -> None:
     assert set(table.column("date").to_pylist()) == {date(2025, 3, 3), date(2025, 3, 4)}
     relation = frame.to_duckdb()
     total = relation.aggregate("sum(count)").fetchall()[0][0]
-    assert total == sum(row["count"] for row in frame.cells.to_pylist())
+    assert total == sum(row["count"] for row in frame.rows())
 
 
 def test_as_pandas(opened: Folder) -> None:
     pytest.importorskip("pandas")
     frame = opened.table("on_time").to_pandas()
-    assert list(frame["count"]) == opened.table("on_time").cells.column("count").to_pylist()
+    assert list(frame["count"]) == opened.table("on_time").cells["count"].tolist()
 
 
 def test_as_polars(opened: Folder) -> None:
     pytest.importorskip("polars")
     frame = opened.table("on_time").to_polars()
-    assert frame["count"].to_list() == opened.table("on_time").cells.column("count").to_pylist()
+    assert frame["count"].to_list() == opened.table("on_time").cells["count"].tolist()
 
 
 def test_a_library_that_is_not_there_is_named(opened: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "polars", None)
-    with pytest.raises(UsageError, match=r"polars is not installed: `pip install polars`, or use to_arrow\(\)"):
+    with pytest.raises(UsageError, match=r"polars is not installed: `pip install polars`, or use rows\(\)"):
         opened.table("on_time").to_polars()
 
 
@@ -127,23 +127,22 @@ def test_where_takes_days_and_leaves_out_what_is_settled(opened: Folder) -> None
 
 def test_sums_of_published_cells_have_the_interval_of_their_noise(opened: Folder) -> None:
     frame = opened.table("on_location")
-    by_mode = {row["mode"]: row for row in frame.sum(by=["mode"]).cells.to_pylist()}
+    by_mode = {row["mode"]: row for row in frame.sum(by=["mode"]).rows()}
     for mode in ("bus", "train"):
         own = frame.where(mode=mode)
         row = by_mode[mode]
         assert row["cells"] == len(own)
-        assert row["count"] == sum(own.cells.column("count").to_pylist())
+        assert row["count"] == sum(own.cells["count"].tolist())
         noise = spread({opened.mechanism("on_location"): len(own)}, MISS)
         assert row["high"] == row["count"] + noise
         assert row["low"] <= row["count"] - noise
         each_alone = sum(
-            high - count
-            for high, count in zip(*(own.cells.column(c).to_pylist() for c in ("high", "count")), strict=True)
+            high - count for high, count in zip(*(own.cells[c].tolist() for c in ("high", "count")), strict=True)
         )
         assert noise < each_alone
-    (all_of_it,) = frame.sum().cells.to_pylist()
+    (all_of_it,) = frame.sum().rows()
     assert all_of_it["count"] == sum(row["count"] for row in by_mode.values())
-    (none,) = frame.where(tap_on_location="Nowhere").sum().cells.to_pylist()
+    (none,) = frame.where(tap_on_location="Nowhere").sum().rows()
     assert none == {"count": 0, "low": 0, "high": 0, "cells": 0}
     with pytest.raises(UsageError, match="several sorts of numbers"):
         opened.rest("both", "both-hours").sum()
@@ -157,24 +156,24 @@ def test_sums_of_published_cells_have_the_interval_of_their_noise(opened: Folder
 
 def test_sums_of_other_numbers_add_up_their_intervals(opened: Folder) -> None:
     consistent = opened.table("on_location", "consistent")
-    (row,) = consistent.sum().cells.to_pylist()
-    columns = {name: sum(consistent.cells.column(name).to_pylist()) for name in ("count", "low", "high")}
+    (row,) = consistent.sum().rows()
+    columns = {name: sum(consistent.cells[name].tolist()) for name in ("count", "low", "high")}
     assert row == {**columns, "cells": len(consistent)}
 
 
 def test_differences_of_days(opened: Folder) -> None:
     table = opened.table("on_location").where(mode="train")
     monday, tuesday = (table.where(date=day) for day in (MONDAY, TUESDAY))
-    found = {row["tap_on_location"]: row for row in monday.minus(tuesday).cells.to_pylist()}
-    ours, theirs = ({row["tap_on_location"]: row for row in each.cells.to_pylist()} for each in (monday, tuesday))
+    found = {row["tap_on_location"]: row for row in monday.minus(tuesday).rows()}
+    ours, theirs = ({row["tap_on_location"]: row for row in each.rows()} for each in (monday, tuesday))
     assert found.keys() == ours.keys() | theirs.keys()
     for place in ours.keys() & theirs.keys():
         row = found[place]
         assert row["count"] == ours[place]["count"] - theirs[place]["count"]
         assert row["high"] - row["count"] == row["count"] - row["low"]
         assert row["high"] - row["count"] >= spread({opened.mechanism("on_location"): 2}, MISS)
-    without = Frame(tuesday.cells.filter(pa.array([False] * len(tuesday))), tuesday.keys, tuesday.mechanism)
-    for row in monday.minus(without).cells.to_pylist():
+    without = Frame({name: each[:0] for name, each in tuesday.cells.items()}, tuesday.keys, tuesday.mechanism)
+    for row in monday.minus(without).rows():
         own = ours[row["tap_on_location"]]
         assert row["count"] is None
         assert row["low"] <= own["low"] - interval(opened.mechanism("on_location"), MISS).absent
@@ -187,13 +186,11 @@ def test_differences_of_days(opened: Folder) -> None:
 
 def test_a_profile_has_every_bin(opened: Folder) -> None:
     profile = opened.profile("tap_on_time", mode="train", date=MONDAY)
-    found = profile.cells.to_pylist()
+    found = profile.rows()
     assert [row["tap_on_time"] for row in found] == [
         f"{hour:02d}:{half}" for hour in range(24) for half in ("00", "30")
     ]
-    listed = {
-        row["tap_on_time"]: row for row in opened.table("on_time").where(mode="train", date=MONDAY).cells.to_pylist()
-    }
+    listed = {row["tap_on_time"]: row for row in opened.table("on_time").where(mode="train", date=MONDAY).rows()}
     absent = interval(opened.mechanism("on_time"), MISS).absent
     for row in found:
         assert row["published"] == (row["tap_on_time"] in listed)
@@ -210,13 +207,13 @@ def test_a_profile_has_every_bin(opened: Folder) -> None:
 
 
 def test_totals_and_rests_fit_together(opened: Folder) -> None:
-    parts = opened.totals.cells.to_pylist()
+    parts = opened.totals.rows()
     assert opened.total(mode="train").count == sum(row["count"] for row in parts if row["mode"] == "train")
     one = opened.total(mode="train", date=MONDAY)
     assert one == opened.table("total").cell(mode="train", date=MONDAY)
     assert one.count is not None
     assert one.low < one.count < one.high
-    for row in opened.rest("on_location", "on_location-region").cells.to_pylist():
+    for row in opened.rest("on_location", "on_location-region").rows():
         assert row["listed"] + row["other"] == row["total"]
         assert row["other_low"] <= row["other"] <= row["other_high"]
     with pytest.raises(UsageError, match=r"has no consistent version of `on_time.by.both`"):
@@ -226,7 +223,7 @@ def test_totals_and_rests_fit_together(opened: Folder) -> None:
 def test_the_finest_is_read_as_it_is(opened: Folder) -> None:
     finest = opened.table("both", "finest")
     assert finest.keys == ("mode", "date", "tap_on_time", "tap_on_time_until", "tap_on_location", "table", "row")
-    assert set(finest.cells.column("row").to_pylist()) == {"cell", "rest"}
+    assert set(finest.cells["row"].tolist()) == {"cell", "rest"}
     with pytest.raises(UsageError, match="has no finest version of `both-hours`"):
         opened.table("both-hours", "finest")
 
@@ -253,7 +250,7 @@ def test_cards_have_no_consistent_version_and_say_why(tmp_path: Path) -> None:
             ask()
     assert texts(opened.totals) == rows(release.path, "data/total"), "the cards of each part"
     assert "counts of cards" in repr(opened)
-    assert set(opened.table("on_time", "finest").cells.column("row").to_pylist()) <= {"cell", "around"}
+    assert set(opened.table("on_time", "finest").cells["row"].tolist()) <= {"cell", "around"}
 
 
 def test_the_opal_layout_reads_as_its_tables(tmp_path: Path) -> None:
@@ -264,7 +261,7 @@ def test_the_opal_layout_reads_as_its_tables(tmp_path: Path) -> None:
     assert opened.tables == list(plan.tables)
     frame = opened.table("on_time_location")
     assert frame.columns == ["mode", "date", "tap_on_time", "tap_on_location", "count", "low", "high"]
-    keys = [tuple(row.values())[:4] for row in frame.cells.to_pylist()]
+    keys = [tuple(row.values())[:4] for row in frame.rows()]
     assert keys == [("bus", "20160809", "09:00", "2000"), ("train", "20160808", "08:00", "Central")]
     found = frame.cell(mode="train", date="20160808", tap_on_time="08:00", tap_on_location="Central")
     assert found.count is not None
@@ -284,7 +281,7 @@ def test_names_with_commas_quotes_and_line_ends(tmp_path: Path) -> None:
     opened = tapveil.open(tapveil.release(plan, tmp_path / "published", in_ledger=False).path)
     for version in ("published", "consistent"):
         frame = opened.table("on_location", version)
-        assert sorted(frame.cells.column("tap_on_location").to_pylist()) == sorted(names)
+        assert sorted(frame.cells["tap_on_location"].tolist()) == sorted(names)
         assert "\x1b" not in repr(frame), "what strangers wrote does not steer a screen"
 
 
@@ -295,7 +292,7 @@ def test_a_folder_with_nothing_in_it(tmp_path: Path) -> None:
     for version in ("published", "consistent"):
         assert len(opened.table("on_time", version)) == 0
         assert len(opened.table("on_time", version).to_arrow()) == 0
-        assert opened.table("on_time", version).sum().cells.to_pylist()[0]["count"] == 0
+        assert opened.table("on_time", version).sum().rows()[0]["count"] == 0
     with pytest.raises(UsageError, match="nothing is published of that"):
         opened.total()  # which is not zero
 
@@ -328,7 +325,7 @@ def test_wrong_names_and_damaged_tables_are_said_so(folder: Path, opened: Folder
     with pytest.raises(UsageError, match="there is no version `best`: published, consistent or finest"):
         opened.table("on_time", "best")  # type: ignore[arg-type]
     shutil.copytree(folder, tmp_path / "copy")
-    (tmp_path / "copy" / "data" / "on_time.parquet").write_bytes(b"PAR1")
+    (tmp_path / "copy" / "data" / "on_time.csv").write_bytes(b"mode,date\nbus")
     with pytest.raises(UsageError, match="is damaged: `tapveil verify` says where"):
         tapveil.open(tmp_path / "copy").table("on_time")
 

@@ -125,7 +125,7 @@ def test_folders_of_version_1_keep_their_guessed_totals(name: str) -> None:
     opened = tapveil.open(GOLDEN / name)
     assert opened.manifest.versions.derived == 1
     assert len(opened.totals) == len((GOLDEN / name / "consistent" / "total.csv").read_text().splitlines()) - 1
-    assert opened.total().count == sum(opened.totals.cells.column("count").to_pylist())
+    assert opened.total().count == sum(opened.totals.cells["count"].tolist())
 
 
 def of_table(name: str, /, **changes: Any) -> Callable[[dict[str, Any]], None]:

@@ -5,51 +5,55 @@ Nothing is believed that `verify` would not find.
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
-
 from tapveil.base.errors import FolderError, UsageError, did_you_mean
 from tapveil.base.vocabulary import CONSISTENT, COUNT, FINEST, HIGH, LOW, MANIFEST, MISSING, NOUNS, NUMBERS, TOTAL
+from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism, stated
+from tapveil.published.columns import Column, read_columns
 from tapveil.published.describe.wording import loss_in_words
-from tapveil.published.frame import Estimate, Frame
+from tapveil.published.frame import Estimate, Frame, needs
 from tapveil.published.lattice import why_not
+from tapveil.published.layouts import TAP
 from tapveil.published.manifest import Manifest, TableClaim
-from tapveil.published.sheets import raw_tables, with_interval
 
 Version = Literal["published", "consistent", "finest"]
 LARGEST_MANIFEST = 4 * 2**20
-ROWS_AT_ONCE = 1_000_000
 
 
 def open(path: str | Path) -> Folder:
-    """A published folder, to be read; FolderError if it is none.
+    """Open a published folder for reading. Needs only the folder.
 
-    >>> release = open("published")                                          # doctest: +SKIP
-    >>> release.table("on_time").where(mode="train", date="2025-03-03")      # doctest: +SKIP
+    Args:
+        path: The folder.
+
+    Returns:
+        The folder: its tables, totals and guarantee.
+
+    Raises:
+        FolderError: It is not a published folder, or its manifest is damaged or of a later format.
+
+    Example:
+        >>> import tapveil
+        >>> release = tapveil.open("published")
+        >>> release
+        Harbour ferries
+        counts of trips, epsilon = 1, delta = 1e-6; tables, each split by mode, date:
+          on_time: tap_on_time
+          on_location: tap_on_location
+          total: total
     """
     folder = Folder(Path(path))
     _ = folder.manifest
     return folder
-
-
-def distinct(parquet: Path, column: str) -> set[str]:
-    """The texts of a column of a table in a folder, each once: by the lists that Parquet keeps of them."""
-    found = set[str]()
-    with pq.ParquetFile(parquet, read_dictionary=[column]) as file:
-        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=[column], use_threads=False):
-            found.update(pc.unique(batch.column(0)).cast(pa.string()).to_pylist())
-    return found
 
 
 def folders_in(place: Path) -> Iterator[Folder]:
@@ -63,13 +67,14 @@ def folders_in(place: Path) -> Iterator[Folder]:
 
 @dataclass(frozen=True, eq=False)
 class Folder:
-    """A published folder: its tables, its totals, and what is promised. Each is read when it is asked for."""
+    """A published folder: its tables, its totals and its guarantee. Each is read when it is asked for."""
 
     path: Path
+    """Where it is."""
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What is promised, and with which parameters."""
+        """The guarantee and its parameters; docs/reference/folder.md has every field."""
         try:
             return Manifest.read(self.privacy)
         except FileNotFoundError:
@@ -84,7 +89,7 @@ class Folder:
 
     @property
     def privacy(self) -> dict[str, Any]:
-        """The manifest as it is written."""
+        """The manifest (`privacy.json`) as it is written."""
         manifest: dict[str, Any] = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
         return manifest
 
@@ -103,25 +108,67 @@ class Folder:
 
     @property
     def sheets(self) -> list[str]:
-        """The names of the files of `data/`: those of the tables, unless it is laid out as the Opal data."""
+        """The names of the files in `data/`: those of the tables, unless the layout is that of the Opal data."""
         return list(self.manifest.sheets)
 
-    def sheet(self, name: str) -> pa.Table:
-        """One file of `data/`, as Arrow."""
+    def sheet(self, name: str) -> Any:
+        """One file of `data/`, as an Arrow table. Needs pyarrow.
+
+        Args:
+            name: The name of the file, without its ending; `sheets` lists them.
+
+        Returns:
+            A `pyarrow.Table`.
+
+        Raises:
+            UsageError: There is no such file, or pyarrow is not installed.
+
+        Example:
+            >>> import tapveil
+            >>> tapveil.open("published").sheet("total").column_names
+            ['mode', 'date', 'count', 'low', 'high']
+        """
         if name not in self.sheets:
             raise UsageError(f"there is no table `{name}` in {self.path} (tables: {', '.join(self.sheets)})")
-        with pq.ParquetFile(self.path / "data" / f"{name}.parquet") as file:
+        with needs("pyarrow.parquet").ParquetFile(self.path / "data" / f"{name}.parquet") as file:
             return file.read()
 
     @cached_property
-    def _raw(self) -> dict[str, pa.Table]:
+    def _raw(self) -> dict[str, dict[str, Column]]:
+        """The published counts by table, from the files of `data/`."""
         try:
-            return raw_tables(self.manifest, {name: self.sheet(name) for name in self.sheets})
-        except (OSError, pa.ArrowException, KeyError):
+            files = {name: read_columns(self.path / "data" / f"{name}.csv", NUMBERS) for name in self.sheets}
+            return {claim.name: self._raw_table(claim, files) for claim in self.manifest.tables}
+        except (OSError, ValueError, KeyError, csv.Error):
             raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
 
+    def _raw_table(self, claim: TableClaim, files: Mapping[str, Mapping[str, Column]]) -> dict[str, Column]:
+        file, tap = self.manifest.arrangement.file_of(claim)
+        keys, columns = self.manifest.keys(claim), files[file]
+        if tap is not None:  # several tables in one file, whose columns have other names
+            own = columns[TAP] == tap
+            named = zip([*keys, COUNT], (each for name, each in columns.items() if name != TAP), strict=True)
+            columns = {name: column[own] for name, column in named}
+        return {name: columns[name] for name in (*keys, COUNT)}
+
     def mechanism(self, name: str) -> Mechanism:
-        """What a table went through."""
+        """The mechanism that a table was published with.
+
+        Args:
+            name: The name of the table.
+
+        Returns:
+            The mechanism: `tapveil.privacy` can be asked about it.
+
+        Raises:
+            UsageError: There is no such table.
+            FolderError: The manifest states noise that does not exist.
+
+        Example:
+            >>> import tapveil
+            >>> tapveil.open("published").mechanism("on_time").smallest_published
+            57
+        """
         claim = self._claim(name)
         try:
             return stated(self.manifest.mechanism, claim.scale_exact, claim.threshold_exact)
@@ -139,12 +186,33 @@ class Folder:
     def _parts(self) -> dict[str, frozenset[str]]:
         """Which days and modes, or other parts, are published at all."""
         return {
-            column: frozenset(label for table in self._raw.values() for label in pc.unique(table[column]).to_pylist())
+            column: frozenset(label for table in self._raw.values() for label in table[column].tolist())
             for column in self.manifest.partition
         }
 
     def table(self, name: str, version: Version = "published") -> Frame:
-        """One table: as it was published, in the consistent version, or at the finest level that survived."""
+        """One table, every number with its interval.
+
+        Args:
+            name: The name of the table.
+            version: `"published"`: as it was published; `"consistent"`: adjusted so that tables add up; `"finest"`:
+                at the finest level of detail that was published.
+
+        Returns:
+            The table.
+
+        Raises:
+            UsageError: There is no such table or version.
+            FolderError: The folder has no such version of the table, or is damaged.
+
+        Example:
+            >>> import tapveil
+            >>> release = tapveil.open("published")
+            >>> release.table("on_time").columns
+            ['mode', 'date', 'tap_on_time', 'count', 'low', 'high']
+            >>> len(release.table("on_time", "consistent"))
+            10
+        """
         if version in (CONSISTENT, FINEST):
             return self._derived(version, name)
         if version != "published":
@@ -152,7 +220,9 @@ class Folder:
         mechanism, claim = self.mechanism(name), self._claim(name)
         timed = [column for column in claim.columns if self.manifest.columns[column] == "time"]
         known = self._parts | dict.fromkeys(timed, frozenset(self.manifest.times(claim).labels))
-        return Frame(with_interval(self._raw[name], mechanism), self.manifest.keys(claim), mechanism, known)
+        rule, cells = interval(mechanism, MISS), self._raw[name]
+        cells = {**cells, LOW: rule.low(cells[COUNT]), HIGH: rule.high(cells[COUNT])}
+        return Frame(cells, self.manifest.keys(claim), mechanism, known)
 
     @property
     def has_totals(self) -> bool:
@@ -161,7 +231,7 @@ class Folder:
 
     @property
     def totals(self) -> Frame:
-        """The trips of each part, in all: as they were published."""
+        """The total of each part (day and mode), as it was published."""
         if TOTAL in self.tables:
             return self.table(TOTAL)
         if not self.has_totals:
@@ -169,7 +239,24 @@ class Folder:
         return self._derived(CONSISTENT, TOTAL)
 
     def rest(self, fine: str, coarse: str) -> Frame:
-        """For each cell of a coarser table: how much lies in cells that the finer one does not list."""
+        """For each cell of a coarser table: how much lies in cells that the finer one does not list.
+
+        Args:
+            fine: The name of the finer table.
+            coarse: The name of the coarser table.
+
+        Returns:
+            For each cell of the coarser table its `total`, what is `listed` in the finer one, and the `other` trips.
+
+        Raises:
+            UsageError: There is no such table.
+            FolderError: The folder does not have the two together.
+
+        Example:
+            >>> import tapveil
+            >>> tapveil.open("published").rest("on_time", "total").columns
+            ['mode', 'date', 'total', 'listed', 'other', 'other_low', 'other_high']
+        """
         self._claim(fine)
         if coarse != TOTAL or not self.has_totals:
             self._claim(coarse)
@@ -184,31 +271,60 @@ class Folder:
                 self._claim(name)
             raise FolderError(f"{self.path} has no {folder} version of `{name}`")
         numbers = (*NUMBERS, "total", "listed", "other", "other_low", "other_high")
-        with path.open("rb") as file:
-            names = file.readline().decode("utf-8").rstrip("\r\n").split(",")
-        types = {each: pa.int64() if each in numbers else pa.string() for each in names}
-        cells = pa_csv.read_csv(
-            path,
-            parse_options=pa_csv.ParseOptions(newlines_in_values=True),  # a name may have one
-            convert_options=pa_csv.ConvertOptions(column_types=types, null_values=[]),
-        )
-        return Frame(cells, tuple(each for each in names if each not in numbers), known=self._parts)
+        try:
+            cells = read_columns(path, numbers)
+        except (OSError, ValueError, csv.Error):
+            raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
+        return Frame(cells, tuple(each for each in cells if each not in numbers), known=self._parts)
 
     def total(self, **where: str) -> Estimate:
-        """The trips of some parts, in all: `total(mode="train")`. Cards count once in each part."""
+        """The trips of some parts (days and modes) in all. Cards count once in each part.
+
+        Args:
+            **where: Which parts, such as `mode="train"`; all of them by default.
+
+        Returns:
+            The sum of the published totals, with the interval of their noise.
+
+        Raises:
+            FolderError: The folder has no totals, or nothing is published of these parts.
+            UsageError: There is no such column, day or mode.
+
+        Example:
+            >>> import tapveil
+            >>> total = tapveil.open("published").total(mode="ferry")
+            >>> total.low < total.count < total.high
+            True
+        """
         totals = self.totals
         if totals.mechanism is not None and set(where) == set(totals.keys):
             return totals.cell(**where)
         parts = totals.where(**where)
         if not len(parts):
             raise FolderError("nothing is published of that: how many trips it has, the folder does not say")
-        row = parts.sum().cells.to_pylist()[0]
+        row = parts.sum().rows()[0]
         return Estimate(row[COUNT], row[LOW], row[HIGH])
 
     def profile(self, column: str, **where: str) -> Frame:
-        """How the trips are spread over the values of a column: `profile("tap_on_time", mode="train", date="…")`.
+        """How the trips of one part are spread over the values of a column.
 
         Of times, all bins are there: where nothing was published, without a number, and with what that means.
+
+        Args:
+            column: The column, such as `tap_on_time`.
+            **where: The part: a value for each partition column; and for other columns of a table with more of them.
+
+        Returns:
+            A row for each value.
+
+        Raises:
+            UsageError: No table has just these columns, or a partition column has no value.
+
+        Example:
+            >>> import tapveil
+            >>> day = tapveil.open("published").profile("tap_on_time", mode="ferry", date="2025-03-03")
+            >>> len(day), day.rows()[2]["published"]
+            (24, False)
         """
         wanted = {column, *(key for key in where if key not in self.manifest.partition)}
         fits = [claim for claim in self.manifest.tables if set(claim.columns) == wanted]

@@ -5,6 +5,7 @@ A cell that is not there comes with what that means. Nothing here can see more t
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,14 +15,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from tapveil.base.errors import UsageError, did_you_mean
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS
 from tapveil.privacy.distribution import spread, variance
 from tapveil.privacy.intervals import MISS, Interval, given_published, interval
 from tapveil.privacy.mechanisms import Mechanism
+from tapveil.published.columns import Column, texts, whole_numbers
 
 Ints = npt.NDArray[np.int64]
 ROWS_SHOWN = 20
@@ -29,15 +29,24 @@ LEANING = 3
 """How steeply the number of cells falls with their size, at most: as its third power. By so much small numbers lean."""
 PUBLISHED = "published"
 """The column of a profile that tells a number from a cell that was not published."""
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its interval; without a number where a cell was not published."""
+    """A number with its interval; without a number where a cell was not published.
+
+    >>> from tapveil import Estimate
+    >>> print(Estimate(1_250, 1_230, 1_270))
+    1,250 (between 1,230 and 1,270)
+    """
 
     count: int | None
+    """The published number, or None."""
     low: int
+    """The lower end of its 95 % interval."""
     high: int
+    """The upper end of its 95 % interval."""
 
     def __str__(self) -> str:
         if self.count is None:
@@ -49,8 +58,10 @@ class Estimate:
 class Frame:
     """A table of numbers: key columns, then `count`, `low` and `high`."""
 
-    cells: pa.Table
+    cells: Mapping[str, Column]
+    """The columns, as NumPy arrays: texts, then whole numbers, masked where there is no number."""
     keys: tuple[str, ...]
+    """The columns that say which cell it is."""
     mechanism: Mechanism | None = None
     """What the numbers went through, where each cell is as it was published."""
     known: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -59,48 +70,149 @@ class Frame:
     """Whether its rows are cells apart: differences, and profiles with cells that are not there, cannot be added up."""
 
     def __len__(self) -> int:
-        return len(self.cells)
+        return next((len(column) for column in self.cells.values()), 0)
 
     def __repr__(self) -> str:
-        shown = self.cells.slice(0, ROWS_SHOWN)
-        texts = [[name, *map(_text, shown.column(name).to_pylist())] for name in self.columns]
-        padded = [[text.ljust(max(map(len, column))) for text in column] for column in texts]
-        more = [f"… and {len(self) - len(shown):,} more rows"] if len(self) > len(shown) else []
+        shown = [[name, *map(_text, column[:ROWS_SHOWN].tolist())] for name, column in self.cells.items()]
+        padded = [[text.ljust(max(map(len, column))) for text in column] for column in shown]
+        more = [f"… and {len(self) - ROWS_SHOWN:,} more rows"] if len(self) > ROWS_SHOWN else []
         return "\n".join(["  ".join(row).rstrip() for row in zip(*padded, strict=True)] + more)
 
     @property
     def columns(self) -> list[str]:
-        return list(self.cells.column_names)
+        """The names of its columns."""
+        return list(self.cells)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows, as plain Python values.
+
+        Returns:
+            One mapping per row, from column to text, whole number or None.
+
+        Example:
+            >>> import tapveil
+            >>> row = tapveil.open("published").totals.rows()[0]
+            >>> list(row), row["date"]
+            (['mode', 'date', 'count', 'low', 'high'], '2025-03-03')
+        """
+        columns = [column.tolist() for column in self.cells.values()]
+        return [dict(zip(self.cells, row, strict=True)) for row in zip(*columns, strict=True)]
 
     # --- as other libraries have it -----------------------------------------------------------------------------------
 
-    def to_arrow(self) -> pa.Table:
-        """As an Arrow table; days are dates."""
-        if "date" not in self.columns:
-            return self.cells
-        texts = self.cells.column("date")
-        if not pc.all(pc.match_substring_regex(texts, r"^\d{4}-\d\d-\d\d$")).as_py():
-            return self.cells
-        return self.cells.set_column(self.columns.index("date"), "date", texts.cast(pa.date32()))
+    def to_arrow(self) -> Any:
+        """The table as an Arrow table; days are dates. Needs pyarrow.
+
+        Returns:
+            A `pyarrow.Table`.
+
+        Raises:
+            UsageError: pyarrow is not installed.
+
+        Example:
+            >>> import tapveil
+            >>> tapveil.open("published").totals.to_arrow().schema.names
+            ['mode', 'date', 'count', 'low', 'high']
+        """
+        arrow = needs("pyarrow")
+
+        def as_arrow(column: Column) -> Any:
+            # Of a column without rows, nobody could tell that it holds texts.
+            return arrow.array(
+                column.tolist() if column.dtype == object else np.ma.getdata(column),
+                arrow.string() if column.dtype == object else None,
+                mask=np.ma.getmaskarray(column) if np.ma.isMaskedArray(column) else None,
+            )
+
+        return arrow.table({name: as_arrow(column) for name, column in self._with_days().items()})
 
     def to_pandas(self) -> Any:
-        """As a pandas DataFrame."""
-        _needs("pandas")
-        return self.to_arrow().to_pandas()
+        """The table as a pandas DataFrame; days are timestamps, a missing number is `<NA>`. Needs pandas.
+
+        Returns:
+            A `pandas.DataFrame`.
+
+        Raises:
+            UsageError: pandas is not installed.
+
+        Example:
+            >>> import tapveil
+            >>> list(tapveil.open("published").totals.to_pandas().columns)
+            ['mode', 'date', 'count', 'low', 'high']
+        """
+        pandas = needs("pandas")
+
+        def as_pandas(column: Column) -> Any:
+            if not np.ma.isMaskedArray(column):
+                return column
+            return pandas.arrays.IntegerArray(np.ma.getdata(column), np.ma.getmaskarray(column))
+
+        return pandas.DataFrame({name: as_pandas(column) for name, column in self._with_days().items()})
 
     def to_polars(self) -> Any:
-        """As a Polars DataFrame."""
-        return _needs("polars").from_arrow(self.to_arrow())
+        """The table as a Polars DataFrame; days are dates. Needs polars.
+
+        Returns:
+            A `polars.DataFrame`.
+
+        Raises:
+            UsageError: polars is not installed.
+
+        Example:
+            >>> import tapveil
+            >>> tapveil.open("published").totals.to_polars().columns
+            ['mode', 'date', 'count', 'low', 'high']
+        """
+        polars = needs("polars")
+        types = {"O": polars.String, "i": polars.Int64, "b": polars.Boolean, "M": polars.Date}
+        columns = self._with_days().items()
+        return polars.DataFrame(
+            [polars.Series(name, column.tolist(), types[column.dtype.kind]) for name, column in columns]
+        )
 
     def to_duckdb(self) -> Any:
-        """As a DuckDB relation."""
-        return _needs("duckdb").from_arrow(self.to_arrow())
+        """The table as a DuckDB relation; days are dates. Needs duckdb and pyarrow.
+
+        Returns:
+            A `duckdb.DuckDBPyRelation`.
+
+        Raises:
+            UsageError: duckdb or pyarrow is not installed.
+
+        Example:
+            >>> import tapveil
+            >>> tapveil.open("published").totals.to_duckdb().columns
+            ['mode', 'date', 'count', 'low', 'high']
+        """
+        return needs("duckdb").from_arrow(self.to_arrow())
+
+    def _with_days(self) -> dict[str, Column]:
+        """The columns, with days as days where `date` holds them."""
+        cells = dict(self.cells)
+        if "date" in cells and all(map(_DAY.fullmatch, set(cells["date"].tolist()))):
+            cells["date"] = cells["date"].astype("datetime64[D]")
+        return cells
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
     def where(self, **values: str | date) -> Frame:
-        """The rows that have these values, without their columns: `where(mode="train", date="2025-03-03")`."""
-        cells = self.cells
+        """Keep the rows that have these values, and drop their columns.
+
+        Args:
+            **values: A value for each of some key columns, such as `mode="train", date="2025-03-03"`.
+
+        Returns:
+            The rows that match; none where nothing was published.
+
+        Raises:
+            UsageError: There is no such column; or no such day, mode or time.
+
+        Example:
+            >>> import tapveil
+            >>> tapveil.open("published").table("on_time").where(mode="ferry", date="2025-03-03").columns
+            ['tap_on_time', 'count', 'low', 'high']
+        """
+        kept = np.ones(len(self), dtype=bool)
         for key, value in values.items():
             self._require(key)
             known = self.known.get(key)
@@ -108,9 +220,9 @@ class Frame:
                 # A misspelt day or mode must not look like one with nothing published.
                 hint = did_you_mean(str(value), known) or f" ({', '.join(sorted(known)[:8])}, …)"
                 raise UsageError(f"there is no {key} `{value}`{hint}")
-            cells = cells.filter(pc.equal(cells.column(key), str(value)))
-        keys = tuple(key for key in self.keys if key not in values)
-        return replace(self, cells=cells.drop_columns(list(values)), keys=keys)
+            kept &= self.cells[key] == str(value)
+        cells = {name: column[kept] for name, column in self.cells.items() if name not in values}
+        return replace(self, cells=cells, keys=tuple(key for key in self.keys if key not in values))
 
     def _require(self, key: str) -> None:
         if key not in self.keys:
@@ -118,13 +230,28 @@ class Frame:
             raise UsageError(f"there is no column `{key}`{hint}")
 
     def cell(self, **values: str | date) -> Estimate:
-        """One cell, whether it was published or not."""
+        """One cell, whether it was published or not.
+
+        Args:
+            **values: A value for each key column.
+
+        Returns:
+            Its number and interval; without a number, and with what that means, where it was not published.
+
+        Raises:
+            UsageError: A key column has no value, or there is no such column, day, mode or time.
+
+        Example:
+            >>> import tapveil
+            >>> at_night = tapveil.open("published").table("on_time").where(mode="ferry", date="2025-03-03")
+            >>> print(at_night.cell(tap_on_time="02:00"))
+            not published: between 0 and 76
+        """
         if missing := set(self.keys) - set(values):
             raise UsageError(f"say which {' and '.join(sorted(missing))}: a cell has a value of each")
         if COUNT not in self.columns:
             raise UsageError("this table has several sorts of numbers: take its rows with where()")
-        found = self.where(**values).cells.to_pylist()
-        if found:
+        if found := self.where(**values).rows():
             return Estimate(found[0][COUNT], found[0][LOW], found[0][HIGH])
         return Estimate(None, 0, self._absent)
 
@@ -133,14 +260,24 @@ class Frame:
 
         `low` and `high` of a folder hold for cells, before it is known whether they are printed. These hold for the
         printed ones by themselves: near the smallest number they go down to 1.
+
+        Returns:
+            The table with other intervals.
+
+        Raises:
+            UsageError: The numbers are not as they were published.
+
+        Example:
+            >>> import tapveil
+            >>> table = tapveil.open("published").table("on_time")
+            >>> table.given_published().columns == table.columns
+            True
         """
         if self.mechanism is None:
             raise UsageError("only numbers as they were published have such intervals")
         limits = [given_published(self.mechanism, count, MISS) for count in self._numbers(COUNT).tolist()]
-        cells = self.cells
-        for name, values in zip((LOW, HIGH), zip(*limits, strict=True) if limits else ((), ()), strict=True):
-            cells = cells.set_column(cells.column_names.index(name), name, pa.array(values, pa.int64()))
-        return replace(self, cells=cells)
+        low, high = np.array(limits, np.int64).reshape(-1, 2).T
+        return replace(self, cells={**self.cells, LOW: low, HIGH: high})
 
     @property
     def _absent(self) -> int:
@@ -150,11 +287,25 @@ class Frame:
         return interval(self.mechanism, MISS).absent
 
     def sum(self, by: str | Sequence[str] = ()) -> Frame:
-        """The listed cells added up, and in how many of them that is. Cells that are not listed are not in it.
+        """Add up the listed cells. Cells that are not listed are not in the sum.
 
         Of published cells, the interval is that of their noise, added up, and below it as much as numbers near the
         smallest may lean. Other numbers hang together, and may all be wrong in the same direction: there the intervals
         themselves are added up.
+
+        Args:
+            by: The key columns to keep; none for one sum of everything.
+
+        Returns:
+            The sums with their intervals, and in `cells` the number of cells in each.
+
+        Raises:
+            UsageError: There is no such column, or these numbers cannot be added up.
+
+        Example:
+            >>> import tapveil
+            >>> tapveil.open("published").table("on_location").sum(by="mode").columns
+            ['mode', 'count', 'low', 'high', 'cells']
         """
         by = [by] if isinstance(by, str) else list(by)
         for key in by:
@@ -166,14 +317,13 @@ class Frame:
                 "differences and profiles are not added up: add up the table first, with where() and sum()"
             )
         below, above = self._margins()
-        counted = self.cells.select([*by, COUNT]).append_column("#below", pa.array(below))
-        counted = counted.append_column("#above", pa.array(above))
-        wanted = [(COUNT, "sum"), (COUNT, "count"), ("#below", "sum"), ("#above", "sum")]
-        grouped = counted.group_by(by).aggregate(wanted)
-        if by:
-            grouped = grouped.sort_by([(key, "ascending") for key in by])
-        sums = (grouped.column(f"{name}_{what}").fill_null(0).to_numpy() for name, what in wanted)
-        counts, cells, under, over = sums
+        rows = list(zip(*(self.cells[key].tolist() for key in by), strict=True)) if by else [()] * len(self)
+        groups = sorted(set(rows)) if by else [()]
+        place = {group: number for number, group in enumerate(groups)}
+        group_of = np.array([place[row] for row in rows], dtype=np.intp)
+        counts = np.zeros(len(groups), dtype=np.int64)
+        np.add.at(counts, group_of, self._numbers(COUNT))  # whole numbers stay whole
+        cells, under, over = (np.bincount(group_of, weights, minlength=len(groups)) for weights in (None, below, above))
         low, high = counts - np.ceil(under).astype(np.int64), counts + np.ceil(over).astype(np.int64)
         if self.mechanism is not None:  # how far the noise of a number of cells goes, added up
             spreads = {
@@ -182,7 +332,7 @@ class Frame:
             noise = np.array([spreads[number] for number in cells.tolist()], dtype=np.int64)
             low, high = low - noise, high + noise
         numbers = {COUNT: counts, LOW: np.maximum(low, 0), HIGH: high, "cells": cells}
-        return Frame(pa.table({**{key: grouped.column(key) for key in by}, **numbers}), tuple(by))
+        return Frame({**_key_columns(by, groups), **numbers}, tuple(by))
 
     def _margins(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """What each cell adds to the interval of a sum, below and above, beside its noise."""
@@ -195,12 +345,28 @@ class Frame:
         return np.where(near, float(half_width), lean), np.zeros(len(counts))
 
     def _numbers(self, name: str) -> Ints:
-        return np.asarray(self.cells.column(name).to_numpy())
+        return np.asarray(self.cells[name])
 
     def minus(self, other: Frame) -> Frame:
         """The difference to another table with the same keys, cell by cell: `today.minus(yesterday)`.
 
         Where a cell was published in one of them alone, there is no number, only an interval.
+
+        Args:
+            other: The table to subtract.
+
+        Returns:
+            The differences with their intervals.
+
+        Raises:
+            UsageError: The tables have different columns or times, or are not as they were published.
+
+        Example:
+            >>> import tapveil
+            >>> ferries = tapveil.open("published").table("on_location").where(mode="ferry")
+            >>> monday, tuesday = (ferries.where(date=day) for day in ("2025-03-03", "2025-03-04"))
+            >>> tuesday.minus(monday).columns
+            ['tap_on_location', 'count', 'low', 'high']
         """
         if self.keys != other.keys:
             raise UsageError(f"the tables have different columns: {', '.join(self.keys)}; {', '.join(other.keys)}")
@@ -214,27 +380,46 @@ class Frame:
         ours, theirs = self._by_key(), other._by_key()
         names = sorted({*ours, *theirs})
         rows = [_difference(ours.get(key), theirs.get(key), half, rules) for key in names]
-        keys = {name: pa.array([key[index] for key in names], pa.string()) for index, name in enumerate(self.keys)}
-        numbers = {name: pa.array([row[index] for row in rows], pa.int64()) for index, name in enumerate(NUMBERS)}
-        return Frame(pa.table({**keys, **numbers}), self.keys, adds_up=False)
+        numbers = {name: whole_numbers([row[index] for row in rows]) for index, name in enumerate(NUMBERS)}
+        return Frame({**_key_columns(self.keys, names), **numbers}, self.keys, adds_up=False)
 
     def _by_key(self) -> dict[tuple[str, ...], int]:
-        keys = zip(*(self.cells.column(key).to_pylist() for key in self.keys), strict=True)
-        return dict(zip(keys if self.keys else [()] * len(self), self.cells.column(COUNT).to_pylist(), strict=True))
+        keys = zip(*(self.cells[key].tolist() for key in self.keys), strict=True)
+        return dict(zip(keys if self.keys else [()] * len(self), self.cells[COUNT].tolist(), strict=True))
 
     def filled(self, key: str, values: Sequence[str]) -> Frame:
-        """All of these values of a key, in this order; those that were not published without a number."""
+        """All of these values of a key, in this order; those that were not published without a number.
+
+        Args:
+            key: The one key column of the table.
+            values: The values to list.
+
+        Returns:
+            A row for each value; its column `published` says whether it has a number.
+
+        Raises:
+            UsageError: The table has other key columns, too.
+
+        Example:
+            >>> import tapveil
+            >>> ferries = tapveil.open("published").table("on_location").where(mode="ferry", date="2025-03-03")
+            >>> ferries.filled("tap_on_location", ["Quay", "Nowhere"]).rows()[1]["published"]
+            False
+        """
         if self.keys != (key,):
             raise UsageError(
                 f"only a table with the one column `{key}` can be filled: say which of the others with where()"
             )
-        found = {row[key]: row for row in self.cells.to_pylist()}
+        found = {row[key]: row for row in self.rows()}
         none: Mapping[str, int | None] = {COUNT: None, LOW: 0, HIGH: self._absent}
-        rows = [{key: value, **{name: found.get(value, none)[name] for name in NUMBERS}} for value in values]
-        columns = {name: pa.array([row[name] for row in rows], pa.int64()) for name in NUMBERS}
-        listed = pa.array([value in found for value in values], pa.bool_())
-        filled = pa.table({key: pa.array(values, pa.string()), **columns, PUBLISHED: listed})
-        return Frame(filled, (key,), self.mechanism, adds_up=False)
+        columns = {name: whole_numbers([found.get(value, none)[name] for value in values]) for name in NUMBERS}
+        listed = np.array([value in found for value in values], dtype=bool)
+        return Frame({key: texts(values), **columns, PUBLISHED: listed}, (key,), self.mechanism, adds_up=False)
+
+
+def _key_columns(keys: Sequence[str], rows: Sequence[tuple[str, ...]]) -> dict[str, Column]:
+    """Key columns from the keys of each row."""
+    return {key: texts([row[index] for row in rows]) for index, key in enumerate(keys)}
 
 
 def _text(value: object) -> str:
@@ -253,8 +438,10 @@ def _difference(
     return None, low - their_high, high - their_low
 
 
-def _needs(library: str) -> Any:
+def needs(module: str) -> Any:
+    """A module of a library that reading does without; UsageError if it is not installed."""
     try:
-        return import_module(library)
+        return import_module(module)
     except ImportError:
-        raise UsageError(f"{library} is not installed: `pip install {library}`, or use to_arrow()") from None
+        library = module.partition(".")[0]
+        raise UsageError(f"{library} is not installed: `pip install {library}`, or use rows()") from None

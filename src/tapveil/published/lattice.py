@@ -11,16 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, pairwise, permutations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import COUNT, MOST_LEVELS
 from tapveil.privacy.distribution import variance
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.manifest import Manifest, TableClaim
+
+if TYPE_CHECKING:  # who only reads a folder does without Arrow
+    import pyarrow as pa
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

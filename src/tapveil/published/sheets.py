@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, Kind, columns_in_words
 from tapveil.privacy.intervals import MISS, interval
@@ -15,6 +17,7 @@ from tapveil.published.layouts import DATE, MODE, TAP
 from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.published.table import Field, PublishedTable
 
+ROWS_AT_ONCE = 1_000_000
 _OPAL_NAMES = {"time": "time", "location": "loc"}
 
 
@@ -121,4 +124,13 @@ def raw_tables(manifest: Manifest, files: Mapping[str, pa.Table]) -> dict[str, p
             rows = rows.rename_columns([*keys, COUNT])
         texts = {key: rows.column(key).cast(pa.string()) for key in keys}
         found[claim.name] = pa.table({**texts, COUNT: rows.column(COUNT).cast(pa.int64())}).combine_chunks()
+    return found
+
+
+def distinct(parquet: Path, column: str) -> set[str]:
+    """The texts of a column of a Parquet file, each once: by the dictionaries that Parquet keeps of them."""
+    found = set[str]()
+    with pq.ParquetFile(parquet, read_dictionary=[column]) as file:
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=[column], use_threads=False):
+            found.update(pc.unique(batch.column(0)).cast(pa.string()).to_pylist())
     return found

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 from tapveil.base.errors import LeakError
 from tapveil.base.vocabulary import RESERVED, UNTIL
 from tapveil.plan.model import Plan
-from tapveil.published.folder import distinct
 from tapveil.published.identifiers import MOST, SOME, ColumnLook
 from tapveil.published.lattice import WIDER_COLUMNS
 from tapveil.published.layouts import OPAL_COLUMNS
+from tapveil.published.sheets import distinct
 
 CardsAmong = Callable[[list[str]], Set[str]]
 """Which of some texts are the ids of cards."""

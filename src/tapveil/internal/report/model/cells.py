@@ -141,7 +141,9 @@ def _numbers(
     """The numbers of a folder, beside our cells; None where it has no such version."""
     if version == "consistent" and not (folder.path / version / f"{name}.csv").is_file():
         return None
-    frame = folder.table(name, version).cells
+    columns = folder.table(name, version).cells
+    types = {key: pa.string() if each.dtype == object else pa.int64() for key, each in columns.items()}
+    frame = pa.table({key: pa.array(each, types[key]) for key, each in columns.items()})
     if folder.manifest.arrangement.columns:
         # These files write 20160808 for 2016-08-08; a day that is not ours stays as it is, and is found out.
         ours = {day.replace("-", ""): day for day in exact.labels["date"]}
