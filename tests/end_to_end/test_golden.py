@@ -154,7 +154,7 @@ def test_a_limit_that_is_rounded_otherwise_is_a_note(folder: Path) -> None:
     rewrite(path, 0, lambda row: row.update(other_high=row["other_high"] + 1))
     checked = described_anew(folder)
     assert checked.findings == []
-    assert any("rounded otherwise" in note for note in checked.notes)
+    assert any("rounded differently" in note for note in checked.notes)
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_the_same_release_is_paid_for_once(tmp_path: Path) -> None:
         )
         heads = {ledger.spend(spend("a" * 32)) for _ in range(3)}
         assert len(heads) == 1
-        with pytest.raises(LedgerError, match="not of this plan"):
+        with pytest.raises(LedgerError, match="to another plan"):
             ledger.spend(spend("a" * 32).model_copy(update={"release": "other"}))
 
 
@@ -137,7 +137,7 @@ def wait_and_spend(path: Path, wait: float, result: multiprocessing.Queue[str]) 
         result.put(str(error))
 
 
-@pytest.mark.parametrize(("wait", "ending"), [(30.0, "spent"), (0.2, "another process holds the ledger")])
+@pytest.mark.parametrize(("wait", "ending"), [(30.0, "spent"), (0.2, "another process is using the ledger")])
 def test_a_second_process_waits_or_is_refused_cleanly(tmp_path: Path, wait: float, ending: str) -> None:
     path = tmp_path / "ledger.sqlite"
     book.Ledger.start(path, TODAY)
@@ -204,7 +204,7 @@ def of_a_newer_version(path: Path) -> None:
 
 FAULTS = {
     "missing": (Path.unlink, "there is no ledger"),
-    "head missing": (lambda path: book._head_path(path).unlink(), "head is missing"),
+    "head missing": (lambda path: book._head_path(path).unlink(), "head file is missing"),
     "empty": (lambda path: path.write_bytes(b""), "is not a ledger"),
     "another file": (lambda path: path.write_text("ledger\n" * 1000), "not a ledger"),
     "truncated": (truncated, "damaged"),
@@ -265,7 +265,7 @@ def test_a_ledger_restored_with_its_head_is_known_by_what_was_published(source: 
     tapveil.release(plan, source / "published")
     for name in ("ledger.sqlite", "ledger.sqlite.head"):
         shutil.copy(source / f"old-{name}", source / name)
-    with pytest.raises(LedgerError, match="published names an entry that the ledger does not hold"):
+    with pytest.raises(LedgerError, match="published names an entry that the ledger does not contain"):
         tapveil.release(plan, source / "again")
     for asked in (["published"], []):
         done = run("ledger", "verify", *asked, cwd=source)
@@ -315,7 +315,7 @@ def test_without_a_ledger_it_is_said_so(source: Path) -> None:  # noqa: F811
     assert done.returncode == 5
     assert "tapveil ledger start PLAN --epsilon" in done.stderr
     assert run("release", "plan.toml", "-o", "published", "--no-ledger", cwd=source).returncode == 0
-    assert "in no ledger" in run("verify", "published", cwd=source).stdout
+    assert "not recorded in a ledger" in run("verify", "published", cwd=source).stdout
 
 
 def test_from_start_to_verify_on_the_command_line(source: Path) -> None:  # noqa: F811
@@ -422,7 +422,7 @@ def test_what_is_paid_for_once_appears_once(source: Path, monkeypatch: pytest.Mo
     plan = cut_short(source, monkeypatch)
     shutil.copytree(source / ".published.unfinished", source / ".second.unfinished")
     tapveil.release(plan, source / "published", resume=True)
-    with pytest.raises(LedgerError, match="appears once"):
+    with pytest.raises(LedgerError, match="can appear only once"):
         tapveil.release(plan, source / "second", resume=True)
     assert not (source / "second").exists()
     done = run("ledger", "verify", "published", cwd=source)
@@ -559,7 +559,7 @@ def test_a_ledger_that_was_never_finished_can_be_started(tmp_path: Path) -> None
     book.Ledger.start(path, TODAY)
     path.unlink()
     (tmp_path / "ledger.sqlite.head").write_text(f"7 {'0' * 64}\n")
-    with pytest.raises(LedgerError, match="had 7 entries and is gone"):
+    with pytest.raises(LedgerError, match="is missing, but had 7 entries"):
         book.Ledger.start(path, TODAY)
 
 

@@ -325,7 +325,7 @@ def test_where_a_table_is_empty_the_weights_stay(tmp_path: Path) -> None:
     new = Plan.parse(next_plan(text, found))
     assert [table.weight for table in new.table] == [1, 1, 1, 1, 2, 2]
     assert all(table.after.smallest <= table.before.smallest for table in found.tables)
-    assert "not known" in "\n".join(found.lines())
+    assert "unknown" in "\n".join(found.lines())
     assert found.as_json()["tables"][1]["expected_share"] == {"before": None, "after": None}
 
 

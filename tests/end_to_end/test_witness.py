@@ -183,7 +183,7 @@ def test_a_folder_that_has_the_number_of_its_entry_is_not_as_it_should_be(source
         resum(published)
         findings = verify_folder(published).findings
         assert [each.sentence for each in findings if each.code == "manifest-shape"] == [
-            "is not a manifest as it should be, at: ledger.number"
+            "is not a valid manifest; see the fields ledger.number"
         ]
 
 
@@ -259,7 +259,7 @@ def test_an_entry_must_be_as_its_version_has_it(old: str, new: str, tmp_path: Pa
         rows = opened._rows()
         changed = book._chained(len(rows) + 1, rows[-1][2], text.replace(old, new))
         opened._connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (7, text.replace(old, new), changed))
-        with pytest.raises(LedgerError, match="entry 7 of the ledger is not an entry"):
+        with pytest.raises(LedgerError, match="entry 7 of the ledger is invalid"):
             _ = opened.entries
 
 
@@ -315,7 +315,7 @@ def test_another_ledger_is_accepted_in_words_that_stay(source: Path) -> None:  #
     asked = command(source, ["ledger", "verify", "published"])
     assert "folder-not-in-ledger" in asked.out, "accepted is not held"
     with book.Ledger.open(source / "ledger.sqlite") as ledger:
-        assert f"was not published from this ledger, {ledger.id}, but from {other}" in asked.out
+        assert f"was published from another ledger, {other}; this one is {ledger.id}" in asked.out
     assert "--ledger FILE" in asked.out
 
 
@@ -335,11 +335,14 @@ def test_a_ledger_that_is_gone_is_missed_by_the_folders_next_to_it(source: Path)
     tapveil.release(Plan.read(source / "plan.toml"), source / "published")
     (source / "ledger.sqlite").unlink()
     checked = command(source, ["check", "plan.toml"]).out
-    assert "but published folders next to it name one (published)" in checked
-    assert "restore it from its backup. If it was moved, name it: [ledger] path in the plan, or --ledger" in checked
+    assert "but published folders next to it were recorded in one (published)" in checked
+    assert (
+        "restore the ledger from its backup. If it was moved, name it: [ledger] path in the plan, or --ledger"
+        in checked
+    )
     assert "ledger start" not in checked
     refused = command(source, ["release", "plan.toml", "-o", "second"]).err
-    assert "If something was published of these trips, restore it from its backup" in refused
+    assert "If these trips were published before, restore the ledger from its backup" in refused
 
 
 def test_check_looks_at_the_folders_next_to_the_ledger_as_a_release_does(source: Path) -> None:  # noqa: F811
@@ -478,7 +481,7 @@ def test_a_release_that_was_given_up_is_named_as_such(source: Path, monkeypatch:
     said = command(source, ["release", "plan.toml", "-o", "second"])
     assert said.code == 5
     assert "and not finished, covers some of the same days" in said.err
-    assert "--resume`, with its plan and its folder, finishes it at no further cost" in said.err
+    assert "--resume` with its plan and its folder" in said.err
     assert tapveil.release(plan, source / "published", resume=True).path.exists(), "what is resumed asks nothing"
 
 

@@ -71,7 +71,7 @@ class Account:
         return [spend for spend in self.spends if SIZE[spend.unit] < SIZE[self.budget.unit]]
 
     @property
-    def strange(self) -> list[Spend]:
+    def foreign(self) -> list[Spend]:
         """Releases whose units are other units: a card by another column, a card's day by another day."""
         if self.budget.unit == "trip":
             return []
@@ -86,7 +86,7 @@ class Account:
     @property
     def unbounded(self) -> bool:
         """Whether some release gives no bound for this budget's unit."""
-        return bool(self.smaller or self.strange)
+        return bool(self.smaller or self.foreign)
 
     @cached_property
     def epsilon(self) -> Fraction | None:

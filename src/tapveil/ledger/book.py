@@ -101,11 +101,11 @@ class Ledger:
         path, today = Path(path), today or datetime.now(UTC).date()
         if path.exists():
             raise LedgerError(
-                f"{path} already exists: a ledger is started once. To set a budget: tapveil ledger budget"
+                f"{path} already exists; a ledger is started only once. To set a budget: tapveil ledger budget"
             )
         head = _read_head(path)
         if head and head[0] > 1:
-            raise LedgerError(f"{path} had {head[0]} entries and is gone: restore it from its backup")
+            raise LedgerError(f"{path} is missing, but had {head[0]} entries: restore it from its backup")
         body = Start(on=today, ledger=secrets.token_hex(16)).text(secrets.token_hex(16))
         digest = _chained(1, NOTHING_BEFORE, body)
         aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.aside")
@@ -174,7 +174,9 @@ class Ledger:
             raise LedgerError(f"{self.path.name}: {finding.sentence}")
         entries = [read(number, body) for number, body, _ in rows]
         if not entries or not isinstance(entries[0], Start):
-            raise LedgerError(f"{self.path.name} does not begin as a ledger does: it is damaged")
+            raise LedgerError(
+                f"{self.path.name} does not begin with a start entry, so it is damaged: restore it from its backup"
+            )
         return entries
 
     @property
@@ -228,7 +230,7 @@ class Ledger:
                 _refuse(refusals.of_release(entries, spend, again=again))
                 number = self._append(spend)
             elif entries[number - 1].model_copy(update={"version": spend.version}) != spend:
-                raise LedgerError(f"entry {number} of {self.path.name} is of this release, but not of this plan")
+                raise LedgerError(f"entry {number} of {self.path.name} belongs to this release, but to another plan")
         return Head(self.id, self._rows()[number - 1][2])
 
     def bind(self, published: Published) -> None:
@@ -239,8 +241,8 @@ class Ledger:
                 self._append(published)
             elif before[0].checksums_sha256 != published.checksums_sha256:
                 raise LedgerError(
-                    f"this release was published already, with other numbers or another signature ({self.path.name}): "
-                    "what is paid for once appears once. Remove the unfinished one"
+                    f"this release was already published, with other counts or another signature ({self.path.name}). "
+                    "A release that is charged once can appear only once: remove the unfinished one"
                 )
 
     def findings(self, folders: Iterable[Witness] = (), beside: Iterable[Witness] = ()) -> Iterator[Finding]:
@@ -269,9 +271,9 @@ class Ledger:
         bound = {entry.id: entry.checksums_sha256 for entry in entries if isinstance(entry, Published)}
         for folder in (each for each in (*asked, *around) if each.ledger == identity):
             if folder.head and folder.head.hash not in hashes:
-                yield Finding("ledger-rolled-back", self.path.name, _gone(f"{folder.name} names an entry"))
+                yield Finding("ledger-rolled-back", self.path.name, _gone(f"{folder.name} names an entry that"))
             elif bound.get(folder.release_id) != folder.checksums_sha256:
-                yield Finding("folder-differs", folder.name, "is not the folder that was published for its entry")
+                yield Finding("folder-differs", folder.name, "differs from the folder that was published for its entry")
         accepted = {identity, *(entry.ledger for entry in entries if isinstance(entry, Accepted))}
         yield from self._replaced_findings([folder for folder in around if folder.ledger not in accepted])
 
@@ -283,23 +285,25 @@ class Ledger:
             yield Finding(
                 "ledger-replaced",
                 name,
-                f"{who} published from another ledger, {other}. If it is of the same trips, restore it: "
-                f"{self.path.name} does not know what it spent. If it is of other trips, or what it spent was taken "
-                f"off this budget, accept it: tapveil ledger accept {other} --ledger {shlex.quote(str(self.path))} "
+                f"{who} published from another ledger, {other}. If that ledger is for the same trips, restore it: "
+                f"{self.path.name} does not know what it spent. If it is for other trips, or its spending was deducted "
+                f"from this budget, accept it: tapveil ledger accept {other} --ledger {shlex.quote(str(self.path))} "
                 "--reason … --by …",
             )
 
     def _schema_findings(self) -> Iterator[Finding]:
         problems = [row[0] for row in self._connection.execute("PRAGMA integrity_check")]
         if problems != ["ok"]:
-            yield Finding("file-damaged", self.path.name, "SQLite finds the file damaged")
+            yield Finding(
+                "file-damaged", self.path.name, "SQLite reports that the file is damaged; restore it from its backup"
+            )
         with sqlite3.connect(":memory:") as fresh:
             fresh.executescript(_SCHEMA)
             schema = "SELECT name, sql FROM sqlite_schema ORDER BY name"
             expected, ours = (each.execute(schema).fetchall() for each in (fresh, self._connection))
         fresh.close()
         if expected != ours:
-            sentence = "the rules that keep entries from being changed are not there"
+            sentence = "the triggers that protect entries from changes are missing or changed"
             yield Finding("rules-changed", self.path.name, sentence)
 
     def _rows(self) -> list[tuple[int, str, str]]:
@@ -355,14 +359,14 @@ def _translated(path: Path) -> Iterator[None]:
 
 
 _SQLITE_WORDS = {
-    "SQLITE_BUSY": "another process holds the ledger; try again when it is done",
+    "SQLITE_BUSY": "another process is using the ledger; try again when it has finished",
     "SQLITE_READONLY": "the ledger cannot be written: it, or its folder, is read-only",
     "SQLITE_CANTOPEN": "the ledger cannot be opened; are its file and folder writable?",
     "SQLITE_FULL": "the disk of the ledger is full",
     "SQLITE_IOERR": "the disk of the ledger failed, or is full",
     "SQLITE_CORRUPT": "the ledger is damaged; restore it from its backup",
     "SQLITE_NOTADB": "the file is not a ledger, or it is damaged; restore it from its backup",
-    "SQLITE_CONSTRAINT": "the ledger keeps its own rules and refused the entry",
+    "SQLITE_CONSTRAINT": "the rules of the ledger refused the entry",
 }
 
 
@@ -382,13 +386,17 @@ def _chain_findings(rows: Sequence[tuple[int, str, str]], head: tuple[int, str] 
             return
         before = digest
     if head is None:
-        yield Finding("head-missing", "head", "the file with the ledger's head is missing or damaged; restore it")
+        yield Finding(
+            "head-missing", "head", "the ledger's head file is missing or damaged: restore it from the backup"
+        )
     elif not any((number, digest) == head for number, _, digest in rows):
-        yield Finding("ledger-rolled-back", "head", _gone(f"the head beside the ledger names entry {head[0]},"))
+        yield Finding(
+            "ledger-rolled-back", "head", _gone(f"the head file next to the ledger names entry {head[0]}, which")
+        )
 
 
 def _gone(who: str) -> str:
-    return f"{who} that the ledger does not hold: the ledger was rolled back or replaced; restore the newest"
+    return f"{who} the ledger does not contain. The ledger was rolled back or replaced: restore its newest backup"
 
 
 def _refuse(refusal: refusals.Refusal | None) -> None:

@@ -69,7 +69,7 @@ LARGEST_BUDGET = 100_000
 
 def _sensible(epsilon: Fraction) -> Fraction:
     if epsilon > LARGEST_BUDGET:
-        raise ValueError(f"must be at most {LARGEST_BUDGET}: above it nothing is protected")
+        raise ValueError(f"must be at most {LARGEST_BUDGET}; above it nothing is protected")
     return epsilon
 
 
@@ -225,5 +225,7 @@ def read(number: int, text: str) -> Entry:
         if isinstance(entry, Spend):
             _ = entry.mechanisms
     except (ValueError, RecursionError):
-        raise LedgerError(f"entry {number} of the ledger is not an entry: the ledger is damaged") from None
+        raise LedgerError(
+            f"entry {number} of the ledger is invalid, so the ledger is damaged: restore it from its backup"
+        ) from None
     return entry

@@ -115,7 +115,7 @@ def repeated(entries: Iterable[Entry], spend: Spend) -> list[Spend]:
 
 
 def _other_unit(account: Account, newest: Spend | None) -> Refusal | None:
-    for code, culprits in ((Code.SMALLER_UNIT, account.smaller), (Code.OTHER_UNITS, account.strange)):
+    for code, culprits in ((Code.SMALLER_UNIT, account.smaller), (Code.OTHER_UNITS, account.foreign)):
         if culprits:
             return Refusal(code, account.budget, newest, culprits[0])
     return None

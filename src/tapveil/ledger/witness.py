@@ -27,7 +27,7 @@ def refuse_outdated(ledger: Ledger, folder: Path, *, paid: bool) -> None:
 
 
 def around_ledger(path: Path) -> Iterator[Folder]:
-    """The published folders that lie beside a ledger, or in a folder beside it."""
+    """The published folders next to a ledger, or in a folder next to it."""
     home = path.resolve().parent
     for folder in (home, *sorted(each for each in home.glob("*") if each.is_dir())):
         with suppress(OSError):  # a folder of someone else's

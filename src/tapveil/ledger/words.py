@@ -1,4 +1,4 @@
-"""What a ledger says to a person: budgets, releases, and why something is refused, with the ways out."""
+"""Messages of the ledger: budgets, releases, and why something is refused, with possible solutions."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from tapveil.published.describe.wording import rounded_up
 MOST_NAMED = 3
 RAISE = "tapveil ledger budget PLAN --epsilon … --delta … --reason … --by …"
 NAMES_NO_DAYS = (
-    "This plan names no days: in the ledger it counts for every day, for ever. Set first_day and last_day to let later "
-    "releases fit."
+    "This plan names no days, so in the ledger it counts for every day, for ever. Set first_day and last_day so that "
+    "later releases fit."
 )
 EVERYWHERE = {
     Everywhere.CARD: "a card may travel on every day",
     Everywhere.TAPS: (
-        'shape = "taps": a trip may tap on on one day and off on the next, so under a budget for trips such a release '
+        'shape = "taps": a trip may tap on on one day and off on the next. Under a budget for trips, such a release '
         "counts for every day and mode"
     ),
     Everywhere.NO_DAYS: "no days are named, which means all days",
     Everywhere.CARDLESS: (
         'no days are named, or taps without a card are kept (without_card = "own-unit"), which count for every day'
     ),
-    Everywhere.OTHER_READING: "its days are read in another way than in the first release, so it counts for every day",
+    Everywhere.OTHER_READING: "its days are read differently than in the first release, so it counts for every day",
 }
 """Why a release counts for every day."""
 
@@ -57,14 +57,14 @@ def release(one: Spend) -> str:
 
 def missing(path: Path, folders: Sequence[str] = ()) -> str:
     """That a ledger is not there; folders that were published say that there was one."""
-    lost = "restore it from its backup. If it was moved, name it: [ledger] path in the plan, or --ledger"
+    lost = "restore the ledger from its backup. If it was moved, name it: [ledger] path in the plan, or --ledger"
     if folders:
         more = f" and {len(folders) - MOST_NAMED} more" if len(folders) > MOST_NAMED else ""
-        here = f"published folders next to it name one ({', '.join(folders[:MOST_NAMED])}{more})"
+        here = f"published folders next to it were recorded in one ({', '.join(folders[:MOST_NAMED])}{more})"
         return f"There is no ledger {path}, but {here}. If they are of these trips, {lost}."
     return (
-        f"there is no ledger {path}, so it is not known what was spent. If something was published of these trips, "
-        f"{lost}. If nothing ever was, start one: tapveil ledger start PLAN --epsilon … --delta …"
+        f"there is no ledger {path}, so the privacy budget spent is unknown. If these trips were published before, "
+        f"{lost}. If nothing was ever published, start one: tapveil ledger start PLAN --epsilon … --delta …"
     )
 
 
@@ -73,10 +73,10 @@ def not_held(release_id: str, ledger: str | None, asked: str | None) -> str:
     if not release_id:
         return "is not a published folder, or cannot be read"
     if ledger is None:
-        return "was published with --no-ledger: no ledger holds it"
+        return "was published with --no-ledger, so no ledger records it"
     return (
-        f"was not published from this ledger, {asked}, but from {ledger}. If you have that one, ask it: --ledger FILE; "
-        "if it is lost, restore its backup. A ledger that was accepted is not held by this one"
+        f"was published from another ledger, {ledger}; this one is {asked}. Check it with that ledger: --ledger FILE. "
+        "If that ledger is lost, restore its backup. To accept another ledger does not copy its entries"
     )
 
 
@@ -89,52 +89,53 @@ def _sentences(one: Refusal) -> Iterator[str]:
     match one:
         case Refusal(code=Code.NO_BUDGET, newest=Spend(unit=unit, data_set=data_set)):
             yield f"the ledger has no budget for unit {unit} of the data set `{data_set}`."
-            yield "Declare one: tapveil ledger budget PLAN --epsilon … --delta …"
+            yield "Set one: tapveil ledger budget PLAN --epsilon … --delta …"
         case Refusal(Code.SMALLER_UNIT, Budget(unit=unit) as held, Spend(), Spend(unit=smaller)):
-            yield f"{budget(held)}, and stays in force. This release protects only a {smaller} and may show any"
-            yield f"amount of a {unit}: no such budget can hold it, and a further budget for unit {smaller} does not"
-            yield f'change that. It can be published only with unit = "{unit}" in the plan. Nothing was spent'
+            yield f"{budget(held)}. This release protects only a {smaller}, so it may reveal any amount about a {unit}:"
+            yield f"this budget cannot cover it. Another budget for unit {smaller} would not change that."
+            yield f'Set unit = "{unit}" in the plan. Nothing was spent'
         case Refusal(Code.SMALLER_UNIT, Budget(unit=unit, data_set=data_set), None, Spend(unit=smaller) as culprit):
-            yield f"the release {release(culprit)} of {culprit.on} protects only a {smaller}, and may show any"
-            yield f"amount of a {unit}: no budget for unit {unit} can hold it any more. What is possible for"
-            yield f"`{data_set}` is a budget for unit {smaller}. Nothing was written"
+            yield f"the release {release(culprit)} of {culprit.on} protects only a {smaller}, so it may reveal any"
+            yield f"amount about a {unit}. No budget for unit {unit} can cover it any more: set a budget for unit"
+            yield f"{smaller} of `{data_set}`. Nothing was written"
         case Refusal(Code.OTHER_UNITS, Budget() as held, culprit=Spend() as culprit):
-            yield f"{budget(held)}. The release {release(culprit)} of {culprit.on} distinguishes cards or"
-            yield "their days by another column or time zone than the first one did: its units are not the units of"
-            yield "this budget, and one of these may be many of those. Way out: read `card` and `date` as the first"
-            yield "release did ([source] and [source.columns]). Nothing was written"
+            yield f"{budget(held)}. The release {release(culprit)} of {culprit.on} reads `card` or `date` from another"
+            yield "column, or in another time zone, than the first release. So its units are not the units of this"
+            yield "budget: one of them may be many of the others. Read `card` and `date` as the first release did"
+            yield "([source] and [source.columns]). Nothing was written"
         case Refusal(Code.UNEXPLAINED, Budget() as held):
-            yield f"{budget(held)}, neighbours {held.neighbours}; the new one allows more. Say why, and who"
-            yield "decided it: --reason … --by …. Both are kept in the ledger. Nothing was written"
+            yield f"{budget(held)}, neighbours {held.neighbours}; the new one allows more. State why, and"
+            yield "who decided it: --reason … --by …. Both are kept in the ledger. Nothing was written"
         case Refusal(budget=Budget() as held, newest=Spend() as newest):
             yield from _too_much(one, held, newest)
         case Refusal(code=Code.REPEATED, newest=Spend() as newest, clashes=[*others, last]):
             day = last.earlier.on
-            then = f"published on {day}" if last.finished else f"paid for on {day} and not finished"
+            then = f"published on {day}" if last.finished else f"charged on {day} and not finished"
             more = f" (and {_named(others)})" if others else ""
             yield f"the release {release(last.earlier)}, {then}, covers some of the same days and modes{more}:"
             yield from _why_together(one, newest)
-            yield "To release them again, at the cost of both releases, add --again."
-            yield from (f"Else: {way}." for way in _apart(one, newest))
+            yield "To publish them again, at the cost of both releases, add --again."
+            yield from (f"Otherwise: {way}." for way in _apart(one, newest))
             yield "Nothing was spent"
 
 
 def _too_much(one: Refusal, held: Budget, newest: Spend) -> Iterator[str]:
-    which = {Code.TOO_MUCH: "this release by itself would be", Code.OVERDRAWN: "without this release it is"}
-    spent = which.get(one.code, "with this release it would be")
+    which = {Code.TOO_MUCH: "this release alone would cost", Code.OVERDRAWN: "without this release, the total is"}
+    spent = which.get(one.code, "with this release, the total would be")
     if one.epsilon is not None:
         yield f"{budget(held)}; {spent} epsilon {decimal_text(one.epsilon, 6, ROUND_CEILING)} at this delta."
     else:
-        delta = f" (at this epsilon {spent} delta {rounded_up(one.delta)})" if one.delta else ""
-        yield f"{budget(held)}; delta is used up{delta}: no epsilon is enough, it takes a larger delta."
+        delta = f" ({spent} delta {rounded_up(one.delta)} at this epsilon)" if one.delta else ""
+        yield f"{budget(held)}; delta is used up{delta}, so no epsilon is enough: a larger delta is needed."
     if one.code is Code.TOO_MUCH:
-        yield f"Nothing was spent. Ways out: a smaller epsilon or delta in the plan, or a larger budget: `{RAISE}`"
+        yield "Nothing was spent. Possible solutions: a smaller epsilon or delta in the plan, or a larger budget:"
+        yield f"`{RAISE}`"
     elif one.code is Code.OVERDRAWN:
-        yield f"Nothing was spent. Nothing more fits, unless the budget is larger: `{RAISE}`"
+        yield f"Nothing was spent. Nothing more fits unless the budget is raised: `{RAISE}`"
     else:
-        yield f"Nothing was spent. It adds up with {_named(one.clashes)}:"
+        yield f"Nothing was spent. Its privacy loss adds up with {_named(one.clashes)}:"
         yield from _why_together(one, newest)
-        yield f"Ways out: {'; '.join(_ways_out(one, newest))}. `tapveil ledger` shows what is spent where"
+        yield f"Possible solutions: {'; '.join(_ways_out(one, newest))}. `tapveil ledger` shows the budget spent"
 
 
 def _named(clashes: Sequence[Clash]) -> str:
@@ -152,18 +153,18 @@ def _why_together(one: Refusal, newest: Spend) -> Iterator[str]:
     """Why one unit may be in the newest release and in the earlier ones, and which of these can be finished."""
     yield f"{'; '.join(_across(one, newest) if one.clashes[-1].across else _places(one, newest))}."
     if unfinished := [each for each in one.clashes if not each.finished]:
-        yield f"{release(unfinished[-1].earlier)} is paid for and not finished:"
-        yield "`tapveil release PLAN -o FOLDER --resume`, with its plan and its folder, finishes it at no further cost."
+        yield f"{release(unfinished[-1].earlier)} was charged but not finished. To finish it at no further cost, run"
+        yield "`tapveil release PLAN -o FOLDER --resume` with its plan and its folder."
 
 
 def _across(one: Refusal, newest: Spend) -> Iterator[str]:
     if one.clashes[-1].across is Across.CHOSEN and newest.chosen_from:
         known = any(each.earlier.id == newest.chosen_from for each in one.clashes)
         whose = release(one.clashes[-1].earlier) if known else f"the release {newest.chosen_from[:8]}"
-        yield f"its noise was chosen from what {whose} showed (chosen_from), so their losses are added"
+        yield f"its noise was chosen from the output of {whose} (chosen_from), so their losses are added"
     elif one.clashes[-1].across is Across.CHOSEN:
-        yield "their noise was chosen from what an earlier release showed (chosen_from), so the losses are added"
-    yield f"a {newest.unit} may be exchanged for one of other days, and then changes both"
+        yield "their noise was chosen from the output of an earlier release (chosen_from), so the losses are added"
+    yield f"a {newest.unit} may be replaced by one of other days, which changes both releases"
 
 
 def _places(one: Refusal, newest: Spend) -> Iterator[str]:
@@ -179,14 +180,14 @@ def _places(one: Refusal, newest: Spend) -> Iterator[str]:
     if apart and not one.everywhere:
         yield f"this release and {release(apart[-1])} both cover {_in_common(apart[-1], newest)}"
     if newest.chosen_from and any(each.earlier.chosen_from is None for each in one.clashes):
-        yield "chosen_from is set, so the losses are added, each at its part of delta"
+        yield "chosen_from is set, so the losses are added, each with its share of delta"
 
 
 def _why(whose: str, one: Refusal, spend: Spend, why: Everywhere) -> str:
     if why is not Everywhere.OTHER_READING:
         return f"{whose}: {EVERYWHERE[why]}"
     keys = ", ".join(f"{key}: {ours} instead of {theirs}" for key, ours, theirs in _differences(one, spend))
-    return f"{whose} reads the day in another way than the first release did ({keys}), so it counts for every day"
+    return f"{whose} reads the day differently than the first release ({keys}), so it counts for every day"
 
 
 def _differences(one: Refusal, spend: Spend) -> Iterator[tuple[str, str, str]]:
@@ -207,12 +208,12 @@ def _apart(one: Refusal, newest: Spend) -> Iterator[str]:
     if one.everywhere in (Everywhere.CARD, Everywhere.TAPS):
         return
     if stuck := [each.earlier for each in one.clashes if each.everywhere]:
-        yield f"{release(stuck[-1])} stays counted for every day, so no choice of days avoids it"
+        yield f"{release(stuck[-1])} counts for every day, so no choice of days avoids it"
     elif one.everywhere is Everywhere.OTHER_READING:
         keys = " and ".join(key for key, *_ in _differences(one, newest))
-        yield f"read the day as before: {keys} under [source] as it was (convert the files if they have changed)"
+        yield f"read the day as before: set {keys} under [source] as it was (convert the files if they have changed)"
     elif one.everywhere:
-        yield "name first_day and last_day of other days under [source]"
+        yield "set first_day and last_day under [source] to other days"
     else:
         yield "publish other days or modes"
 
@@ -221,8 +222,8 @@ def _ways_out(one: Refusal, newest: Spend) -> Iterator[str]:
     if not one.clashes[-1].across:
         yield from _apart(one, newest)
     if newest.chosen_from:
-        yield "release with the plan as it was before it was tuned, without chosen_from"
+        yield "release with the plan as it was before tuning, without chosen_from"
     if one.everywhere is Everywhere.TAPS:
-        yield 'where nothing was published yet: unit = "card-day", for which days of taps are distinct'
+        yield 'if nothing has been published yet: unit = "card-day", for which days of taps are distinct'
     yield "a smaller epsilon or delta in the plan"
     yield f"a larger budget: `{RAISE}`"

@@ -27,8 +27,8 @@ MOST_KEPT = 20_000
 """So many different values of a column are looked at: enough to know what it is."""
 
 _LOOKS = {
-    "identifier-hash": (_HASH, "hashes or tokens: they tell people apart just as the numbers that they stand for"),
-    "identifier-card": (_CARD, "numbers as long as those of cards"),
+    "identifier-hash": (_HASH, "hashes or tokens: they distinguish people as well as the numbers they replace"),
+    "identifier-card": (_CARD, "card numbers"),
     "identifier-email": (_EMAIL, "e-mail addresses"),
 }
 
@@ -49,7 +49,7 @@ class ColumnLook:
         """Why the column should not be there, if more than a share of its values say so; never a value of it."""
         place = f"{file}, column {self.column}"
         if _NAMES.search(self.column):
-            yield Finding("identifier-name", place, "its name is that of a column that tells people apart")
+            yield Finding("identifier-name", place, "its name suggests values that identify people")
         if not self._values:
             return
         for code, (pattern, words) in _LOOKS.items():
@@ -68,7 +68,7 @@ def text_findings(place: str, texts: Iterable[str], known: Collection[str] = ())
     joined = _BETWEEN_DIGITS.sub("", _DATE.sub(" | ", every))
     for code, pattern in _WITHIN.items():
         if pattern.search(every) or pattern.search(joined):
-            yield Finding(code, place, f"holds what looks like {_LOOKS[code][1].partition(':')[0]}")
+            yield Finding(code, place, f"contains what looks like {_LOOKS[code][1].partition(':')[0]}")
 
 
 _DIGEST = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{32})(?![0-9a-f])")

@@ -36,15 +36,17 @@ def places_findings(data: FeatureCollection, file: str = PLACES) -> Iterator[Fin
     """Why these are not named places with shapes, in their order, and nothing else."""
     features = data.get("features")
     if set(data) != {"type", "features"} or data["type"] != "FeatureCollection" or not isinstance(features, list):
-        yield Finding("places-shape", file, "is not a GeoJSON FeatureCollection, or is more than one")
+        yield Finding("places-shape", file, "is not a plain GeoJSON FeatureCollection")
         return
     found = [_positions(feature) for feature in features]
     if None in found or not _are_written(chain.from_iterable(filter(None, found))):
-        yield Finding("places-shape", file, "holds something that is not a named place with a shape")
+        yield Finding(
+            "places-shape", file, "contains a feature without a name, without a mode or with an invalid geometry"
+        )
         return
     keys = [(each["properties"]["name"], each["properties"]["mode"]) for each in features]
     if keys != sorted(set(keys)):
-        yield Finding("places-order", file, "its places are not in the order of their names, each once")
+        yield Finding("places-order", file, "does not list every place once, sorted by name")
     yield from name_findings(file, (text for each in features for text in each["properties"].values()))
 
 
@@ -52,7 +54,7 @@ def name_findings(file: str, names: Iterable[str]) -> Iterator[Finding]:
     """Whether names of places, which anyone can have made up, are short and hold nothing that identifies a person."""
     every = set(names)
     if any(len(name) > LONGEST_NAME for name in every):
-        yield Finding("too-large", file, f"has a name or a title of more than {LONGEST_NAME} letters")
+        yield Finding("too-large", file, f"has a name or a title of more than {LONGEST_NAME} characters")
     yield from text_findings(file, every)
 
 

@@ -64,7 +64,7 @@ def read_key(path: Path, ask_passphrase: Callable[[], str] | None = None) -> Sig
         key = load_ssh_private_key(data, None)
     except TypeError:  # it is locked
         if ask_passphrase is None:
-            raise UsageError(f"the key {path} has a passphrase, and there is no one to ask for it") from None
+            raise UsageError(f"the key {path} has a passphrase, and there is no terminal to ask for it") from None
         try:
             key = load_ssh_private_key(data, ask_passphrase().encode())
         except (ValueError, UnsupportedAlgorithm):
@@ -97,18 +97,18 @@ def read_signature(armored: str, message: bytes) -> Signature:
     key, namespace, reserved, algorithm, signature = (parts.string() for _ in range(5))
     parts.end()
     if reserved:
-        raise SignatureError("its reserved field is not empty, and is not covered by the signature")
+        raise SignatureError("its reserved field is not empty")
     if namespace != NAMESPACE.encode():
-        raise SignatureError(f"it was made for another purpose than `{NAMESPACE}`")
+        raise SignatureError(f"it was made for another namespace than `{NAMESPACE}`")
     if algorithm not in _HASHES:
-        raise SignatureError("it uses a hash that is not known")
+        raise SignatureError("it uses an unknown hash algorithm")
     public = _ed25519(key, 32)
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(
             _ed25519(signature, 64), _to_be_signed(namespace, algorithm, message)
         )
     except (InvalidSignature, ValueError):
-        raise SignatureError("it does not fit the checksums: they, or it, were changed") from None
+        raise SignatureError("it does not match SHA256SUMS: one of them was changed") from None
     return Signature(public)
 
 
@@ -123,7 +123,9 @@ def signer(signature: Signature, allowed_signers: Path, at: datetime | None = No
         with suppress(binascii.Error, SignatureError):
             found.append((line, _ed25519(base64.b64decode(line["key"], validate=True), 32)))
     if not found:
-        raise UsageError(f"{allowed_signers} has no line `NAME ssh-ed25519 KEY`: it is not a file of allowed signers")
+        raise UsageError(
+            f"{allowed_signers} has no line `NAME ssh-ed25519 KEY`, so it is not a file of allowed signers"
+        )
     for line, public in found:
         if public == signature.public and _options_allow(line["options"] or "", at or datetime.now(UTC)):
             return line["names"]
@@ -227,7 +229,7 @@ class _Parts:
     def take(self, size: int) -> bytes:
         part = self._data[self._at : self._at + size]
         if len(part) != size:
-            raise SignatureError("it is cut off")
+            raise SignatureError("it is truncated")
         self._at += size
         return part
 
@@ -239,7 +241,7 @@ class _Parts:
 
     def end(self) -> None:
         if self._at != len(self._data):
-            raise SignatureError("it has something after its end")
+            raise SignatureError("it has data after its end")
 
 
 def _ed25519(blob: bytes, size: int) -> bytes:
@@ -248,5 +250,5 @@ def _ed25519(blob: bytes, size: int) -> bytes:
     kind, data = parts.string(), parts.string()
     parts.end()
     if kind != _KIND or len(data) != size:
-        raise SignatureError("it is not of an Ed25519 key")
+        raise SignatureError("it was not made with an Ed25519 key")
     return data

@@ -59,10 +59,12 @@ ROWS_AT_ONCE = 1_000_000
 CLOSELY, ROUGHLY = 0.02, 0.2
 """How well one table tells how many trips another has: closely where each trip is once in every table."""
 CAUTION = (
-    "Shares are guesses from one published folder: the next trips may be others. Choosing by it costs no privacy: "
-    "it reads only what is public."
+    "Shares are estimates from one published folder; the next trips may differ. Tuning costs no privacy, because it "
+    "reads only public data."
 )
-UNKNOWN = "Of some tables too little was published to learn from. So the weights stay: the next folder may say more."
+UNKNOWN = (
+    "Some tables published too little to learn from, so the weights stay as they are. The next folder may tell more."
+)
 
 
 @dataclass(frozen=True)
@@ -162,24 +164,24 @@ class Tuned:
         """The choice in words, line by line."""
         promise = f"{loss_in_words(self.loss)}, for {UNIT_NAMES[self.folder.unit]}"
         if not self.improves:
-            yield f"Nothing better than `{self.folder.mechanism}` as it is, at the same {promise}: keep the plan."
+            yield f"No improvement over `{self.folder.mechanism}` found at the same {promise}: keep the plan."
             return
         changed = f" instead of `{self.folder.mechanism}`" if self.mechanism != self.folder.mechanism else ""
-        yield f"Next time use `{self.mechanism}`{changed}, with these weights, at the same {promise}:"
+        yield f"For the next release use `{self.mechanism}`{changed}, with these weights, at the same {promise}:"
         yield ""
         yield from self._rows()
         yield ""
-        yield f"Published trips, as a mean over the tables: {percent(self.before)}, then {percent(self.after)}."
+        yield f"Published trips, mean over the tables: {percent(self.before)} before, {percent(self.after)} after."
         if not all(table.known for table in self.tables):
             yield UNKNOWN
         yield CAUTION
 
     def _rows(self) -> Iterator[str]:
         """The tables, in aligned columns."""
-        rows = [["table", "weight", "trips published", "95 % within", "least printed"]]
+        rows = [["table", "weight", "trips published", "95 % error bound", "smallest published"]]
         for table in self.tables:
             before, after = table.before, table.after
-            shares = f"{percent(before.share)} → {percent(after.share):>7}" if table.known else "not known"
+            shares = f"{percent(before.share)} → {percent(after.share):>7}" if table.known else "unknown"
             errors, smallest = f"± {before.error} → {after.error}", f"{before.smallest} → {after.smallest}"
             rows.append([table.name, str(table.weight), shares, errors, smallest])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -241,12 +243,12 @@ def _promise(folder: Path) -> tuple[Manifest, list[Mechanism]]:
     except (ArithmeticError, ValueError):  # numbers that no release has
         kept = False
     if not kept:
-        raise FolderError(f"{folder} does not keep the promise that it states: tapveil verify says more")
+        raise FolderError(f"{folder} does not satisfy its stated privacy guarantee: run tapveil verify for details")
     return manifest, every
 
 
 def _no_release(folder: Path, finding: Finding) -> str:
-    return f"{folder} is not a published folder that can be used: {finding.place} {finding.sentence}"
+    return f"{folder} is not a usable published folder: {finding.place} {finding.sentence}"
 
 
 def _seen(folder: Path, manifest: Manifest, table: TableClaim) -> Integers:
@@ -269,7 +271,7 @@ def _seen(folder: Path, manifest: Manifest, table: TableClaim) -> Integers:
     except UnreadableError as error:
         raise FolderError(_no_release(folder, error.finding)) from None
     except (pa.ArrowException, OSError, KeyError, ValueError, MemoryError):
-        raise FolderError(f"{folder} has no counts of table {table.name} that can be read: {name}") from None
+        raise FolderError(f"the counts of table {table.name} in {folder} cannot be read: {name}") from None
 
 
 def _guesses(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[Integers]) -> list[Sizes]:
@@ -292,7 +294,7 @@ def _guesses(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[Integ
     ]
     if not any(known[place].trips for place in _detailed(names)):
         raise FolderError(
-            "too little was published in this folder to learn from: larger areas or longer bins give more"
+            "too little was published in this folder to learn from; larger areas or longer time bins publish more"
         )
     return known
 

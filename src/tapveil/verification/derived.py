@@ -39,7 +39,7 @@ def published_tables(folder: Path, manifest: Manifest) -> dict[str, pa.Table]:
         for name, keys in manifest.sheets.items()
     }
     if sum(map(len, sheets.values())) > MOST_CELLS:
-        raise UnreadableError("too-large", ".", "has more cells than can be added up again")
+        raise UnreadableError("too-large", ".", "has too many cells to be recomputed")
     return raw_tables(manifest, sheets)
 
 
@@ -116,9 +116,9 @@ def sheet_findings(folder: Path, sheet: DerivedSheet) -> Iterator[Finding]:
     expected = pa.table({column: sheet.cells.column(column).cast(pa.string()) for column in columns})
     try:
         if not same_rows(iter([expected]), csv_batches(folder, sheet.path, columns)):
-            yield Finding("derived-differs", sheet.path, "is not what follows from the published tables")
+            yield Finding("derived-differs", sheet.path, "does not follow from the published tables")
         elif is_written_otherwise(folder, sheet.path, columns):
-            yield Finding("hidden-data", sheet.path, "is not written as it was: how it is could tell something")
+            yield Finding("hidden-data", sheet.path, reading.NOT_CANONICAL)
     except UnreadableError as error:
         yield error.finding
 
@@ -127,12 +127,12 @@ def wider_findings(folder: Path, manifest: Manifest, tables: Mapping[str, pa.Tab
     """Whether the wider areas are those of published places, each once, and written as they were."""
     text, found = reading.text_of(folder, WIDER, LARGEST_PLACES), _wider(folder, manifest)
     if set(found) - set(manifest.wider):
-        yield Finding("places-shape", WIDER, "has wider areas that no table is published at")
+        yield Finding("places-shape", WIDER, "lists wider areas that no table uses")
     rows = [(name, *place, area) for name, places in sorted(found.items()) for place, area in sorted(places.items())]
     written = io.StringIO(newline="")
     csv.writer(written, lineterminator="\n").writerows([WIDER_COLUMNS, *rows])
     if written.getvalue() != text:
-        yield Finding("hidden-data", WIDER, "is not written as it was: how it is could tell something")
+        yield Finding("hidden-data", WIDER, reading.NOT_CANONICAL)
     # what is named as itself stands in the tables, and is looked at there
     named = (area for places in found.values() for (_, place), area in places.items() if area != place)
     yield from name_findings(WIDER, named)
@@ -144,7 +144,7 @@ def wider_findings(folder: Path, manifest: Manifest, tables: Mapping[str, pa.Tab
             pairs = cells.group_by(keys).aggregate([]).to_pylist()
             published.update((pair.get("mode", "*"), pair[column]) for pair in pairs)
     if any(set(places) != published for places in found.values()):
-        yield Finding("places-shape", WIDER, "does not list each published place once, and nothing else")
+        yield Finding("places-shape", WIDER, "does not list every published place exactly once")
 
 
 def _wider(folder: Path, manifest: Manifest) -> Wider:
@@ -158,5 +158,5 @@ def _wider(folder: Path, manifest: Manifest) -> Wider:
         for name, mode, place, area in rows:
             found.setdefault(name, {})[mode, place] = area
     except (ValueError, csv.Error):
-        raise UnreadableError("places-shape", WIDER, "is not a list of wider areas") from None
+        raise UnreadableError("places-shape", WIDER, "is not a valid list of wider areas") from None
     return found

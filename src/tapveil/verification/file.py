@@ -34,11 +34,11 @@ _WHOLE = re.compile(r"[0-9]{1,18}")
 
 _SENTENCES = {
     "stray-line": "a line is not a row of the table",
-    "field-missing": "a row lacks a field, or has an empty one",
-    "value-impossible": "a date, a time, a tap or a count is none",
-    "time-spelling": "a time is not written as HH:MM: its bin may be there under both spellings",
-    "duplicate-key": "a cell is there twice",
-    "not-utf8": "a line is not text in UTF-8",
+    "field-missing": "a row has a missing or empty field",
+    "value-impossible": "a date, time, tap or count is invalid",
+    "time-spelling": "a time is not written as HH:MM, so its bin may occur under two raw values",
+    "duplicate-key": "a cell occurs twice",
+    "not-utf8": "a line is not UTF-8 text",
 }
 
 
@@ -80,7 +80,7 @@ def _lines(path: Path) -> Iterator[bytes]:
             while block := unpacked.read(2**20):
                 most -= len(block)
                 if most < 0:
-                    raise UnreadableError("too-large", shown(path.name), "unpacks to more than any table")
+                    raise UnreadableError("too-large", shown(path.name), "unpacks to more data than any table has")
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         yield from iter(lambda: file.readline(LONGEST_LINE), b"")
 
@@ -143,10 +143,10 @@ class _Look:
     def findings(self, place: str) -> Iterator[Finding]:
         """All that was found, with the first lines where it is."""
         if not self._is_usable:
-            words = f"is not in the shape of the Opal data: {','.join(_KEYS)} and {COUNT}, with a time or a loc"
+            words = f"does not have the columns of the Opal data: {','.join(_KEYS)} and {COUNT}, with a time or a loc"
             yield Finding("not-opal-shape", place, words)
             return
-        below = f"a count is below {self._smallest}, the smallest that this epsilon and delta print"
+        below = f"a count is below {self._smallest}, the smallest that can be published at this epsilon and delta"
         for code, lines in self._lines.items():
             named = ", ".join(str(line) for line in lines[:LINES_NAMED])
             more = f" and {len(lines) - LINES_NAMED:,} more" if len(lines) > LINES_NAMED else ""
@@ -157,8 +157,8 @@ class _Look:
     @property
     def summary(self) -> str:
         return (
-            f"{self._rows:,} cells, the smallest count is {self._least}; at this epsilon and delta none below "
-            f"{self._smallest} is printed. Nothing in the file speaks against it; what its noise was, no file can tell"
+            f"{self._rows:,} cells; smallest count {self._least}, at least {self._smallest} as this epsilon and delta "
+            "require. The file is consistent with them. Its noise cannot be checked from the file"
         )
 
 

@@ -53,8 +53,8 @@ LARGEST_README = 2**16
 """A release with 64 tables writes half of it."""
 DESCRIPTIONS = (README, PACKAGE, MANIFEST, EXPLORER, *METADATA)
 NOT_VERIFIABLE = (
-    "no folder can show that the noise was drawn, that the right rows were counted, that the lists are public, or that "
-    "the plan was made without looking at the trips: for these the publisher answers"
+    "only the publisher can confirm that the noise was random, the right rows were counted, the lists are public, and "
+    "the plan was made without looking at the trips"
 )
 
 
@@ -73,7 +73,7 @@ def verify_folder(path: str | Path, *, signers: Path | None = None, progress: Re
         checked.findings.append(Finding("file-unreadable", ".", f"cannot be read: {error.strerror}"))
     except _STUMBLES as error:
         # A folder that someone made so that we stumble is not verified.
-        words = f"could not be checked to its end ({type(error).__name__})"
+        words = f"could not be checked completely ({type(error).__name__})"
         checked.findings.append(Finding("check-failed", ".", words))
     return checked
 
@@ -101,7 +101,7 @@ class _Check:
             faults, is_another = program_in(self.folder, manifest)
             self._add(faults)
             if is_another:
-                self.checked.notes.append("its page was written by another known version of tapveil")
+                self.checked.notes.append("the page was written by another known version of tapveil")
         if manifest is None:
             return
         unexpected = list(self._unexpected(manifest))
@@ -138,7 +138,7 @@ class _Check:
     def _summarise(self, manifest: Manifest, sheets: Sequence[SheetCheck]) -> None:
         cells, promise = sum(sheet.rows for sheet in sheets), loss_in_words(manifest.exact.loss)
         size = f"{cells:,} cell{'s' * (cells != 1)} in {len(sheets)} table{'s' * (len(sheets) != 1)}"
-        self.checked.summary = f"intact; its noise, as stated, keeps {promise} ({size})"
+        self.checked.summary = f"intact; the stated noise satisfies {promise} ({size})"
         self.checked.notes.append(NOT_VERIFIABLE)
 
     def _add(self, findings: Iterable[Finding]) -> None:
@@ -151,23 +151,27 @@ class _Check:
         files, read = self.files, 0
         with self.progress.stage(Stage.CHECKING_FILES, lambda: read, total=sum(files.values()), unit=BYTES):
             if CHECKSUMS not in files:
-                yield Finding("checksums-missing", CHECKSUMS, "is missing: nothing tells whether the files are whole")
+                yield Finding(
+                    "checksums-missing", CHECKSUMS, "is missing, so it cannot be checked whether the files are intact"
+                )
                 return
             lines = list(reading.listed(self._text(CHECKSUMS)))
             expected = dict(line for line in lines if line)
             if None in lines or len(expected) < len(lines) or list(expected) != sorted(expected):
-                yield Finding("checksums-damaged", CHECKSUMS, "is not a list of checksums as it was written")
+                yield Finding("checksums-damaged", CHECKSUMS, "is not a valid list of checksums")
             for name in sorted({*expected, *files} - {CHECKSUMS, SIGNATURE}):
                 if name not in files:
-                    yield Finding("file-missing", shown(name), "is listed and not there")
+                    yield Finding("file-missing", shown(name), "is listed in SHA256SUMS but missing")
                 elif name not in expected:
-                    yield Finding("file-unlisted", shown(name), "is there and not listed")
+                    yield Finding("file-unlisted", shown(name), "is not listed in SHA256SUMS")
                 elif files[name] > reading.LARGEST_FILE:
                     yield Finding("too-large", shown(name), "is larger than any file of a release")
                 elif (found := reading.sha256(self.folder, name)) != expected[name]:
                     other = next((each for each, checksum in expected.items() if checksum == found), None)
                     words = (
-                        f"is what {shown(other)} should be" if other else "was changed after the checksums were written"
+                        f"has the contents of {shown(other)}"
+                        if other
+                        else "was changed after the checksums were written"
                     )
                     yield Finding("file-swapped" if other else "checksum-differs", shown(name), words)
                 read += files.get(name, 0)
@@ -175,16 +179,16 @@ class _Check:
     def _check_signature(self, signers: Path | None) -> None:
         if SIGNATURE not in self.files:
             if signers:
-                self._add([Finding("signature-missing", SIGNATURE, "the folder is not signed")])
+                self._add([Finding("signature-missing", SIGNATURE, "is missing: the folder is not signed")])
             else:
-                self.checked.notes.append("not signed: nothing tells who made it")
+                self.checked.notes.append("unsigned: the publisher cannot be verified")
             return
         try:
             message = self._text(CHECKSUMS).encode() if CHECKSUMS in self.files else b""
             signature = read_signature(reading.text_of(self.folder, SIGNATURE, 10_000), message)
             if signers is None:
                 key = signature.fingerprint
-                self.checked.notes.append(f"signed with the key {key}; whose it is, --signers tells")
+                self.checked.notes.append(f"signed with the key {key}; use --signers to check whose key it is")
             else:
                 self.checked.notes.append(f"signed by {signer(signature, signers)}")
         except SignatureError as error:
@@ -192,7 +196,7 @@ class _Check:
 
     def _manifest(self) -> Manifest | None:
         if MANIFEST not in self.files:
-            self._add([Finding("manifest-missing", MANIFEST, "is missing: nothing is promised")])
+            self._add([Finding("manifest-missing", MANIFEST, "is missing, so no privacy guarantee is stated")])
             return None
         data = reading.json_of(self.folder, MANIFEST)
         manifest, findings = manifests.read(data)
@@ -204,7 +208,7 @@ class _Check:
         if (made, form) != (__version__, MANIFEST_VERSION):
             notes.append(f"made by tapveil {made}, in folder format {form}; checked by the rules of that format")
         if manifest.ledger is None:
-            notes.append("in no ledger: nothing tells what else was published of these trips")
+            notes.append("not recorded in a ledger: other releases of these trips are not accounted for")
         if form > 1:  # the first manifests had no word for it
             sentence = LOOKED[manifest.looked_at_trips]
             notes.append(sentence[0].lower() + sentence[1:].removesuffix("."))
@@ -218,10 +222,10 @@ class _Check:
         needed |= {WIDER} if manifest.wider else set()
         synthetic = {f"synthetic/{sheet}.{kind}" for sheet in manifest.sheets for kind in kinds}
         for name in sorted(files - needed - synthetic - self._derived_files - {CHECKSUMS, SIGNATURE}):
-            yield Finding("file-unexpected", shown(name), "is not a file of a release")
+            yield Finding("file-unexpected", shown(name), "does not belong to a release")
         needed |= synthetic if any(name.startswith("synthetic/") for name in files) else set()
         for name in sorted(needed - files):
-            yield Finding("table-missing" if "/" in name else "file-missing", name, "is not there")
+            yield Finding("table-missing" if "/" in name else "file-missing", name, "is missing")
 
     @property
     def _derived_files(self) -> set[str]:
@@ -235,7 +239,7 @@ class _Check:
             text = reading.text_of(self.folder, name, LARGEST_README if name == README else reading.LARGEST_TEXT)
             said = {each.rstrip(".") for each in re.findall(r"epsilon ?=? ?([0-9][0-9.eE+-]*)", text)}
             if not said <= known:
-                yield Finding("words-differ", name, "names another epsilon than the manifest")
+                yield Finding("words-differ", name, "states an epsilon that is not in privacy.json")
             yield from text_findings(name, [text], digests)
 
     def _text(self, name: str) -> str:
@@ -264,12 +268,12 @@ class _Check:
         beside = derived_sheets(self.folder, manifest, made, tables)
         paths = {sheet.path for sheet in beside}
         for name in sorted(self._derived_files - paths):
-            self._add([Finding("file-unexpected", shown(name), "is not a file of a release")])
+            self._add([Finding("file-unexpected", shown(name), "does not belong to a release")])
         found = list(self._derived_findings(beside))
         if any(each.code == "derived-differs" for each in found) and paths <= set(self.files):
             theirs = rounded_otherwise(self.folder, manifest, made, tables, beside)
             if theirs and not list(self._derived_findings(theirs)):
-                note = "numbers of the consistent version are rounded otherwise, by at most one; their sums are exact"
+                note = "counts in consistent/ are rounded differently, by at most one; their sums are exact"
                 self.checked.notes.append(note)
                 return theirs
         self._add(found)
@@ -280,27 +284,27 @@ class _Check:
             if sheet.path in self.files:
                 yield from sheet_findings(self.folder, sheet)
             else:
-                yield Finding("table-missing", sheet.path, "is not there")
+                yield Finding("table-missing", sheet.path, "is missing")
 
     def _package(self, manifest: Manifest, beside: Sequence[DerivedSheet] | None) -> Iterator[Finding]:
         """The Data Package and the README as they follow from the manifest and the files; and what portals read."""
         if PACKAGE not in self.files:
-            yield Finding("package-missing", PACKAGE, "is missing: nothing describes the columns")
+            yield Finding("package-missing", PACKAGE, "is missing, so the columns are not described")
             return
         package, stated = (reading.json_of(self.folder, name) for name in (PACKAGE, MANIFEST))
         for name, data in ((PACKAGE, package), (MANIFEST, stated)):
             if self._text(name) != json_text(data):
-                yield Finding("hidden-data", name, "is not written as it was: how it is could tell something")
+                yield Finding("hidden-data", name, reading.NOT_CANONICAL)
         faults = list(package_findings(self.folder, self.files, manifest, package, beside))
         yield from faults
         if faults:
             return
         for name, text in texts(stated, package).items():
             if name in self.files and self._text(name) != text:
-                yield Finding("metadata-differs", name, "is not what privacy.json and datapackage.json say")
+                yield Finding("metadata-differs", name, "does not match privacy.json and datapackage.json")
         if manifest.versions.readme and README in self.files:
             text, signed = self._text(README), readme(manifest, signed=True)
             if text not in (signed, readme(manifest, signed=False)):
-                yield Finding("readme-differs", README, "is not what privacy.json says")
+                yield Finding("readme-differs", README, "does not match privacy.json")
             elif text == signed and SIGNATURE not in self.files:
-                yield Finding("signature-missing", README, "names a signature, and there is none")
+                yield Finding("signature-missing", README, "mentions a signature, but SHA256SUMS.sig is missing")

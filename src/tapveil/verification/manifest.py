@@ -40,6 +40,7 @@ from tapveil.published.manifest import (
     number,
 )
 from tapveil.verification.known_versions import VERSIONS_OF
+from tapveil.verification.reading import NOT_CANONICAL
 
 PLACE = "privacy.json"
 CLOSE, ROOM, TINY = Fraction(1, 10**6), Fraction(1, 20), 1e-30
@@ -57,13 +58,13 @@ def read(data: dict[str, Any]) -> tuple[Manifest | None, list[Finding]]:
     """The manifest, or what is wrong with its shape."""
     version = data.get("manifest_version")
     if version not in range(1, MANIFEST_VERSION + 1):
-        words = f"has version {version!r:.20}, which this tapveil does not know"
+        words = f"has version {version!r:.20}, which this tapveil does not know; use a newer one"
         return None, [Finding("manifest-version", PLACE, words)]
     try:
         manifest = Manifest.read(data)
     except pydantic.ValidationError as error:
         places = (".".join(str(part)[:40] for part in problem["loc"]) for problem in error.errors()[:5])
-        return None, [Finding("manifest-shape", PLACE, f"is not a manifest as it should be, at: {', '.join(places)}")]
+        return None, [Finding("manifest-shape", PLACE, f"is not a valid manifest; see the fields {', '.join(places)}")]
     except ValueError as error:
         return None, [Finding("words-differ", PLACE, str(error))]
     wrong = next(_misshapen(manifest), None)
@@ -73,18 +74,18 @@ def read(data: dict[str, Any]) -> tuple[Manifest | None, list[Finding]]:
 def _misshapen(manifest: Manifest) -> Iterator[str]:
     tables = manifest.tables
     if manifest.layout == "opal" and any(table.columns not in OPAL_SHAPES for table in tables):
-        yield "has a table that the opal layout has no file for"
+        yield "has a table for which the opal layout has no file"
     used = {column for table in tables for column in (*manifest.partition, *table.columns)}
     levels = {table.level.location for table in tables if table.level and table.level.location}
     if set(manifest.columns) != used or set(manifest.wider) != levels:
-        yield "names columns or wider areas that no table has, or lacks one"
+        yield "does not list exactly the columns and wider areas that its tables use"
     if len({table.name for table in tables}) < len(tables):
-        yield "has two tables of one name"
+        yield "has two tables with the same name"
     # The table of totals has a name of its own, and no level; in version 1 of what is derived there is none.
     several = (len(tables) > 1 or bool(manifest.partition)) and manifest.versions.derived > 1
     totals = [table for table in tables if not table.columns or table.name == TOTAL]
     if not all(several and not table.columns and table.name == TOTAL and table.level is None for table in totals):
-        yield f"has a table of totals that no release has, or another that is called `{TOTAL}`"
+        yield f"has an invalid table of totals, or uses the name `{TOTAL}` for another table"
 
 
 def mechanisms(manifest: Manifest) -> tuple[Mapping[str, Mechanism], list[Finding]]:
@@ -108,9 +109,9 @@ def promise_findings(manifest: Manifest, made: Mapping[str, Mechanism]) -> Itera
     day, card = bounds.trips_per_day, bounds.trips_per_card
     needed = {"trip": (1, None, None), "card-day": (day, day, None), "card": (card, day, card)}[manifest.unit]
     if (bounds.cells_per_table, day, card) != needed or (bounds.without_card is None) != (manifest.unit == "trip"):
-        yield Finding("bounds", PLACE, f"the bounds do not follow from the unit, which is a {manifest.unit}")
+        yield Finding("bounds", PLACE, f"the bounds do not match the unit {manifest.unit}")
     if not losses.certified(every, manifest.exact.loss, manifest.exposure):
-        yield _understated("in total", "the scales and thresholds do not keep the epsilon and delta that are stated")
+        yield _understated("in total", "the noise scales and thresholds do not satisfy the stated epsilon and delta")
     yield from _total_findings(manifest)
     yield from _guarantee_findings(manifest, every)
     yield from _curve_findings(manifest, every)
@@ -118,7 +119,9 @@ def promise_findings(manifest: Manifest, made: Mapping[str, Mechanism]) -> Itera
     yield from _card_findings(manifest, every)
     for table in manifest.tables:
         if table.exact and not losses.certified([made[table.name]], table.exact.loss, manifest.exposure):
-            yield _understated(f"table {table.name}", "its scale and threshold do not keep its epsilon and delta")
+            yield _understated(
+                f"table {table.name}", "its noise scale and threshold do not satisfy its epsilon and delta"
+            )
         yield from _figure_findings(table, made[table.name])
 
 
@@ -138,12 +141,12 @@ def _same(one: object, other: object) -> bool:
 def _guarantee_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Finding]:
     """Both notions of neighbours: the one of the plan, and what follows for the other."""
     if [each.neighbours for each in manifest.guarantees] != ["replace", "add-remove"]:
-        yield _differs("guarantees", "are not those of both notions of neighbours")
+        yield _differs("guarantees", "do not cover both notions of neighbours")
     for each in manifest.guarantees:
         exposure, where = Exposure(each.neighbours, manifest.exposure.cells), f"guarantee for {each.neighbours}"
         loss = each.exact.loss
         if not losses.certified(every, loss, exposure):
-            yield _understated(where, "the scales and thresholds do not keep it")
+            yield _understated(where, "the noise scales and thresholds do not satisfy it")
             continue
         delta = losses.accounted_delta(every, loss.epsilon, exposure)
         yield from _delta_findings(manifest, each.delta_accounted, delta, where)
@@ -152,7 +155,7 @@ def _guarantee_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[
             own = loss.epsilon == follows.epsilon or (loss.epsilon * 1000).denominator == 1
             own &= loss.delta == manifest.exact.delta or loss.delta == Fraction(float(loss.delta))
             if not (own and _close(loss.epsilon, follows.epsilon) and _close(loss.delta, follows.delta)):
-                yield _differs(where, "does not follow from the promise in the other notion")
+                yield _differs(where, "does not follow from the guarantee for the other notion of neighbours")
 
 
 def _close(claimed: Fraction, follows: Fraction) -> bool:
@@ -162,19 +165,19 @@ def _close(claimed: Fraction, follows: Fraction) -> bool:
 
 def _delta_findings(manifest: Manifest, claimed: float, found: float, where: str) -> Iterator[Finding]:
     if manifest.manifest_version > 1 and claimed != number(Fraction(claimed), digits=ACCOUNTED_DIGITS):
-        yield _differs(where, f"delta has more than {ACCOUNTED_DIGITS} digits; the rest could hide data")
+        yield _differs(where, f"delta has more than {ACCOUNTED_DIGITS} digits; the remaining digits could hide data")
     if claimed < found * (1 - CLOSE):
-        yield _understated(where, "delta is below what the accountant finds")
+        yield _understated(where, "delta is below the accounted value")
     elif claimed > found * (1 + ROOM) + TINY:
-        yield _differs(where, "delta is not what the accountant finds")
+        yield _differs(where, "delta is not the accounted value")
 
 
 def _curve_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Finding]:
     points, epsilons = manifest.curve.points, [manifest.exact.epsilon * part for part in CURVE]
     if manifest.curve.neighbours != manifest.neighbours:
-        yield _differs("curve", "is for other neighbours than the promise")
+        yield _differs("curve", "uses another notion of neighbours than the guarantee")
     if not _same([each.epsilon for each in points], [number(each, ROUND_CEILING) for each in epsilons]):
-        yield _differs("curve", "is not at the parts and multiples of epsilon where it should be")
+        yield _differs("curve", "is not given at the expected values of epsilon")
         return
     least = 1.0
     for point, epsilon in zip(points, epsilons, strict=True):
@@ -187,20 +190,20 @@ def _card_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Findi
     found = None if cards is None else [(card.trips, card.delta) for card in cards]
     expected = [(n, number(delta * n, ROUND_CEILING)) for n in EXAMPLE_CARDS] if manifest.unit == "trip" else None
     if not _same(found, expected):
-        yield _differs("whole_cards", "is not what it should be for this unit and delta")
+        yield _differs("whole_cards", "does not match the unit and delta")
         return
     pure = next(each.exact.epsilon for each in manifest.guarantees if each.neighbours == "add-remove")
     for card in cards or ():
         epsilon, where = Fraction(card.epsilon), f"a card of {card.trips} trips"
         halved = epsilon.numerator.bit_length() <= CARD_BITS
         if not halved and not _same(card.epsilon, number(pure * card.trips, ROUND_CEILING)):
-            yield _differs(where, "epsilon has more digits than a release writes; the rest could hide data")
+            yield _differs(where, "epsilon has more digits than a release writes; the remaining digits could hide data")
         if not losses.whole_card_certified(every, card.trips, losses.Loss(epsilon, Fraction(card.delta))):
-            yield _understated(where, "the scales and thresholds do not keep it")
+            yield _understated(where, "the noise scales and thresholds do not satisfy it")
             continue
         largest = losses.whole_card_epsilon(every, card.trips, delta * card.trips) or pure * card.trips
         if epsilon > largest * (1 + ROOM):
-            yield _differs(where, "epsilon is larger than what the accountant finds")
+            yield _differs(where, "epsilon is larger than the accounted value")
 
 
 def _gaussian_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Finding]:
@@ -210,7 +213,7 @@ def _gaussian_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[F
     rounded = [number(each, ROUND_CEILING) for each in (true.mu, true.rho, true.delta_singletons)] if true else []
     figures = true and (true.mu_squared, *rounded)
     if manifest.manifest_version > 1 and not _same(claimed, figures):
-        yield _differs("gaussian", "does not follow from the scales and the thresholds")
+        yield _differs("gaussian", "does not follow from the noise scales and thresholds")
 
 
 def _figure_findings(table: TableClaim, mechanism: Mechanism) -> Iterator[Finding]:
@@ -230,7 +233,7 @@ def _figure_findings(table: TableClaim, mechanism: Mechanism) -> Iterator[Findin
     if abs(error - mean_error(mechanism)) > MEAN_ERROR_ROUNDED or round(error, 3) != error:
         wrong.append("mean_error")
     for name in wrong:
-        yield _differs(f"table {table.name}, {name}", "does not follow from the scale and the threshold")
+        yield _differs(f"table {table.name}, {name}", "does not follow from the noise scale and threshold")
 
 
 def stated_epsilons(manifest: Manifest) -> set[str]:
@@ -247,25 +250,25 @@ def _total_findings(manifest: Manifest) -> Iterator[Finding]:
     """The several places that state the same thing must agree."""
     claims: list[Manifest | Guarantee] = [manifest, *manifest.guarantees]
     if not all(_same([each.epsilon, each.delta], _rounded_up(each.exact.loss)) for each in claims):
-        yield _differs(None, "an epsilon or delta is not what its exact form says")
+        yield _differs(None, "an epsilon or delta does not match its exact value")
     if not all(0 <= each.exact.delta < 1 for each in claims):
-        yield _differs(None, "a delta is not between 0 and 1: nothing would be promised")
+        yield _differs(None, "a delta is not between 0 and 1, so nothing would be guaranteed")
     stated_twice = [each for each in manifest.guarantees if each.neighbours == manifest.neighbours]
     if [each.exact for each in stated_twice] != [manifest.exact]:
-        yield _differs(None, "the guarantee for the plan's neighbours is not the total")
+        yield _differs(None, "the guarantee for the plan's neighbours does not match the total epsilon and delta")
     own = [table.exact.loss for table in manifest.tables if table.exact]
     for table in manifest.tables:
         agrees = _same([table.epsilon, table.delta], _rounded_up(table.exact.loss) if table.exact else [None, None])
         if not agrees or (table.weight is None) == (table.exact is None):
-            yield _differs(f"table {table.name}", "an epsilon or delta is not what its exact form says")
+            yield _differs(f"table {table.name}", "an epsilon or delta does not match its exact value")
     if own and (len(own) < len(manifest.tables) or losses.compose(own) != manifest.exact.loss):
-        yield _differs(None, "the tables' epsilons and deltas do not add up to the total")
+        yield _differs(None, "the epsilons and deltas of the tables do not add up to the total")
     weighted = [(table, Fraction(table.weight)) for table in manifest.tables if table.weight is not None]
     widths = [table.scale_exact * weight for table, weight in weighted]
     if widths and max(widths) - min(widths) > WEIGHT_ROUNDED * max(widths):
-        yield _differs(None, "the weights of the tables are not those of their noise")
+        yield _differs(None, "the weights of the tables do not match their noise")
     if not all(_same(table.weight, number(weight)) for table, weight in weighted):
-        yield _differs(None, "a weight has more digits than a release writes; the rest could hide data")
+        yield _differs(None, "a weight has more digits than a release writes; the remaining digits could hide data")
 
 
 def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Finding]:
@@ -274,15 +277,15 @@ def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Findi
     entry = (data.get("ledger") or {}).get("number") if first else None
     written = manifest_1.written(manifest.as_json, entry) if first else manifest.as_json
     if json.dumps(data) != json.dumps(written):
-        yield Finding("hidden-data", PLACE, "is not in canonical form; the difference could hide data")
+        yield Finding("hidden-data", PLACE, NOT_CANONICAL)
     if manifest.versions not in [VERSIONS, *VERSIONS_OF[manifest.manifest_version]]:
-        yield Finding("manifest-version", PLACE, "names versions that were never used together")
+        yield Finding("manifest-version", PLACE, "lists versions that were never used together")
     sorted_since = [manifest.covers.modes or (), manifest.wider]
     if not first:  # which has areas and files in the order of the plan
         sorted_since += [manifest.areas, manifest.public_files_sha256, *manifest.wider.values()]
     used = dict.fromkeys(column for table in manifest.tables for column in (*manifest.partition, *table.columns))
     if any(list(each) != sorted(set(each)) for each in sorted_since) or list(manifest.columns) != list(used):
-        yield Finding("hidden-data", PLACE, "has a list that is not in its order")
+        yield Finding("hidden-data", PLACE, "has a list that is not in canonical order; the order could hide data")
     yield from _public_file_findings(manifest)
     yield from free_text_findings(manifest)
 
@@ -294,7 +297,9 @@ def free_text_findings(manifest: Manifest) -> Iterator[Finding]:
     for areas in (manifest.areas, *manifest.wider.values()):
         texts += [*areas.keys(), *areas.values()]
     if sum(map(len, texts)) > LONGEST_TEXTS:
-        yield Finding("too-large", PLACE, f"has more than {LONGEST_TEXTS:,} letters of its own in names and titles")
+        yield Finding(
+            "too-large", PLACE, f"has more than {LONGEST_TEXTS:,} characters of free text in names and titles"
+        )
     yield from text_findings(PLACE, texts)
 
 
@@ -309,16 +314,16 @@ def _public_file_findings(manifest: Manifest) -> Iterator[Finding]:
         unused = {role for role in more if _WIDER.fullmatch(role)}
         more -= unused if len(unused) <= MOST_UNUSED else set()
     if more:
-        yield Finding("public-file", PLACE, f"names {len(more)} public files that its areas and tables do not need")
+        yield Finding("public-file", PLACE, f"lists {len(more)} public files that no area or table needs")
     if any({f"lookup of {mode}", f"polygons of {mode}"} <= files for mode in areas):
-        yield Finding("public-file", PLACE, "has two sources of one area: a lookup and polygons")
+        yield Finding("public-file", PLACE, "has two sources for the same areas: a lookup and polygons")
     if manifest.manifest_version == 1:
         return
     own = {mode for mode in areas if {f"lookup of {mode}", f"polygons of {mode}"} & files}
     by_timetable = {mode for mode, label in areas.items() if mode not in own and _BY_TIMETABLE.fullmatch(label)}
     timetable = by_timetable or {mode for mode in areas if f"polygons of {mode}" in files} or cells - files
     if set(areas) - own - by_timetable or wider - files or (timetable and "gtfs" not in files):
-        yield Finding("public-file", PLACE, "lacks the SHA-256 of a public file that an area or a table needs")
+        yield Finding("public-file", PLACE, "has no SHA-256 for a public file that an area or a table needs")
 
 
 _WIDER = re.compile(r"lookup of [a-z][a-z0-9_-]{0,63} of .+")

@@ -45,19 +45,19 @@ def package_findings(
         return FileFacts(files[name], reading.sha256(folder, name))
 
     expected = datapackage(stated, beside or (), facts)
-    yield from (Finding("package-path", name, f"belongs into {PACKAGE}, and is not there") for name in lacking)
+    yield from (Finding("package-path", name, f"is missing; {PACKAGE} must describe it") for name in lacking)
     if lacking:
         return
     for key in sorted({*expected, *package} - {"resources"}):
         if package.get(key) != expected.get(key):
-            yield Finding("package-differs", PACKAGE, f"`{key:.40}` is not what privacy.json says")
+            yield Finding("package-differs", PACKAGE, f"`{key:.40}` does not match privacy.json")
     resources = package.get("resources")
     theirs = resources if isinstance(resources, list) else []
     for ours in expected["resources"]:
         if ours not in theirs:
-            yield Finding("package-differs", f"{PACKAGE}, {ours['path']}", "is not described as it is")
+            yield Finding("package-differs", f"{PACKAGE}, {ours['path']}", "is described wrongly")
     if beside is not None and resources != expected["resources"]:
-        yield Finding("package-resources", PACKAGE, "does not describe each table once, in order, and nothing else")
+        yield Finding("package-resources", PACKAGE, "does not describe every table exactly once and in order")
 
 
 def _with_own_words(manifest: Manifest, package: Mapping[str, Any], files: Mapping[str, int]) -> Manifest | None:

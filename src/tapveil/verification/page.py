@@ -33,14 +33,14 @@ def program_in(folder: Path, manifest: Manifest | None) -> tuple[list[Finding], 
     is in it.
     """
     if manifest is None:
-        return [Finding("page-program", EXPLORER, "belongs to nothing that can be read: do not open it")], False
+        return [Finding("page-program", EXPLORER, "belongs to a folder that cannot be read; do not open it")], False
     try:
         shell, _ = taken_apart(reading.text_of(folder, EXPLORER, LARGEST_PAGE))
     except UnreadableError as error:
         return [error.finding], False
     program, ours = (each.program(manifest.title) for each in (shell, Shell.titled(manifest.title)))
     if manifest.versions.page != (VERSIONS.page if program == ours else PROGRAMS.get(program)):
-        words = f"is no page that tapveil up to {__version__} writes for such a folder: do not open it"
+        words = f"is not a page that tapveil up to {__version__} writes for such a folder; do not open it"
         return [Finding("page-program", EXPLORER, words)], False
     return [], program != ours
 
@@ -57,6 +57,6 @@ def page_findings(
     expected = contents(manifest, package, tables, beside, places).data
     data = taken_apart(reading.text_of(folder, EXPLORER, LARGEST_PAGE))[1]
     if unpacked(data, len(expected)) != expected:
-        yield Finding("page-differs", EXPLORER, "does not show what the tables of the folder say")
+        yield Finding("page-differs", EXPLORER, "does not show the data of the folder's tables")
     elif len(data) > 4 / 3 * ROOM * len(zlib.compress(expected, LEVEL)) + 64:
-        yield Finding("hidden-data", EXPLORER, "is larger than its numbers need")
+        yield Finding("hidden-data", EXPLORER, "is larger than its data; the difference could hide data")

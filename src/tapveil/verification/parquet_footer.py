@@ -41,15 +41,15 @@ def refuse_more_than_a_table(file: IO[bytes], name: str, parquet: pq.ParquetFile
         raise _hidden(name, "metadata that no release writes")
     program = _PROGRAM.fullmatch(metadata.created_by)
     if not program:
-        raise _hidden(name, "an unknown program as its author")
+        raise _hidden(name, "an unknown program as its creator")
     if not _is_canonical(metadata.metadata[_SCHEMA], schema, exactly=program[1] == pa.__version__):
-        raise _hidden(name, "a schema with more in it than its columns")
+        raise _hidden(name, "a schema with more than its columns")
     groups = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     *full, last = groups or [0]
     if last > max(ROW_GROUPS) or (full and (last == 0 or set(full) not in [{size} for size in ROW_GROUPS])):
-        raise _hidden(name, "groups of rows as no release makes them")
+        raise _hidden(name, "row groups of unexpected sizes")
     if footer_size(file) > _largest_footer(metadata):
-        raise _hidden(name, "a footer larger than its columns need")
+        raise _hidden(name, "a footer larger than needed")
 
 
 def refuse_gaps(file: IO[bytes], name: str, groups: list[list[Chunk]]) -> None:
@@ -70,11 +70,11 @@ def refuse_unused(
         lists = [page for page in written if page.entries is not None]
         early = sum(page.unpacked for page in lists) < _FULL_LIST and any(page.is_plain for page in written)
         if sum(page.entries or 0 for page in lists) > len(values) or (lists and early):
-            raise _hidden(name, "values that are in no row")
+            raise _hidden(name, "dictionary values that no row uses")
         if said and said.has_min_max and [said.min, said.max] != list(pc.min_max(values).as_py().values()):
-            raise _hidden(name, "limits of a column that are not those of its values")
+            raise _hidden(name, "column statistics that do not match its values")
         if max((page.header for page in written), default=0) > PAGE_ROOM + 2 * found.longest:
-            raise _hidden(name, "a page with a header larger than it needs")
+            raise _hidden(name, "a page header larger than needed")
 
 
 class Distinct:
@@ -105,7 +105,7 @@ class Distinct:
 
 
 def _hidden(name: str, what: str) -> UnreadableError:
-    return UnreadableError("hidden-data", name, f"holds more than its table: {what}")
+    return UnreadableError("hidden-data", name, f"contains more than its table, which could hide data: {what}")
 
 
 def _is_canonical(stored: bytes, schema: pa.Schema, *, exactly: bool) -> bool:

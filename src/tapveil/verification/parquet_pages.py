@@ -96,7 +96,7 @@ def pages_of(file: IO[bytes], name: str, groups: list[list[Chunk]]) -> list[list
 
 
 def _too_large(name: str) -> UnreadableError:
-    return UnreadableError("too-large", name, "would unpack to more than a release holds at once")
+    return UnreadableError("too-large", name, "would unpack to more data than any release has")
 
 
 def _pages(file: IO[bytes], name: str, start: int, end: int) -> Iterator[Page]:
@@ -113,7 +113,7 @@ def _pages(file: IO[bytes], name: str, start: int, end: int) -> Iterator[Page]:
         except (IndexError, KeyError, TypeError, ValueError, StopIteration):
             sound = False
         if not sound:
-            raise UnreadableError("not-parquet", name, "has a page that is not written as tapveil writes them")
+            raise UnreadableError("not-parquet", name, "has a page in a form that tapveil does not write")
         yield Page(unpacked, length, entries, entries is None and encoding == _PLAIN)
         start += length + packed
     if start != end:

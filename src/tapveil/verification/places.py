@@ -16,5 +16,5 @@ def places_in(folder: Path, name: str) -> tuple[FeatureCollection, list[Finding]
     data = reading.json_in(text, name)
     found = list(places_findings(data, name))
     if not any(each.code == "places-shape" for each in found) and text != places_text(data):
-        found.append(Finding("hidden-data", name, "is not written as it was: how it is could tell something"))
+        found.append(Finding("hidden-data", name, reading.NOT_CANONICAL))
     return data, found

@@ -18,6 +18,7 @@ LARGEST_FILE = 8 * 2**30
 """A file beyond this is not looked into: hashing it would take as long as its owner likes."""
 LARGEST_TEXT = 4 * 2**20
 DEEPEST = 3
+NOT_CANONICAL = "is not in canonical form; the difference could hide data"
 
 
 class UnreadableError(Exception):
@@ -42,10 +43,12 @@ def files_in(folder: Path) -> tuple[dict[str, int], list[Finding]]:
         for entry in sorted(os.scandir(folder / inside), key=lambda each: each.name):
             name = f"{inside}{entry.name}"
             if entry.is_symlink():
-                findings.append(Finding("link", shown(name), "is a link: what it leads to is not part of the folder"))
+                findings.append(
+                    Finding("link", shown(name), "is a symbolic link; its target is not part of the folder")
+                )
             elif entry.is_dir(follow_symlinks=False):
                 if depth == DEEPEST:
-                    findings.append(Finding("too-deep", shown(name), "is deeper than any folder of a release"))
+                    findings.append(Finding("too-deep", shown(name), "is nested deeper than any folder of a release"))
                 else:
                     waiting.append((f"{name}/", depth + 1))
                     folders.append(f"{name}/")
@@ -54,9 +57,13 @@ def files_in(folder: Path) -> tuple[dict[str, int], list[Finding]]:
             else:
                 files[name] = entry.stat(follow_symlinks=False).st_size
             if len(files) + len(folders) + len(findings) > MOST_FILES:
-                return files, [*findings, Finding("too-many-files", ".", f"there are more than {MOST_FILES:,} files")]
+                return files, [*findings, Finding("too-many-files", ".", f"contains more than {MOST_FILES:,} files")]
     holding = {f"{parent}/" for name in files for parent in PurePosixPath(name).parents}
-    empty = (Finding("file-unexpected", each, "is a folder without a file") for each in folders if each not in holding)
+    empty = (
+        Finding("file-unexpected", each, "is an empty folder; its name could hide data")
+        for each in folders
+        if each not in holding
+    )
     return files, [*findings, *empty]
 
 
@@ -101,7 +108,7 @@ def text_of(folder: Path, name: str, largest: int = LARGEST_TEXT) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        raise UnreadableError("not-utf8", shown(name), "is not text in UTF-8") from None
+        raise UnreadableError("not-utf8", shown(name), "is not UTF-8 text") from None
 
 
 def json_of(folder: Path, name: str) -> dict[str, Any]:
@@ -114,9 +121,9 @@ def json_in(text: str, name: str) -> dict[str, Any]:
     try:
         data = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        raise UnreadableError("not-json", shown(name), "is not JSON, or has a key twice") from None
+        raise UnreadableError("not-json", shown(name), "is not valid JSON, or has a duplicate key") from None
     if not isinstance(data, dict):
-        raise UnreadableError("not-json", shown(name), "is JSON, but not an object")
+        raise UnreadableError("not-json", shown(name), "is not a JSON object")
     return data
 
 

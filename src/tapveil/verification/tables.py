@@ -27,7 +27,7 @@ from tapveil.published.identifiers import ColumnLook
 from tapveil.published.manifest import Manifest
 from tapveil.verification.parquet_footer import Distinct, refuse_gaps, refuse_more_than_a_table, refuse_unused
 from tapveil.verification.parquet_pages import chunks, open_parquet, pages_of
-from tapveil.verification.reading import UnreadableError, open_inside
+from tapveil.verification.reading import NOT_CANONICAL, UnreadableError, open_inside
 
 ROWS_AT_ONCE = 100_000
 BLOCK = 8 * 2**20
@@ -40,7 +40,7 @@ _COUNT_PATTERN = r"^[1-9][0-9]{0,11}$"
 """Below 10^12: no city has more trips, and sums of so many stay exact."""
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8}")
 
-_TOO_LONG = "has longer texts than a release: so many rows are not held at once"
+_TOO_LONG = "has longer texts than any release; its rows would not fit into memory"
 
 Mask = npt.NDArray[np.bool_]
 
@@ -86,7 +86,7 @@ class SheetCheck:
         try:
             for piece, twin in pairs:
                 if piece is None or twin is None or not piece.equals(twin):
-                    self._find("parquet-differs", "the CSV and the Parquet file do not say the same")
+                    self._find("parquet-differs", "the CSV and the Parquet file differ")
                     return
                 self._check(piece, last)
                 for column, look in looks.items():
@@ -94,7 +94,7 @@ class SheetCheck:
                 last = piece.slice(len(piece) - 1)
                 self.rows += len(piece)
             if not self.findings and is_written_otherwise(self.folder, self.csv, self.columns):
-                self._find("hidden-data", "is not written as it was: how it is could tell something")
+                self._find("hidden-data", NOT_CANONICAL)
         except UnreadableError as error:
             self.findings.append(error.finding)
         self.findings += [found for look in looks.values() for found in look.findings(self.csv)]
@@ -109,12 +109,16 @@ class SheetCheck:
     def _check(self, piece: pa.Table, last: pa.Table | None) -> None:
         texts = piece.column(COUNT)
         readable = _mask(pc.match_substring_regex(texts, _COUNT_PATTERN))
-        self._find("count-unreadable", "a count is not a whole number above 0", ~readable)
+        self._find("count-unreadable", "a count is not a positive integer", ~readable)
         counts = texts.cast(pa.int64()).to_numpy() if readable.all() else None
         for name, rows in self._tables(piece):
             smallest = next(table.smallest_published for table in self.manifest.tables if table.name == name)
             if counts is not None:
-                self._find("count-below-smallest", f"a count is below {smallest}", rows & (counts < smallest))
+                self._find(
+                    "count-below-smallest",
+                    f"a count is below {smallest}, the smallest that can be published",
+                    rows & (counts < smallest),
+                )
                 self._add_up(name, piece.filter(pa.array(rows)), counts[rows])
                 self._check_intervals(piece, counts, self.made.get(name))
         for column in self.keys:
@@ -170,11 +174,11 @@ class SheetCheck:
     def _possible(self, column: str) -> Iterator[tuple[Callable[[str], bool], str]]:
         covers = self.manifest.covers
         if {"time": "time", **self.manifest.columns}.get(column) == "time":
-            yield self._bins.__contains__, "is not the start of a bin of time"
+            yield self._bins.__contains__, "is not the start of a time bin"
         if column == "date" and (first := covers.first_day) and (last := covers.last_day):
-            yield (lambda text: _is_day_within(text, first, last)), "is not a day that is covered"
+            yield (lambda text: _is_day_within(text, first, last)), "is not one of the days covered"
         if column == "mode" and covers.modes is not None:
-            yield covers.modes.__contains__, "is not a mode that the release covers"
+            yield covers.modes.__contains__, "is not one of the modes covered"
         yield bool, "is empty"
 
     def _check_order(self, rows: pa.Table, before: int) -> None:
@@ -189,8 +193,8 @@ class SheetCheck:
             behind |= same & _mask(pc.greater(one, two))
             same &= _mask(pc.equal(one, two))
         shift = np.zeros(1 - before, dtype=bool)
-        self._find("duplicate-key", "a cell is there twice", np.concatenate([shift, same]))
-        self._find("not-sorted", "rows are not in the order of their keys", np.concatenate([shift, behind]))
+        self._find("duplicate-key", "a cell occurs twice", np.concatenate([shift, same]))
+        self._find("not-sorted", "rows are not sorted by their keys", np.concatenate([shift, behind]))
 
 
 def _is_day_within(text: str, first: date, last: date) -> bool:
@@ -257,7 +261,7 @@ def csv_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator[pa.
                 yield pa.Table.from_batches([batch])
     except (pa.ArrowException, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError) or "UTF8" in str(error):
-            raise UnreadableError("not-utf8", name, "is not text in UTF-8") from None
+            raise UnreadableError("not-utf8", name, "is not UTF-8 text") from None
         raise UnreadableError("not-csv", name, "is not a CSV file with the same columns in every line") from None
 
 
@@ -269,7 +273,7 @@ def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator
             _require_columns(name, parquet.schema_arrow.names, columns)
             types = dict.fromkeys(NUMBERS, (pa.int64(),))
             if any(each.type not in types.get(each.name, (pa.string(), pa.date32())) for each in parquet.schema_arrow):
-                raise UnreadableError("column-type", name, "a column is not of the type that the table has")
+                raise UnreadableError("column-type", name, "a column has an unexpected type")
             groups = chunks(parquet)
             refuse_gaps(file, name, groups)
             pages = pages_of(file, name, groups)
@@ -287,7 +291,7 @@ def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator
                     yield pa.table({column: batch.column(column).cast(pa.string()) for column in columns})
                 refuse_unused(name, parquet.metadata.row_group(group), pages[group], distinct)
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError):
-        raise UnreadableError("not-parquet", name, "is not a Parquet file that can be read") from None
+        raise UnreadableError("not-parquet", name, "is not a readable Parquet file") from None
 
 
 def _length(column: pa.Array) -> int:
@@ -301,7 +305,9 @@ def _length(column: pa.Array) -> int:
 def _require_columns(name: str, found: Sequence[str], columns: Sequence[str]) -> None:
     if list(found) != list(columns):
         more = [column for column in found if column not in columns]
-        words = "has columns that the release does not state" if more else "has not the columns that the release states"
+        words = (
+            "has columns that are not in privacy.json" if more else "does not have the columns stated in privacy.json"
+        )
         raise UnreadableError("column-unexpected" if more else "columns-differ", name, words)
 
 
@@ -312,7 +318,7 @@ def synthetic_findings(folder: Path, name: str, columns: Sequence[str], keys: Se
         expected = _repeated(pieces(csv_batches(folder, f"data/{name}.csv", columns)), keys)
         try:
             if not same_rows(expected, rows(folder, synthetic, keys)):
-                yield Finding("synthetic-differs", synthetic, "is not what the counts of the table say")
+                yield Finding("synthetic-differs", synthetic, "does not match the counts of its table")
         except UnreadableError as error:
             yield error.finding
         except (pa.ArrowException, ValueError):

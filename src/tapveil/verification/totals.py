@@ -50,7 +50,7 @@ def totals_findings(
                 offset, divisor = least[other.name]
                 fewest = (totals[other.name].sums[part] - offset) / divisor if other.name in totals else 0
                 if fewest > found.sums[part] + noise + max(0, cells - found.cells[part]) * hidden:
-                    words = f"counts more trips there than {table.name} can hold, beyond what noise explains"
+                    words = f"has more trips than table {table.name} allows; noise does not explain the difference"
                     place = ", ".join(part) or "all"
                     yield Finding("totals-differ", f"table {other.name}, {place[:80]}", words)
                     break

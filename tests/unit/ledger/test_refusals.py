@@ -36,7 +36,7 @@ def said(found: Refusal | None, code: Code) -> str:
 def test_a_release_that_is_too_much_by_itself_is_said_to_be() -> None:
     """Also where others share its days: without them it would not fit either."""
     text = said(refused(budget(epsilon=1), one((0, 6)), one((0, 6), 2)), Code.TOO_MUCH)
-    assert "this release by itself would be epsilon 2" in text
+    assert "this release alone would cost epsilon 2" in text
     assert words.RAISE in text
 
 
@@ -52,9 +52,9 @@ def test_a_tuned_plan_is_refused_for_the_release_that_it_was_chosen_from() -> No
     text = said(found, Code.ADDS_UP)
     assert found
     assert {clash.across for clash in found.clashes} == {Across.CHOSEN}
-    assert "It adds up with r 47efcc5f (2016-08-08 to 2016-08-14, not finished)" in text
-    assert "and 2 more: its noise was chosen from what r 47efcc5f showed (chosen_from)" in text
-    assert "release with the plan as it was before it was tuned, without chosen_from" in text
+    assert "Its privacy loss adds up with r 47efcc5f (2016-08-08 to 2016-08-14, not finished)" in text
+    assert "and 2 more: its noise was chosen from the output of r 47efcc5f (chosen_from)" in text
+    assert "release with the plan as it was before tuning, without chosen_from" in text
 
 
 def test_taps_under_a_budget_for_trips_are_refused_for_being_taps() -> None:
@@ -79,8 +79,8 @@ def test_days_that_are_read_in_another_way_are_named_by_the_key(reading: str, ke
     assert Reading.of(reading).text == reading
     usual, other = one((0, 6)), one((7, 13), 2, days_by=reading)
     for text in (said(refused(TIGHT, usual, other), Code.ADDS_UP), said(asked(usual, other), Code.REPEATED)):
-        assert f"this plan reads the day in another way than the first release did ({key})" in text
-        assert f"read the day as before: {key.split(':')[0]} under [source] as it was" in text
+        assert f"this plan reads the day differently than the first release ({key})" in text
+        assert f"read the day as before: set {key.split(':')[0]} under [source] as it was" in text
 
 
 def asked(*entries: Entry) -> Refusal | None:
@@ -101,9 +101,9 @@ NEITHER, EARLIER, THIS, BOTH = (
 @pytest.mark.parametrize(
     ("earlier", "newest", "said_of", "way"),
     [
-        (None, (0, 6), [EARLIER], "r 00000000 stays counted for every day, so no choice of days avoids it"),
-        ((0, 6), None, [THIS], "name first_day and last_day of other days under [source]"),
-        (None, None, [EARLIER, THIS], "r 00000000 stays counted for every day"),
+        (None, (0, 6), [EARLIER], "r 00000000 counts for every day, so no choice of days avoids it"),
+        ((0, 6), None, [THIS], "set first_day and last_day under [source] to other days"),
+        (None, None, [EARLIER, THIS], "r 00000000 counts for every day"),
         ((0, 6), (5, 9), [f"{BOTH}2016-08-13 to 2016-08-14"], "publish other days or modes"),
     ],
 )
@@ -127,7 +127,7 @@ def test_the_modes_in_common_are_named() -> None:
 
 def test_an_unfinished_release_in_the_way_is_finished_for_nothing() -> None:
     first, second = one(), one(number=2)
-    free = "`tapveil release PLAN -o FOLDER --resume`, with its plan and its folder, finishes it at no further cost"
+    free = "To finish it at no further cost, run `tapveil release PLAN -o FOLDER --resume` with its plan and its folder"
     for text in (said(refused(TIGHT, first, second), Code.ADDS_UP), said(asked(first, second), Code.REPEATED)):
         assert "not finished" in text
         assert free in text
@@ -151,23 +151,23 @@ def test_a_delta_that_is_used_up_is_said_to_be() -> None:
     wide = budget(epsilon=100)
     assert refused(wide, first) is None
     text = said(refused(wide, first, second), Code.ADDS_UP)
-    assert "delta is used up (at this epsilon with this release it would be delta 1.2" in text
-    assert "it takes a larger delta" in text
+    assert "delta is used up (with this release, the total would be delta 1.2" in text
+    assert "a larger delta is needed" in text
 
 
 def test_what_was_overdrawn_before_is_not_blamed_on_the_newest() -> None:
     text = said(refused(one((0, 6)), one((0, 6), 2), TIGHT, one((20, 26), 3)), Code.OVERDRAWN)
-    assert "without this release it is epsilon 4" in text
+    assert "without this release, the total is epsilon 4" in text
 
 
 def test_a_release_for_a_smaller_unit_is_not_sent_to_declare_a_budget_in_vain() -> None:
     days = spend(unit="card-day", number=1)
     before: list[Entry] = [budget("card-day", epsilon=100), days, budget(epsilon=100)]
     text = said(refused(*before, one(number=2)), Code.SMALLER_UNIT)
-    assert "a further budget for unit trip does not change that" in text
-    assert 'only with unit = "card-day" in the plan' in text
+    assert "Another budget for unit trip would not change that" in text
+    assert 'Set unit = "card-day" in the plan' in text
     late = of_budget([START, budget(epsilon=100), one()], budget("card", epsilon=100))
-    assert "What is possible for `trips` is a budget for unit trip" in said(late, Code.SMALLER_UNIT)
+    assert "set a budget for unit trip of `trips`" in said(late, Code.SMALLER_UNIT)
 
 
 def test_a_budget_that_allows_more_says_why() -> None:
