@@ -581,5 +581,5 @@ def test_it_is_said_that_the_ledger_adds_up_a_plan_that_was_kept(city: Path, wee
     said = command(tmp_path, ["tune", *asked])
     assert "keep the plan" in said.out
     assert said.err.startswith("Wrote next.toml: the same noise, with chosen_from.")
-    assert "The ledger adds its releases to those of other plans" in said.err
+    assert "the ledger adds its releases to those before it" in said.err
     assert "chosen_from" in (tmp_path / "next.toml").read_text(encoding="utf-8")

@@ -55,7 +55,7 @@ def test_a_signature_made_for_something_else_is_none(tmp_path: Path) -> None:
     key = make_key(tmp_path)
     (tmp_path / "mail").write_bytes(MESSAGE)
     assert openssh("-Y", "sign", "-f", key, "-n", "email", tmp_path / "mail").returncode == 0
-    with pytest.raises(SignatureError, match="another purpose"):
+    with pytest.raises(SignatureError, match="another namespace"):
         read_signature((tmp_path / "mail.sig").read_text(), MESSAGE)
 
 
