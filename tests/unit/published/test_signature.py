@@ -46,7 +46,7 @@ def test_we_accept_what_openssh_signs(tmp_path: Path) -> None:
     assert signature.fingerprint.encode() in openssh("-l", "-f", key).stdout
     assert openssh("-Y", "sign", "-f", key, "-n", "file", tmp_path / "sums").returncode in (0, 255)
     for changed in (MESSAGE + b" ", MESSAGE[1:]):
-        with pytest.raises(SignatureError, match="does not fit"):
+        with pytest.raises(SignatureError, match="does not match"):
             read_signature(armored, changed)
 
 
