@@ -107,7 +107,7 @@ wheel:
 	@$(CHECKED)
 	$(PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
-	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(ls dist/*.whl)[publish]"
 	cd build/wheel && bin/tapveil demo city --trips 20000 --quiet && bin/tapveil verify city/published
 
 # The pages of docs/reference, from the code.
@@ -132,7 +132,7 @@ $(RUN): pyproject.toml constraints.txt src/tapveil/_version.py
 	@$(CHECKED)
 	@echo "Installing tapveil into $(VENV) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "venv failed: install your system's python3-venv package"; exit 1; }
-	@$(PIP) --no-compile -e .
+	@$(PIP) --no-compile -e '.[publish]'
 	@touch $@
 
 $(DEV): $(RUN)

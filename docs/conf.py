@@ -40,8 +40,17 @@ NAVIGATION = {
     ],
     "Analyse": ["analyse", "page", "numbers", "reading", "consistency"],
     "Reference": [
-        *("reference/commands", "reference/plan", "reference/folder", "reference/ledger"),
-        *("bad-input", "compatibility", "release-notes/0.2.0", "utility", "benchmarks", "benchmarks-history", "scale"),
+        *("reference/commands", "reference/plan", "reference/folder", "reference/ledger", "reference/api"),
+        *(
+            "privacy-library",
+            "bad-input",
+            "compatibility",
+            "release-notes/0.2.0",
+            "utility",
+            "benchmarks",
+            "benchmarks-history",
+            "scale",
+        ),
     ],
     "Contribute": ["how-it-works", "decisions/README", *DECISIONS, "releasing"],
 }

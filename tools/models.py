@@ -90,11 +90,11 @@ def inside(model: Model) -> set[Model]:
     return found
 
 
-def docstrings(model: Model) -> dict[str, str]:
+def docstrings(model: type) -> dict[str, str]:
     """What stands below each field, those of the classes it comes from included."""
     found: dict[str, str] = {}
     for each in reversed(model.__mro__):
-        if each is not BaseModel and issubclass(each, BaseModel):
+        if each is not BaseModel and (issubclass(each, BaseModel) or each.__module__.startswith("tapveil.")):
             body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
             found |= _below_fields(body.body if isinstance(body, ast.ClassDef) else [])
     return found

@@ -1,4 +1,4 @@
-"""The reference, written from the code: commands, the plan, the folder, the ledger.
+"""The reference, written from the code: commands, the plan, the folder, the ledger, the library.
 
     python -m tools.reference            # says which pages are not fresh
     python -m tools.reference --write    # writes them
@@ -16,7 +16,7 @@ from pathlib import Path
 from tapveil.ledger import entry
 from tapveil.plan import model, source
 from tapveil.published import manifest
-from tools import commandline, folder
+from tools import api, commandline, folder
 from tools.models import Model, json_table, plan_table
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
@@ -145,11 +145,24 @@ def ledger_page() -> str:
     )
 
 
+def api_page() -> str:
+    """Every public name of the library."""
+    return _page(
+        "The library: every public name",
+        "What `import tapveil` gives. [Reading a folder](../reading.md) is a tour for analysts, and "
+        "[the privacy library](../privacy-library.md) one of `tapveil.privacy`. `pip install tapveil` is enough for "
+        "`open`, what it returns, and `tapveil.privacy`; all else needs `pip install 'tapveil[publish]'`. The examples "
+        "run in a folder with `trips.csv`, `plan.toml`, `ledger.sqlite` and a release, `published`.",
+        *api.page(),
+    )
+
+
 ALL: dict[str, Callable[[], str]] = {
     "commands": commands,
     "plan": plan_page,
     "folder": folder_page,
     "ledger": ledger_page,
+    "api": api_page,
 }
 
 

@@ -102,7 +102,12 @@ def __getattr__(name: str) -> Any:
     """
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'tapveil' has no attribute {name!r}")
-    value = getattr(import_module(f"tapveil.{_MODULE_OF[name]}"), name)
+    try:
+        value = getattr(import_module(f"tapveil.{_MODULE_OF[name]}"), name)
+    except ModuleNotFoundError as error:  # installed for reading alone
+        raise ModuleNotFoundError(
+            f"tapveil.{name} needs {error.name}: pip install 'tapveil[publish]'", name=error.name
+        ) from None
     globals()[name] = value
     return value
 

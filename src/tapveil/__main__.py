@@ -64,6 +64,10 @@ def main() -> None:
             _fail(str(error), error.exit_code)
         if os.environ.get("TAPVEIL_DEBUG"):
             raise
+        if isinstance(error, ModuleNotFoundError):
+            _fail(
+                f"this command needs {error.name}, which is not installed: pip install 'tapveil[publish]'", UNEXPECTED
+            )
         if isinstance(error, OSError) and error.filename is None:
             _fail(f"the output could not be written ({error.strerror})", UNEXPECTED)
         _fail(

@@ -165,7 +165,7 @@ ALLOWED = {
     "tapveil.veil.release": {"asdict"},  # of the ledger's entry
     "tapveil.veil.workspace": {"asdict"},  # of the journal
 }
-LIBRARIES = {"pandas", "polars", "duckdb"}
+LIBRARIES = {"pandas", "polars", "duckdb", "pyarrow"}
 
 
 def holes(source: str) -> set[str]:
@@ -279,16 +279,17 @@ def test_the_page_on_the_house_says_what_is_held_here() -> None:
 
 def test_what_is_loaded_by_its_name_is_a_library_for_tables() -> None:
     """The reader's users choose what they want a table as."""
-    source = source_of("tapveil.published.frame")
-    assert re.findall(r"import_module\(.*", source) == ["import_module(library)"]
+    sources = [source_of(f"tapveil.published.{name}") for name in ("frame", "folder")]
+    assert re.findall(r"import_module\(.*", "".join(sources)) == ["import_module(module)"]
     loaded = [
-        node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+        str(node.args[0].value) if isinstance(node.args[0], ast.Constant) else ""
+        for source in sources
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_needs"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "load_optional"
     ]
-    assert set(loaded) == LIBRARIES
-    mentions = sum(text.count("_needs") for text in map(source_of, MODULES))
-    assert mentions == len(loaded) + 1, "it is called, and nothing else"
+    assert {name.partition(".")[0] for name in loaded} == LIBRARIES
+    mentions = sum(text.count("load_optional") for text in map(source_of, MODULES))
+    assert mentions == len(loaded) + 2, "it is defined, imported once, and called"
 
 
 def test_the_mathematics_is_pure() -> None:

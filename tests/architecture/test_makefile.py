@@ -33,7 +33,7 @@ def would_run(folder: Path, target: str) -> str:
 
 def test_the_demo_installs_what_running_needs_and_no_more(tmp_path: Path) -> None:
     commands = would_run(tmp_path, "demo")
-    assert " -e ." in commands
+    assert " -e '.[publish]'" in commands
     assert "[dev]" not in commands
     assert "tools.system" not in commands
     assert "[dev]" in would_run(tmp_path, "test")

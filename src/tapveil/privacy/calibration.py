@@ -49,7 +49,30 @@ Thresholded = Laplace | Gaussian
 def calibrate(
     name: str, weights: tuple[Fraction, ...], epsilon: Fraction, delta: Fraction, exposure: Exposure, cut: int = 1
 ) -> tuple[Mechanism, ...]:
-    """The mechanism of each table; ValueError, in words for a person, if there is none."""
+    """Choose noise and threshold for each of several tables, so that together they keep (ε, δ).
+
+    Args:
+        name: The mechanism: `sbh`, `laplace`, `gaussian` or `dictionary`.
+        weights: A share of the budget for each table.
+        epsilon: The total ε.
+        delta: The total δ; 0 for `dictionary`.
+        exposure: What one unit of protection can change.
+        cut: For `dictionary`: the smallest count that is published.
+
+    Returns:
+        A mechanism for each table, in the order of the weights.
+
+    Raises:
+        ValueError: No noise keeps it, or ε is out of range; the message says why.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from tapveil.privacy import Exposure, calibrate
+        >>> shares, delta = (Fraction(1), Fraction(2)), Fraction(1, 10**6)
+        >>> tables = calibrate("laplace", shares, Fraction(3), delta, Exposure("replace"))
+        >>> [table.smallest_published for table in tables]
+        [30, 15]
+    """
     if epsilon > LARGEST_EPSILON * len(weights):
         raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table: above it nothing is protected")
     shares = tuple(epsilon * weight / sum(weights) for weight in weights)

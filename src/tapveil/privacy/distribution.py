@@ -120,7 +120,20 @@ def distribution(mechanism: Mechanism) -> Distribution:
 
 @lru_cache
 def variance(mechanism: Mechanism) -> float:
-    """Of the noise of one cell, as it is drawn."""
+    """The variance of the noise of one cell, as it is drawn.
+
+    Args:
+        mechanism: The mechanism.
+
+    Returns:
+        The variance, in counts squared.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from tapveil.privacy import Laplace, variance
+        >>> round(variance(Laplace(Fraction(1), 18)), 2)
+        1.84
+    """
     off, p = distribution(mechanism).noise
     mean = float((off * p).sum())
     return float((off**2 * p).sum()) - mean**2
@@ -128,15 +141,41 @@ def variance(mechanism: Mechanism) -> float:
 
 @lru_cache
 def mean_error(mechanism: Mechanism) -> float:
-    """How far a number is from the true one, on average, before it is known whether it is published."""
+    """How far a number is from the true one on average, before it is known whether it is published.
+
+    Args:
+        mechanism: The mechanism.
+
+    Returns:
+        The mean absolute error, in counts.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from tapveil.privacy import Laplace, mean_error
+        >>> round(mean_error(Laplace(Fraction(1), 18)), 2)
+        0.85
+    """
     off, p = distribution(mechanism).noise
     return float((np.abs(off) * p).sum())
 
 
 def spread(cells: Mapping[Mechanism, int], miss: Fraction) -> int:
-    """The noise of so many cells of these mechanisms, added up, is beyond this with at most this probability.
+    """The error bound of a sum of cells: the sum of their noise is beyond it with at most this probability.
 
     The distribution of the sum is that of its Fourier transform: exact but for rounding, which is paid for.
+
+    Args:
+        cells: The number of cells of each mechanism.
+        miss: The probability, such as 1/20.
+
+    Returns:
+        The bound, in counts.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from tapveil.privacy import Laplace, spread
+        >>> spread({Laplace(Fraction(1), 18): 100}, Fraction(1, 20))
+        27
     """
     total = sum(number * variance(mechanism) for mechanism, number in cells.items())
     if total == 0:

@@ -48,11 +48,20 @@ class Interval:
 
 @lru_cache
 def interval(mechanism: Mechanism, miss: Fraction) -> Interval:
-    """The rule that misses the true count with at most this probability, whatever it is.
+    """The interval rule that misses the true count with at most this probability, whatever the count is.
 
-    >>> from tapveil.privacy.mechanisms import Laplace
-    >>> interval(Laplace(Fraction(1), 18), Fraction(1, 20))
-    Interval(half_width=3, least=1, absent=19)
+    Args:
+        mechanism: What the counts went through.
+        miss: The probability, such as 1/20 for intervals of 95 %.
+
+    Returns:
+        The rule: the half-width around a published count, and the most that a cell which is not published has.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from tapveil.privacy import Laplace, interval
+        >>> interval(Laplace(Fraction(1), 18), Fraction(1, 20))
+        Interval(half_width=3, least=1, absent=19)
     """
     half_width, steps = mechanism.error_bound(miss), mechanism.noise.steps_per_count
     above, not_below = mechanism.noise.tail(steps * (half_width + 1)), mechanism.noise.tail(-steps * half_width)
@@ -68,14 +77,24 @@ def interval(mechanism: Mechanism, miss: Fraction) -> Interval:
 
 @lru_cache(maxsize=4096)
 def given_published(mechanism: Mechanism, published: int, miss: Fraction) -> tuple[int, int]:
-    """Between which numbers the true one lies, where it is known that the cell was published.
+    """The interval of a count, given that its cell was published.
 
     For whoever picks numbers because they are printed: of all cells with a given true number that are printed, at most
     this share is missed. Near the threshold a printed number says nothing about how small the true one was.
 
-    >>> from tapveil.privacy.mechanisms import Laplace
-    >>> [given_published(Laplace(Fraction(1), 18), y, Fraction(1, 20)) for y in (18, 21, 22, 26)]
-    [(1, 20), (1, 24), (19, 25), (23, 29)]
+    Args:
+        mechanism: What the count went through.
+        published: The published count.
+        miss: The probability of a miss, such as 1/20.
+
+    Returns:
+        The smallest and the largest true count.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from tapveil.privacy import Laplace, given_published
+        >>> [given_published(Laplace(Fraction(1), 18), y, Fraction(1, 20)) for y in (18, 21, 22, 26)]
+        [(1, 20), (1, 24), (19, 25), (23, 29)]
     """
     least = 0 if mechanism.visits_empty_cells else 1
     reach = published + mechanism.noise.last // mechanism.noise.steps_per_count + 1

@@ -23,7 +23,9 @@ class Loss:
     """(ε, δ), exactly as stated."""
 
     epsilon: Fraction
+    """ε."""
     delta: Fraction
+    """δ."""
 
     def __add__(self, other: Loss) -> Loss:
         return Loss(self.epsilon + other.epsilon, self.delta + other.delta)
@@ -33,7 +35,20 @@ NONE = Loss(Fraction(0), Fraction(0))
 
 
 def compose(losses: Iterable[Loss]) -> Loss:
-    """Sequential composition: the sums (basic composition, Theorem 2 of the paper)."""
+    """Sequential composition: the sums of ε and of δ (Theorem 2 of the Opal paper).
+
+    Args:
+        losses: The losses to add up.
+
+    Returns:
+        Their sum.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from tapveil.privacy import Loss, compose
+        >>> compose([Loss(Fraction(1), Fraction(1, 10**6)), Loss(Fraction(1, 2), Fraction(0))])
+        Loss(epsilon=Fraction(3, 2), delta=Fraction(1, 1000000))
+    """
     return sum(losses, start=NONE)
 
 
@@ -72,7 +87,23 @@ class Change:
 
 
 def changes(mechanisms: Sequence[Mechanism], exposure: Exposure) -> list[Change]:
-    """What a unit can change in tables of these mechanisms: a replacement leaves and enters, else it is either."""
+    """What one unit can change in tables of these mechanisms: a replacement leaves cells and enters others.
+
+    Args:
+        mechanisms: One for each table.
+        exposure: What one unit of protection can change.
+
+    Returns:
+        Every possible change.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from tapveil.privacy import Exposure, Laplace, changes
+        >>> len(changes([Laplace(Fraction(1), 18)], Exposure("replace")))
+        1
+        >>> len(changes([Laplace(Fraction(1), 18)], Exposure("add-remove")))
+        2
+    """
     cells = {mechanism: times * exposure.cells for mechanism, times in Counter(mechanisms).items()}
     if exposure.neighbours == "replace":
         return [Change(cells, cells, exposure.across)]
@@ -80,12 +111,44 @@ def changes(mechanisms: Sequence[Mechanism], exposure: Exposure) -> list[Change]
 
 
 def certified(mechanisms: Sequence[Mechanism], loss: Loss, exposure: Exposure) -> bool:
-    """Whether tables of these mechanisms together are (ε, δ)-private for a unit that changes so much."""
+    """Whether tables of these mechanisms together keep (ε, δ), by exact accounting.
+
+    Args:
+        mechanisms: One for each table.
+        loss: The (ε, δ) to keep.
+        exposure: What one unit of protection can change.
+
+    Returns:
+        True only if it is proven.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from tapveil.privacy import Exposure, Laplace, Loss, certified
+        >>> table, trip = Laplace(Fraction(1), 18), Exposure("replace")
+        >>> [certified([table], Loss(Fraction(epsilon), Fraction(1, 10**6)), trip) for epsilon in (2, 1)]
+        [True, False]
+    """
     return all(change.keeps(loss) for change in changes(mechanisms, exposure))
 
 
 def epsilon_upper_bound(possible: Sequence[Change], delta: Fraction, precision: float = 1e-12) -> Fraction | None:
-    """The ε that all changes keep at this δ, from above; None where there is none."""
+    """The ε that all changes keep at this δ, from above.
+
+    Args:
+        possible: The changes, as `changes` lists them.
+        delta: The δ.
+        precision: How far above the smallest ε the result may be.
+
+    Returns:
+        ε, or None where no ε is enough.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from tapveil.privacy import Exposure, Laplace, changes, epsilon_upper_bound
+        >>> possible = changes([Laplace(Fraction(1), 18)], Exposure("replace"))
+        >>> round(float(epsilon_upper_bound(possible, Fraction(1, 10**6))), 3)
+        2.0
+    """
     pure = [change.pure_epsilon or Fraction(0) for change in possible if change.pure_epsilon is not None]
     noisy = [change.cells for change in possible if change.pure_epsilon is None]
     bound = accountant.epsilon_upper_bound(noisy, float_below(delta), precision) if noisy else 0.0
@@ -115,7 +178,22 @@ def _rough_changes(mechanisms: Sequence[Mechanism], trips: int) -> list[accounta
 
 
 def accounted_delta(mechanisms: Sequence[Mechanism], epsilon: Fraction, exposure: Exposure) -> float:
-    """The δ at ε by exact accounting, from above; 0 where pure noise makes it so."""
+    """The δ at ε by exact accounting, rounded up; 0 where the noise is pure.
+
+    Args:
+        mechanisms: One for each table.
+        epsilon: The ε.
+        exposure: What one unit of protection can change.
+
+    Returns:
+        δ, from above.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from tapveil.privacy import Exposure, Laplace, accounted_delta
+        >>> accounted_delta([Laplace(Fraction(1), 18)], Fraction(2), Exposure("replace")) < 1e-7
+        True
+    """
     if certified(mechanisms, Loss(epsilon, Fraction(0)), exposure):
         return 0.0
     return accountant.delta([mechanism.cells for mechanism in mechanisms], float_below(epsilon), exposure)
@@ -126,6 +204,21 @@ def in_other_notion(mechanisms: Sequence[Mechanism], loss: Loss, exposure: Expos
 
     A replacement is one removal and one addition, so noise whose loss is bounded for each cell loses half or twice as
     much. Gaussian noise does not scale so: its ε comes from the accountant, rounded up to thousandths.
+
+    Args:
+        mechanisms: One for each table.
+        loss: The promise.
+        exposure: What one unit can change, in the other notion.
+
+    Returns:
+        The promise in the other notion.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from tapveil.privacy import Exposure, Laplace, Loss, in_other_notion
+        >>> table, promise = Laplace(Fraction(1), 18), Loss(Fraction(2), Fraction(1, 10**6))
+        >>> in_other_notion([table], promise, Exposure("add-remove")).epsilon
+        Fraction(1, 1)
     """
     factor = Fraction(2) if exposure.neighbours == "replace" else Fraction(1, 2)
     scaled = Loss(loss.epsilon * factor, loss.delta)

@@ -309,9 +309,26 @@ class Dictionary(_IntegerThreshold):
 
 
 def stated(name: str, scale: Fraction, threshold: Fraction) -> Mechanism:
-    """The mechanism that a manifest or a ledger states by its name, scale and threshold; ValueError if there is none.
+    """The mechanism that a manifest or a ledger states by its name, scale and threshold.
 
     These three never change their meaning: whatever was written years ago is accounted for as it was drawn.
+
+    Args:
+        name: `sbh`, `laplace`, `gaussian` or `dictionary`.
+        scale: b of Laplace, σ of Gaussian noise.
+        threshold: What a noisy count has to reach.
+
+    Returns:
+        The mechanism.
+
+    Raises:
+        ValueError: There is no such mechanism.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from tapveil.privacy import stated
+        >>> stated("laplace", Fraction(1), Fraction(18)).smallest_published
+        18
     """
     numbers = (scale.numerator, scale.denominator, threshold.numerator, threshold.denominator)
     if any(number.bit_length() > LONGEST_NUMBER for number in numbers):

@@ -20,7 +20,7 @@ from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.published.columns import Column, read_columns
 from tapveil.published.describe.wording import loss_in_words
-from tapveil.published.frame import Estimate, Frame, needs
+from tapveil.published.frame import Estimate, Frame, load_optional
 from tapveil.published.lattice import why_not
 from tapveil.published.layouts import TAP
 from tapveil.published.manifest import Manifest, TableClaim
@@ -130,7 +130,7 @@ class Folder:
         """
         if name not in self.sheets:
             raise UsageError(f"there is no table `{name}` in {self.path} (tables: {', '.join(self.sheets)})")
-        with needs("pyarrow.parquet").ParquetFile(self.path / "data" / f"{name}.parquet") as file:
+        with load_optional("pyarrow.parquet").ParquetFile(self.path / "data" / f"{name}.parquet") as file:
             return file.read()
 
     @cached_property

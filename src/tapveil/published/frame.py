@@ -114,7 +114,7 @@ class Frame:
             >>> tapveil.open("published").totals.to_arrow().schema.names
             ['mode', 'date', 'count', 'low', 'high']
         """
-        arrow = needs("pyarrow")
+        arrow = load_optional("pyarrow")
 
         def as_arrow(column: Column) -> Any:
             # Of a column without rows, nobody could tell that it holds texts.
@@ -140,7 +140,7 @@ class Frame:
             >>> list(tapveil.open("published").totals.to_pandas().columns)
             ['mode', 'date', 'count', 'low', 'high']
         """
-        pandas = needs("pandas")
+        pandas = load_optional("pandas")
 
         def as_pandas(column: Column) -> Any:
             if not np.ma.isMaskedArray(column):
@@ -163,7 +163,7 @@ class Frame:
             >>> tapveil.open("published").totals.to_polars().columns
             ['mode', 'date', 'count', 'low', 'high']
         """
-        polars = needs("polars")
+        polars = load_optional("polars")
         types = {"O": polars.String, "i": polars.Int64, "b": polars.Boolean, "M": polars.Date}
         columns = self._with_days().items()
         return polars.DataFrame(
@@ -184,7 +184,7 @@ class Frame:
             >>> tapveil.open("published").totals.to_duckdb().columns
             ['mode', 'date', 'count', 'low', 'high']
         """
-        return needs("duckdb").from_arrow(self.to_arrow())
+        return load_optional("duckdb").from_arrow(self.to_arrow())
 
     def _with_days(self) -> dict[str, Column]:
         """The columns, with days as days where `date` holds them."""
@@ -438,7 +438,7 @@ def _difference(
     return None, low - their_high, high - their_low
 
 
-def needs(module: str) -> Any:
+def load_optional(module: str) -> Any:
     """A module of a library that reading does without; UsageError if it is not installed."""
     try:
         return import_module(module)
