@@ -71,8 +71,8 @@ def main() -> None:
         if isinstance(error, OSError) and error.filename is None:
             _fail(f"the output could not be written ({error.strerror})", UNEXPECTED)
         _fail(
-            f"something unexpected went wrong ({type(error).__name__}). Details may hold private values and are not "
-            "shown; set TAPVEIL_DEBUG=1 to see them yourself, and never post them",
+            f"an unexpected error occurred ({type(error).__name__}). Details are not shown because they may contain "
+            "private values. Set TAPVEIL_DEBUG=1 to see them yourself, and never post them",
             UNEXPECTED,
         )
 
@@ -81,7 +81,7 @@ def _prepare() -> None:
     gc.set_threshold(1_000_000)  # to look for unused objects more often takes 5 % of the CPU of `--help`
     # Memory that one batch of rows leaves serves the next: given back and fetched anew it costs more than the rows.
     os.environ.setdefault("MIMALLOC_PURGE_DELAY", "-1")
-    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # what is installed beside us must not see plans and manifests
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # other installed packages must not see plans and manifests
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     if sys.platform != "win32":

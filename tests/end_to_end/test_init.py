@@ -115,7 +115,7 @@ def test_the_cairns_timetable(shared_data: Path, tmp_path: Path) -> None:
     feed = shared_data / "gtfs" / "cairns_gtfs.zip"
     done = run("demo", "city", "--gtfs", str(feed), "--trips", "60000", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "Spent: epsilon = 8, delta = 0" in done.stdout
+    assert "Privacy cost: epsilon = 8, delta = 0" in done.stdout
     assert run("verify", "city/published", cwd=tmp_path).returncode == 0
     checked = run("check", "city/plan.toml", cwd=tmp_path)
     assert "on_time_location: of 49,129 listed cells" in checked.stdout
@@ -206,9 +206,9 @@ delta = 1e-7
     (tmp_path / "plan.toml").write_text(plan)
     done = run("check", "plan.toml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "3  date cannot be read (first at, file and line or row: a.csv 18; a.csv 172; b.csv 4)" in done.stdout
-    assert "1  line does not have the fields of the header (first at, file and line or row: a.csv 203)" in done.stdout
-    assert "2 rows are like another row in every column that is read, card and all" in done.stdout
+    assert "3  date cannot be read (first at a.csv:18, a.csv:172, b.csv:4)" in done.stdout
+    assert "1  line does not have the fields of the header (first at a.csv:203)" in done.stdout
+    assert "2 rows are duplicates of another row in every column that is read, including the card" in done.stdout
     assert "Central" not in done.stdout
     at = json.loads(run("check", "plan.toml", "--json", cwd=tmp_path).stdout)["data"]["rows_refused_at"]
     assert at["date cannot be read"] == [["a.csv", 18], ["a.csv", 172], ["b.csv", 4]]
@@ -336,7 +336,7 @@ columns = ["tap_off_location"]
     assert (
         "tap_on_location: 2 stops, with 67 % of trips, are not in the lists beside the trips, and are UNKNOWN" in said
     )
-    assert "No row is a tap off by the words under [source.taps], so nothing is counted in off" in said
+    assert "No row is a tap off according to [source.taps], so nothing is counted in off" in said
     (tmp_path / "plan.toml").write_text(plan.replace('on = "Enter"', 'on = "Entry"'))
     assert "no row is a tap on or off by [source.taps]" in run("check", "plan.toml", cwd=tmp_path).stdout
 

@@ -331,7 +331,7 @@ def test_from_start_to_verify_on_the_command_line(source: Path) -> None:  # noqa
     assert "Ledger ledger.sqlite: epsilon = 8" in done.stdout
     shown = run("ledger", cwd=source)
     assert "release crash" in shown.stdout
-    assert "left: epsilon" in shown.stdout
+    assert "Remaining: epsilon" in shown.stdout
     whole = run("ledger", "verify", "one", "two", "--json", cwd=source)
     assert (whole.returncode, json.loads(whole.stdout)["findings"]) == (0, [])
 

@@ -366,7 +366,7 @@ def test_check_notices_lookups_that_do_nothing(tmp_path: Path) -> None:
     write_csv(tmp_path / "trips.csv", [("1", "2016-08-08", "bus", "08:00", "1001", "08:20", "")] * 90)
     opal_plan(tmp_path, **{"[coarsen.location.bus]": "[coarsen.location.Bus]"})
     done = run("check", "plan.toml", cwd=tmp_path)
-    assert "No trip has mode `Bus`, so [coarsen.location.Bus] does nothing: did you mean `bus`?" in done.stdout
+    assert "No trip has mode `Bus`, so [coarsen.location.Bus] has no effect: did you mean `bus`?" in done.stdout
     assert "tap_off_location is UNKNOWN for 100 % of trips" in done.stdout
 
 

@@ -63,9 +63,9 @@ def test_it_says_what_was_published_what_it_cost_what_is_left_and_what_is_next(p
     for name in folder.sheets:
         counted = sum(folder.sheet(name).column("count").to_pylist())
         assert re.search(rf"{name} +{len(folder.sheet(name)):,} +{counted:,}\n", text)
-    assert "Spent: epsilon = 8, delta = 7.5e-7, for any one trip; exact accounting: 1.88e-7." in flat
-    assert "Ledger ledger.sqlite: epsilon = 16, delta = 1.5e-6 in all for `trips`; epsilon 8.0" in flat
-    assert "Room for 1 more release like this; releases of other days fit as well." in flat
+    assert "Privacy cost: epsilon = 8, delta = 7.5e-7, for any one trip (exact accounting: delta 1.88e-7)." in flat
+    assert "Ledger ledger.sqlite: budget epsilon = 16, delta = 1.5e-6 for `trips`; remaining: epsilon 8.0" in flat
+    assert "Room for 1 more release like this one; releases of other days fit as well." in flat
     assert "open published/explorer.html in a browser" in text
     assert "tapveil verify published\n" in text
     assert "dcat.jsonld" in text
@@ -95,7 +95,7 @@ def test_room_is_what_the_ledger_would_grant(
 
 def test_without_a_ledger_it_says_so(published: tuple[Plan, Folder]) -> None:
     text = "\n".join(closing_lines(*published, PLAN, in_ledger=False))
-    assert "It is in no ledger" in text
+    assert "Not recorded in a ledger" in text
     assert "ledger.sqlite" not in text
 
 
@@ -203,9 +203,9 @@ def test_check_ends_with_what_it_comes_to(small: Path) -> None:
     said = run("check", "plan.toml", "-q", cwd=small)
     assert (said.returncode, said.stderr) == (0, "")
     assert said.stdout.splitlines()[-6:] == [
-        "In short",
-        "It would spend epsilon = 8, delta = 7.5e-7, for any one trip; no table is nearly empty.",
-        "If you change the plan because of this, you looked at the trips: set looked_at_trips = true.",
+        "Summary",
+        "A release would spend epsilon = 8, delta = 7.5e-7, for any one trip; no table is nearly empty.",
+        "If you change the plan because of this output, set looked_at_trips = true under [privacy].",
         NAMES_NO_DAYS,
         "Next: tapveil ledger start plan.toml --epsilon ... --delta ...",
         "Next: tapveil release plan.toml -o published",

@@ -112,7 +112,7 @@ def test_the_closing_words_tell_that_a_release_stopped_once_it_was_paid_for(
             tapveil.release(plan, tmp_path / "first")
     published = tapveil.release(plan, tmp_path / "second", again=True)
     said = " ".join(closing_lines(plan, published, tmp_path / "plan.toml"))
-    left = re.search(r"epsilon ([0-9.]+) of it is left", said)
+    left = re.search(r"remaining: epsilon ([0-9.]+)", said)
     assert left
     assert float(left[1]) < 8 - 1.5, "two releases of epsilon 1, and there is one folder"
     assert "not to be published" in str(summary.__doc__)

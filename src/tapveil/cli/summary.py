@@ -1,8 +1,8 @@
 """The closing words of a release: what was published, what it cost, what is left, what to do next. One screen.
 
-All of it follows from the published folder, the plan and the ledger: this module cannot see an exact count. It is for
-the holder's screen and log all the same, and not to be published: what is left of a budget tells whether an earlier
-release was paid for and never appeared.
+All of it follows from the published folder, the plan and the ledger: this module cannot see an exact count. It is
+confidential all the same, and not to be published: what remains of a budget shows whether an earlier release was paid
+for and never appeared.
 """
 
 from __future__ import annotations
@@ -54,20 +54,20 @@ def closing_lines(plan: Plan, published: Folder, plan_file: Path, *, in_ledger: 
 
 
 def _spent_lines(plan: Plan, published: Folder, in_ledger: bool) -> Iterator[str]:
-    """What is promised, beside it the δ that the noise really has at this ε, and what is left."""
+    """The privacy cost, the δ that the noise really has at this ε, and what remains of the budget."""
     stated = next(each for each in published.privacy["guarantees"] if each["neighbours"] == plan.privacy.neighbours)
     exactly = rounded_up(Fraction(stated["delta_accounted"]))
     spent = f"{loss_in_words(plan.guarantee.loss)}, for {UNIT_NAMES[plan.privacy.unit]}"
-    yield from _wrapped(f"Spent: {spent}; exact accounting: {exactly}.")
+    yield from _wrapped(f"Privacy cost: {spent} (exact accounting: delta {exactly}).")
     yield LOOKED[plan.privacy.looked_at_trips]
     if plan.privacy.looked_at_trips is None:
-        yield "State it in the plan: looked_at_trips = true, or false, under [privacy]."
+        yield "State it in the plan: looked_at_trips = true or false, under [privacy]."
     if in_ledger:
         with Ledger.open(plan.ledger_path) as book:
             for words in _left_in_words(plan, book.entries, str(published.privacy["release_id"])):
                 yield from _wrapped(words)
     else:
-        yield from _wrapped("It is in no ledger: nothing will count it when these trips are published again.")
+        yield from _wrapped("Not recorded in a ledger: later releases of these trips will not account for it.")
 
 
 def _wrapped(words: str) -> list[str]:
@@ -132,7 +132,7 @@ def _several(number: int, noun: str) -> str:
 
 def _table_lines(plan: Plan, contents: _Contents, room: int) -> Iterator[str]:
     """The tables, as many as a screen has room for; totals come first, unless they are said already."""
-    grid = Grid("table", "cells", f"{NOUNS[plan.privacy.unit]} in them")
+    grid = Grid("table", "cells", f"published {NOUNS[plan.privacy.unit]}")
     rows = [(name, numbers) for name, numbers in contents.tables.items() if name != TOTAL or contents.total is None]
     rows.sort(key=lambda row: row[0] != TOTAL)
     most = max(room, LEAST_TABLES)
@@ -154,33 +154,30 @@ def _left_in_words(plan: Plan, entries: Sequence[Entry], release: str) -> Iterat
         if account.budget.data_set == plan.ledger.data_set:
             budget = account.budget
             same = (budget.unit, budget.neighbours) == (plan.privacy.unit, plan.privacy.neighbours)
-            whole = f"{loss_in_words(budget.loss)} in all for `{budget.data_set}`"
+            whole = f"{loss_in_words(budget.loss)} for `{budget.data_set}`"
             limit = whole if same else budget_in_words(budget)  # whom it protects need not be said twice
-            left = f"epsilon {decimal_text(account.left, 5, ROUND_FLOOR)} of it is left"
-            yield f"Ledger {plan.ledger_path}: {limit}; {left}. {_room_in_words(account, spend)}"
+            left = f"remaining: epsilon {decimal_text(account.left, 5, ROUND_FLOOR)}"
+            room = ""
+            if spend:
+                more = most_more(account, spend)
+                number = f"{more} or more" if more == FAR_ENOUGH else f"{more or 'no'} more"
+                others = "; releases of other days fit as well" if other_days_fit(account, spend) else ""
+                room = f" Room for {number} release{'' if more == 1 else 's'} like this one{others}."
+            yield f"Ledger {plan.ledger_path}: budget {limit}; {left}.{room}"
     if spend and names_no_days(spend):
         yield NAMES_NO_DAYS
 
 
-def _room_in_words(account: Account, spend: Spend | None) -> str:
-    if spend is None:
-        return ""
-    more = most_more(account, spend)
-    number = f"{more} or more" if more == FAR_ENOUGH else f"{more or 'no'} more"
-    others = "; releases of other days fit as well" if other_days_fit(account, spend) else ""
-    return f"Room for {number} release{'' if more == 1 else 's'} like this{others}."
-
-
 def budget_in_words(budget: Budget) -> str:
     """What may be spent on whom."""
-    return f"{loss_in_words(budget.loss)} in all for `{budget.data_set}`, {change(budget.unit, budget.neighbours)}"
+    return f"{loss_in_words(budget.loss)} in total for `{budget.data_set}`, {change(budget.unit, budget.neighbours)}"
 
 
 def left_in_words(account: Account) -> str:
     """What is left of a budget: of ε at its δ, and of δ at its ε. A release may be refused for either."""
     epsilon = f"epsilon {decimal_text(account.left, 5, ROUND_FLOOR)} at this delta"
     if account.delta is None:
-        shared = ", which is divided among the plans that were chosen from others" if account.generations > 1 else ""
+        shared = ", divided among the plans that were chosen from others" if account.generations > 1 else ""
         return f"{epsilon}{shared}"
     delta = max(Fraction(0), account.budget.delta - account.delta)
     return f"{epsilon}, or delta {rounded_up(Fraction(decimal_text(delta, 3, ROUND_FLOOR)))} at this epsilon"
@@ -195,9 +192,9 @@ def _next_lines(plan: Plan, published: Folder, plan_file: Path, in_ledger: bool)
     """Paths and commands are never broken: they are to be copied."""
     folder, page = published.path, published.path / EXPLORER
     page = page if page.exists() else folder / "README.md"
-    yield f"Next  see it      open {page} in a browser"
-    yield f"      check it    tapveil verify {shlex.quote(str(folder))}"
-    yield f"      publish it  the whole folder, as it is; portals read {DCAT}, ..."
+    yield f"Next  look at it  open {page} in a browser"
+    yield f"      verify it   tapveil verify {shlex.quote(str(folder))}"
+    yield f"      publish it  copy the whole folder unchanged; portals read {DCAT}"
     if in_ledger:
         yield f"      keep        {plan.ledger_path}, and a backup on another disk"
-    yield f"      look back   tapveil check {shlex.quote(str(plan_file))} (rows left out; internal)"
+    yield f"      review it   tapveil check {shlex.quote(str(plan_file))} (confidential)"

@@ -1,4 +1,4 @@
-"""A made-up city, Port Vesper, with realistic, messy trips: four modes, two separate weeks.
+"""A generated city, Port Vesper, with realistic, messy trips: four modes, two separate weeks.
 
 Same seed, same city, byte for byte. Made in bulk, a day at a time, so tens of millions of trips take a minute and
 little memory. Nobody lives there, so its seed and its exact counts may be known.
@@ -90,11 +90,11 @@ def make_city(
 def new_folder(folder: Path) -> None:
     """A folder that is there and empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} already exists and is not empty; name another folder, or remove it first")
+        raise UsageError(f"{folder} already exists and is not empty; choose another folder, or remove it first")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"the folder {folder} cannot be made: {error.strerror}") from None
+        raise UsageError(f"the folder {folder} cannot be created: {error.strerror}") from None
 
 
 def _plan_text(file_format: Format, days: Sequence[date]) -> str:

@@ -1,4 +1,4 @@
-"""Port Vesper on a map: a bay, lines that run out of the centre, postcodes around it. As made up as its trips.
+"""Port Vesper on a map: a bay, lines that run out of the centre, postcodes around it. Generated, like its trips.
 
 It lies at sea, where no real city is. Busy places are near the centre, as they are in cities.
 """

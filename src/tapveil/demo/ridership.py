@@ -35,7 +35,7 @@ def make_rides(folder: Path, gtfs: Path, *, trips: int, seed: int = 1, progress:
         raise UsageError("--trips must be at least 1")
     feed = read_feed(gtfs)
     if not feed.has_lines:
-        raise InputFileError(f"{gtfs.name} has no timetable, only stops: a city needs its routes, trips and stop times")
+        raise InputFileError(f"{gtfs.name} has only stops: rides need a timetable with routes, trips and stop times")
     week = _week(feed)
     new_folder(folder)
     (folder / "trips").mkdir()
@@ -70,7 +70,7 @@ def _rides(feed: Feed, week: list[date], trips: int, seed: int) -> Iterator[tupl
         raise InputFileError("the timetable has no service in its first week")
     until = [trips * each // passed[-1] for each in passed]
     for number, (day, active) in enumerate(running.items()):
-        size = until[number + 1] - until[number]  # in proportion, and exactly so many in all
+        size = until[number + 1] - until[number]  # in proportion, and exact in total
         if size:
             random = np.random.default_rng([seed, number])
             yield day, _day(random, calls, active, day, size, max(1, trips // TRIPS_PER_CARD))

@@ -11,7 +11,7 @@ from tapveil.base.errors import UsageError
 Ending = Literal[".html", ".svg"]
 
 NAMES: dict[Ending, tuple[str, str]] = {".html": ("report", "an HTML"), ".svg": ("picture", "an SVG")}
-"""What is internal and becomes a file, and of which sort that is."""
+"""What is confidential and becomes a file, and of which sort that is."""
 NOTICE = "CONFIDENTIAL: exact data, not protected by differential privacy."
 """Stands over everything that shows exact counts, or what follows from them."""
 PUBLISHED = "privacy.json"
@@ -19,23 +19,23 @@ PUBLISHED = "privacy.json"
 
 
 def check_destination(path: Path, ending: Ending) -> None:
-    """Refuse, before any trip is counted, a place where an internal file could not or must not be."""
+    """Refuse, before any trip is counted, a place where a confidential file could not or must not be."""
     what, sort = NAMES[ending]
     if path.suffix != ending:
-        raise UsageError(f"{path}: the {what} is {sort} file: give it a name that ends in {ending}")
+        raise UsageError(f"{path}: the {what} is {sort} file, so its name must end in {ending}")
     if path.exists() or path.is_symlink():
         raise UsageError(f"{path} already exists; choose another name")
     folder = path.resolve().parent
     if not folder.is_dir():
-        raise UsageError(f"{path} is in a folder that is not there")
+        raise UsageError(f"the folder of {path} does not exist")
     for above in (folder, *folder.parents, *path.absolute().parents):
         if (above / PUBLISHED).exists():
             raise UsageError(
-                f"{path} would lie in the published folder {above.name}: the {what} is internal, write it elsewhere"
+                f"{path} is inside the published folder {above.name}; the {what} is confidential, write it elsewhere"
             )
 
 
 def write_internal(path: Path, text: str, ending: Ending) -> None:
-    """A text as a new internal file; the place is looked at again, for counting takes its time."""
+    """Write a text to a new confidential file; its place is checked again, for counting takes its time."""
     check_destination(path, ending)
     write_new(path, text, OWNER_READS)

@@ -21,7 +21,7 @@ MOST_PLACES = 10
 """An isolated line with more places than this hides well enough where someone went."""
 FEW_PLACES = 3
 RARE, FEW_LEAVE = 0.01, 0.05
-"""A rarer pair of places is taken for a mistake in the data, not for a way; so are so few trips that leave."""
+"""A rarer pair of places is taken for a mistake in the data, and so is a smaller share of trips that leave."""
 SHOWN = 4
 
 
@@ -42,8 +42,8 @@ class Coupled:
         tell = "tells where it ended" if len(self.places) == 2 else "leaves few places where it ended"
         whose = f"of mode {self.mode}, " if self.mode else ""
         return (
-            f"coupled places: {whose}{named} lead only to each other{served}, so where a trip began {tell}, and "
-            f"tap-ons can be joined with tap-offs: give them one name under [coarsen.location], or make areas larger"
+            f"coupled places: {whose}{named} lead only to each other{served}. Where a trip began {tell}, so tap-ons "
+            "can be linked to tap-offs: give them one name under [coarsen.location], or use larger areas"
         )
 
 

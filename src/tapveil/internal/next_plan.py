@@ -53,9 +53,7 @@ def next_plan(text: str, tuned: Tuned) -> str:
     except PlanError:
         same = False
     if not same:
-        raise PlanError(
-            f"the plan is written in a way that cannot be changed line by line. By hand: {_by_hand(plan, tuned)}"
-        )
+        raise PlanError(f"this plan cannot be rewritten automatically. Edit it by hand: {_by_hand(plan, tuned)}")
     return written
 
 
@@ -63,18 +61,22 @@ def _refuse_another(plan: Plan, tuned: Tuned) -> None:
     """What was learnt holds for tables like those of the folder, at its promise."""
     folder = tuned.folder
     if {table.name: table.columns for table in plan.table} != {table.name: table.columns for table in folder.tables}:
-        raise PlanError("the tables of the plan are not those of the folder: tune from a folder with the same tables")
+        raise PlanError("the plan and the folder have different tables: tune from a folder with the same tables")
     if (plan.release.partition, plan.coarsen.time_minutes) != (folder.partition, folder.time_minutes):
-        raise PlanError("the plan has another partition or other time bins than the folder: its cells are others")
+        raise PlanError(
+            "the plan and the folder have different partitions or time bins: tune from a folder with the same cells"
+        )
     if (plan.privacy.unit, plan.guarantee.exposure) != (folder.unit, folder.exposure):
-        raise PlanError("the unit, its bounds or the neighbours of the plan are not those of the folder")
+        raise PlanError(
+            "the plan and the folder differ in unit, bounds or neighbours: tune from a folder of the same guarantee"
+        )
     if plan.guarantee.loss != tuned.loss:
         raise PlanError(
-            f"the plan promises {loss_in_words(plan.guarantee.loss)}, the folder {loss_in_words(tuned.loss)}: "
-            "a plan is tuned at the promise of the folder"
+            f"the plan has {loss_in_words(plan.guarantee.loss)}, the folder {loss_in_words(tuned.loss)}: give the plan "
+            "the same epsilon and delta as the folder"
         )
     if plan.privacy.lists_cells != tuned.folder.from_a_list:
-        raise PlanError("a dictionary is neither tuned to, nor from, another mechanism: its cells are listed")
+        raise PlanError("a plan with a dictionary can only be tuned from a folder with one, and the other way round")
 
 
 def _rewritten(text: str, plan: Plan, tuned: Tuned) -> str:

@@ -32,13 +32,16 @@ def in_words(plan: Plan) -> Iterator[str]:
     columns = ", ".join(dict.fromkeys(plan.columns.named.values()))
     yield f"Only these columns are read: {columns}."
     if plan.privacy.by_card:
-        yield from _bounds_in_words(plan)
+        privacy = plan.privacy
+        bounds = ((privacy.trips_per_day, "trips per day"), (privacy.trips_per_card, "trips in total"))
+        most = " and ".join(f"{number} {what}" for number, what in bounds if number)
+        yield f"At most {most} of each card are kept; then {COUNTED[privacy.unit]}, are counted."
+        without = {"refuse": "is refused", "own-unit": "counts as a card of its own"}[privacy.without_card or "refuse"]
+        yield f"A row without a card {without}."
     summed = "the total given, accounted for exactly" if plan.guarantee.is_shared else "the sum over the tables"
     in_total = loss_in_words(plan.guarantee.loss)
-    yield (
-        f"Protected: {change(plan.privacy.unit, plan.privacy.neighbours)}. In total {in_total} ({summed}, however they "
-        "are split into parts)."
-    )
+    yield f"Protected: {change(plan.privacy.unit, plan.privacy.neighbours)}."
+    yield f"Total privacy cost: {in_total} ({summed}; splitting tables into parts costs nothing more)."
     stated = plan.privacy.looked_at_trips is not None
     yield LOOKED[plan.privacy.looked_at_trips] + ("" if stated else " State it: looked_at_trips under [privacy].")
     yield from (f"Warning: {words}" for words in warnings(plan))
@@ -57,38 +60,29 @@ def _rows_in_words(plan: Plan) -> Iterator[str]:
         within = f"within {taps.within_minutes} minutes"
         day = ", on one day" if plan.privacy.unit == "card-day" else ""
         common = "" if taps.same == "card" else f" with the same {taps.same}"
-        yield f"A tap on and the next tap off of its card{common}, {within}{day}, are one trip."
+        yield f"A tap on and the next tap off of the same card{common}, {within}{day}, make one trip."
     if source.day_starts:
         what = "Dates are those of service days" if source.dates == "service" else "A day starts"
         hours = "go on as 24:00, 25:00, …" if plan.coarsen.after_midnight == "continued" else "are 00:00, 01:00, …"
         yield f"{what} at {clock_text(source.day_starts)}; hours after midnight {hours}"
     if source.timezone:
-        yield f"Times are those of {source.timezone}: skipped hours are refused, repeated ones are one."
+        yield f"Times are in {source.timezone}: hours that daylight saving skips are refused, repeated ones are merged."
     if plan.gtfs:
-        yield f"Stops have their names and places from {plan.gtfs.path}."
-
-
-def _bounds_in_words(plan: Plan) -> Iterator[str]:
-    privacy = plan.privacy
-    bounds = ((privacy.trips_per_day, "trips per day"), (privacy.trips_per_card, "trips in all"))
-    most = [f"{number} {what}" for number, what in bounds if number]
-    yield f"Of each card at most {' and '.join(most)} are kept; then {COUNTED[privacy.unit]}, are counted."
-    without = {"refuse": "is refused", "own-unit": "counts as a card of its own"}[privacy.without_card or "refuse"]
-    yield f"A row without a card {without}."
+        yield f"Names and locations of stops come from {plan.gtfs.path}."
 
 
 def warnings(plan: Plan) -> Iterator[str]:
     """What someone who does not know these numbers should hear."""
     per_day, per_card = plan.privacy.trips_per_day, plan.privacy.trips_per_card
     if per_day and per_card and per_day >= per_card:
-        yield f"trips_per_day = {per_day} does nothing next to trips_per_card = {per_card}."
+        yield f"trips_per_day = {per_day} has no effect with trips_per_card = {per_card}."
     if plan.guarantee.loss.epsilon > LARGE_EPSILON:
         yield (
-            f"a total epsilon above {LARGE_EPSILON} promises little. The Opal release spent 8, which is "
-            "already high; 1 or less is a strong promise."
+            f"a total epsilon above {LARGE_EPSILON} gives little protection. The Opal release spent 8, which is "
+            "already high; 1 or less is strong."
         )
     if plan.guarantee.loss.delta > LARGE_DELTA:
         yield (
-            f"delta is about the chance that {UNIT_NAMES[plan.privacy.unit]} shows where nothing else is. "
-            f"Keep the total well below one over their number; here it is {float(plan.guarantee.loss.delta):.2g}."
+            f"delta = {float(plan.guarantee.loss.delta):.2g} is high. It is about the probability that "
+            f"{UNIT_NAMES[plan.privacy.unit]} is exposed: keep it well below 1 divided by their number."
         )

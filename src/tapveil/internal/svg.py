@@ -1,4 +1,4 @@
-"""Drawing in SVG, by hand: texts, lines, marks, scales and ticks, in colours that people who see few can tell apart.
+"""Drawing in SVG, by hand: texts, lines, marks, scales and ticks, in colours that colour-blind people can distinguish.
 
 A picture that is a file of its own has fixed colours; one on a page has those of the page, in light and in dark.
 Everything that is written is escaped: whatever a stop is called, it is text.

@@ -49,7 +49,7 @@ def _unmatched_modes(plan: Plan, counted: Counted) -> Iterator[str]:
     found = {label for table in counted.tables.values() for label in table.labels.get("mode", ())}
     for mode in plan.coarsen.location:
         if mode != EVERY_MODE and found and mode not in found:
-            yield f"no trip has mode `{mode}`, so [coarsen.location.{mode}] does nothing{did_you_mean(mode, found)}"
+            yield f"no trip has mode `{mode}`, so [coarsen.location.{mode}] has no effect{did_you_mean(mode, found)}"
 
 
 def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
         share = float(exact_counts(table)[unknown].sum() / exact_counts(table).sum())
         if share > MANY_UNKNOWN:
             of = f"{percent(share, digits=0)} of {NOUNS[plan.privacy.unit]}"
-            yield f"{column} is {UNKNOWN} for {of}: no tap, or stops that the lookup does not know"
+            yield f"{column} is {UNKNOWN} for {of}: there was no tap, or the lookup does not have the stops"
 
 
 def _not_on_the_map(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _not_on_the_map(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
                 yield f"{column}: {what}: they will not be on the map{_MISNAMED if len(lacking) == len(trips) else ''}"
 
 
-_MISNAMED = " (are they named as they are published: the postcode, not the stop?)"
+_MISNAMED = "; use the names as they are published, such as the postcode, not the stop"
 
 
 def _least_table(plan: Plan, counted: Counted, column: str) -> ExactTable | None:
@@ -122,8 +122,8 @@ def _many_left_out(plan: Plan, counted: Counted) -> Iterator[str]:
     if share > MANY_LEFT_OUT:
         at_least = "at least " if plan.columns.pairs_taps else ""
         yield (
-            f"{at_least}{percent(share, digits=0)} of trips are left out because their card has more than the plan "
-            "counts: is `card` the right column, and are trips_per_day and trips_per_card what people do"
+            f"{at_least}{percent(share, digits=0)} of trips are left out because their card exceeds the plan's bounds: "
+            "check that `card` is the right column, and that trips_per_day and trips_per_card fit what people do"
         )
 
 
@@ -135,7 +135,7 @@ def wider_areas(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
         wider = plan.coarsen.wider[name]
         if EVERY_MODE not in wider and (without := [mode for mode in modes if mode not in wider]):
             # They would be published a second time, as finely as before: that wastes their part of the budget.
-            yield f"[coarsen.wider.{name}] has nothing for {', '.join(without)}: their places are not made wider"
+            yield f"[coarsen.wider.{name}] has no entry for {', '.join(without)}: their places stay as they are"
     for table in plan.table:
         relabelled = relabelling(plan, table, inputs.wider) if table.level.location else {}
         for column in (column for column in relabelled if plan.source.kind(column) == "location"):
@@ -173,9 +173,9 @@ def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table 
         empty = len(dictionary) - len(places)
         noise = distribution(mechanism).expected(np.zeros(1, dtype=np.int64), empty).cells
         yield (
-            f"{name}: of {len(dictionary):,} listed cells {empty:,} are empty, and about {noise:,.0f} of those would "
-            f"be printed with a number that is noise alone; {outside:,} {NOUNS[plan.privacy.unit]} are in cells that "
-            "are not listed, and are left out"
+            f"{name}: {empty:,} of {len(dictionary):,} listed cells are empty. About {noise:,.0f} of them would be "
+            f"published with a count that is noise only. {outside:,} {NOUNS[plan.privacy.unit]} are in cells that are "
+            "not listed, and are left out"
         )
 
 
@@ -184,12 +184,12 @@ def _no_such_taps(plan: Plan, counted: Counted) -> Iterator[str]:
     for end, tables in plan.columns.sides.items():
         if end != "both" and not any(len(exact_counts(counted.tables[table.name])) for table in tables):
             empty = ", ".join(table.name for table in tables)
-            yield f"no row is a tap {end} by the words under [source.taps], so nothing is counted in {empty}"
+            yield f"no row is a tap {end} according to [source.taps], so nothing is counted in {empty}"
 
 
 @dataclass(frozen=True)
 class Look:
-    """What takes another look at the trips, or at the timetable beside them."""
+    """What takes another look at the trips, or at the timetable."""
 
     inputs: PublicInputs
     memory: str
@@ -212,7 +212,7 @@ class Look:
         if self.plan.source.taps:
             others = counter.other_taps(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
             if others:
-                yield f"{others:,} rows are neither taps on nor taps off by [source.taps], and are left out"
+                yield f"{others:,} rows are neither taps on nor taps off according to [source.taps], and are left out"
 
     def copies(self) -> Iterator[str]:
         """Rows that are the same, card and all: one person cannot do the same twice at once."""
@@ -222,13 +222,13 @@ class Look:
         found = counter.copies(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
         if found:
             yield (
-                f"{found:,} rows are like another row in every column that is read, card and all; refused rows, and "
-                "those of other days, are among them (was something exported twice?). A trip that is there twice "
-                "counts twice, and is protected half as well"
+                f"{found:,} rows are duplicates of another row in every column that is read, including the card. "
+                "Refused rows and rows of other days are among them. A duplicated trip counts twice and is protected "
+                "half as well: check whether files were exported twice"
             )
 
     def unknown_stops(self) -> Iterator[str]:
-        """Stops of the trips that the lists beside them do not have."""
+        """Stops of the trips that the public lists do not have."""
         if self.plan.gtfs is None and not self.plan.coarsen.location:
             return
         known = set(self.inputs.stops.by_name)
@@ -261,7 +261,7 @@ class Look:
         if feed and feed.has_lines:
             found = from_timetable(self.plan, self.inputs.areas, feed)
         elif self.plan.source.taps and (self.plan.source.card is None or not self.plan.source.deciding):
-            yield "coupled places cannot be looked for: that takes a timetable, or cards and times to pair taps by"
+            yield "coupled places cannot be found: that needs a timetable, or cards and times by which to pair taps"
             return
         else:
             with self.progress.stage(Stage.LOOKING_FOR_COUPLED):

@@ -192,7 +192,7 @@ def remarked(folder: Path, text: str) -> list[str]:
 
 
 LACKING = "are not in places.csv: they will not be on the map"
-HINT = f"{LACKING} (are they named as they are published: the postcode, not the stop?)"
+HINT = f"{LACKING}; use the names as they are published, such as the postcode, not the stop"
 
 
 def test_check_says_which_share_the_list_lacks(tmp_path: Path) -> None:

@@ -16,20 +16,22 @@ from tapveil.cli.options import Memory, Quiet, Scratch, err, out
 
 def init(
     trips: Annotated[str, Argument(metavar="TRIPS", help="A file of trips or taps, a folder, or a pattern.")],
-    output: Annotated[Path, Option("--output", "-o", help="The plan to write; it must not exist yet.")] = Path(
-        "plan.toml"
-    ),
+    output: Annotated[Path, Option("--output", "-o", help="New plan to write.")] = Path("plan.toml"),
     gtfs: Annotated[
-        Path | None, Option(help="The timetable: a zip file or a folder. Default: one beside the trips.")
+        Path | None, Option(help="The timetable: a zip file or a folder. Default: one next to the trips.")
     ] = None,
     no_look: Annotated[
-        bool, Option("--no-look", help="Read no trip: only column names and types, file names and public files decide.")
+        bool,
+        Option("--no-look", help="Do not read trips: decide by column names and types, file names and public files."),
     ] = False,
     memory: Memory = MEMORY,
     scratch: Scratch = None,
     quiet: Quiet = False,
 ) -> None:
-    """Look at an export, write a commented plan for it. Asks nothing, shows no value of a trip."""
+    """Write a commented plan for your files.
+
+    Asks nothing, and shows no value of a trip.
+    """
     from tapveil.cli.console.draft import show_draft
     from tapveil.internal import draft as drafting
 

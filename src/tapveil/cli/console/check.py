@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,10 @@ MOST_UNUSED = 40
 
 
 def _chance(p: Fraction) -> str:
-    """A probability for a person: two digits, and never a rounded 0 or 1."""
-    if p < Fraction(1, 1000):
-        return f"{float(p):.0e}"
+    """A probability for a person: about two digits, and never a rounded 0 or 1."""
+    if 0 < p < Fraction(1, 1000):
+        times = float(f"{float(1 / p):.1e}")
+        return f"1 in {times:,.0f}" if times < 1e6 else f"1 in {times / 1e6:,.3g} million"
     return f"{min(float(100 * p), 99.9):.1f} %" if p < 1 else "100 %"
 
 
@@ -42,18 +44,18 @@ def show_cost(console: Console, plan: Plan) -> None:
     """The plan in words, and what each table costs."""
     for words in in_words(plan):
         say(console, words)
-    head(console, "What it costs, and the noise of each table")
+    head(console, "Privacy cost and noise of each table")
     _show_tables(console, plan)
     spent = cost(plan)
     for guarantee in spent["guarantees"]:
         meant = change(plan.privacy.unit, guarantee["neighbours"])
         at, delta = f"{guarantee['epsilon']:g}", rounded_up(Fraction(guarantee["delta_accounted"]))
-        say(console, f"Accounted exactly, {meant}: at epsilon = {at} delta is at most {delta}.")
+        say(console, f"Exact accounting for {meant}: epsilon = {at}, delta at most {delta}.")
     if part := gaussian_part(plan):
         say(console, gaussian_in_words(plan.privacy.unit, plan.privacy.neighbours, part))
     if spent["whole_cards"]:
         _show_whole_cards(console, spent["whole_cards"])
-    head(console, f"The chance that a cell appears, by its true number of {NOUNS[plan.privacy.unit]}")
+    head(console, f"Probability that a cell is published, by its exact number of {NOUNS[plan.privacy.unit]}")
     chances = Grid("table", *(str(count) for count in EXAMPLE_COUNTS))
     alike: dict[Mechanism, list[str]] = {}
     for name, mechanism in plan.guarantee.mechanisms.items():
@@ -66,7 +68,7 @@ def show_cost(console: Console, plan: Plan) -> None:
 
 def _show_tables(console: Console, plan: Plan) -> None:
     shares = ("weight",) if plan.guarantee.is_shared else ("epsilon", "delta")
-    grid = Grid("table", *shares, "scale", "95 % within", "threshold", "prints from")
+    grid = Grid("table", *shares, "scale", "95 % error bound", "threshold", "smallest published")
     for table in plan.table:
         mechanism = plan.guarantee.mechanisms[table.name]
         share = [decimal_text(table.weight or Fraction(1), 6)]
@@ -85,17 +87,22 @@ def _show_tables(console: Console, plan: Plan) -> None:
     }
     if bounds:
         each = ", ".join(f"{bound} at scale {decimal_text(scale, 6)}" for scale, bound in bounds.items())
-        say(console, f"(Before rounding, the paper's Laplace bound at 95 %: {each}.)")
+        say(console, f"(The paper's 95 % error bound, before rounding: {each}.)")
 
 
 def _show_whole_cards(console: Console, cards: list[dict[str, Any]]) -> None:
-    """What the promise for single trips means for a person with many."""
-    head(console, "A card is not a trip. With a whole card added or left out, its trips all in different cells:")
-    grid = Grid("trips", "epsilon", "delta", "any outcome at most")
+    """What the guarantee for single trips means for a person with many."""
+    head(console, "What this means for a whole card that is added or removed, with all its trips in different cells")
+    grid = Grid("trips of the card", "epsilon", "delta", "any result up to")
     for card in cards:
-        grid.add(str(card["trips"]), f"{card['epsilon']:.2f}", f"{card['delta']:.3g}", f"e^{card['epsilon']:.2f} x")
+        epsilon = card["epsilon"]
+        likely = f"{exp(epsilon):,.0f}" if exp(epsilon) < 1e6 else "> 1 million"
+        grid.add(str(card["trips"]), f"{epsilon:.2f}", f"{card['delta']:.3g}", f"{likely} times as likely")
     grid.show(console)
-    say(console, 'Trips of one card in the same cell show more. To protect cards, use unit = "card-day" or "card".')
+    say(
+        console,
+        'A card with several trips in one cell is protected less. To protect cards, set unit to "card-day" or "card".',
+    )
 
 
 def room(plan: Plan, plan_file: Path) -> tuple[str, list[str]]:
@@ -117,7 +124,7 @@ def room(plan: Plan, plan_file: Path) -> tuple[str, list[str]]:
     if not earlier:
         return f"The ledger {path} has room for it.", [next_step]
     which = f"{ledger_words.release(earlier[-1])} of {earlier[-1].on}"
-    again = f"It covers days and modes that were released before ({which}): that takes --again."
+    again = f"Some of these days and modes were released before ({which}); to release them again, add --again."
     return f"The ledger {path} has room for it.\n{again}", [f"{next_step} --again"]
 
 
@@ -125,29 +132,32 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
     """What would survive, from the exact counts: internal."""
     console.print(f"\n--- {NOTICE} Do not publish. ---", style="bold")
     refused = sum(outlook.refused.values())
-    console.print(f"{outlook.rows:,} rows read, {refused:,} of them refused" + (":" if refused else "."))
+    console.print(
+        f"{outlook.rows:,} rows read, {refused:,} refused"
+        + (" (file:line, or file:row in Parquet):" if refused else ".")
+    )
     for reason, number in sorted(outlook.refused.items(), key=lambda item: -item[1]):
-        where = "; ".join(f"{file} {line}" for file, line in outlook.refused_at.get(reason, ()))
-        console.print(f"  {number:,}  {reason}" + (f" (first at, file and line or row: {where})" if where else ""))
+        where = ", ".join(f"{file}:{line}" for file, line in outlook.refused_at.get(reason, ()))
+        console.print(f"  {number:,}  {reason}" + (f" (first at {where})" if where else ""))
     if outlook.elsewhere:
-        console.print(f"{outlook.elsewhere:,} more rows are of days or modes that the plan does not cover.")
+        console.print(f"{outlook.elsewhere:,} more rows have days or modes that the plan does not cover.")
     if days := outlook.found.get("date"):
         console.print(f"Days: {len(days):,}, from {days[0]} to {days[-1]}.")
     if modes := outlook.found.get("mode"):
         console.print(f"Modes: {', '.join(modes[:MOST_UNUSED])}.")
     if outlook.left_out:
-        console.print(f"{outlook.left_out:,} trips beyond what the plan counts of one card were left out.")
+        console.print(f"{outlook.left_out:,} trips exceed the plan's bounds per card, and were left out.")
     if outlook.stops:
         console.print(f"A release would stop: {outlook.stops}")
         return
     head(console, "Expected to be published")
     noun = NOUNS[plan.privacy.unit]
-    grid = Grid("table", "cells", "of cells", noun, f"of {noun}")
+    grid = Grid("table", "published cells", "all cells", f"published {noun}", f"share of {noun}")
     for table in outlook.tables:
         cells = (f"{table.expected_cells:,.0f}", f"{table.cells:,}")
         grid.add(table.name, *cells, f"{table.expected_trips:,.0f}", f"{100 * table.trip_share:.1f} %")
     grid.show(console)
-    head(console, f"Density: the share of the cells that have at least this many {noun}")
+    head(console, f"Density: share of the cells that have at least this many {noun}")
     density = Grid("table", *(str(k) for k in DENSITY_AT), "threshold")
     for table in outlook.tables:
         shares = [*table.density.values(), table.threshold_density]
@@ -160,16 +170,16 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
 
 def show_verdict(console: Console, plan: Plan, outlook: Outlook, further: list[str]) -> None:
     """What it comes to, last: the rest has run off the screen by then."""
-    head(console, "In short")
+    head(console, "Summary")
     if outlook.stops:
-        say(console, "A release would stop, and spend nothing: see above.")
+        say(console, "A release would stop and spend nothing: see above.")
         return
     empty = sum(table.advice is not None for table in outlook.tables)
     nearly = f"{empty} of {len(outlook.tables)} tables would be nearly empty" if empty else "no table is nearly empty"
     spent = f"{loss_in_words(plan.guarantee.loss)}, for {UNIT_NAMES[plan.privacy.unit]}"
-    say(console, f"It would spend {spent}; {nearly}.")
+    say(console, f"A release would spend {spent}; {nearly}.")
     if not plan.privacy.looked_at_trips:
-        say(console, "If you change the plan because of this, you looked at the trips: set looked_at_trips = true.")
+        say(console, "If you change the plan because of this output, set looked_at_trips = true under [privacy].")
     if names_no_days(would_spend(plan)):
         say(console, ledger_words.NAMES_NO_DAYS)
     for words in further:

@@ -29,14 +29,23 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     """Entries, and for each budget what is spent on which days and modes, and what is left."""
     grid = Grid("entry", "date", "what", "data set", "unit", "covers", "status")
     appeared = {entry.id for entry in entries if isinstance(entry, Published)}
+    row: tuple[str, ...]
     for number, entry in enumerate(entries, start=1):
-        what, of, covers, status = _entry_in_words(entry), ("", ""), "", ""
-        if isinstance(entry, Spend | Budget):
-            of = (entry.data_set, entry.unit)
-        if isinstance(entry, Spend):
-            covers = ", ".join([ledger_words.days(entry.first_day, entry.last_day), *(entry.modes or ("all modes",))])
-            status = "published" if entry.id in appeared else "not finished"
-        grid.add(str(number), str(entry.on), what, *of, covers, status)
+        match entry:
+            case Spend():
+                days = ledger_words.days(entry.first_day, entry.last_day)
+                covers = ", ".join([days, *(entry.modes or ("all modes",))])
+                status = "published" if entry.id in appeared else "not finished"
+                row = (f"release {ledger_words.release(entry)}", entry.data_set, entry.unit, covers, status)
+            case Budget():
+                row = (f"budget {loss_in_words(entry.loss)}", entry.data_set, entry.unit)
+            case Published():
+                row = (f"published {entry.id[:8]}",)
+            case Accepted():
+                row = (f"accepted ledger {entry.ledger[:8]}",)
+            case Start():
+                row = (f"start of ledger {entry.ledger[:8]}",)
+        grid.add(str(number), str(entry.on), *row)
     grid.show(console, left=True)
     for number, entry in enumerate(entries, start=1):
         if isinstance(entry, Budget | Accepted) and entry.reason:
@@ -45,31 +54,17 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
         _show_account(console, account)
 
 
-def _entry_in_words(entry: Entry) -> str:
-    match entry:
-        case Spend():
-            return f"release {ledger_words.release(entry)}"
-        case Budget():
-            return f"budget {loss_in_words(entry.loss)}"
-        case Published():
-            return f"published {entry.id[:8]}"
-        case Accepted():
-            return f"accepted ledger {entry.ledger[:8]}"
-        case Start():
-            return f"start of ledger {entry.ledger[:8]}"
-
-
 def _show_account(console: Console, account: Account) -> None:
     console.print(f"\nBudget: {budget_in_words(account.budget)}.")
     spent, places = spent_in_words(account.epsilon), account.places
     # A unit that is exchanged may leave one row and enter another: that can cost more than any row (proofs, 13).
     across = bool(places) and spent not in {spent_in_words(place.epsilon) for place in places}
     what = "Most spent" if across else SPENT[account.budget.unit]
-    say(console, f"{what}: {spent}, by exact accounting at this delta; left: {left_in_words(account)}.")
+    say(console, f"{what}: {spent} (exact accounting at this delta). Remaining: {left_in_words(account)}.")
     if across:
-        chosen = "; losses are added where noise was chosen from what another release showed (chosen_from)"
-        moved = f"{change(account.budget.unit, 'replace')} may leave one row and enter another"
-        say(console, f"No row has all of it: {moved}{chosen if account.generations > 1 else ''}.")
+        say(console, f"No row below has all of it: {change(account.budget.unit, 'replace')} may change two rows.")
+        if account.generations > 1:
+            say(console, "Losses are added where noise was chosen from another release (chosen_from).")
     if not places:
         return
     grid = Grid("days", "modes", "releases", "epsilon spent")
@@ -84,4 +79,4 @@ def _show_account(console: Console, account: Account) -> None:
         if counted and why is not Everywhere.CARD:
             which = ", ".join(map(ledger_words.release, counted[:MOST_OF_A_KIND]))
             more = f" and {len(counted) - MOST_OF_A_KIND} more" if len(counted) > MOST_OF_A_KIND else ""
-            say(console, f"Counted for every day: {which}{more} ({words}).")
+            say(console, f"Counts for every day: {which}{more} ({words}).")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 MOST_OF_A_KIND = 5
-"""So many of a kind fit a screen; a file or a program gets all of them."""
+"""This many of a kind fit a screen; a file or a program gets all of them."""
 
 
 def say(console: Console, words: str) -> None:

@@ -162,13 +162,15 @@ class _Attack:
             yield from _conformance(name, expected, self._counts, first[name])
         yield from self._independence(first)
         yield self._randomness(sum(asked))
-        unsorted = [table for table in TABLES if not _sorted(rows[table])]
-        yield _yes("rows are in the order of their keys", unsorted)
+        keys = {name: zip(*(each.to_pylist() for each in rows[name].columns[:-1]), strict=True) for name in TABLES}
+        unsorted = [name for name in TABLES if not all(one < other for one, other in pairwise(keys[name]))]
+        yield _yes("rows are sorted by key", unsorted)
         yield from self._nothing_invented(city, rows)
         with self._progress.stage(Stage.RELEASING_AGAIN):
             again = _by_group(city, self._released(city, "again"))
         yield _yes(
-            "two releases differ", [name for name in TABLES if np.array_equal(first[name]["busy"], again[name]["busy"])]
+            "two releases of the same trips differ",
+            [name for name in TABLES if np.array_equal(first[name]["busy"], again[name]["busy"])],
         )
         if self._audited.privacy.by_card:
             yield from self._bounds()
@@ -182,18 +184,20 @@ class _Attack:
         trips = 5 * self._audited.guarantee.exposure.cells if unit != "trip" else 1
         day = (np.arange(trips) % 9 if unit == "card" else np.zeros(trips, np.int64)).tolist()
         new: list[Row] = [(f"day {day[k]}", f"{'a' if k % 2 else 'z'} {k}", "new") for k in range(trips)]
-        additions = {f"one {unit} more": (new, self._audited.guarantee.exposure.cells)}
+        additions = {f"one {unit} added": (new, self._audited.guarantee.exposure.cells)}
         if self._audited.privacy.without_card == "own-unit":
             alone: list[Row] = [("day 0", "a 0", None)]
-            additions["one row without a card more"] = (alone, 1)
+            additions["one row without a card added"] = (alone, 1)
         before = self._exact(busy)
         for what, (rows, most) in additions.items():
             after = self._exact([*busy, *rows])
             for name in TABLES:
                 changes = [abs(after[name][cell] - before[name][cell]) for cell in {*before[name], *after[name]}]
                 number, by = sum(change > 0 for change in changes), max(changes)
-                observed = f"{number} cells by {by}"
-                yield AuditResult(f"{what} changes", name, observed, f"{most} cells by 1", number > most or by > 1)
+                observed = f"{number} by up to {by}"
+                yield AuditResult(
+                    f"cells changed by {what}", name, observed, f"{most} by up to 1", number > most or by > 1
+                )
 
     def _exact(self, rows: Sequence[Row]) -> dict[str, Counter[tuple[str, ...]]]:
         """The exact counts of generated rows, by cell: what goes into the noise."""
@@ -217,16 +221,17 @@ class _Attack:
         if exposure.cells > 1 and expected.mechanism in ("laplace", "gaussian"):
             alone = 1 - expected.outcomes(1)[NOTHING]
             apart = {
-                "all trips less": expected.all_shifted(exposure.changed, epsilon),
-                "all trips alone": 1 - (1 - alone) ** exposure.cells,
+                "all trips removed": expected.all_shifted(exposure.changed, epsilon),
+                "all trips alone in their cells": 1 - (1 - alone) ** exposure.cells,
             }
         else:
             whole = exposure.cells == 1 and exposure.neighbours == "replace"
             epsilon = epsilon if whole else epsilon / exposure.changed
             between = expected.moved if whole else expected.apart
-            apart = {"one trip less": between(busy, busy - 1, epsilon), "a trip of its own": between(1, 0, epsilon)}
+            changes = {"one trip removed": (busy, busy - 1), "a trip alone in its cell": (1, 0)}
+            apart = {what: between(*counts, epsilon) for what, counts in changes.items()}
         for what, delta in apart.items():
-            check = f"as stated, {what}: delta at epsilon = {epsilon:.3g}"
+            check = f"stated noise, {what}: delta at epsilon {epsilon:.3g}"
             yield AuditResult(check, table.name, f"{delta:.3g}", f"at most {allowed:.3g}", delta > allowed)
 
     def _independence(self, seen: Mapping[str, Mapping[str, Counts]]) -> Iterator[AuditResult]:
@@ -239,10 +244,12 @@ class _Attack:
             busy = seen[name]["busy"]
             half = len(busy) // 2
             together = (busy[: 2 * half : 2] >= high) & (busy[1 : 2 * half : 2] >= high)
-            yield _as_often("two cells are high together", name, together, chance[name] ** 2)
+            yield _as_often("independence: two cells at or above their count", name, together, chance[name] ** 2)
         one, other = (seen[name]["busy"] for name in TABLES)
         both = chance[TABLES[0]] * chance[TABLES[1]]
-        yield _as_often("both tables are high in a cell", EVERY_TABLE, (one >= high) & (other >= high), both)
+        yield _as_often(
+            "independence: both tables at or above the count", EVERY_TABLE, (one >= high) & (other >= high), both
+        )
 
     def _randomness(self, given: int) -> AuditResult:
         """Every cell that is visited takes a word of its own from the operating system."""
@@ -250,19 +257,21 @@ class _Attack:
         groups = sum(1 for count in self._counts.values() if count or every)
         visited = len(TABLES) * groups * self._trials
         needed = 8 * visited if visited < LONG_LIST else 0
-        return AuditResult("random bytes taken", EVERY_TABLE, f"{given:,}", f"at least {needed:,}", given < needed)
+        return AuditResult(
+            "random bytes read from the system", EVERY_TABLE, f"{given:,}", f"at least {needed:,}", given < needed
+        )
 
     def _bounds(self) -> Iterator[AuditResult]:
         """One card that rides everywhere, and cards that ride twice in a cell, must not show."""
         if self._trials < 50 * self._audited.guarantee.exposure.cells:
-            yield AuditResult("contributions are bounded", EVERY_TABLE, "not tried", "more trials needed", False)
+            yield AuditResult("cards with many trips", EVERY_TABLE, "not tested", "needs more trials", False)
             return
         with self._progress.stage(Stage.RELEASING_BUSY_CARDS):
             city = City(self._counts, self._trials, heavy=True)
             seen = _by_group(city, self._released(city, "bounded"))
         busy = {"busy": self._counts["busy"]}
         for name, expected in self._expected.items():
-            yield from _conformance(name, expected, busy, seen[name], "contributions are bounded")
+            yield from _conformance(name, expected, busy, seen[name], "cards with many trips, ")
 
     def _released(self, city: City, name: str) -> dict[str, pa.Table]:
         """The published tables, every column of them as text."""
@@ -277,7 +286,7 @@ class _Attack:
         return {table: pa_csv.read_csv(data / f"{table}.csv", convert_options=options) for table in TABLES}
 
     def _losses(self, name: str, expected: ClosedForm, seen: Mapping[str, Counts]) -> Iterator[AuditResult]:
-        """Events that tell neighbours apart: no δ that they prove may exceed the true one of those neighbours."""
+        """Events that distinguish neighbours: no δ that they prove may exceed the true one of those neighbours."""
         busy, less, high = seen["busy"], seen["less"], self._counts["busy"]
         half = len(busy) // 2
         # A trip moves from one cell to another: here the first is the busier one, there the second.
@@ -288,18 +297,20 @@ class _Attack:
         below, less_below = _trials(busy < high), _trials(less < high)
         for epsilon in (0.5 / expected.scale, 1 / expected.scale):
             for what, here, there, at, delta in (
-                ("one trip less", above, less_above, epsilon, expected.apart(high, high - 1, epsilon)),
-                ("one trip more", less_below, below, epsilon, expected.apart(high - 1, high, epsilon)),
-                ("a trip of its own", one, none, epsilon, expected.apart(1, 0, epsilon)),
-                ("one trip elsewhere", *elsewhere, 2 * epsilon, expected.moved(high, high - 1, 2 * epsilon)),
+                ("one trip removed", above, less_above, epsilon, expected.apart(high, high - 1, epsilon)),
+                ("one trip added", less_below, below, epsilon, expected.apart(high - 1, high, epsilon)),
+                ("a trip alone in its cell", one, none, epsilon, expected.apart(1, 0, epsilon)),
+                ("one trip moved", *elsewhere, 2 * epsilon, expected.moved(high, high - 1, 2 * epsilon)),
             ):
                 proven, allowed = delta_lower_bound(here, there, at, ALPHA), delta + FLOATS
-                check, observed = f"{what}: delta at epsilon = {at:.3g}", f"at least {max(0.0, proven):.3g}"
+                check, observed = f"measured, {what}: delta at epsilon {at:.3g}", f"at least {max(0.0, proven):.3g}"
                 yield AuditResult(check, name, observed, f"at most {allowed:.3g}", proven > allowed)
         if expected.mechanism != "gaussian":
             proven, allowed = epsilon_lower_bound(*elsewhere, 0.0, ALPHA), 2 / expected.scale
             observed = f"at least {max(0.0, proven):.3f}"
-            yield AuditResult("one trip elsewhere: epsilon", name, observed, f"at most {allowed:.3f}", proven > allowed)
+            yield AuditResult(
+                "measured, one trip moved: epsilon", name, observed, f"at most {allowed:.3f}", proven > allowed
+            )
 
     def _nothing_invented(self, city: City, published: Mapping[str, pa.Table]) -> Iterator[AuditResult]:
         """Every published cell is one that the trips (or the public list) have, in its own part, and a whole number."""
@@ -312,9 +323,9 @@ class _Attack:
         for table, rows in published.items():
             keys = list(zip(rows.column("part").to_pylist(), rows.column("place").to_pylist(), strict=True))
             foreign = len(set(keys) - known) + len(keys) - len(set(keys))
-            yield AuditResult("cells that no trip is in, or twice", table, str(foreign), "0", foreign > 0)
+            yield AuditResult("published cells without a trip, or duplicated", table, str(foreign), "0", foreign > 0)
             odd = sum(not text.lstrip("-").isdigit() for text in rows.column("count").to_pylist())
-            yield AuditResult("numbers that are not whole", table, str(odd), "0", odd > 0)
+            yield AuditResult("counts that are not integers", table, str(odd), "0", odd > 0)
 
 
 def _by_group(city: City, published: Mapping[str, pa.Table]) -> dict[str, dict[str, Counts]]:
@@ -329,11 +340,6 @@ def _by_group(city: City, published: Mapping[str, pa.Table]) -> dict[str, dict[s
         numbers[place[own]] = values[own]
         found[table] = {group: numbers[index::groups] for index, group in enumerate(city.trips_at)}
     return found
-
-
-def _sorted(rows: pa.Table) -> bool:
-    keys = zip(*(rows.column(name).to_pylist() for name in rows.column_names[:-1]), strict=True)
-    return all(one < next_one for one, next_one in pairwise(keys))
 
 
 def _yes(check: str, lacking: Sequence[str]) -> AuditResult:
@@ -356,24 +362,24 @@ def _conformance(
     expected: ClosedForm,
     counts: Mapping[str, int],
     seen: Mapping[str, Counts],
-    check: str = "the distribution",
+    whose: str = "",
 ) -> Iterator[AuditResult]:
     """Each number appears as often as its distribution says: any at all, then the one that is furthest from it."""
     for group, count in counts.items():
         outcomes = expected.outcomes(count)
-        what = "cells of none" if count == 0 else f"cells of {count}"
-        yield _as_often(f"{check}: {what} appear", name, seen[group] >= 0, 1 - outcomes[NOTHING])
+        what = f"share of cells of count {count}"
+        yield _as_often(f"{whose}{what} published", name, seen[group] >= 0, 1 - outcomes[NOTHING])
         common = {value: p for value, p in outcomes.items() if p * len(seen[group]) > 5}
         unlikely = {value: _trials(seen[group] == value).unlikely(p) for value, p in common.items()}
         worst = min(unlikely, key=lambda value: unlikely[value])
-        shown = "no number" if worst == NOTHING else f"number {worst}"
-        yield _as_often(f"{check}: {what}, {shown}", name, seen[group] == worst, outcomes[worst])
+        shown = "not published" if worst == NOTHING else f"published as {worst}"
+        yield _as_often(f"{whose}{what} {shown}", name, seen[group] == worst, outcomes[worst])
 
 
 def _replay(name: str, mechanism: Mechanism) -> AuditResult:
     """The words at both sides of every edge of the noise table become just the numbers that the integers say.
 
-    Noise that passed through a float would miss some of them: its tails have gaps, which tell counts apart.
+    Noise that passed through a float would miss some of them: its tails have gaps, which distinguish counts.
     """
     table = mechanism.noise
     edges = list(accumulate(table.weights))
@@ -387,8 +393,8 @@ def _replay(name: str, mechanism: Mechanism) -> AuditResult:
 
     numbers, _ = mechanism.draw(np.ones(len(words), dtype=np.int64), given)
     missed = sum(number != value for number, value in zip(numbers.tolist(), expected, strict=True))
-    check = f"{2 * len(table.weights)} edges of the noise table"
-    return AuditResult(check, name, f"{missed} missed", "0 missed", missed > 0)
+    check = f"{2 * len(table.weights):,} boundary values of the noise table"
+    return AuditResult(check, name, f"{missed} wrong", "0 wrong", missed > 0)
 
 
 _ALONE = threading.Lock()

@@ -21,7 +21,7 @@ FIRST_CARD = 10**12
 
 @dataclass(frozen=True)
 class City:
-    """Made-up trips: groups of equally busy places, in both parts, in an order that has nothing to do with them."""
+    """Generated trips: groups of equally busy places, in both parts, in an order that has nothing to do with them."""
 
     trips_at: Mapping[str, int]
     """The trips at each place of a group."""

@@ -61,7 +61,7 @@ class ClosedForm:
         return _hockey_stick(self.outcomes(count), self.outcomes(other), epsilon)
 
     def all_shifted(self, cells: int, epsilon: float) -> float:
-        """δ at ε where so many busy cells change by one each: the losses of all of them depend on one sum alone."""
+        """δ at ε where a number of busy cells change by one each: the losses of all of them depend on one sum alone."""
         if self.mechanism == "gaussian":
             reach = ceil(9 * self.scale) + 1
             one = np.array([self._value(k, 0) for k in range(-reach, reach + 1)])

@@ -256,7 +256,7 @@ def variant(plan: Plan, unit: Unit, mechanism: str, epsilon: Fraction) -> Plan:
     least = min(weight for table, weight in zip(plan.table, weights, strict=True) if table in plan.detailed)
     width = sum(weights) / least * bounded.trips_per_unit * (2 if bounded.neighbours == "replace" else 1) / epsilon
     if mechanism == "sbh" and width > WIDEST_COMPARED:
-        raise ValueError(f"noise wider than scale {WIDEST_COMPARED} takes too long to be compared")
+        raise ValueError(f"noise wider than scale {WIDEST_COMPARED} takes too long to compare")
     delta, cut = (None, plan.privacy.cut) if listed else (plan.guarantee.loss.delta, None)
     budget = {"mechanism": mechanism, "epsilon": epsilon, "delta": delta, "cut": cut}
     shares = {"epsilon": None, "delta": None} | ({} if listed else {"cells": None})

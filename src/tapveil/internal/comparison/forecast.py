@@ -48,7 +48,7 @@ class ExactSizes:
     part: Integers
     count: Integers
     cells: Integers
-    """So many cells of this part have this count."""
+    """The number of cells of this part that have this count."""
     totals: Integers
     """The true total of each part."""
     never: Integers
@@ -80,7 +80,7 @@ class ExactSizes:
 def part_codes(
     codes: Mapping[str, Integers], labels: Mapping[str, Sequence[str]], columns: Sequence[str], cells: int
 ) -> Integers:
-    """For each of so many cells the number of its part, from the codes of its labels in some columns."""
+    """For each cell the number of its part, from the codes of its labels in some columns."""
     part = np.zeros(cells, dtype=np.int64)
     for column in columns:
         part = part * len(labels[column]) + codes[column]

@@ -21,7 +21,7 @@ from tapveil.privacy.units import Unit
 LEFT, TOP, HIGH = 78, 236, 180
 """Where the first panel is, and how high each is."""
 WIDTHS = (560, 310, 220)
-"""How wide a panel is, where there are one, two or three of them beside each other."""
+"""How wide a panel is, where there are one, two or three of them side by side."""
 BESIDE, DOWN = 128, HIGH + 116
 """From a panel to the next one on its right, and from the top of one to the top of the one below."""
 ALARM = 30
@@ -103,8 +103,8 @@ class _Picture:
         yield draw.text(self._width / 2, 20, NOTICE, 14, bold=True, anchor="middle", colour="#ffffff")
         delta = self._comparison.delta
         at = f"δ = {float(delta):.3g}" if delta else "no δ"
-        changed = "exchanged for another" if self._comparison.neighbours == "replace" else "added or left out"
-        words = f"What is to be expected at other totals ε, with {at}. Protected: any one, {changed}."
+        changed = "replaced by another" if self._comparison.neighbours == "replace" else "added or left out"
+        words = f"Expected results at other values of ε, with {at}. Protected: any one, {changed}."
         yield self._pale(20, ALARM + 54, words)
 
     def _legend(self, y: float) -> Iterator[str]:
@@ -211,11 +211,11 @@ HIGHEST_SHARE = 1.02
 
 def _axes(comparison: Comparison) -> tuple[Axis, Axis, Axis]:
     every = [point.worth[group] for point in comparison.points for group in comparison.groups if point.worth]
-    added_up = "A part’s total, added up from published cells, is off by"
+    added_up = "Error of a part’s total, added up from published cells"
     beyond = any((worth.total_error or 0) > HIGHEST_SHARE for worth in every)
     return (
-        Axis("Trips in published cells, of all that are counted", lambda worth: worth.trip_share, float, draw.QUARTERS),
-        _decades("A published number is off by, on average", lambda worth: worth.number_error, every, draw.plain),
+        Axis("Share of trips in published cells", lambda worth: worth.trip_share, float, draw.QUARTERS),
+        _decades("Mean error of a published count", lambda worth: worth.number_error, every, draw.plain),
         _decades(added_up, lambda worth: worth.total_error, every, lambda share: f"{draw.plain(100 * share)} %")
         if beyond
         else Axis(added_up, lambda worth: worth.total_error, float, draw.QUARTERS),

@@ -22,7 +22,7 @@ def show(console: Console, comparison: Comparison) -> None:
     """The whole comparison, from the exact counts: internal."""
     console.print(f"{NOTICE} Do not publish.", style="bold")
     delta = f"delta = {float(comparison.delta):.3g}" if comparison.delta else "no delta"
-    console.print(f"What would be left at other totals of epsilon, with {delta} throughout. {MARK} is your plan.")
+    console.print(f"Expected results at other values of epsilon, with {delta} throughout. {MARK} marks your plan.")
     for unit in comparison.units:
         console.print(f"\n{_in_words(comparison, unit)}", style="bold")
         _grid(comparison, unit).show(console)
@@ -37,7 +37,7 @@ def _grid(comparison: Comparison, unit: Unit) -> Grid:
     groups = comparison.groups
     overall = ["trips"] if len(groups) > 1 else []
     names = ["" if group == ALL else f"{group}: " for group in groups]
-    of_each = [heading for name in names for heading in (f"{name}trips", "number off", "total off")]
+    of_each = [heading for name in names for heading in (f"{name}trips", "error", "total error")]
     grid = Grid("  mechanism", "epsilon", "cells", *overall, *of_each)
     never = comparison.never(unit)
     for point in (point for point in comparison.of(unit) if point.mechanism not in never):
@@ -61,12 +61,12 @@ def _numbers(point: Point, groups: Sequence[str]) -> Iterator[str]:
 
 def _in_words(comparison: Comparison, unit: Unit) -> str:
     """A unit, its bounds, and what they cost before any noise."""
-    bounds = zip(comparison.bounds[unit], ("on a day", "in all"), strict=True)
+    bounds = zip(comparison.bounds[unit], ("on a day", "in total"), strict=True)
     most = ", ".join(f"{trips} trips {over}" for trips, over in bounds if trips)
     words = f"Unit {unit}: {change(unit, comparison.neighbours)}"
-    words += f"; of a card at most {most}" if most else ""
+    words += f"; at most {most} of a card" if most else ""
     left_out = 1 - comparison.kept.get(unit, 1)
-    return words + (f" ({percent(left_out)} is left out before any noise)" if left_out > 0 else "")
+    return words + (f" ({percent(left_out)} of trips exceed this, and are left out)" if left_out > 0 else "")
 
 
 def refusals(comparison: Comparison, unit: Unit) -> Iterator[str]:
@@ -78,15 +78,12 @@ def refusals(comparison: Comparison, unit: Unit) -> Iterator[str]:
 
 
 def _how_to_read(comparison: Comparison) -> Iterator[str]:
-    sorts = (
-        "; tables are distinguished by how many columns of their own they have" if ALL not in comparison.groups else ""
-    )
-    yield f"cells: published, in all tables. trips: those in published cells, as a share of what is counted{sorts}."
-    yield (
-        "number off: how far a published one is from the truth, on average. total off: the same for the published "
-        "cells of one table and part, added up, whatever is missing."
-    )
-    yield "All of it is computed from the distributions of the noise; nothing was drawn."
+    yield "cells: number of published cells in all tables. trips: share of the trips that are in published cells."
+    yield "error: distance of a published count from the exact count, on average."
+    yield "total error: the same for the total of a table, added up from its published cells, as a share of the total."
+    if ALL not in comparison.groups:
+        yield "Tables with one column of their own are shown apart from those with several."
+    yield "All of this is computed from the distribution of the noise; no noise was drawn."
     yield from cautions(comparison)
 
 
@@ -94,9 +91,9 @@ def cautions(comparison: Comparison) -> Iterator[str]:
     """What a choice should not be made without."""
     if comparison.own_differs:
         yield (
-            "Your plan gives each table a budget of its own. All others have one total, shared in the same proportions "
-            "and accounted for as a whole, which at the same promise takes less noise."
+            "Your plan gives each table a budget of its own. All others share one total in the same proportions. "
+            "It is accounted for as a whole, which needs less noise for the same guarantee."
         )
     if len(comparison.units) > 1:
-        yield "One epsilon is not one promise: it is stronger for a card than for a trip."
-    yield "What is chosen by looking here is a choice that no epsilon counts."
+        yield "The same epsilon protects a card better than a trip: it covers all trips of the card."
+    yield "A choice made by looking at these results is not covered by any epsilon."

@@ -57,11 +57,6 @@ def left_out(plan: Plan, trips: int, accepted: int) -> LeftOut | None:
     """What the bounds of the plan leave out; None where nothing is."""
     if not trips:
         return None
-    share = share_left_out(plan, trips, accepted)
-    return LeftOut(trips, accepted, share, not plan.columns.pairs_taps, _higher(plan))
-
-
-def _higher(plan: Plan) -> Higher:
     privacy = plan.privacy
     bound: Bound = "trips_per_day" if privacy.unit == "card-day" else "trips_per_card"
     now, then = privacy.trips_per_unit, 2 * privacy.trips_per_unit
@@ -72,7 +67,8 @@ def _higher(plan: Plan) -> Higher:
         with suppress(ValueError):  # no such noise can be made
             after = _cost(remade(plan, privacy=privacy.model_copy(update={bound: then})), before.table)
     free: Bound | None = "trips_per_day" if privacy.unit == "card" and privacy.trips_per_day else None
-    return Higher(bound, now, then, before, after, free)
+    share, higher = share_left_out(plan, trips, accepted), Higher(bound, now, then, before, after, free)
+    return LeftOut(trips, accepted, share, not plan.columns.pairs_taps, higher)
 
 
 def _cost(plan: Plan, table: str) -> Cost:

@@ -138,7 +138,7 @@ class Cells:
 def _numbers(
     exact: ExactTable, folder: Folder, name: str, version: Version, dictionary: pa.Table | None
 ) -> Numbers | None:
-    """The numbers of a folder, beside our cells; None where it has no such version."""
+    """The numbers of a folder, next to our cells; None where it has no such version."""
     if version == "consistent" and not (folder.path / version / f"{name}.csv").is_file():
         return None
     columns = folder.table(name, version).cells
@@ -157,8 +157,8 @@ def _numbers(
         listed = len(frame.take(pa.array(others)).select(keys).join(dictionary, keys=keys, join_type="left semi"))
     if listed < len(others):
         raise TripDataError(
-            f"{folder.path} has cells of {name} that these trips do not have: they are not the trips, or not all the "
-            "trips, that it was made from"
+            f"{folder.path} has cells of {name} that these trips do not have: it was made from other trips, or from "
+            "more trips than these"
         )
     count, low, high = (frame.column(column).to_numpy() for column in (COUNT, LOW, HIGH))
     return Numbers(cells, count[rows], low[rows], high[rows], count[others])

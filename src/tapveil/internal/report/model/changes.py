@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 WIDTHS = (10, 15, 20, 30, 60, 120, 240, MINUTES_PER_DAY)
 """Bins that are tried, in minutes."""
 WIDEST_ADVISED = 120
-"""Wider bins no longer tell the times of a day apart: they are shown, and not advised."""
+"""Wider bins no longer distinguish the times of a day: they are shown, and not advised."""
 MOST_RANKED = 8
 WORTHWHILE = 0.005
 """A gain below this share of the trips is not worth a change."""
@@ -113,7 +113,7 @@ def bin_minutes(plan: Plan, table: Table) -> int:
 
 
 def _expected(cells: Cells, counts: Ints) -> float:
-    """How many trips would be published if the cells of a table counted so many."""
+    """How many trips would be published if the cells of a table had these counts."""
     return distribution(cells.mechanism).expected(counts).trips
 
 
@@ -147,7 +147,7 @@ def _bins_changes(plan: Plan, cells: Cells, widths: Mapping[int, float]) -> Iter
             how = _level(plan, cells.table, time_minutes=minutes)
         if how:
             what = f"{cells.name}: bins of {minutes} minutes instead of {own}"
-            lost = f"times within {minutes} minutes can no longer be distinguished"
+            lost = f"times within {minutes} minutes are no longer distinguished"
             trips = (cells.expected, after, cells.trips)
             yield Change("bins", what, how, lost, *trips, minutes / own, cells.name, minutes)
 
@@ -233,7 +233,7 @@ def _parts_changes(plan: Plan, tables: Mapping[str, TableFindings]) -> Iterator[
         rest = tuple(name for name in plan.release.partition if name != column)
         if parts > 1 and _is_accepted(plan, release=plan.release.model_copy(update={"partition": rest})):
             what, how = f"all tables: not split by {column}", f"`partition = {json.dumps(rest)}` under `[release]`"
-            lost = f"the {parts:,} {NAMES.get(column, f'values of {column}')} can no longer be distinguished"
+            lost = f"the {parts:,} {NAMES.get(column, f'values of {column}')} are no longer distinguished"
             yield Change("parts", what, how, lost, before, sum(trips for trips, _ in unsplit), of, parts)
 
 
@@ -247,9 +247,9 @@ def _mechanism_changes(plan: Plan, comparison: Comparison) -> Iterator[Change]:
         if not plan.guarantee.is_shared:
             total, where = ", with one total", f", {_one_total(plan, plan.table)}"
         now, then = own.worth[ALL], point.worth[ALL]
-        lost, off, off_then = "nothing: numbers are no less exact", now.number_error, then.number_error
+        lost, off, off_then = "nothing: counts are as accurate", now.number_error, then.number_error
         if off is not None and off_then is not None and off_then > off:
-            lost = f"a printed number is off by {three_digits(off_then)} on average, and not by {three_digits(off)}"
+            lost = f"the mean error of a published count is {three_digits(off_then)} instead of {three_digits(off)}"
         what = "one total instead of a budget for each table"
         if point.mechanism != own.mechanism:
             what = f"mechanism {point.mechanism} instead of {own.mechanism}{total}"
@@ -277,7 +277,7 @@ def _fewer_tables(plan: Plan, tables: Mapping[str, TableFindings], truth: Truth)
     before, of = _summed(tables)  # what it published itself is lost, and counts against it
     what = f"leave out {sparse}, and give its share of ε to the others"
     how = f"no table `{sparse}`{'' if plan.guarantee.is_shared else f', and {_one_total(plan, others)}'}"
-    lost = f"the whole of {sparse}, which has {percent(tables[sparse].expected_share)} of its trips"
+    lost = f"all of {sparse}, which would publish {percent(tables[sparse].expected_share)} of its trips"
     after = sum(each.trips for name, each in truth.forecasts(fewer).items() if name in tables)
     yield Change("tables", what, how, lost, before, after, of)
 

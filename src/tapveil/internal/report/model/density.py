@@ -1,4 +1,4 @@
-"""How dense a table is: the share of the trips that are in cells of at least so many. Confidential.
+"""How dense a table is: the share of the trips that are in cells of at least a given size. Confidential.
 
 With a public list only listed cells can be published, so only they count; the trips of the others stay in the whole.
 """
@@ -28,12 +28,12 @@ class Density:
     """The least number that is printed."""
 
     def share(self, size: float) -> float:
-        """The share of the trips that are in cells of at least so many."""
+        """The share of the trips that are in cells of at least this size."""
         place = int(np.searchsorted(self.sizes, size))
         return float(self.shares[place]) if place < len(self.sizes) else 0.0
 
     def reached(self, share: float) -> int | None:
-        """In cells of at least so many is this share of the trips."""
+        """The largest size such that cells of at least this size have this share of the trips."""
         enough = np.flatnonzero(self.shares >= share - 1e-12)
         return int(self.sizes[enough[-1]]) if len(enough) else None
 

@@ -199,7 +199,22 @@ def findings(
                 refuse_other_trips(cells, opened)
             errors = forecasts[table.name].total_errors
             total_off = float(errors.mean()) if len(errors) else None
-            tables.append(_table(inputs, cells, expected.expected_cells, total_off))
+            published = cells.published
+            tables.append(
+                TableFindings(
+                    table,
+                    cells.trips,
+                    len(cells.true),
+                    cells.expected,
+                    expected.expected_cells,
+                    cells.kept,
+                    len(published.count) + len(published.invented) if published else None,
+                    suppression(cells, bin_minutes(plan, table)),
+                    accuracy(cells, total_off),
+                    density(cells),
+                    options(plan, cells, inputs.wider),
+                )
+            )
     comparison = compared(inputs, progress=progress, truth=truth)
     with progress.stage(Stage.LOOKING_FOR_CHANGES):
         by_table = {found.name: found for found in tables if found.table in plan.detailed}
@@ -208,36 +223,22 @@ def findings(
     return Findings(plan, outlook, tuple(tables), changes, comparison, beyond, opened)
 
 
-def _table(inputs: PublicInputs, cells: Cells, expected_cells: float, total_off: float | None) -> TableFindings:
-    return TableFindings(
-        cells.table,
-        cells.trips,
-        len(cells.true),
-        cells.expected,
-        expected_cells,
-        cells.kept,
-        len(cells.published.count) + len(cells.published.invented) if cells.published else None,
-        suppression(cells, bin_minutes(inputs.plan, cells.table)),
-        accuracy(cells, total_off),
-        density(cells),
-        options(inputs.plan, cells, inputs.wider),
-    )
-
-
 def _of_this_plan(inputs: PublicInputs, path: Path) -> Folder:
     """A published folder, if this plan made it: numbers held against other trips would say nothing."""
     opened, plan = open_folder(path), inputs.plan
     manifest = opened.manifest
     if manifest.release != plan.release.name:
         raise PlanError(
-            f"{path} is the release `{manifest.release}`, and the plan is of `{plan.release.name}`: name the folder "
-            "that this plan made"
+            f"{path} is the release `{manifest.release}`, and the plan makes `{plan.release.name}`: give the folder "
+            "that this plan published"
         )
     if manifest.plan_sha256 != plan.digest:
         raise PlanError(
-            f"{path} was made by another version of this plan: its privacy.json has another plan_sha256. Take the plan "
+            f"{path} was made by another version of this plan (plan_sha256 in its privacy.json differs). Use the plan "
             "as it was when the folder was made"
         )
     if manifest.public_files_sha256 != inputs.sha256:
-        raise PlanError(f"a list that the plan names has changed since {path} was made: take the lists as they were")
+        raise PlanError(
+            f"a public file that the plan names has changed since {path} was made: use the files as they were"
+        )
     return opened

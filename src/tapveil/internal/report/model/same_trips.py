@@ -35,13 +35,13 @@ def refuse_other_trips(cells: Cells, folder: Folder) -> None:
     _, held, every = intervals_held(cells, published)
     if rarest_cell(cells, published) < NEVER / 2 or as_many_missed(every - held, every) < NEVER / 2:
         raise PlanError(
-            f"{folder.path} cannot have been made from these trips: the numbers of {cells.name} are further from them "
-            "than its noise ever is. Take the trips as they were when the folder was made"
+            f"{folder.path} cannot have been made from these trips: the counts of {cells.name} differ by more than its "
+            "noise allows. Use the trips as they were when the folder was made"
         )
 
 
 def rarest_cell(cells: Cells, published: Numbers) -> float:
-    """At most so likely is it that any cell of the table is as far off as the worst one, or hidden as surprisingly."""
+    """An upper bound on the probability that any cell is as far off as the worst one, or hidden at as large a count."""
     known = distribution(cells.mechanism)
     hidden = cells.listed.copy()
     hidden[published.cells] = False
@@ -52,7 +52,7 @@ def rarest_cell(cells: Cells, published: Numbers) -> float:
 
 
 def as_many_missed(missed: int, cells: int) -> float:
-    """At most so likely is it that as many of so many intervals miss (Chernoff's bound on a binomial).
+    """An upper bound on the probability that this many of the intervals miss (Chernoff's bound on a binomial).
 
     >>> as_many_missed(5, 100), as_many_missed(20, 100) < 1e-6, as_many_missed(3, 3) <= 0.05**3 * 1.001
     (1.0, True, True)

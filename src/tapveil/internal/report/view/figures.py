@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _, INK, PALE, GRID, _, BLUE, ORANGE, _ = ON_PAGE
 WIDE, NARROW = 980, 470
-"""A plot across the page, and one of two beside each other."""
+"""A plot across the page, and one of two side by side."""
 ROW, BAR = 30, 14
 WIDEST_LABEL = 380
 DEEP, DARK = 0.8, 0.6
@@ -176,12 +176,12 @@ def errors(found: TableAccuracy, name: str) -> Markup:
         if (number - starts.index(0)) % every == 0:
             words = f"+{start}" if start > 0 else f"{start}".replace("-", "−")
             body.append(text(place(number, 0)[0], top + high + 16, words, 11, colour=PALE, anchor="middle"))
-    body.append(text(left + (NARROW - left - 8) / 2, top + high + 34, "off by", 12, colour=PALE, anchor="middle"))
-    return _picture(NARROW, 186, f"{name}: how many published numbers are off by how much", body)
+    body.append(text(left + (NARROW - left - 8) / 2, top + high + 34, "error", 12, colour=PALE, anchor="middle"))
+    return _picture(NARROW, 186, f"{name}: number of published counts by error", body)
 
 
 def density(found: Density, name: str, noun: str) -> Markup:
-    """The share of trips in cells of at least so many, and the threshold."""
+    """The share of trips in cells of at least each size, and the threshold."""
     left, right, top, high, bottom = 54, NARROW - 26.0, 24, 130, 154
     _, end = svg.decades(1, max(2, found.threshold, *(size for size, _ in found.points), 1))
 
@@ -210,7 +210,7 @@ def density(found: Density, name: str, noun: str) -> Markup:
     words = f"threshold {found.threshold:,}: {percent(share)}"
     body.append(text(at, top - 11, words, 12, colour=INK, bold=True, anchor=anchor))
     body.append(marks([(x, y)], "circle", ORANGE))
-    said = f"{name}: the share of {noun} in cells of at least so many, and the least number that is printed"
+    said = f"{name}: share of {noun} in cells of at least each size, and the smallest published count"
     return _picture(NARROW, 204, said, body)
 
 

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 SECTIONS = (
     ("glance", "At a glance"),
-    ("refused", "What was refused, and why"),
-    ("suppressed", "What is suppressed where"),
-    ("errors", "How far numbers are from the truth"),
-    ("density", "How dense the tables are"),
-    ("changes", "Which change would help most"),
-    ("epsilon", "Published trips against ε"),
+    ("refused", "Refused rows"),
+    ("suppressed", "What is suppressed, and where"),
+    ("errors", "Accuracy of the counts"),
+    ("density", "Density of the tables"),
+    ("changes", "Which plan changes would help most"),
+    ("epsilon", "Published trips by ε"),
 )
 """Each is a template."""
 MOST_PANELS = 12
