@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,9 +16,9 @@ import tapveil
 from tapveil.base.progress import Silent
 from tapveil.cli.summary import LINES, closing_lines
 from tapveil.demo.city import make_city
-from tapveil.internal.draft import draft
+from tapveil.internal.draft import Look, draft, take_proposal
 from tapveil.plan.model import PRESETS, Plan, preset_text
-from tapveil.trips.sample import encoding_of, header_encoding, samples
+from tapveil.trips.sample import Found, encoding_of, header_encoding, samples, whole_files
 from tapveil.verification.folder import verify_folder
 from tests.conftest import opal_plan, write_csv
 from tests.support import exports
@@ -27,8 +28,13 @@ from tests.unit.inputs.test_timetable import write_feed
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 
-def drafted(trips: Path, *, look: bool = True) -> str:
-    return draft(str(trips), trips.parent / "plan.toml", look=look, progress=Silent()).text
+def drafted(trips: Path, *, look: Look = "trips") -> str:
+    return draft(str(trips), trips.parent / "plan.toml", look=look, answer=take_proposal, progress=Silent()).text
+
+
+def with_days(text: str) -> str:
+    """A plan whose days nobody knows, answered."""
+    return re.sub(r'(first_day|last_day) = "\?"', r"\1 = 2016-08-08", text)
 
 
 # --- one odd row ------------------------------------------------------------------------------------------------------
@@ -86,7 +92,7 @@ def test_one_text_that_is_none_does_not_hide_its_column(tmp_path: Path) -> None:
     ends, data = pa.py_buffer(np.array([0, 3, 6, 9, 12], np.int32)), pa.py_buffer(b"OneTwoSixZo\xeb")
     texts = pa.Array.from_buffers(pa.string(), 4, [None, ends, data])
     pq.write_table(pa.table({"stop": texts}), tmp_path / "t.parquet")
-    (stops,) = samples([tmp_path / "t.parquet"], "utf-8")
+    (stops,) = samples(whole_files(Found([tmp_path / "t.parquet"]), "utf-8")[0], "utf-8")
     assert stops.filled[:3] == ["One", "Two", "Six"]
 
 
@@ -161,6 +167,7 @@ def test_without_a_look_the_plan_and_the_screen_are_the_same_for_any_rows(tmp_pa
     assert code == 0
     assert "No row of the trips was read" in out
     assert b"\nlooked_at_trips = false\n" in plan
+    assert b'\nfirst_day = "?"\n' in plan, "which no name of a file says"
 
 
 def test_without_a_look_types_decide(tmp_path: Path) -> None:
@@ -169,10 +176,10 @@ def test_without_a_look_types_decide(tmp_path: Path) -> None:
     table, plans = pq.read_table(trips), set()
     for rows in (table, table.slice(3, 1), table.slice(0, 0)):
         pq.write_table(rows, trips)
-        plans.add(drafted(trips, look=False))
+        plans.add(drafted(trips, look="nothing"))
     (text,) = plans
-    assert text.count(' = "tap_time"  # a guess: its name and its type say so') == 2, "the day, and the time"
-    assert "on = []   # fill in the words for it" in text, "which nobody looked for"
+    assert text.count(' = "tap_time"  # likely: its name and its type say so') >= 1
+    assert '\non = ["?"]\n' in text, "which nobody looked for"
 
 
 HEADERS: dict[str, tuple[Callable[[Path, int], Path], set[str]]] = {
@@ -186,8 +193,8 @@ HEADERS: dict[str, tuple[Callable[[Path, int], Path], set[str]]] = {
 @pytest.mark.parametrize("name", HEADERS)
 def test_without_a_look_names_of_columns_are_recognised(name: str, tmp_path: Path) -> None:
     make, columns = HEADERS[name]
-    text = drafted(make(tmp_path, 10), look=False)
-    plan = Plan.parse(text)
+    text = drafted(make(tmp_path, 10), look="nothing")
+    plan = Plan.parse(with_days(text))
     assert columns <= set(plan.source.columns)
     assert plan.privacy.looked_at_trips is False
     assert "sure:" not in text, "names alone are not sure"
@@ -197,7 +204,7 @@ def test_without_a_look_names_of_columns_are_recognised(name: str, tmp_path: Pat
 def test_without_a_look_a_timetable_is_taken_for_granted(tmp_path: Path) -> None:
     write_csv(tmp_path / "t.csv", [], ["card", "tap_on_datetime", "tap_on_stop_name"])
     write_feed(tmp_path)
-    plan = Plan.parse(drafted(tmp_path / "t.csv", look=False))
+    plan = Plan.parse(with_days(drafted(tmp_path / "t.csv", look="nothing")))
     assert plan.gtfs
     assert (plan.gtfs.path, plan.gtfs.match, plan.source.timezone) == ("gtfs.zip", "stop_name", "Australia/Sydney")
     assert plan.coarsen.location["*"].gtfs == "station_name"
@@ -220,13 +227,29 @@ SAID = {
 }
 
 
+def test_what_is_read_to_know_the_columns_chooses_no_bin_and_no_table(tmp_path: Path) -> None:
+    """Few trips or many, at any hour: the same plan, but for the days, which are asked for."""
+    plans = set()
+    for rows in (300, 3000):
+        trips = exports.opal(tmp_path, rows)
+        plans.add(drafted(trips, look="columns").replace("-09", "-08"))
+    (text,) = plans
+    assert "took from the trips: first_day and last_day." in text, "as --yes took them"
+    assert "\nlooked_at_trips = true\n" in text
+    trips.rename(tmp_path / "opal_20160808_20160809.csv")
+    named = drafted(tmp_path / "opal_20160808_20160809.csv", look="columns")
+    assert "by the names of the files" in named
+    assert "\nlooked_at_trips = false\n" in named
+
+
 @pytest.mark.parametrize("look", [True, False])
 def test_a_drafted_plan_says_whether_it_looked_and_so_does_all_that_comes_of_it(look: bool, tmp_path: Path) -> None:
     exports.opal(tmp_path)
-    assert run("init", "opal.csv", *([] if look else ["--no-look"]), cwd=tmp_path).returncode == 0
-    text = (tmp_path / "plan.toml").read_text(encoding="utf-8")
+    assert run("init", "opal.csv", "--yes", "--look" if look else "--no-look", cwd=tmp_path).returncode == 0
+    text = with_days((tmp_path / "plan.toml").read_text(encoding="utf-8"))
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
     assert Plan.parse(text).privacy.looked_at_trips is look
-    assert ("By looking at the trips, `tapveil init` chose: encoding" in text) is look
+    assert ("took from the trips: first_day and last_day and bins, areas, and which tables" in text) is look
     assert ("this looked at the trips" in text) is look
     checked = run("check", "plan.toml", cwd=tmp_path)
     assert checked.returncode == 0, checked.stderr

@@ -26,7 +26,7 @@ from tapveil.base.errors import PlanError, TapveilError
 from tapveil.base.progress import Silent
 from tapveil.cli.console import check as outlook_screen
 from tapveil.cli.console import draft as screen
-from tapveil.internal.draft import draft
+from tapveil.internal.draft import draft, take_proposal
 from tapveil.internal.outlook import Outlook, outlook, read_public_files
 from tapveil.plan.model import Plan
 from tests.support.fuzz import FAMILIES, PLANS, Case, case, sound_case
@@ -120,11 +120,12 @@ def _words(found: Outlook) -> Iterator[str]:
 
 def _init(trips: Path, plan_path: Path) -> str:
     """What `tapveil init` does: all that it shows, and the plan that it writes, which can be read once filled in."""
-    drafted = draft(str(trips), plan_path, progress=Silent())
+    drafted = draft(str(trips), plan_path, answer=take_proposal, progress=Silent())
     write_new(plan_path, drafted.text)
-    filled_in = drafted.text.replace("Your/City", "UTC").replace("\non = []", '\non = ["a"]')
-    Plan.parse(filled_in, base=plan_path.parent)
-    return drafted.text + _shown(lambda console: screen.show_draft(console, drafted.found, drafted.remarks))
+    if drafted.open:
+        with pytest.raises(PlanError, match="open question"):
+            Plan.parse(drafted.text, base=plan_path.parent)
+    return drafted.text + _shown(lambda console: screen.show_draft(console, drafted))
 
 
 def _shown(show: Callable[[Console], None]) -> str:

@@ -268,7 +268,7 @@ SECTIONS: dict[str, list[Bad]] = {
         Bad("a file by two names", 3, _hard_link),
         Bad("an empty file", 3, write("")),
         Bad("a header and nothing else", 1, rows(good=0)),
-        Bad("an Excel workbook", 3, instead("trips.xlsx", _workbook())),
+        Bad("an Excel workbook that is damaged", 3, instead("trips.xlsx", _workbook())),
         Bad("an Excel workbook that is called .csv", 3, write(_workbook())),
         Bad("a gzip file without .gz", 3, write(gzip.compress(b"x", mtime=0))),
         Bad("a file called .gz that is none", 3, instead("trips.csv.gz", b"card_id,mode\n")),
@@ -496,7 +496,7 @@ SECTIONS: dict[str, list[Bad]] = {
         Bad("a header and nothing else", 3, rows(good=0), INIT),
         Bad("no header", 3, write(_text().partition("\n")[2]), INIT),
         Bad("no column that can be recognised", 3, write("a,b\n1,2\n" * 20), INIT),
-        Bad("an Excel workbook", 3, instead("trips.xlsx", _workbook()), init_of("trips.xlsx")),
+        Bad("an Excel workbook that is damaged", 3, instead("trips.xlsx", _workbook()), init_of("trips.xlsx")),
         Bad("UTF-16", 3, write(_text().encode("utf-16")), INIT),
         Bad(
             "a Parquet file that is cut off",

@@ -26,6 +26,7 @@ from tapveil.base.vocabulary import MINUTES_PER_DAY, MOST_LEVELS, columns_in_wor
 from tapveil.plan import toml
 from tapveil.plan.columns import Columns
 from tapveil.plan.problem import MisfitError
+from tapveil.plan.questions import explain, open_questions
 from tapveil.plan.source import Delimiter, Source
 from tapveil.privacy.units import Neighbours, Unit
 
@@ -415,6 +416,8 @@ class Plan(Frozen):
         except tomllib.TOMLDecodeError as error:
             hint = " (in a path write / instead of \\, or put it in single quotes)" if "\\" in text else ""
             raise PlanError(f"{where} is not valid TOML: {error}{hint}") from None
+        if asked := open_questions(data, text):
+            raise PlanError(explain(asked, where))
         try:
             plan = cls.model_validate(data)
         except pydantic.ValidationError as error:

@@ -139,7 +139,7 @@ class Source(Frozen):
     """Where trips are, and which of their columns are read."""
 
     path: Texts = ()
-    """The files: a name, a pattern such as `"trips/*.parquet"`, or a list of them. CSV, CSV.gz, Parquet."""
+    """The files: a name, a pattern such as `"trips/*.parquet"`, or a list of them. CSV, CSV.gz, Parquet, .xlsx."""
     engine: Engine = "duckdb"
     """What counts: `duckdb` is built in; `spark` is a Spark session, `adbc` a PostgreSQL database, of your own."""
     table: Annotated[str, AfterValidator(_table_name)] | None = None
@@ -156,6 +156,8 @@ class Source(Frozen):
     """Of CSV."""
     delimiter: Delimiter | None = None
     """Of CSV; found in the header if not given. A tab is `"\\t"`."""
+    sheet: Text | None = None
+    """Of workbooks of Excel: the sheet that has the trips; not needed where there is only one."""
     dates: Literal["calendar", "service", "labels"] = "calendar"
     """`calendar`: dates and timestamps; `service`: the same, of service days; `labels`: any text, as it is."""
     day_starts: Clock = 0

@@ -29,6 +29,7 @@ import pyarrow.csv as pa_csv
 from tapveil.base.errors import TapveilError, TripDataError
 from tapveil.trips.buffers import Flags, Positions
 from tapveil.trips.reasons import MALFORMED, NOT_UTF8, Reason
+from tapveil.trips.workbook import as_csv, is_workbook
 
 BLOCK = 4 << 20
 AT_A_TIME = min(4, os.cpu_count() or 1)
@@ -46,9 +47,14 @@ def is_gzip(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
-def open_bytes(path: Path) -> IO[bytes]:
-    """The bytes of a CSV file, unpacked."""
-    return cast(IO[bytes], gzip.open(path)) if is_gzip(path) else path.open("rb")
+def open_bytes(path: Path, sheet: str = "") -> IO[bytes]:
+    """The bytes of a CSV file, unpacked, or of a sheet of a workbook; a note for Excel (`sep=;`) is passed over."""
+    if is_workbook(path):
+        return as_csv(path, sheet)
+    file = cast(IO[bytes], gzip.open(path)) if is_gzip(path) else path.open("rb")  # noqa: SIM115 (the caller closes it)
+    if not file.readline(LONGEST_LINE).removeprefix(BYTE_ORDER_MARK).lower().startswith(b"sep="):
+        file.seek(0)
+    return file
 
 
 class _Blocks:
@@ -203,6 +209,8 @@ class CsvReading(Reading):
     """Which of them come dictionary-encoded: a list of distinct texts, and an index into it for each row."""
     numbered: bool = False
     """Whether batches also say where a row stands: `field_file`, the number of its path, and `field_line`."""
+    sheet: str = ""
+    """Of workbooks: which of their sheets."""
 
     def __post_init__(self) -> None:
         self._blocks = _Blocks(self.encoding)
@@ -218,7 +226,7 @@ class CsvReading(Reading):
         for number, path in enumerate(self.paths):
             try:
                 before = self.bytes_read
-                with open_bytes(path) as file:
+                with open_bytes(path, self.sheet) as file:
                     for batch in self._file_batches(path, file):
                         packed = file.fileobj if isinstance(file, gzip.GzipFile) else None
                         self.bytes_read = before + (packed or file).tell()
@@ -235,7 +243,7 @@ class CsvReading(Reading):
         return pa.dictionary(pa.int32(), pa.string()) if index in self.listed else pa.string()
 
     def _file_batches(self, path: Path, file: IO[bytes]) -> Iterator[pa.RecordBatch]:
-        line, located = 2, dict[Reason, list[int]]()
+        line, located = 3 if file.tell() else 2, dict[Reason, list[int]]()
         with closing(_parsed_ahead(self._blocks.of(file), self._plain)) as blocks:
             for data, plain in blocks:
                 batch = plain or self._sound(path, data, line, located)

@@ -11,7 +11,7 @@ import hashlib
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -25,6 +25,7 @@ from tapveil.base.errors import PlanError, TripDataError, did_you_mean
 from tapveil.base.vocabulary import ENDS
 from tapveil.plan.model import Plan
 from tapveil.trips.csv_reader import LONGEST_LINE, Encoding, is_gzip, open_bytes
+from tapveil.trips.workbook import is_workbook, the_sheet
 
 RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant", "binary"]
 """What a file says a column holds; an instant is a timestamp with a time zone, anything unlisted is read as text."""
@@ -33,7 +34,8 @@ DAMAGED = (pa.ArrowException, OSError, UnicodeDecodeError)
 """What Arrow raises where a Parquet file is damaged; the names of its columns may be no texts any more."""
 
 Shape = tuple[Format | Literal["table"], tuple[str, ...], tuple[RawType, ...], str, str]
-"""Format, names and types of the columns, what separates them, and the types as the file itself calls them."""
+"""Format, names and types of the columns, what separates them, and the types as the file itself calls them: of a
+workbook, its sheet."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class FileGroup:
     paths: tuple[Path, ...]
     relation: str = ""
     """Where another engine than the built-in one finds these rows, as SQL has it after FROM."""
+    sheet: str = ""
+    """Of workbooks, which are read as CSV: which of their sheets."""
 
     def type_of(self, column: str) -> RawType:
         return self.types[self.names.index(column)]
@@ -59,6 +63,10 @@ class TripFiles:
     groups: tuple[FileGroup, ...]
     encoding: Encoding = "utf-8"
 
+    def encoding_of(self, group: FileGroup) -> Encoding:
+        """The encoding of its files; a workbook has its own."""
+        return "utf-8" if group.sheet else self.encoding
+
     def type_of(self, column: str) -> RawType:
         """The type of a column; text where files differ, since every type can be written as text."""
         types = {group.type_of(column) for group in self.groups}
@@ -68,14 +76,33 @@ class TripFiles:
 def find(plan: Plan) -> TripFiles:
     """The trip files of a plan, each with the columns it must have, grouped by what they are."""
     shapes: dict[Shape, list[Path]] = defaultdict(list)
-    for path in _paths(plan):
-        shape = inspect(path, plan.source.encoding, plan.source.delimiter, plan.columns.named.values())
-        _require(plan, shape, path.name)
+    source = plan.source
+    for path, called in told_apart(_paths(plan)).items():
+        try:
+            shape = inspect(path, source.encoding, source.delimiter, plan.columns.named.values(), source.sheet)
+        except TripDataError as error:
+            raise TripDataError(str(error).replace(path.name, called, 1)) from None
+        _require(plan, shape, called)
         shapes[shape].append(path)
-    groups = tuple(FileGroup(*shape[:4], tuple(paths)) for shape, paths in shapes.items())
+    groups = tuple(FileGroup(*shape[:4], tuple(paths), sheet=sheet_of(shape)) for shape, paths in shapes.items())
     files = TripFiles(groups, plan.source.encoding)
     _refuse_wrong_types(plan, files)
     return files
+
+
+def told_apart(paths: Sequence[Path]) -> dict[Path, str]:
+    """What files are called: by their names, with as much of the path before them as tells them apart.
+
+    >>> list(told_apart([Path("a/dt=1/part.csv"), Path("a/dt=2/part.csv"), Path("a/b.csv")]).values())
+    ['dt=1/part.csv', 'dt=2/part.csv', 'b.csv']
+    """
+    called = {path: path.name for path in paths}
+    for length in range(2, max((len(path.parts) for path in paths), default=0) + 1):
+        twice = {name for name, times in Counter(called.values()).items() if times > 1}
+        if not twice:
+            break
+        called |= {path: "/".join(path.parts[-length:]) for path, name in called.items() if name in twice}
+    return called
 
 
 def table(plan: Plan, name: str, columns: Mapping[str, RawType], relation: str) -> TripFiles:
@@ -184,7 +211,18 @@ def _refuse_wrong_types(plan: Plan, files: TripFiles) -> None:
             raise PlanError(f'`{theirs}` holds times with a time zone: add timezone = "…" under [source]')
 
 
-def inspect(path: Path, encoding: Encoding, delimiter: str | None = None, wanted: Collection[str] = ()) -> Shape:
+def sheet_of(shape: Shape) -> str:
+    """The sheet of a workbook; nothing of any other file."""
+    return shape[4] if shape[0] == "csv" else ""
+
+
+def inspect(
+    path: Path,
+    encoding: Encoding,
+    delimiter: str | None = None,
+    wanted: Collection[str] = (),
+    sheet: str | None = None,
+) -> Shape:
     """What a file is: its format, and the names and types of its columns; no row of it. The others are for CSV."""
     try:
         with path.open("rb") as file:
@@ -199,17 +237,25 @@ def inspect(path: Path, encoding: Encoding, delimiter: str | None = None, wanted
             except DAMAGED:
                 raise TripDataError(f"{path.name} is not a whole Parquet file (was its transfer cut off?)") from None
             return "parquet", tuple(schema.names), tuple(_raw_type(each.type) for each in schema), "", str(schema.types)
+        if is_workbook(path) and start == b"PK\x03\x04":
+            chosen = the_sheet(path, sheet)
+            names = column_names(open_bytes(path, chosen).readline().decode(), ",")
+            return "csv", _named(path, names), tuple("text" for _ in names), ",", chosen
         line = _first_line(path, start)
         text = line.decode("cp1252" if encoding == "windows-1252" else "utf-8-sig", errors="replace")
         if len(text.splitlines()) > 1:  # some programs take NEL, or U+2028, for the end of a line: a trip would follow
             raise TripDataError(f"the first line of {path.name} has line ends of another kind: save it with LF or CRLF")
         delimiter = delimiter or found_delimiter(text, wanted)
         names = column_names(text, delimiter)
-        if not names:
-            raise TripDataError(f"the first line of {path.name} has no names; it must name the columns")
-        return "csv", names, tuple("text" for _ in names), delimiter, ""
+        return "csv", _named(path, names), tuple("text" for _ in names), delimiter, ""
     except PermissionError:
         raise TripDataError(f"no permission to read {path.name}") from None
+
+
+def _named(path: Path, names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names:
+        raise TripDataError(f"the first line of {path.name} has no names; it must name the columns")
+    return names
 
 
 def _raw_type(arrow: pa.DataType) -> RawType:
@@ -249,8 +295,6 @@ def _first_line(path: Path, start: bytes) -> bytes:
         raise TripDataError(f"the lines of {path.name} do not end in line feeds (an old Mac file?); convert them")
     if line.count(b'"') % 2:
         raise TripDataError(f"the first line of {path.name} has a quote that is not closed")
-    if line.lower().startswith(b"sep="):
-        raise TripDataError(f"the first line of {path.name} is a note for Excel (`sep=`); delete it")
     if line.lstrip()[:1] in (b"{", b"["):
         raise TripDataError(f"{path.name} seems to be JSON; export the trips as CSV or Parquet")
     if b"\0" in line:

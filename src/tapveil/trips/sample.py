@@ -10,7 +10,8 @@ import glob
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,9 +23,12 @@ from tapveil.base.errors import TapveilError, TripDataError
 from tapveil.trips import files as sources
 from tapveil.trips.csv_reader import LONGEST_LINE, CsvReading, Encoding, open_bytes
 from tapveil.trips.parquet_reader import plain
-from tapveil.trips.recognise import LOOKED_AT, Sample, odd_rows
+from tapveil.trips.reading import LOOKED_AT, Sample, odd_rows
+from tapveil.trips.workbook import as_csv, is_workbook, sheets
 
 MOST_FILES = 12
+DEEPEST = 2
+"""How many folders below the one that is named files are looked for: `year=2025/month=03/trips.parquet`."""
 ROWS_OF_A_PIECE = 1000
 """So many rows are looked at of each piece of a file, and as many pieces as there are."""
 MOST_ROWS = 40_000
@@ -34,24 +38,75 @@ LONGEST_NAME = 200
 """A column with a longer name is not one that people named."""
 
 
-def trip_files(path: str) -> list[Path]:
+@dataclass(frozen=True)
+class Found:
     """The files that a user means by a file, a folder or a pattern."""
+
+    files: list[Path]
+    depth: int = 0
+    """How many folders below the one that was named they lie."""
+    deeper: bool = False
+    """Whether there are more files below them, which are passed over."""
+
+    @property
+    def names(self) -> dict[Path, str]:
+        """What they are called, with as much of the path as tells them apart."""
+        return sources.told_apart(self.files)
+
+
+def trip_files(path: str) -> Found:
+    """The files of a path; of a folder, those nearest to its top, at most two folders below it."""
     whole = Path(path)
     if whole.is_dir():
-        named = re.compile(r"[^.].*\.(csv|tsv|txt|gz|parquet|pq)", re.IGNORECASE | re.DOTALL)
-        found = sorted(each for each in whole.iterdir() if named.fullmatch(each.name))
-        tables = [each for each in found if each.suffix.lower() != ".txt"]
-        found = tables or found  # beside tables, a text explains them
+        levels = [_tables(whole.glob("/".join(["*"] * depth))) for depth in range(1, DEEPEST + 2)]
+        depth = next((depth for depth, found in enumerate(levels) if found), 0)
+        found, deeper = levels[depth], any(levels[depth + 1 :])
     else:
         matches = glob.glob(path, recursive=True)  # noqa: PTH207 (an absolute pattern)
-        found = [whole] if whole.exists() else sorted(map(Path, matches))
+        found, depth, deeper = [whole] if whole.exists() else sorted(map(Path, matches)), 0, False
     found = [each for each in found if each.is_file()]
     if not found:
         raise TripDataError(
-            f"there are no trips at {path}: name a file, a folder with files in it (not folders), or a pattern in "
-            "quotes, such as 'trips/*/*.csv'"
+            f"there are no trips at {path}: name a file, a folder with files in it (or in folders in it), or a pattern "
+            "in quotes, such as 'trips/*/*.csv'"
         )
-    return found
+    return Found(found, depth, deeper)
+
+
+def _tables(paths: Iterable[Path]) -> list[Path]:
+    """Those that may hold trips; beside tables, a text explains them."""
+    named = re.compile(r"[^._].*\.(csv|tsv|txt|gz|parquet|pq|xlsx|xlsm)", re.IGNORECASE | re.DOTALL)
+    found = sorted(each for each in paths if named.fullmatch(each.name) and not _is_hidden(each))
+    return [each for each in found if each.suffix.lower() != ".txt"] or found
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(("_", ".")) for part in path.parent.parts[-DEEPEST:] if part not in (".", ".."))
+
+
+def whole_files(
+    found: Found, encoding: Encoding, sheet: str | None = None
+) -> tuple[dict[Path, sources.Shape], list[str]]:
+    """What each file is, and what is wrong with those that are damaged; one that is alone must not be."""
+    shapes: dict[Path, sources.Shape] = {}
+    damaged: list[TripDataError] = []
+    for path, called in found.names.items():
+        try:
+            shapes[path] = sources.inspect(path, encoding, sheet=sheet)
+        except TripDataError as error:
+            damaged.append(TripDataError(str(error).replace(path.name, called, 1)))
+    if not shapes:
+        raise damaged[0]
+    return shapes, [str(error) for error in damaged]
+
+
+def sheets_of_trips(found: Found) -> list[str]:
+    """The sheets of a workbook that may hold the trips, those with most columns first; none of other files."""
+    book = next((path for path in found.files if is_workbook(path)), None)
+    if book is None:
+        return []
+    widths = {sheet: as_csv(book, sheet).readline().count(b'","') for sheet in sheets(book)}
+    return sorted((sheet for sheet, width in widths.items() if width), key=lambda sheet: -widths[sheet])
 
 
 def encoding_of(files: Sequence[Path]) -> Encoding:
@@ -91,7 +146,7 @@ def _first_lines(path: Path, most: int) -> list[bytes]:
     lines: list[bytes] = []
     try:
         with path.open("rb") as file:
-            if file.read(4).startswith((b"PAR1", b"\xff\xfe", b"\xfe\xff")):
+            if file.read(4).startswith((b"PAR1", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff")):
                 return []
         with open_bytes(path) as file:
             while len(lines) < most and file.tell() < MOST_BYTES and (line := file.readline(LONGEST_LINE)):
@@ -101,12 +156,12 @@ def _first_lines(path: Path, most: int) -> list[bytes]:
     return lines
 
 
-def samples(files: Sequence[Path], encoding: Encoding) -> list[Sample]:
+def samples(shapes: Mapping[Path, sources.Shape], encoding: Encoding) -> list[Sample]:
     """Values of each column of the first file that has rows, from it and from others that have the same column."""
     values: dict[str, list[str]] = {}
     columns: dict[str, sources.RawType] = {}
-    for path in _spread(files, MOST_FILES):
-        shape = sources.inspect(path, encoding)
+    for path in _spread(list(shapes), MOST_FILES):
+        shape = shapes[path]
         pieces = list(_pieces(path, shape, encoding))
         if not pieces:
             continue
@@ -122,11 +177,11 @@ def samples(files: Sequence[Path], encoding: Encoding) -> list[Sample]:
     return [Sample(name, raw, _spread(values[name], MOST_ROWS)) for name, raw in named.items()]
 
 
-def unseen_columns(files: Sequence[Path], encoding: Encoding) -> list[Sample]:
+def unseen_columns(shapes: Mapping[Path, sources.Shape]) -> list[Sample]:
     """The columns of the first file by their names and types; no row is read."""
-    shape = sources.inspect(files[0], encoding)
+    path, shape = next(iter(shapes.items()))
     if shape[0] == "csv":
-        _require_header(files[0], shape[1], [[] for _ in shape[1]])
+        _require_header(path, shape[1], [[] for _ in shape[1]])
     columns = dict(zip(shape[1], shape[2], strict=True))
     return [Sample(name, raw, None) for name, raw in columns.items() if 0 < len(name) <= LONGEST_NAME]
 
@@ -140,7 +195,9 @@ def _spread(things: Sequence[Any], most: int) -> list[Any]:
 
 def _pieces(path: Path, shape: sources.Shape, encoding: Encoding) -> Iterator[pa.RecordBatch]:
     """Some rows of every piece of a file."""
-    reading = CsvReading([path], shape[3], len(shape[1]), range(len(shape[1])), encoding=encoding)
+    sheet = sources.sheet_of(shape)
+    every = range(len(shape[1]))
+    reading = CsvReading([path], shape[3], len(every), every, encoding="utf-8" if sheet else encoding, sheet=sheet)
     try:
         batches = pq.ParquetFile(path).iter_batches() if shape[0] == "parquet" else reading.reader()
         for batch in batches:
@@ -178,7 +235,7 @@ def _require_header(path: Path, names: Sequence[str], texts: Sequence[Sequence[s
     # No column is called 07:31, or any time or date; many names at once, as this takes long.
     some = [Sample("", "text", names[start : start + LOOKED_AT]) for start in range(0, len(names), LOOKED_AT)]
     has_values = any(re.search(r"[0-9]{5}|[0-9]:[0-9]", name) for name in names) or any(
-        each.read_as(kind).share > 0 for each in some for kind in ("time", "date")
+        reading.share > 0 for each in some for reading in (each.time, each.date)
     )
     if has_values or len(alike) > odd_rows(max(map(len, texts), default=0)):
         raise TripDataError(f"the first line of {path.name} seems to be a trip; it must name the columns")

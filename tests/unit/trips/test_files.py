@@ -188,7 +188,14 @@ def test_a_time_is_read_or_refused(text: str, minute: int | None) -> None:
 
 @pytest.mark.parametrize(
     ("text", "day"),
-    [("2016-02-29", "2016-02-29"), ("2015-02-29", None), ("20160231", None), ("160808", None), ("2016-W32-1", None)],
+    [
+        ("2016-02-29", "2016-02-29"),
+        ("2015-02-29", None),
+        ("20160231", None),
+        ("160808", None),
+        ("2016-W32-1", "2016-08-08"),
+        ("2016-W54-1", None),
+    ],
 )
 def test_a_date_is_read_or_refused(text: str, day: str | None) -> None:
     assert read_date(text) == day

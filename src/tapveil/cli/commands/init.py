@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -20,29 +21,45 @@ def init(
     gtfs: Annotated[
         Path | None, Option(help="The timetable: a zip file or a folder. Default: one next to the trips.")
     ] = None,
-    no_look: Annotated[
-        bool,
-        Option("--no-look", help="Do not read trips: decide by column names and types, file names and public files."),
-    ] = False,
+    look: Annotated[
+        bool | None,
+        Option(
+            "--look/--no-look",
+            help="Choose days, bins, areas and tables by counting the trips; or read no row at all. "
+            "Default: read some rows to see how the files are written.",
+        ),
+    ] = None,
+    yes: Annotated[bool, Option("--yes", "-y", help="Ask nothing: take what is proposed; the plan says so.")] = False,
     memory: Memory = MEMORY,
     scratch: Scratch = None,
     quiet: Quiet = False,
 ) -> None:
     """Write a commented plan for your files.
 
-    Asks nothing, and shows no value of a trip.
+    Asks what only you can know, and shows no value of a trip.
     """
-    from tapveil.cli.console.draft import show_draft
+    from tapveil.cli.console.draft import asking, show_draft
     from tapveil.internal import draft as drafting
 
     if output.exists():
         raise UsageError(f"{output} already exists; choose another name")
     if not output.resolve().parent.is_dir():
         raise UsageError(f"there is no folder {output.parent} to put {output.name} in")
-    progress = for_console(err, quiet=quiet)
+    answer: drafting.Answer = drafting.take_proposal if yes else drafting.leave_open
+    if not yes and sys.stdin.isatty() and out.is_terminal:
+        answer = asking(out, input)
     drafted = drafting.draft(
-        trips, output, gtfs=gtfs, look=not no_look, memory=memory, scratch=scratch, progress=progress
+        trips,
+        output,
+        gtfs=gtfs,
+        look="columns" if look is None else "trips" if look else "nothing",
+        answer=answer,
+        memory=memory,
+        scratch=scratch,
+        progress=for_console(err, quiet=quiet),
     )
     write_new(output, drafted.text)
-    show_draft(out, drafted.found, drafted.remarks)
-    out.print(f"\nWrote {output}. Read it through, then: tapveil check {output}")
+    show_draft(out, drafted)
+    still = len(drafted.open)
+    todo = f"Answer the open question{'s' * (still > 1)} in it (marked `# ?`)" if still else "Read it through"
+    out.print(f"\nWrote {output}. {todo}, then: tapveil check {output}")

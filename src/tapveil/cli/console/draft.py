@@ -1,36 +1,88 @@
-"""What `init` recognised."""
+"""What `init` recognised, and what it asks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable
+from fractions import Fraction
 
 from rich.console import Console
 
 from tapveil.base.text_table import Grid
 from tapveil.cli.console.text import sentence
-from tapveil.trips.recognise import Recognised
+from tapveil.internal.draft import Draft
+from tapveil.internal.draft_text import Choices
+from tapveil.privacy.meaning import Meaning
+from tapveil.trips.recognise import OPEN, Question, Recognised
 
 MOST_UNUSED = 40
+_ROWS = {"trips": "A row is a trip", "taps": "A row is one tap", "counts": "A row is a number of trips"}
 
 
-def show_draft(console: Console, found: Recognised, remarks: Sequence[str]) -> None:
-    """What was recognised in an export, and how sure that is. No value of it."""
+def show_draft(console: Console, drafted: Draft) -> None:
+    """What was recognised in an export, and why. No value of it."""
+    found = drafted.found
     if found.like:
         console.print(f"It looks like {found.like}.")
-    grid = Grid("ours", "your column", "how sure", "why")
-    for ours, guess in found.columns.items():
-        notes = [guess.why]
-        notes += [f"written {guess.format}"] if guess.format else []
-        notes += [f"{' and '.join(guess.missing)} for missing"] if guess.missing else []
-        grid.add(ours, guess.column, guess.how_sure, "; ".join(notes))
-    grid.show(console, left=True)
+    console.print(f"{_ROWS[found.shape]}: {found.why}.")
+    _show_columns(console, found)
     if found.unused:
         console.print(
             f"Not read: {', '.join(found.unused[:MOST_UNUSED])}{', …' if len(found.unused) > MOST_UNUSED else ''}."
         )
-    if found.is_taps and not found.unclear:
-        console.print(
-            f"A row is one tap: on is {' or '.join(found.on)}; off is {' or '.join(found.off) or 'not there'}."
-        )
-    for remark in (*found.remarks, *remarks):
+    if found.is_taps and found.on and OPEN not in found.on:
+        console.print(f"On is {' or '.join(found.on)}; off is {' or '.join(found.off) or 'not there'}.")
+    if drafted.choices:
+        _show_promise(console, drafted.choices)
+    for remark in (*found.remarks, *drafted.remarks):
         console.print(f"\n{sentence(remark)}")
+    for question in drafted.open:
+        proposal = f" Proposed: {question.proposal}." if question.proposal != OPEN else ""
+        console.print(f"\nOpen question: {question.text}{proposal}")
+
+
+def _show_columns(console: Console, found: Recognised) -> None:
+    grid = Grid("ours", "your column", "how sure", "why")
+    for ours, guess in found.columns.items():
+        notes = [guess.why]
+        notes += [f"written {guess.format}"] if guess.format and guess.format != OPEN else []
+        notes += [f"{' and '.join(guess.missing)} for missing"] if guess.missing else []
+        grid.add(ours, guess.column, guess.sureness, "; ".join(notes))
+    grid.show(console, left=True)
+
+
+def _show_promise(console: Console, choices: Choices) -> None:
+    meaning = Meaning(Fraction(choices.epsilon))
+    days = f"Days: {choices.days}, by {choices.days.source}. " if choices.days else ""
+    console.print(
+        f"{days}Proposed promise: {choices.unit} with epsilon {choices.epsilon}, which is {meaning.verdict}. "
+        f"{meaning.sentence(choices.unit)}"
+    )
+
+
+def asking(console: Console, read: Callable[[], str]) -> Callable[[Question], str]:
+    """Ask a person: Enter takes what is proposed, a number one of the choices, "?" leaves the question open."""
+
+    def ask(question: Question) -> str:
+        console.print("\n" + "\n".join(textwrap.wrap(question.text, 100)))
+        for number, choice in enumerate(question.choices, 1):
+            console.print(f"  {number}  {choice}")
+        proposal = f"[Enter: {question.proposal}] " if question.proposal != OPEN else '["?" leaves it open] '
+        while True:
+            console.print(proposal, end="")
+            said = read().strip()
+            if not said:
+                return question.proposal
+            if (
+                said.isdecimal()
+                and question.choices
+                and 1 <= int(said) <= len(question.choices)
+                and said not in question.choices
+            ):
+                return question.choices[int(said) - 1]
+            parts = [part.strip() for part in said.split(",")]
+            if said == OPEN or not question.choices or set(parts) <= set(question.choices):
+                return said
+            console.print(f"Please answer with one of: {', '.join(question.choices)}.")
+
+    return ask

@@ -24,6 +24,7 @@ from tapveil.counting.sql.database import Database
 from tapveil.inputs.areas import Areas
 from tapveil.plan.model import Plan, Table
 from tapveil.trips.csv_reader import FEW
+from tapveil.trips.files import told_apart
 from tapveil.trips.reasons import Reason
 
 
@@ -226,10 +227,11 @@ class _Counting:
         # Without a stage of its own: a log may be read by others, and must not tell whether a row was refused.
         found, lines = self._database.look(sql, self._used, numbered=True)
         located: dict[Reason, list[tuple[str, int]]] = {}
+        called = told_apart([path for group in files.groups for path in group.paths])
         for row in sorted(found.to_pylist(), key=lambda row: row["place"]):
             group, file, line = row["place"]
             path = files.groups[group].paths[file]
-            located.setdefault(self._reasons.of(row["refusal"]), []).append((path.name, line))
+            located.setdefault(self._reasons.of(row["refusal"]), []).append((called[path], line))
         for reason, places in lines.items():
             located.setdefault(reason, []).extend(places)
         return {reason: where[:FEW] for reason, where in located.items() if where}

@@ -23,7 +23,7 @@ from tapveil.counting.sql.scan import quoted
 from tapveil.plan.model import Plan
 from tapveil.trips.buffers import Integers
 from tapveil.trips.csv_reader import Reading
-from tapveil.trips.files import TripFiles
+from tapveil.trips.files import TripFiles, told_apart
 from tapveil.trips.parquet_reader import UNREADABLE
 from tapveil.trips.reasons import Reason
 
@@ -67,9 +67,10 @@ class DuckDB(Database):
     def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Located]:
         found, readings = self._pass(columns, lambda: self.fetch(sql), numbered=numbered)
         located: dict[Reason, list[tuple[str, int]]] = {}
+        called = told_apart([path for group in self.files.groups for path in group.paths])
         for reading in readings:
             for reason, lines in reading.located.items():
-                located.setdefault(reason, []).extend((path.name, line) for path, line in lines)
+                located.setdefault(reason, []).extend((called[path], line) for path, line in lines)
         return found, located
 
     def create(self, name: str, sql: str) -> None:

@@ -39,7 +39,7 @@ def views(
         if group.format == "csv":
             used = [group.names.index(each) for each in wanted]
             shape = (group.paths, group.delimiter, len(group.names), used)
-            csv = CsvReading(*shape, encoding=files.encoding, numbered=numbered)
+            csv = CsvReading(*shape, encoding=files.encoding_of(group), numbered=numbered, sheet=group.sheet)
             session.register(name, csv.reader())
             yield csv
         elif read_here or (numbered and not _ROW_NUMBERS.isdisjoint(map(str.casefold, group.names))):
