@@ -55,7 +55,7 @@ def lay_out(name: str, city: Path, folder: Path) -> None:
     """What a reader of the page has before its first command."""
     if name == "README.md":
         shutil.copytree(city, folder / "build" / "demo")
-        shutil.copy(next((city / "trips").iterdir()), folder / "trips.csv")
+        shutil.copy(next((city / "trips").iterdir()), folder / "trips-2025-03.csv")
     if name in STARTS or name.startswith("docs/guides/"):
         shutil.copytree(city, folder / START)
 

@@ -198,7 +198,7 @@ class _Drafting:
         found = self._found
         if "date" not in found.columns or found.labels:
             return None
-        seen = Days(*found.days, "the trips") if found.days else None
+        seen = Days(*found.days, "trips") if found.days else None
         named = days_in_names(self._path, self.files.files)
         if named and (seen is None or named.hold(seen)):
             return named

@@ -8,10 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Literal
 
 _DAY = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12][0-9]|3[01])(?![0-9])")
 _MONTH = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})[-_.]?(0[1-9]|1[0-2])(?![0-9])")
 _A_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+Source = Literal["names", "answer", "trips"]
+IN_WORDS: dict[Source, str] = {"names": "the names of the files", "answer": "your answer", "trips": "the trips"}
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,12 @@ class Days:
 
     first: date
     last: date
-    source: str
+    by: Source
+
+    @property
+    def source(self) -> str:
+        """Who says so, in words."""
+        return IN_WORDS[self.by]
 
     def __str__(self) -> str:
         return f"{self.first} to {self.last}"
@@ -28,7 +38,7 @@ class Days:
     @property
     def of_trips(self) -> bool:
         """Whether they were taken from the trips."""
-        return self.source == "the trips"
+        return self.by == "trips"
 
     def hold(self, other: Days) -> bool:
         """Whether these days have those in them; a night may reach into the next."""
@@ -47,7 +57,7 @@ class Days:
             found = [date.fromisoformat(each) for each in _A_DATE.findall(text)]
         except ValueError:
             return None
-        return cls(min(found), max(found), "your answer") if found else None
+        return cls(min(found), max(found), "answer") if found else None
 
 
 def days_in_names(path: str, files: Sequence[Path]) -> Days | None:
@@ -61,7 +71,7 @@ def days_in_names(path: str, files: Sequence[Path]) -> Days | None:
     if not named or any(days is None for days in named):
         return None
     found = [day for days in named if days for day in days]
-    return Days(min(found), max(found), "the names of the files")
+    return Days(min(found), max(found), "names")
 
 
 def _in_name(name: str) -> tuple[date, date] | None:

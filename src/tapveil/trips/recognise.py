@@ -213,6 +213,8 @@ class _Evidence:
         self._take_day()
         found.grain = self._grain()
         self._ask_about_formats()
+        if not any(ours.endswith("location") for ours in found.columns):
+            found.remarks.append("No column was recognised as a place: no table has any.")
         if not any(ours.endswith("time") for ours in found.columns):
             found.remarks.append("No column was recognised as a time: no table has any.")
         if "date" not in found.columns:
@@ -323,6 +325,7 @@ class _Evidence:
             and (sample.in_use or sample.raw == "binary")
             and (sample.values is None or sample.raw == "binary" or _many(sample))
             and not (sample.values is None and sample.says & {"tap"})
+            and not ("row" in sample.says and sample.values is not None and _never_again(sample))
         ]
         most = max((sample.kinds for sample in named), default=0)
         if named:
@@ -347,7 +350,9 @@ class _Evidence:
             "period",
             "vehicle",
         }
-        alike = [sample for sample in self._samples if not sample.says & roles and _looks_like_cards(sample)]
+        dated = {sample.name for sample in (*self._times, *self._days)}
+        free = [sample for sample in self._samples if not sample.says & roles and sample.name not in dated]
+        alike = [sample for sample in free if _looks_like_cards(sample)]
         if not alike:
             return None
         text = (
@@ -388,6 +393,17 @@ class _Evidence:
             'with its own [ledger] data_set = "…" only if no trip is in both.'
         )
         return self._by_name.get(self._ask("count", text, first.name, [sample.name for sample in counts]), first)
+
+    @property
+    def _averages(self) -> list[Sample]:
+        """Columns that are called numbers of trips, and are numbers, but not whole."""
+        named = [s for s in self._samples if "count" in s.says and s.values and s.whole < 0.5]
+        return [s for s in named if share(bool(_A_FRACTION.fullmatch(value.strip())) for value in s.some) >= 0.5]
+
+    @property
+    def _finest(self) -> int:
+        """The steps in which the finest times are given, in minutes."""
+        return min((sample.grain for sample in self._times), default=1440)
 
     @cached_property
     def _only_number(self) -> Sample | None:
@@ -461,7 +477,22 @@ class _Evidence:
                 f"rows of taps on and rows of taps off, by `{label.name}`, are both counts (`{count.name}`): added up, "
                 "each trip would be in twice. Make a file of each kind, and a plan for each"
             )
-        if count and "count" in count.says:
+        average = next((each for each in self._averages if not self._card and not self._count), None)
+        if average and not (both and self._finest < 15):
+            raise TripDataError(
+                f"`{average.name}` is called a number of trips, but its values are not whole: averages and shares "
+                "cannot be counted. Take a file of whole numbers; or, if a row is one trip, rename the column"
+            )
+        if count and "count" in count.says and unknown and self._looked:
+            self._ask_shape(
+                f"Is a trip in several rows, by `{unknown.name}` (one for its start, one for its end)? Then it would "
+                "be counted in each: make a file of each kind first.",
+                "counts",
+                ("counts",),
+            )
+        elif count and "count" in count.says and self._two_times and self._finest < 15:
+            self._ask_shape(f"Is a row one trip, or as many as `{count.name}` says?", "counts", ("trips", "counts"))
+        elif count and "count" in count.says:
             found.shape, found.why = (
                 "counts",
                 f"`{count.name}` says how many trips a row stands for, and no card is there",
@@ -589,6 +620,10 @@ class _Evidence:
     def _take_ends(self) -> None:
         """The times and places of both ends of a trip, or of one."""
         self._take_times()
+        if self._found.shape == "counts" and "tap_on_time" not in self._found.columns:
+            off = self._found.columns.pop("tap_off_time", None)  # the only time of a count is that of its trips
+            if off:
+                self._found.columns["tap_on_time"] = off
         places = {end: self._best_places([s for s in self._places if end in s.says]) for end in ("start", "end")}
         plain = self._best_places([s for s in self._places if not s.says & {"start", "end"}])
         for end, ours in (("start", "tap_on_location"), ("end", "tap_off_location")):
@@ -712,7 +747,9 @@ class _Evidence:
     def _places(self) -> list[Sample]:
         """The columns that name places."""
         taken = {s.name for s in (*self._times, *self._days, *self._counts, self._card, self._mode, self._label) if s}
-        return [sample for sample in self._samples if sample.name not in taken and _may_be_place(sample)]
+        free = [sample for sample in self._samples if sample.name not in taken]
+        places = [sample for sample in free if _may_be_place(sample)]
+        return places or [s for s in free if "area" in s.says and not s.says & _NO_PLACE and s.kinds != 1]
 
     def _best_places(self, places: Sequence[Sample]) -> list[Sample]:
         """The name of a place rather than its number; several where that does not decide."""
@@ -817,8 +854,9 @@ class _Order:
     same: bool
 
 
+_A_FRACTION = re.compile(r"[0-9]*[.,][0-9]+")
 _LIKE_A_CARD = "its values look like numbers of cards"
-_NO_LABEL = frozenset({"place", "time", "day", "start", "end", "card", "identifier", "period", "hour", "mode"})
+_NO_LABEL = frozenset({"place", "time", "day", "start", "end", "card", "identifier", "period", "hour", "mode", "other"})
 
 
 def _may_be_time(sample: Sample) -> bool:
@@ -826,7 +864,7 @@ def _may_be_time(sample: Sample) -> bool:
         return False
     if sample.raw in ("time", "timestamp", "instant"):
         return True
-    if sample.raw == "date":
+    if sample.raw == "date" or "area" in sample.says:
         return False
     return bool(sample.says & {"time", "hour"}) or (sample.values is not None and sample.has_clock)
 
@@ -850,6 +888,11 @@ def _may_be_place(sample: Sample) -> bool:
 
 
 _NO_PLACE = frozenset({"other", "time", "hour", "day", "period", "card", "settled", "mode", "count"})
+
+
+def _never_again(sample: Sample) -> bool:
+    """Whether no value comes twice, but for a few: it numbers the rows."""
+    return len(sample.filled) - len(set(sample.filled)) <= odd_rows(len(sample.filled))
 
 
 def _many(sample: Sample) -> bool:

@@ -1,0 +1,78 @@
+"""What only a person can know is asked on a terminal; where nobody can be asked, the plan is refused until answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tapveil.base.errors import PlanError
+from tapveil.plan.model import Plan
+from tests.support.commands import run
+from tests.support.corpus import CORPUS
+from tests.support.terminal import talk
+
+
+def test_on_a_terminal_init_asks_and_the_plan_is_complete(tmp_path: Path) -> None:
+    trips = CORPUS["Hangzhou, 0 and 1"].make(tmp_path)
+    asked = [
+        ("Which values of `status` mean a tap on?", "1"),
+        ("Which values of `status` mean a tap off?", "0"),
+        ("Which days does this release cover", "2025-03-03 to 2025-03-16"),
+        ("What is protected as a whole?", ""),
+        ("How strong is the promise (epsilon)?", "1"),
+    ]
+    code, screen = talk(("init", trips.name), asked, tmp_path)
+    assert code == 0, screen
+    said = " ".join(screen.split())
+    assert "1 is strong: 27 and 73 of 100" in said
+    assert "8 is weak: 0.03 and 99.97 of 100" in said
+    assert "Proposed: " not in screen, "nothing is open"
+    text = (tmp_path / "plan.toml").read_text(encoding="utf-8")
+    plan = Plan.parse(text)
+    assert plan.source.taps
+    assert (plan.source.taps.on, plan.source.taps.off) == (("1",), ("0",))
+    assert (plan.privacy.unit, plan.privacy.epsilon, plan.privacy.trips_per_day) == ("card-day", 1, 4)
+    assert "If you did not travel on a day, 27 of 100" in text.replace("\n# ", " ")
+    assert run("check", "plan.toml", cwd=tmp_path).returncode == 0
+
+
+def test_enter_takes_what_is_proposed_and_a_wrong_answer_is_asked_again(tmp_path: Path) -> None:
+    trips = CORPUS["times whose names say nothing"].make(tmp_path)
+    asked = [
+        ("Where does a trip begin?", "platform"),
+        ("Please answer with one of: stop_b, stop_a.", "2"),
+        ("Which days does this release cover", ""),
+        ("What is protected as a whole?", "card"),
+        ("How strong is the promise (epsilon)?", ""),
+    ]
+    code, screen = talk(("init", trips.name), asked, tmp_path)
+    assert code == 0, screen
+    plan = Plan.read(tmp_path / "plan.toml")
+    assert plan.source.columns["tap_on_location"].column == "stop_a"
+    assert str(plan.source.first_day) == "2025-03-03"
+    assert plan.privacy.looked_at_trips is True, "the days were those of the rows"
+    assert (plan.privacy.unit, plan.privacy.epsilon) == ("card", 2)
+
+
+def test_where_nobody_can_be_asked_check_and_release_list_the_questions(tmp_path: Path) -> None:
+    trips = CORPUS["a card, a time, a place"].make(tmp_path)
+    assert run("init", trips.name, cwd=tmp_path).returncode == 0
+    for command in (("check", "plan.toml"), ("release", "plan.toml", "-o", "out", "--no-ledger")):
+        done = run(*command, cwd=tmp_path)
+        assert done.returncode == 2
+        assert "plan.toml has an open question" in done.stderr
+        assert "[source] shape: Is a row a trip, or one tap (on or off)?" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_open_question_is_listed_with_its_line() -> None:
+    text = '[source]\npath = "t.csv"\n# ? Which zone?\ntimezone = "?"\n'
+    text += '[source.columns]\na = { column = "x", missing = ["?"] }\n'
+    with pytest.raises(PlanError) as caught:
+        Plan.parse(f'{text}\n# ? Which\n# ? format?\nb = {{ column = "y", format = "?" }}\n', where="p.toml")
+    assert str(caught.value).splitlines() == [
+        'p.toml has 2 open questions: answer in place of "?", then run this again.',
+        "  line 4, [source] timezone: Which zone?",
+        "  line 10, [source.columns.b] format: Which format?",
+    ]
