@@ -163,7 +163,7 @@ def test_lists_that_are_exchanged_before_a_release_goes_on_are_refused(tmp_path:
     with pytest.raises(KeyboardInterrupt):
         release(plan, tmp_path / "out", in_ledger=False, progress=Interrupt(tmp_path, "", Stage.WRITING_TABLES))
     write_lists(tmp_path, "gtfs.zip", lambda text: text.replace("Old", "New"))
-    with pytest.raises(PlanError, match="a list that it names"):
+    with pytest.raises(PlanError, match="a public file"):
         release(plan, tmp_path / "out", in_ledger=False, resume=True)
     write_lists(tmp_path, "gtfs.zip")
     assert not verify_folder(release(plan, tmp_path / "out", in_ledger=False, resume=True).path).findings

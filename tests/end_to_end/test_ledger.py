@@ -363,11 +363,11 @@ def test_a_release_cut_short_must_be_finished_as_it_was_begun(source: Path, monk
     with pytest.raises(UsageError, match="Finish it with --resume"):
         tapveil.release(plan, source / "published")
     other = Plan.parse(PLAN.replace('title = "Crash"', 'title = "Other"'), base=source)
-    with pytest.raises(PlanError, match="finish it with the same ones"):
+    with pytest.raises(PlanError, match="restore the original, then resume"):
         tapveil.release(other, source / "published", resume=True)
     status = (source / "trips.csv").stat()
     os.utime(source / "trips.csv", ns=(status.st_atime_ns, status.st_mtime_ns + 1))
-    with pytest.raises(TripDataError, match="are not those that the unfinished"):
+    with pytest.raises(TripDataError, match="have changed since the unfinished"):
         tapveil.release(plan, source / "published", resume=True)
     os.utime(source / "trips.csv", ns=(status.st_atime_ns, status.st_mtime_ns))
     done = run("release", "plan.toml", "-o", "published", "--resume", cwd=source)
@@ -457,7 +457,7 @@ def test_a_table_is_drawn_once(meddle: Callable[[Path], object], source: Path, m
     shutil.copytree(work, kept)
     meddle(work)
     monkeypatch.setattr(counter, "count", lambda *_, **__: pytest.fail("counted"))
-    with pytest.raises(EngineError, match="A table is drawn once"):
+    with pytest.raises(EngineError, match="a table is drawn only once"):
         tapveil.release(plan, source / "published", resume=True)
     monkeypatch.undo()
     shutil.rmtree(work)
@@ -489,7 +489,7 @@ def test_what_changes_after_it_was_drawn_is_not_published(source: Path, monkeypa
             sealed_again(self.path)
 
     monkeypatch.setattr(workspace.Unfinished, "seal", seal)
-    with pytest.raises(EngineError, match="A table is drawn once"):
+    with pytest.raises(EngineError, match="a table is drawn only once"):
         tapveil.release(Plan.read(source / "plan.toml"), source / "published")
 
 
@@ -502,7 +502,7 @@ def test_trips_that_changed_under_the_same_name_size_and_time_are_found(
     old = trips.read_bytes()
     trips.write_bytes(old.replace(b"stop 3", b"stop 2", 1))
     os.utime(trips, ns=(status.st_atime_ns, status.st_mtime_ns))
-    with pytest.raises(TripDataError, match="counted differently now"):
+    with pytest.raises(TripDataError, match="their counts differ"):
         tapveil.release(plan, source / "published", resume=True)
     trips.write_bytes(old)
     os.utime(trips, ns=(status.st_atime_ns, status.st_mtime_ns))
@@ -525,7 +525,7 @@ def test_an_unfinished_release_is_paid_from_its_own_ledger(source: Path, monkeyp
     cut_short(source, monkeypatch)
     done = run("release", "plan.toml", "-o", "published", "--resume", "--no-ledger", cwd=source)
     assert done.returncode == 5
-    assert "another ledger, or from none" in done.stderr
+    assert "another ledger, or none" in done.stderr
 
 
 def test_ledger_verify_knows_its_own_folders_only(source: Path) -> None:  # noqa: F811
@@ -574,7 +574,7 @@ def test_ordinary_surroundings_do_not_matter(source: Path) -> None:  # noqa: F81
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('tap_on_location = "tap_on_location"', 'tap_on_location = "card_id"', "is the column of the cards"),
+        ('tap_on_location = "tap_on_location"', 'tap_on_location = "card_id"', "the column of card IDs"),
         ("[source.columns]", "first_day = 2016-08-08\n[source.columns]", "needs last_day"),
         (
             "[source.columns]",
@@ -593,7 +593,7 @@ def test_plans_that_cannot_be_meant(old: str, new: str, words: str | None, tmp_p
     text = PLAN.replace(old, new)
     if words is None:
         Plan.parse(text)
-        text, words = text.replace("[source.columns]", 'modes = ["bus"]\n[source.columns]'), "comes from the files"
+        text, words = text.replace("[source.columns]", 'modes = ["bus"]\n[source.columns]'), "is read from the files"
     with pytest.raises(UsageError, match=words):
         Plan.parse(text, base=tmp_path)
 

@@ -149,7 +149,7 @@ def plainly_read(city: Path) -> tuple[pd.DataFrame, dict[str, int]]:
     no_day, no_mode = trips.trip_date == "30/02/2025", trips["mode"] == ""
     no_time = trips.tap_on_time == "2S:61"
     refused = {
-        "line does not have the fields of the header": int(garbage.sum()),
+        "the line does not match the header": int(garbage.sum()),
         "date cannot be read": int(no_day.sum()),
         "mode is missing": int((no_mode & ~garbage).sum()),
         "tap_on_time cannot be read": int(no_time.sum()),

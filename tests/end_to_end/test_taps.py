@@ -153,7 +153,7 @@ def test_no_tap_of_another_card_or_day_changes_a_pair(tmp_path: Path) -> None:
 
 def test_a_trip_cannot_be_protected_where_taps_are_paired(tmp_path: Path) -> None:
     """One trip more can change four cells of one table, as this shows; so it takes a card, or its day."""
-    with pytest.raises(PlanError, match='use unit = "card-day" or "card"'):
+    with pytest.raises(PlanError, match='Use unit = "card-day" or "card"'):
         plan(tmp_path)
     before = [tap("c", "08:00", "Enter", "A"), tap("c", "08:40", "Exit", "D")]
     one_trip = [tap("c", "08:10", "Enter", "B"), tap("c", "08:20", "Exit", "C")]
@@ -168,7 +168,7 @@ def test_a_trip_cannot_be_protected_where_taps_are_paired(tmp_path: Path) -> Non
 def test_taps_without_a_card_are_refused_where_both_ends_are_needed(unit: str, tmp_path: Path) -> None:
     """Nobody can pair them: one trip would be two cells of a table, or one cell twice."""
     alone = unit.replace("refuse", "own-unit")
-    with pytest.raises(PlanError, match=r"od: .* one trip without a card would count twice"):
+    with pytest.raises(PlanError, match=r"od: .* such a trip would count twice"):
         plan(tmp_path, alone)
     rows = [tap("", "08:00", "Enter", "A"), tap("", "08:10", "Exit", "A"), tap("c", "08:20", "Exit", "B")]
     write_csv(tmp_path / "taps.csv", rows, HEADER)
@@ -242,7 +242,7 @@ def test_the_day_of_an_end_is_refused(tmp_path: Path) -> None:
     listed = '[[table]]\nname = "t"\ncolumns = ["tap_on_location", "tap_off_day"]'
     text = PLAN.format(source="", taps="", unit=CARD, tables=listed)
     text = text.replace('tap = "action"', 'tap = "action"\ntap_off_day = { column = "at", kind = "date" }')
-    with pytest.raises(PlanError, match="is a day of one end of a trip"):
+    with pytest.raises(PlanError, match="is the day of one end of a trip"):
         Plan.parse(text, base=tmp_path)
 
 
@@ -250,12 +250,12 @@ def test_the_day_of_an_end_is_refused(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ('[source.taps]\non = ["Enter", "Transfer entrance"]\noff = "Exit"', "", "needs a section [source.taps]"),
-        ('shape = "taps"', "", "which is missing"),
-        ('tap = "action"\n', "", "the column that says on or off"),
-        ('tap_time = "at"', 'tap_on_time = "at"\ntap_time = "at"', "not one column for each end"),
+        ('shape = "taps"', "", 'needs shape = "taps"'),
+        ('tap = "action"\n', "", "the column with on or off"),
+        ('tap_time = "at"', 'tap_on_time = "at"\ntap_time = "at"', "remove tap_on_"),
         ('off = "Exit"', 'off = " Enter"', "`Enter` cannot mean both on and off"),
-        ('tap_time = "at"\n', "", "which says which tap comes first"),
-        ('["tap_on_location", "tap_off_location"]', '["tap"]', "says which end a row is"),
+        ('tap_time = "at"\n', "", "for the order of taps"),
+        ('["tap_on_location", "tap_off_location"]', '["tap"]', "only tells which end a row is"),
         ('off = "Exit"', 'off = "Exit"\nsame = "vehicle"', None),
         ('off = "Exit"', 'off = "Exit"\nwithin_minutes = 0', "greater than or equal to 1"),
     ],

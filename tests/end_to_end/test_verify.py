@@ -991,7 +991,7 @@ def test_a_column_mixed_up_with_the_cards_stops_the_release(kind: str, file_form
         pq.write_table(pa.table(dict(zip(columns, zip(*rows, strict=True), strict=True))), tmp_path / "trips.parquet")
     plan = opal_plan(tmp_path, f"trips.{file_format}", **{"# card =": "card ="})
     start_ledger(plan)
-    with pytest.raises(TripDataError, match=r"^column `tap_on_location`: holds what are ids of cards") as caught:
+    with pytest.raises(TripDataError, match=r"^column `tap_on_location`: contains values that are card IDs") as caught:
         tapveil.release(plan, tmp_path / "published")
     assert not list(tmp_path.glob("*published*"))
     with Ledger.open(plan.ledger_path) as ledger:
@@ -1011,7 +1011,9 @@ def test_stops_that_happen_to_be_cards_do_not_stop_it(tmp_path: Path) -> None:
 def test_a_card_within_a_name_is_found(card: str, tmp_path: Path) -> None:
     rows = [(card, "2016-08-08", "train", "08:00", f"Card {card} kiosk", "", "")] * 500
     write_csv(tmp_path / "trips.csv", rows)
-    with pytest.raises(TripDataError, match=r"data/on_location.parquet, column `tap_on_location`: holds what are ids"):
+    with pytest.raises(
+        TripDataError, match=r"data/on_location.parquet, column `tap_on_location`: contains values that are card IDs"
+    ):
         tapveil.release(opal_plan(tmp_path, **{"# card =": "card ="}), tmp_path / "published", in_ledger=False)
 
 

@@ -202,9 +202,9 @@ def test_other_questions_have_the_same_answers(session: SparkSession, tmp_path: 
 @pytest.mark.parametrize(
     ("column", "said"),
     [
-        (pa.array([0.1 + 0.2]), "`stop` has values that Spark writes in another way"),
-        (pa.array([1e-7]), "`stop` has values that Spark writes in another way"),
-        (pa.array([4_000_000], pa.int32()).cast(pa.date32()), "`stop` has values that Spark writes in another way"),
+        (pa.array([0.1 + 0.2]), "Spark writes values of the column `stop` differently"),
+        (pa.array([1e-7]), "Spark writes values of the column `stop` differently"),
+        (pa.array([4_000_000], pa.int32()).cast(pa.date32()), "Spark writes values of the column `stop` differently"),
         (pa.array([1.5], pa.float16()), "`stop` holds halffloat"),
         (pa.array([["a"]]), "`stop` holds list"),
     ],
@@ -223,15 +223,15 @@ def test_what_spark_cannot_read_is_said(session: SparkSession, tmp_path: Path) -
     with pytest.raises(TripDataError, match=r"part.parquet has no column `stop`"):
         count(plan)
     write_parts(tmp_path, part=pa.table({"stop": ["a"]}), _hidden=pa.table({"stop": ["a"]}))
-    with pytest.raises(TripDataError, match=r"Spark does not read _hidden.parquet: rename it"):
+    with pytest.raises(TripDataError, match=r"Spark ignores _hidden.parquet; rename it"):
         count(plan)
     (tmp_path / "trips" / "_hidden.parquet").unlink()
     (tmp_path / "trips" / "more.parquet").write_text("stop\nA\n", encoding="utf-8")
-    with pytest.raises(TripDataError, match="not a whole Parquet file"):
+    with pytest.raises(TripDataError, match="not a complete Parquet file"):
         count(plan)
     (tmp_path / "trips.csv").write_text("stop\nA\n", encoding="utf-8")
     of_source = {"path": ["trips.csv"]}
-    with pytest.raises(PlanError, match=r"trips.csv is CSV, and engine = \"spark\" reads Parquet"):
+    with pytest.raises(PlanError, match=r"trips.csv is CSV, but engine = \"spark\" only reads Parquet"):
         count(plan.model_copy(update={"source": plan.source.model_copy(update=of_source)}))
     for table, said in (("nowhere", "Spark has no table or view `nowhere`"), ("halts", "halts has no column `stop`")):
         session.createDataFrame([("a",)], "halt string").createOrReplaceTempView("halts")

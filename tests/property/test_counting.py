@@ -357,5 +357,5 @@ def test_texts_that_mean_missing(ending: str, unit: str, tmp_path: Path) -> None
 
 def test_missing_is_for_columns_of_the_files() -> None:
     text = MISSING.format(ending="csv", unit="trip", bounds="")
-    with pytest.raises(PlanError, match="not for one value"):
+    with pytest.raises(PlanError, match="need `column`"):
         Plan.parse(text.replace('column = "stop"', 'value = "x"'))

@@ -221,7 +221,7 @@ def test_days_by_their_labels_cannot_be_bounded() -> None:
 
 
 DAY_OF_NO_ROW = {
-    "one value for every row": ('{ value = "2025-03-03" }', "comes from the files"),
+    "one value for every row": ('{ value = "2025-03-03" }', "is read from the files"),
     "a day of any month": ('{ column = "day", format = "%d" }', "several days would become one"),
     "a day of any year": ('{ column = "day", format = "%d/%m" }', "several days would become one"),
     "an hour": ('{ column = "day", format = "%H:%M" }', "several days would become one"),
@@ -313,9 +313,9 @@ MISTAKES = {
     "no bound for a card": ("card", "", '[privacy] unit: "card" needs trips_per_card'),
     "no bound for a day": ("card-day", "", '[privacy] unit: "card-day" needs trips_per_day'),
     "a cap over days": ("card-day", "trips_per_day = 2\ntrips_per_card = 9", "must not depend on each other"),
-    "a bound for a trip": ("trip", "trips_per_day = 2", "a trip is one by itself"),
+    "a bound for a trip": ("trip", "trips_per_day = 2", 'is only for unit = "card-day" or "card"'),
     "none at all": ("card", "trips_per_card = 0", "`trips_per_card`"),
-    "a cut": ("trip", "cut = 3", '[privacy] cut: is for mechanism = "dictionary"'),
+    "a cut": ("trip", "cut = 3", '[privacy] cut: is only for mechanism = "dictionary"'),
 }
 
 
@@ -335,9 +335,9 @@ def test_a_card_unit_needs_the_card_column() -> None:
 
 
 def test_a_total_and_weights_go_together() -> None:
-    with pytest.raises(PlanError, match="give this table a weight instead"):
+    with pytest.raises(PlanError, match="replace epsilon and delta of this table by a weight"):
         Plan.parse(plan_text("trip").replace("weight = 2", "epsilon = 2"))
-    with pytest.raises(PlanError, match="a weight shares a total"):
+    with pytest.raises(PlanError, match="a weight is a share of a total"):
         Plan.parse(plan_text("trip").replace("epsilon = 8\ndelta = 1e-6\n", ""))
     with pytest.raises(PlanError, match="delta is missing"):
         Plan.parse(plan_text("trip").replace("delta = 1e-6\n", ""))

@@ -1,1 +1,1 @@
-"""What every part of tapveil stands on: errors, names, numbers, files, progress. Knows nothing of trips or plans."""
+"""The foundation of tapveil: errors, names, numbers, files, progress. Independent of trips and plans."""

@@ -1,4 +1,4 @@
-"""Files that survive: written aside, synced, renamed; folders that only their owner may enter."""
+"""Durable files: written aside, synced, renamed; and folders that only their owner may enter."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ OWNER_READS = 0o600
 
 
 def private_folder(path: Path) -> None:
-    """A new folder that only its owner may enter, durable."""
+    """Create a durable folder that only its owner may enter."""
     path.mkdir(mode=OWNER_ONLY)
     sync(path.parent)
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """A file that is there whole or not at all: written under another name, synced, renamed."""
+    """Write a file completely or not at all: under another name, synced, then renamed."""
     aside = aside_of(path)
     aside.unlink(missing_ok=True)
     write(aside)
@@ -29,12 +29,12 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def aside_of(path: Path) -> Path:
-    """Under which name a file is written, before it gets its own."""
+    """The temporary name of a file while it is written."""
     return path.with_name(f".{path.name}.aside")
 
 
 def write_text_whole(path: Path, text: str) -> None:
-    """A text file that is there whole or not at all."""
+    """Write a text file completely or not at all."""
     write_whole(path, lambda aside: aside.write_text(text, encoding="utf-8"))
 
 
@@ -61,7 +61,7 @@ def sha256(path: Path) -> str:
 
 
 def rename(old: Path, new: Path) -> None:
-    """A rename that lasts: the folder that holds the names is synced, too."""
+    """A durable rename: the parent folder is synced, too."""
     old.rename(new)
     sync(new.parent)
 
@@ -77,7 +77,7 @@ def sync(*paths: Path) -> None:
 
 
 def why(error: Exception) -> str:
-    """Why a write failed, in words that carry no value."""
+    """Why a write failed, without any value of the data."""
     if "No space left" in str(error):
         return "the disk is full"
     return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__

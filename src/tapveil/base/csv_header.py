@@ -9,7 +9,7 @@ DELIMITERS = ",;\t|"
 
 
 def found_delimiter(header: str, wanted: Collection[str]) -> str:
-    """What separates the columns: that by which most of the wanted ones are found, or else most columns.
+    """The delimiter with which most wanted columns are found, or else most columns.
 
     >>> found_delimiter("name;latitude;longitude, in degrees", ["name", "latitude"])
     ';'
@@ -23,8 +23,8 @@ def found_delimiter(header: str, wanted: Collection[str]) -> str:
 
 
 def column_names(header: str, delimiter: str) -> tuple[str, ...]:
-    """The names of a header, without the blanks around them."""
+    """The stripped column names of a header."""
     try:
         return tuple(name.strip() for name in next(csv.reader([header], delimiter=delimiter), []))
-    except csv.Error:  # a name without end
+    except csv.Error:  # an unclosed quote
         return ()

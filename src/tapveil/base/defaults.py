@@ -1,13 +1,13 @@
-"""What is taken where nobody says otherwise. Light: the command line shows these without loading what uses them."""
+"""Default values. Lightweight, so that the command line can show them without other imports."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 Format = Literal["csv", "parquet"]
-"""How trips are written."""
+"""The format of trip files."""
 
 MEMORY = "1GB"
-"""The most that counting may use."""
+"""Memory limit for counting."""
 DEMO_TRIPS = 1_000_000
 AUDIT_TRIALS = 20_000

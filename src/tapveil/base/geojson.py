@@ -1,4 +1,4 @@
-"""Shapes of GeoJSON (RFC 7946), as far as places have them: how they are nested, and what lies on the earth."""
+"""The geometries of GeoJSON (RFC 7946) that places have: how they are nested, and whether they lie on the earth."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from itertools import chain
 from typing import Any
 
 DEPTH = {"Point": 0, "MultiPoint": 1, "Polygon": 2, "MultiPolygon": 3}
-"""How deeply the positions of a geometry are nested."""
+"""The nesting depth of the positions of a geometry."""
 RING = 4
-"""The fewest positions of a ring: its first is there again as its last."""
+"""The minimum number of positions of a ring, whose last position repeats the first."""
 
 
 def positions(kind: str, coordinates: Any) -> list[Any] | None:
-    """All that should be positions of a shape; None where they are not nested as its kind asks, or a ring is open.
+    """All positions of a geometry; None if they are not nested correctly, or a ring is not closed.
 
     >>> positions("MultiPoint", [[1.0, 2.0], [3.0, 4.0]]), positions("Polygon", [[[1.0, 2.0], [3.0, 4.0]]])
     ([[1.0, 2.0], [3.0, 4.0]], None)
@@ -29,5 +29,5 @@ def positions(kind: str, coordinates: Any) -> list[Any] | None:
 
 
 def on_earth(latitude: float | None, longitude: float | None) -> bool:
-    """Whether there is such a place."""
+    """Whether the coordinates are on the earth."""
     return latitude is not None and longitude is not None and abs(latitude) <= 90 and abs(longitude) <= 180

@@ -1,10 +1,10 @@
-"""Numbers as people read them."""
+"""Numbers for people."""
 
 from __future__ import annotations
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share in percent, with so many digits after the point, and never a rounded 0 or 100.
+    """A share in percent, with this many decimals; 0 and 100 only where they are exact.
 
     >>> percent(0.1234), percent(0.0004), percent(0.9999), percent(0), percent(12.345), percent(0.004, digits=0)
     ('12.3 %', '< 0.1 %', '> 99.9 %', '0.0 %', '1,234 %', '< 1 %')
@@ -18,7 +18,7 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def three_digits(x: float) -> str:
-    """As many digits as matter.
+    """A number with two or three significant digits.
 
     >>> three_digits(0.456), three_digits(12.34), three_digits(1234.5)
     ('0.46', '12.3', '1,234')

@@ -1,10 +1,9 @@
-"""Progress on long work: bars where a person watches, a line for each step in a log, silence for a library.
+"""Progress of long work: bars on a terminal, a line for each step in a log, silence in a library.
 
-Bars are for the holder at the screen, and say how fast the files go by. A log may be kept, and read by others. So a
-line in it holds the name of a step and how long it took: never a number of rows, trips, cells or bytes, all of which
-follow from trips that no noise has touched. How long a step took follows from them, too, but only roughly, and the
-system that runs a job writes that down anyway. Systems that run jobs set CI, and some of them give a job a terminal:
-what is drawn there is kept, so it is a log.
+Bars are for the data custodian at the screen, and show how fast files are read. A log may be kept and read by others.
+So a line in it has the name of a step and its duration, never a number of rows, trips, cells or bytes, all of which
+follow from trips without noise. The duration follows from them, too, but only roughly, and systems that run jobs record
+it anyway. Such systems set CI, and some of them give a job a terminal: what is drawn there is kept, so it is a log.
 """
 
 from __future__ import annotations
@@ -26,87 +25,89 @@ from rich.table import Column, Table
 from rich.text import Text
 
 Done = Callable[[], float]
-"""How much of a stage is done, of its total; below 0 where that is not known. Asked from another thread."""
+"""How much of the total of a stage is done; negative if unknown. Called from another thread."""
 Clock = Callable[[], float]
 
 BYTES = "B"
 SHARE = ""
-"""The unit of work that is known only as a share of the whole."""
+"""The unit of work of which only the share done is known."""
 EVIDENCE = 3.0
-"""Seconds before anything is said of the time that remains: an estimate that nobody can trust is worse than none."""
+"""Seconds before a remaining time is shown: an unreliable estimate is worse than none."""
 LOOKS_PER_SECOND = 5
 WIDEST = 100
 ROOM_FOR_AN_ECHO = 3
-"""The terminal writes ^C behind a bar: on a full line that would begin another, and the bar would be left standing."""
+"""The terminal writes ^C after a bar; on a full line that would wrap, and the bar would not be erased."""
 USUAL, ROOM_FOR_FACTS = 80, 45
-"""On a screen of the usual width, what stands beside a bar has its place from the start: the bar does not jump."""
+"""On a screen of the usual width, room for the text next to a bar is reserved, so that the bar does not jump."""
 A_WHILE = 1.0
-"""Seconds. What took less is not worth a line, unless a log is to have all steps."""
+"""Seconds. Shorter steps get no line, unless a log has all steps."""
 
 
 class Stage(Enum):
-    """A step of the work, and what it is called where someone reads of it."""
+    """A step of the work, with its name for people."""
 
     READING_PLAN = "Reading the plan"
-    LOOKING_AT_COLUMNS = "Looking at the columns"
-    LOOKING_AT_TRIPS = "Looking at the trips"
+    LOOKING_AT_COLUMNS = "Inspecting columns"
+    LOOKING_AT_TRIPS = "Inspecting trips"
     COUNTING_TRIPS = "Counting trips"
     READING_VALUES = "Reading values"
     READING_TAPS = "Reading taps"
     READING_TRIPS = "Reading trips"
     COUNTING_CARDS = "Counting cards"
     ADDING_UP_TABLES = "Adding up tables"
-    LOOKING_FOR_CARDS = "Looking for card numbers"
-    LOOKING_FOR_COPIES = "Looking for copies"
+    LOOKING_FOR_CARDS = "Checking for card IDs"
+    LOOKING_FOR_COPIES = "Checking for duplicate rows"
     LOOKING_UP_STOPS = "Looking up stops"
-    LOOKING_FOR_COUPLED = "Looking for coupled places"
-    LOOKING_AT_TABLES = "Looking at the tables"
-    LOOKING_FOR_CHANGES = "Looking for changes that would help"
-    FINDING_NOISE = "Finding the noise"
+    LOOKING_FOR_COUPLED = "Checking for coupled places"
+    LOOKING_AT_TABLES = "Inspecting tables"
+    LOOKING_FOR_CHANGES = "Searching for helpful changes"
+    FINDING_NOISE = "Calibrating noise"
     COMPARING = "Comparing"
-    COMPUTING_PROMISE = "Computing the promise"
+    COMPUTING_PROMISE = "Computing the privacy guarantee"
     ACCOUNTING = "Accounting"
-    ASKING_LEDGER = "Asking the ledger"
-    WRITING_LEDGER = "Writing it into the ledger"
-    ADDING_UP_BUDGET = "Adding up what is left"
+    ASKING_LEDGER = "Checking the ledger"
+    WRITING_LEDGER = "Recording in the ledger"
+    ADDING_UP_BUDGET = "Computing the remaining budget"
     DRAWING_NOISE = "Drawing noise"
-    MAKING_CONSISTENT = "Making the numbers add up"
+    MAKING_CONSISTENT = "Making numbers consistent"
     WRITING_TABLES = "Writing the tables"
-    DRAWING_PAGE = "Drawing the page"
-    SEALING_FOLDER = "Sealing the folder"
+    DRAWING_PAGE = "Writing the explorer page"
+    SEALING_FOLDER = "Finishing the folder"
     READING_FOLDER = "Reading the folder"
     READING_FILE = "Reading the file"
     READING_TABLES = "Reading the tables"
     CHECKING_FILES = "Checking the files"
-    CHECKING_SUMS = "Adding up the numbers again"
+    CHECKING_SUMS = "Checking sums"
     TRYING_WEIGHTS = "Trying mechanisms and weights"
     RELEASING = "Releasing generated trips"
     RELEASING_AGAIN = "Releasing them again"
     RELEASING_BUSY_CARDS = "Releasing busy cards"
     BUILDING_CITY = "Building Port Vesper"
-    RIDING = "Riding on the timetable"
+    RIDING = "Simulating trips"
 
     def named(self, by: str) -> str:
-        """Its words; `by` tells it apart from others like it."""
+        """Its name; `by` distinguishes it from others like it."""
         return f"{self.value}, by {by}" if by else str(self.value)
 
 
 class Reporter(Protocol):
-    """Something that can be told which stage of the work is under way."""
+    """Receives the stages of the work."""
 
     def stage(
         self, stage: Stage, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE, by: str = ""
     ) -> AbstractContextManager[None]:
-        """A stage lasts as long as this context.
+        """A stage lasts as long as this context. Stages may be nested.
 
-        `done` says how much of `total` there is by now, in the unit: "B" for bytes, a noun in the plural, or none for a
-        share of 1. Without a total nothing is said of the time that remains. Where there are several such stages, `by`
-        tells them apart. Stages may lie within one another.
+        Args:
+            done: returns how much of `total` is done.
+            total: without it, no remaining time is shown.
+            unit: "B" for bytes, a plural noun, or empty for a share of 1.
+            by: distinguishes several stages of the same kind.
         """
 
 
 class Silent:
-    """Says nothing."""
+    """Reports nothing."""
 
     def stage(
         self, stage: Stage, done: Done | None = None, *, total: float | None = 1.0, unit: str = SHARE, by: str = ""
@@ -115,7 +116,7 @@ class Silent:
 
 
 class Lines:
-    """One line for each stage, when it has ended. It asks nobody how far they are, so it has no number to let slip."""
+    """One line for each stage when it ends. It never calls `done`, so it has no number to reveal."""
 
     def __init__(self, console: Console, *, shortest: float = A_WHILE, clock: Clock = time.monotonic) -> None:
         self._console, self._shortest, self._clock = console, shortest, clock
@@ -134,14 +135,14 @@ class Lines:
 
     def _say(self, what: str, took: float) -> None:
         if took >= self._shortest:
-            # A log that cannot be written is no reason to stop a release, and a console would exit on a closed pipe.
+            # A log that cannot be written must not stop a release; a console would exit on a closed pipe.
             with suppress(OSError, ValueError):
                 self._console.file.write(f"{what} {duration(took)}\n")
                 self._console.file.flush()
 
 
 class Bars:
-    """One bar for each stage under way, with its pace; when the last has ended, the screen is as it was before."""
+    """One bar for each open stage; when the last one ends, the screen is as before."""
 
     def __init__(self, console: Console, *, clock: Clock = time.monotonic) -> None:
         self._console, self._clock = console, clock
@@ -168,14 +169,14 @@ class Bars:
 
         def watch() -> None:
             while not ended.wait(1 / LOOKS_PER_SECOND):
-                with suppress(Exception):  # whatever a bar stumbles over, the work goes on
+                with suppress(Exception):  # an error in a bar must not stop the work
                     for task in display.tasks:
                         display.look(task)
                     display.refresh()
 
         watcher = threading.Thread(target=watch, daemon=True)
         try:
-            with suppress(OSError):  # a terminal that is gone is no reason to stop, either
+            with suppress(OSError):  # nor must a terminal that is gone
                 display.start()
             watcher.start()
             self._open = display
@@ -186,15 +187,15 @@ class Bars:
                 ended.set()
                 if watcher.ident:
                     watcher.join()
-            finally:  # also after a second Ctrl-C: the cursor must come back
+            finally:  # even after a second Ctrl-C: the cursor must be restored
                 with suppress(OSError):
                     display.stop()
 
 
 class _Display(Progress):
-    """Bars that take what room is left on a line, but for a little.
+    """Bars as wide as the line, except for a little.
 
-    Only the watcher draws, and what others print goes where they print it.
+    Only the watcher draws, and the output of others is not redirected.
     """
 
     def __init__(self, console: Console, clock: Clock) -> None:
@@ -214,7 +215,7 @@ class _Display(Progress):
         )
 
     def look(self, task: Task) -> None:
-        """How far is it? Until that is known the bar only shows that something is going on."""
+        """Update a bar. Until progress is known it only shows activity."""
         done, total = task.fields["done"], task.fields["whole"]
         if done and (completed := max(task.completed, min(done(), total or inf))) > 0:
             self.update(task.id, total=total, completed=completed)
@@ -226,7 +227,7 @@ class _Display(Progress):
 
 
 class _Facts(ProgressColumn):
-    """How far, how fast, since when, and how long still: what stands next to a bar."""
+    """The text next to a bar: share done, speed, time taken, time left."""
 
     def render(self, task: Task) -> Text:
         unit, elapsed, left = task.fields["unit"], task.elapsed or 0.0, task.time_remaining
@@ -242,21 +243,21 @@ class _Facts(ProgressColumn):
 
 
 def duration(seconds: float) -> str:
-    """A time as a log has it.
+    """A duration for a log.
 
     >>> duration(0.04), duration(12.34), duration(3675)
     ('0.0 s', '12.3 s', '61 min 15 s')
     """
     if seconds < 59.95:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s"
+    minutes, remainder = divmod(round(seconds), 60)
+    return f"{minutes} min {remainder:02d} s"
 
 
 def for_console(console: Console, *, quiet: bool = False, every_step: bool = False) -> Reporter:
-    """Bars where a person watches, lines elsewhere (of every step, or of long ones alone), nothing where it is quiet.
+    """Bars on a terminal, lines elsewhere (for every step, or for long ones only), nothing with `quiet`.
 
-    A stream that is said to be a terminal (FORCE_COLOR) and is none is a log, and so is a terminal that nobody watches.
+    A stream that only claims to be a terminal (FORCE_COLOR) is a log, and so is the terminal of a CI job.
     """
     if quiet:
         return Silent()

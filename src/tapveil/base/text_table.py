@@ -1,4 +1,4 @@
-"""Rows in columns, for a screen."""
+"""A text table for a screen."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from rich.console import Console
 
 
 class Grid:
-    """Rows in columns as wide as they need: the first to the left, numbers to the right. Never cut off."""
+    """A table with columns as wide as needed, the first left-aligned, the others right-aligned. Never truncated."""
 
     def __init__(self, *headings: str) -> None:
         self._rows = [headings]
 
     def add(self, *cells: str) -> None:
-        """One more row."""
+        """Add a row."""
         self._rows.append(cells)
 
     def show(self, console: Console, *, left: bool = False) -> None:
-        """Print it; with `left`, all columns are to the left."""
+        """Print it; with `left`, all columns are left-aligned."""
         for number, line in enumerate(self.lines(left=left)):
             console.print(line, style="bold" if number == 0 else None)
 
     def lines(self, *, left: bool = False) -> Iterator[str]:
-        """The headings, and then each row."""
+        """The headings, then each row."""
         for row in self._rows:
             cells = (self._padded(index, cell, left or index == 0) for index, cell in enumerate(row))
             yield "  ".join(cells).rstrip()

@@ -1,7 +1,7 @@
-"""A day in bins, and which coarser bin a finer one lies in. Pure: from the plan, or from a folder, alone.
+"""Time bins of a day, and how finer bins nest in coarser ones. Depends only on the plan, or on a folder.
 
-The bins of levels of a table nest: a fine bin lies in one coarse bin, so coarse counts are sums of fine ones, and what
-is published at one level can be held against the other.
+The bins of the levels of a table nest: each fine bin lies in one coarse bin. So coarse counts are sums of fine ones,
+and published levels can be compared.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tapveil.base.vocabulary import MINUTES_PER_DAY, MISSING, MISSING_TIME
 
 @dataclass(frozen=True)
 class TimeBins:
-    """A day in bins, by the minutes at which they start; the first starts the day, the last ends it.
+    """The time bins of a day, by the minutes at which they start; the first starts the day, the last ends it.
 
     Code 0 is a missing time; the others are the bins in order.
 
@@ -36,7 +36,7 @@ class TimeBins:
 
     @classmethod
     def parts(cls, clocks: Sequence[int], first: int = 0) -> TimeBins:
-        """Parts of a day that starts at minute `first`; clocks before it are of the next morning.
+        """Parts of a day that starts at minute `first`; earlier clock times belong to the next morning.
 
         >>> TimeBins.parts((60, 360), first=240).labels
         ('-1', '04:00', '06:00', '25:00')
@@ -46,37 +46,37 @@ class TimeBins:
 
     @property
     def first(self) -> int:
-        """The first minute: those before it are of the night after."""
+        """The first minute of the day; earlier minutes belong to the night after."""
         return self.starts[0]
 
     @property
     def minutes(self) -> int:
-        """How long the first bin is, and so each of bins of equal length."""
+        """The length of the first bin, and so of all bins of equal length."""
         return (*self.starts, self.first + MINUTES_PER_DAY)[1] - self.first
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """In the order of their codes, and of the alphabet."""
+        """The labels, in the order of their codes, which is alphabetical."""
         return (MISSING, *map(clock_text, self.starts))
 
     @property
     def ends(self) -> dict[str, str]:
-        """When each bin ends."""
+        """The end of each bin, by its label."""
         ends = (*self.starts[1:], self.first + MINUTES_PER_DAY)
         return dict(zip(self.labels[1:], map(clock_text, ends), strict=True))
 
     def code(self, minute: int) -> int:
-        """The bin of a minute; after a whole day, it is the first again."""
+        """The code of the bin of a minute, modulo one day."""
         if minute == MISSING_TIME:
             return 0
         return bisect_right(self.starts, self.first + (minute - self.first) % MINUTES_PER_DAY)
 
     def within(self, coarser: TimeBins) -> dict[str, str]:
-        """The coarser bin that each of these lies in."""
+        """The label of the coarser bin that contains each bin."""
         labels = coarser.labels
         found = (labels[coarser.code(start)] for start in self.starts)
         return dict(zip(self.labels, [MISSING, *found], strict=True))
 
     def nests_in(self, coarser: TimeBins) -> bool:
-        """Whether no bin of these lies in two coarser ones."""
+        """Whether each bin lies in one coarser bin."""
         return set(coarser.starts) <= set(self.starts)

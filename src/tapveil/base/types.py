@@ -1,4 +1,4 @@
-"""How values are written in a plan: exact numbers, names, clock times."""
+"""Types of values in a plan: exact numbers, names, clock times."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_exact(value: object) -> Fraction:
             raise ValueError
         return Fraction(written)
     except (ValueError, OverflowError, ZeroDivisionError, InvalidOperation):
-        raise ValueError(f'`{value}` is not a number, nor a fraction such as "1/8000000"') from None
+        raise ValueError(f'`{value}` is not a number or a fraction such as "1/8000000"') from None
 
 
 Exact = Annotated[Fraction, BeforeValidator(read_exact), PlainSerializer(str), pydantic.InstanceOf[Fraction]]
@@ -42,7 +42,7 @@ Text = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class Frozen(BaseModel):
-    """A part of a plan or a ledger: no key that is not known, and no change once it is read."""
+    """A part of a plan or a ledger: without unknown keys, and immutable."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
@@ -59,7 +59,7 @@ def _read_clock(value: object) -> object:
 
 
 def clock_text(minute: int) -> str:
-    """HH:MM; beyond midnight the hours go on.
+    """HH:MM; after midnight the hours continue.
 
     >>> clock_text(451), clock_text(1515)
     ('07:31', '25:15')
@@ -73,7 +73,7 @@ Clock = Annotated[int, BeforeValidator(_read_clock), PlainSerializer(clock_text)
 
 def _above_zero(value: Fraction) -> Fraction:
     if value <= 0:
-        raise ValueError("must be above 0: at 0 nothing could be published")
+        raise ValueError("must be above 0; at 0 nothing could be published")
     return value
 
 
@@ -81,7 +81,7 @@ def _delta_can_be_meant(value: Fraction) -> Fraction:
     if value < 0:
         raise ValueError("must not be negative")
     if value >= 1:
-        raise ValueError("must be below 1: at 1 nothing would be promised")
+        raise ValueError("must be below 1; at 1 nothing is protected")
     return value
 
 
@@ -94,12 +94,12 @@ _OF_THE_MACHINE = {"localtime", "posixrules", "Factory"}
 
 @cache
 def zone_names() -> frozenset[str]:
-    """Those that this machine knows: to look for them takes longer than to read a plan."""
+    """The time zones that this machine knows; cached, since listing them is slow."""
     return frozenset(zoneinfo.available_timezones())
 
 
 def known_zone(value: str) -> str:
-    """The name of a time zone, and not of whatever the machine is set to."""
+    """The name of a time zone that does not depend on the machine."""
     zones = zone_names()
     if value not in zones - _OF_THE_MACHINE:
         by_city = sorted(zone for zone in zones if zone.rpartition("/")[2].casefold() == value.strip().casefold())

@@ -1,9 +1,8 @@
-"""Which texts are cards of the trips: whatever is published is compared with them first (`veil.leak_guard`).
+"""Which texts are card IDs in the trips: everything published is compared with them first (`veil.leak_guard`).
 
-Numbers in Parquet are read once more, that column alone. Texts would have to be parsed once more; so the pass that
-counts keeps what they look like, which rules out nearly every place: it has another length, or other letters. Cards
-that look unlike the others are kept as they are: one of them makes no more work, which somebody might notice. Where
-neither settles it, the cards are read again by the engine.
+Numbers in Parquet are read a second time, only that column. Texts would have to be parsed again, so the counting pass
+records their lengths and letters, which rule out nearly every place name. Unusual cards are kept as they are: a single
+one causes no extra work, which somebody might notice. In cases that remain open, the engine reads the cards again.
 """
 
 from __future__ import annotations
@@ -24,21 +23,23 @@ from tapveil.trips.files import DAMAGED, TripFiles
 from tapveil.trips.parquet_reader import UNREADABLE, is_valid
 
 LONGEST = 255
-"""Cards of this length or more count as this long."""
+"""Longer cards count as this long."""
 RARE = 10_000
-"""Up to this many cards of a length are kept as they are; those of a commoner length are known by their letters."""
+"""Up to this many cards of one length are kept as they are; for more common lengths only the letters are recorded."""
 _WHOLE = re.compile("0|-?[1-9][0-9]{0,19}")
 _OF_A_FLOAT = re.compile(r"\A([0-9]+)\.0\Z")
 
 
 def are_numbers(files: TripFiles, column: str) -> bool:
-    """Whether all files have the cards as whole numbers, in Parquet."""
+    """Whether all files are Parquet with cards as integers."""
     return all(group.format == "parquet" and group.type_of(column) == "integer" for group in files.groups)
 
 
 def numbers_among(texts: Sequence[str], files: TripFiles, column: str) -> set[str]:
-    """Which of some texts are cards, where cards are whole numbers: of that column alone, and of it only the groups of
-    rows whose least and greatest number, which Parquet has beside them, leave room for one."""
+    """Which texts are cards, where cards are integers in Parquet.
+
+    Reads only that column, and only row groups whose minimum and maximum leave room for a match.
+    """
     wanted = sorted(int(text) for text in texts if _WHOLE.fullmatch(text))
     found: set[str] = set()
     try:
@@ -63,7 +64,7 @@ def _may_hold(statistics: pq.Statistics | None, wanted: Sequence[int]) -> bool:
 
 
 class CardShapes:
-    """What cards look like that are texts: their lengths and letters; unusual ones, as they are."""
+    """The lengths and letters of text cards; unusual cards are kept as they are."""
 
     def __init__(self) -> None:
         self._numbers = np.zeros(LONGEST + 1, dtype=np.int64)
@@ -72,7 +73,7 @@ class CardShapes:
         self._known = True
 
     def see(self, cards: pa.Array) -> None:
-        """Look at some more cards. Texts that are not UTF-8 are for the engine, which then finds out."""
+        """Record more cards. Texts that are not UTF-8 are left to the engine."""
         if not pa.types.is_string(cards.type) or not is_valid(cards):
             self._known = False
         if not self._known or not len(cards):
@@ -97,7 +98,7 @@ class CardShapes:
             self._letters = min(int(letters.min()), self._letters[0]), max(int(letters.max()), self._letters[1])
 
     def settle(self, texts: Sequence[str]) -> tuple[set[str], list[str]]:
-        """Which of some texts are cards, and of which that cannot be told from here."""
+        """Which texts are cards, and which may be cards and must be looked up."""
         if not self._known:
             return set(), list(texts)
         low, high = self._letters
@@ -110,7 +111,7 @@ class CardShapes:
 
 
 def _unusual(letters: npt.NDArray[np.uint8]) -> Positions:
-    """Where there are letters that may not belong to a card as it is compared: blanks, a dot, any beyond ASCII."""
+    """Positions of letters that comparison may strip or change: blanks, dots and non-ASCII."""
     if letters.min() > ord(" ") and letters.max() < 0x7F and b"." not in letters.tobytes():
         return np.empty(0, dtype=np.intp)
     return np.flatnonzero((letters <= ord(" ")) | (letters >= 0x7F) | (letters == ord(".")))

@@ -1,8 +1,8 @@
-"""Codes: every raw value is understood once, and rows then carry small integers.
+"""Codes: every raw value is parsed once, and rows then carry small integers.
 
-A column of texts has few distinct raw values and many rows. The engine lists them, plain Python reads each
-(`inputs.values`) and gives up detail (`inputs.areas`), and the engine counts codes. Codes follow the alphabet of the
-labels; they are never published.
+A column of texts has few distinct raw values and many rows. The engine lists them, Python parses each
+(`inputs.values`) and removes detail (`inputs.areas`), and the engine counts codes. Codes follow the alphabetical order
+of the labels; they are never published.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tapveil.base.vocabulary import CARD, COUNT, EVERY_MODE, UNKNOWN, Kind
 from tapveil.counting.packing import WORD, Packing
 from tapveil.inputs import values
 from tapveil.inputs.areas import Areas, relabelling, time_bins
-from tapveil.inputs.values import BESIDE, Days
+from tapveil.inputs.values import UNIT_SEPARATOR, Days
 from tapveil.plan.model import Plan, Table
 from tapveil.trips.files import RawType, TripFiles
 from tapveil.trips.reasons import NOT_COVERED, OTHER_COLUMN, Reason
@@ -36,38 +36,38 @@ class Column:
     """The label of a missing value; None where a row without one is refused."""
     understand: Understand
     for_mode: tuple[tuple[str, Understand], ...] = ()
-    """Modes whose raw values mean something else: stops that are looked up in another list."""
+    """Modes with their own meaning of raw values: stops that are looked up in another list."""
     fixed_labels: tuple[str, ...] = ()
-    """Labels that the plan alone decides, in the order of their codes."""
+    """Labels that follow from the plan alone, in the order of their codes."""
     as_text: bool = False
-    """Whether every value is understood as a text, also where its type would do: some texts mean missing."""
-    beside: tuple[str, ...] = ()
-    """What else it takes to understand a value: the first of these columns that the row has, after its number."""
+    """Whether every value is parsed as text, even if it is typed: some texts mean missing."""
+    context: tuple[str, ...] = ()
+    """Other columns needed to parse a value: the first of them with a value follows it, after its number."""
     zoned: bool = False
-    """Whether a time zone decides what a typed value means: that is for one library alone to say, not for an engine."""
+    """Whether a time zone decides the meaning of a typed value: then Python parses it, not the engine."""
     covers: Callable[[str], bool] | None = None
-    """Which labels the plan covers; rows elsewhere are left out. None where it covers all."""
+    """Which labels the plan covers; other rows are not counted. None where it covers all."""
 
     @property
     def arithmetic(self) -> bool:
-        """Whether the engine computes the code from a typed value, without its text."""
+        """Whether the engine computes the code from a typed value, without text."""
         typed = self.kind == "time" and self.raw in ("integer", "time", "timestamp")
-        return typed and not self.as_text and not self.beside and not self.zoned
+        return typed and not self.as_text and not self.context and not self.zoned
 
     @property
     def refuses(self) -> bool:
-        """Whether a row can be refused for its value here: only a place or a label is taken as it comes."""
+        """Whether a row can be refused for this column: only places and labels are accepted as they are."""
         return self.missing is None or self.kind in ("time", "card") or self.as_text or self.covers is not None
 
     @property
     def variants(self) -> list[Understand]:
-        """All ways to understand a raw value: the ordinary one, then those `for_mode`."""
+        """All ways to parse a raw value: the ordinary one, then those `for_mode`."""
         return [self.understand, *(understand for _, understand in self.for_mode)]
 
 
 @dataclass(frozen=True)
 class Code:
-    """A column with all its labels: a row's code is the position of its label."""
+    """A column with all its labels; the code of a row is the index of its label."""
 
     column: Column
     labels: tuple[str, ...]
@@ -75,7 +75,7 @@ class Code:
 
 @dataclass(frozen=True)
 class CodedValue:
-    """What a raw value becomes: its code in each variant of the column, or a reason to refuse the row."""
+    """The code of a raw value in each variant of the column, or a reason to refuse the row."""
 
     codes: tuple[int, ...]
     refusal: int = 0
@@ -83,7 +83,7 @@ class CodedValue:
 
     @property
     def meaning(self) -> str:
-        """What it means, in every variant: the same for all raw values of one meaning, whatever else occurs."""
+        """Its meaning in every variant: equal for all raw values with the same meaning, whatever else occurs."""
         return json.dumps(self.labels, ensure_ascii=False) if self.labels else ""
 
 
@@ -96,7 +96,7 @@ class Reasons:
     """
 
     MOST_COLUMNS = 9
-    """Columns beyond these share the last one's bits, and room is left above for their sums."""
+    """Further columns share the bits of the last one; the bits above leave room for their sums."""
     _ELSEWHERE: ClassVar = {"date": 0, "mode": 1}
 
     def __init__(self, columns: Sequence[Column]) -> None:
@@ -106,15 +106,15 @@ class Reasons:
         self._columns = {bit: name for name, bit in reversed(self._bits.items())}
 
     def elsewhere(self, column: Column) -> int:
-        """What a value that the plan does not cover adds to the key of its row."""
+        """The number that a value outside the plan adds to the key of its row."""
         return -WORD << self._ELSEWHERE[column.name]
 
     def missing(self, column: Column) -> int:
-        """What a missing value adds to the key of its row."""
+        """The number that a missing value adds to the key of its row."""
         return -WORD << self._bits[column.name]
 
     def unreadable(self, column: Column) -> int:
-        """What a value that cannot be read adds to the key of its row."""
+        """The number that an unreadable value adds to the key of its row."""
         return -WORD << (self._bits[column.name] + 1)
 
     def of(self, key: int) -> Reason:
@@ -140,7 +140,7 @@ def columns(plan: Plan, files: TripFiles, areas: Areas) -> list[Column]:
 
 
 def _unless_missing(understand: Understand, missing: frozenset[str]) -> Understand:
-    return lambda text: "" if text.partition(BESIDE)[0].strip() in missing else understand(text)
+    return lambda text: "" if text.partition(UNIT_SEPARATOR)[0].strip() in missing else understand(text)
 
 
 def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
@@ -150,16 +150,16 @@ def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
         # A clock time needs its day where daylight saving may have skipped it; a timestamp has its own.
         zoned = plan.source.timezone is not None
         needed = zoned and "date" in plan.source.columns and plan.source.calendar
-        beside: tuple[str, ...] = ("date",) if needed and raw not in ("timestamp", "instant") else ()
-        bins, read = time_bins(plan), _reads_time(plan, name, bool(beside))
-        coded = Column(name, raw, kind, bins.labels[0], read, fixed_labels=bins.labels, beside=beside, zoned=zoned)
+        context: tuple[str, ...] = ("date",) if needed and raw not in ("timestamp", "instant") else ()
+        bins, read = time_bins(plan), _reads_time(plan, name, bool(context))
+        coded = Column(name, raw, kind, bins.labels[0], read, fixed_labels=bins.labels, context=context, zoned=zoned)
         # A number in a format is not one of minutes: 7 is an hour, 731 a clock, 1470609060 a moment.
         return replace(coded, as_text=raw == "integer" and plan.source.columns[name].format is not None)
     if kind == "date":
-        beside = plan.source.deciding if name == "date" and plan.source.day_follows_time else ()
-        read = _reads_date(plan, name, bool(beside)) if plan.source.calendar else str.strip
+        context = plan.source.deciding if name == "date" and plan.source.day_follows_time else ()
+        read = _reads_date(plan, name, bool(context)) if plan.source.calendar else str.strip
         covers = _covered_days(plan) if name == "date" else None
-        return Column(name, raw, kind, None, read, covers=covers, beside=beside)
+        return Column(name, raw, kind, None, read, covers=covers, context=context)
     if kind == "location":
         looked_up = tuple((mode, _reads_area(areas, mode)) for mode in areas.lookups if mode != EVERY_MODE)
         return Column(name, raw, kind, UNKNOWN, _reads_area(areas, EVERY_MODE), looked_up)
@@ -186,19 +186,19 @@ def card_column(plan: Plan, files: TripFiles) -> Column | None:
     return Column(CARD, files.type_of(plan.columns.read[CARD]), "card", without, str.strip)
 
 
-def _apart(text: str, beside: bool) -> tuple[str, str] | None:
-    """A value, and the one next to it; None where the value holds the mark between them."""
-    value, mark, other = text.partition(BESIDE)
-    return (value, other[1:]) if bool(mark) == beside and BESIDE not in other else None
+def _split(text: str, context: bool) -> tuple[str, str] | None:
+    """A value and its context; None where the value contains the separator."""
+    value, mark, other = text.partition(UNIT_SEPARATOR)
+    return (value, other[1:]) if bool(mark) == context and UNIT_SEPARATOR not in other else None
 
 
-def _reads_time(plan: Plan, name: str, beside: bool) -> Understand:
+def _reads_time(plan: Plan, name: str, context: bool) -> Understand:
     bins, days, written = time_bins(plan), Days.of(plan.source), plan.source.columns[name].format
     labels = bins.labels
     day_written = plan.source.columns["date"].format if "date" in plan.source.columns else None
 
     def understand(text: str) -> str | None:
-        parts = _apart(text, beside)
+        parts = _split(text, context)
         minute = values.read_time(parts[0], days.zone, written) if parts else None
         if parts is None or minute is None:
             return None
@@ -212,29 +212,29 @@ def _reads_time(plan: Plan, name: str, beside: bool) -> Understand:
 
 
 def reads_second(plan: Plan) -> Callable[[str], int | None]:
-    """When a tap was, from the raw value of its time and, next to it, its day."""
+    """Parse the time of a tap, in seconds, from the raw values of its time and its day."""
     columns, days = plan.source.columns, Days.of(plan.source)
     written, day_written = columns["tap_on_time"].format, columns["date"].format if "date" in columns else None
     none = plan.source.missing("tap_on_time")
 
     def second(text: str) -> int | None:
-        parts = _apart(text, beside=True)
+        parts = _split(text, context=True)
         known = parts and parts[0].strip() not in none
         return values.read_second(*parts, days, written, day_written) if parts and known else None
 
     return second
 
 
-def _reads_date(plan: Plan, name: str, beside: bool) -> Understand:
+def _reads_date(plan: Plan, name: str, context: bool) -> Understand:
     days, written = Days.of(plan.source), plan.source.columns[name].format
     times_written = [plan.source.columns[time].format for time in plan.source.deciding]
 
     def understand(text: str) -> str | None:
-        parts = _apart(text, beside)
+        parts = _split(text, context)
         day = values.read_date(parts[0], days.zone, written) if parts else None
-        if parts is None or not day or not beside:
+        if parts is None or not day or not context:
             return day
-        which = int(text[len(parts[0]) + len(BESIDE)])
+        which = int(text[len(parts[0]) + len(UNIT_SEPARATOR)])
         minute = values.read_time(parts[1], days.zone, times_written[which])
         return day if minute is None else days.day_of(day, minute)
 
@@ -247,13 +247,13 @@ def _reads_area(areas: Areas, mode: str) -> Understand:
 
 @dataclass(frozen=True)
 class Recoding:
-    """What the codes of a column become at a coarser level of a table: one list, or one for each mode."""
+    """The codes of a column at a coarser level of a table: one list, or one for each mode."""
 
     labels: tuple[str, ...]
     codes: tuple[tuple[int, ...], ...]
 
     def sql(self, code: str, mode: str) -> str:
-        """The coarser code, from the finer one and that of the mode."""
+        """SQL for the coarser code, from the finer code and that of the mode."""
         lists = ", ".join(f"[{', '.join(map(str, codes))}]" for codes in self.codes)
         return f"[{lists}][{f'{mode} + 1' if len(self.codes) > 1 else '1'}][{code} + 1]"
 
@@ -261,8 +261,7 @@ class Recoding:
 def at_level(
     plan: Plan, table: Table, coded: Sequence[Code], wider: Mapping[str, Areas]
 ) -> tuple[dict[str, Recoding], dict[str, tuple[str, ...]], Packing]:
-    """What the codes of a table's columns become at its level, in the alphabet of the coarser labels; all its labels;
-    and the layout of its cells."""
+    """The recoding of a table's columns at its level, all its labels, and the layout of its cells."""
     fine = {code.column.name: code.labels for code in coded}
     recodings, keys = dict[str, Recoding](), plan.columns.of(table)
     for column, relabel in relabelling(plan, table, wider).items():
@@ -276,7 +275,7 @@ def at_level(
 
 
 def assign(column: Column, raw_values: Sequence[str], reasons: Reasons) -> tuple[Code, list[CodedValue]]:
-    """The codes of a column, and what each raw value becomes; last, what no value at all becomes."""
+    """The codes of a column, and the code of each raw value; the last is for a missing value."""
     found = [tuple(understand(raw_value) for understand in column.variants) for raw_value in raw_values]
     covers = column.covers or (lambda label: True)
     labels = {label for variants in found for label in variants if label and covers(label)}
@@ -294,7 +293,7 @@ def assign(column: Column, raw_values: Sequence[str], reasons: Reasons) -> tuple
 
 
 def understood(column: Column, labels: tuple[str | None, ...], reasons: Reasons) -> tuple[str, ...] | int:
-    """A raw value by its labels, one in each variant of the column: what it means, or a reason to refuse the row."""
+    """The labels of a raw value in each variant of the column, or a reason to refuse the row."""
     if None in labels:
         return reasons.unreadable(column)
     if "" in labels and column.missing is None:

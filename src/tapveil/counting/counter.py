@@ -1,4 +1,4 @@
-"""Which engine counts: the plan says so, and nobody else needs to know."""
+"""Counting, with the engine that the plan names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,12 @@ def count(
     locate: bool = False,
     inputs: PublicInputs | None = None,
 ) -> Counted:
-    """The exact counts of a plan, and what was refused; with `locate`, also where it stands. Secret."""
+    """Count the trips of a plan, exactly. Secret.
+
+    Args:
+        inputs: the public files of the plan, if they were read already.
+        locate: also find the lines of the first refused rows.
+    """
     from tapveil.counting.direct import counter  # where an engine counts, nobody needs it
     from tapveil.counting.direct.batches import NeedsEngineError
 
@@ -61,7 +66,7 @@ def other_taps(
 
 
 def copies(plan: Plan, *, memory: str = MEMORY, scratch: Path | None = None, progress: Reporter | None = None) -> int:
-    """How many rows say the same as another, card and all. Secret."""
+    """How many rows equal another row, including the card. Secret."""
     with _database(plan, memory, scratch) as database:
         return steps.copies(plan, database, progress=progress or Silent())
 
@@ -75,7 +80,7 @@ def cards_among(
     progress: Reporter | None = None,
     shapes: CardShapes | None = None,
 ) -> set[str]:
-    """Which of some texts are cards; where the plan names no column of cards, none can be told."""
+    """Which texts are card IDs in the trips; none if the plan names no card column. Secret."""
     if plan.source.card is None:
         return set()
     # One stage, however much there is to read: a log says no more than how long it took.
@@ -90,7 +95,7 @@ def cards_among(
 
 
 def _database(plan: Plan, memory: str, scratch: Path | None) -> AbstractContextManager[Database]:
-    """The engine of a plan, over its trips. None is loaded that is not used."""
+    """Open the engine of a plan. Other engines are not imported."""
     _bytes(memory)
     if plan.source.engine == "spark":
         from tapveil.counting.engines.spark import session as spark
@@ -106,12 +111,12 @@ def _database(plan: Plan, memory: str, scratch: Path | None) -> AbstractContextM
 
 
 def _bytes(amount: str) -> float:
-    """An amount of memory that is enough."""
+    """An amount of memory in bytes; PlanError if it is too little."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([MGT])(i?)B", amount, re.IGNORECASE)
     if not match:
-        raise UsageError(f"--memory {amount} is not an amount such as 1GB or 800MB")
+        raise UsageError(f"--memory {amount} is not an amount of memory; use one such as 1GB or 800MB")
     thousand = 1024 if match[3] else 1000
     memory = float(match[1]) * float(thousand ** (" MGT".index(match[2].upper()) + 1))
     if memory < LEAST_MEMORY:
-        raise UsageError(f"--memory {amount} is too little: counting needs at least {LEAST_MEMORY // 10**6}MB")
+        raise UsageError(f"--memory {amount} is too little; use at least {LEAST_MEMORY // 10**6}MB")
     return memory

@@ -1,7 +1,7 @@
-"""A digest of exact counts: whether two counts of the same trips agree, without keeping either.
+"""A digest of exact counts, to check that two counts of the same trips agree without keeping either.
 
-It follows from cells and numbers alone, whatever order they are in and however labels were coded, so every engine
-gives the same. Whoever has the digest and its key can test a guess at the counts: both are as confidential as these.
+It depends on cells and counts alone, not on their order or codes, so every engine gives the same digest. With the
+digest and its key, anyone can test a guess at the counts: both are as confidential as the counts.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def counts_hmac(tables: Mapping[str, ExactTable], key: bytes) -> str:
-    """A digest of some tables; the key, of 32 random bytes, makes the same counts look different elsewhere."""
+    """HMAC of tables. The key, 32 random bytes, makes equal counts of two releases look different."""
     said = [[name, len(exact_counts(table)), *_sum_of_cells(table, key)] for name, table in sorted(tables.items())]
     return hmac.digest(key, json.dumps(said).encode(), "sha256").hex()
 
 
 def _sum_of_cells(table: ExactTable, key: bytes) -> list[int]:
-    """128 bits of each cell and its count, added up: so no order, and no memory but for a piece."""
+    """Sum of 128 bits of each cell and its count: independent of their order, in bounded memory."""
     total, counts = np.zeros(2, dtype=np.uint64), exact_counts(table)
     labels: dict[str, Hashes] = {}
     for name, texts in sorted(table.labels.items()):
@@ -47,7 +47,7 @@ def _sum_of_cells(table: ExactTable, key: bytes) -> list[int]:
 
 
 def _mixed(numbers: Hashes) -> Hashes:
-    """Each bit of a number into all others: the last step of MurmurHash3, one to one."""
+    """The bijective final mix of MurmurHash3: each bit affects all others."""
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         numbers = (numbers ^ (numbers >> np.uint64(33))) * np.uint64(factor)
     return numbers ^ (numbers >> np.uint64(33))

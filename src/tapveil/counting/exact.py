@@ -1,7 +1,7 @@
-"""Exact counts, as a type of their own: what must not leave.
+"""Exact counts, as a type of their own. They must not leave.
 
-`ExactTable` shows nothing of itself when printed. Its counts are read through `reveal` alone: by the veil, which
-publishes through a mechanism, and by what is for the data custodian alone. A test holds the code to that.
+`ExactTable` prints nothing of its contents. Its counts are read through `reveal` alone: by the veil, which publishes
+through a mechanism, and by code for the data custodian alone. A test enforces that.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ExactTable:
         return f"ExactTable({self.name!r}, secret)"
 
     def places_in(self, cells: pa.Table) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """Which rows of a list of cells occur here, in increasing order, and which cells of ours they are."""
+        """The rows of a list of cells that occur in this table, ascending, and the index of each in this table."""
         wanted = {
             name: pc.index_in(cells.column(name), pa.array(labels, pa.string())) for name, labels in self.labels.items()
         }
@@ -47,20 +47,20 @@ class ExactTable:
         return found.column("#place").to_numpy().astype(np.intp), found.column("#cell").to_numpy().astype(np.intp)
 
     def label_codes(self, chosen: npt.NDArray[np.intp]) -> dict[str, npt.NDArray[np.int64]]:
-        """For some cells, the position of each column's label in `labels`."""
+        """For the chosen cells, the index of each column's label in `labels`."""
         return self.packing.unpack(tuple(word[chosen] for word in self.words))
 
 
 @dataclass(frozen=True, repr=False)
 class Counted:
-    """All that counting gives: the exact tables of a plan, and what was refused."""
+    """The result of counting: the exact tables of a plan, and the refused rows."""
 
     tables: Mapping[str, ExactTable]
     refusals: Refusals
     left_out: int = 0
-    """How many trips were left out because their card had more than the plan counts."""
+    """How many trips were not counted because their card had more than the plan counts."""
     cards: CardShapes | None = None
-    """What the cards look like, where they were seen."""
+    """Lengths and letters of the cards, if they were recorded."""
 
     def __repr__(self) -> str:
         return "Counted(secret)"

@@ -22,7 +22,7 @@ Words = tuple[npt.NDArray[np.int64], ...]
 
 @dataclass(frozen=True)
 class Slot:
-    """Where one column's code lies: in which word, times which stride, out of how many codes."""
+    """The place of one column's code: its word, its stride, and the number of codes."""
 
     word: int
     stride: int
@@ -31,7 +31,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Packing:
-    """A layout for cells over some columns, given how many codes each column has.
+    """A layout for the cells of some columns, given the number of codes of each column.
 
     >>> packing = Packing(("mode", "hour"), (4, 24))
     >>> packing.slots
@@ -43,7 +43,7 @@ class Packing:
 
     @cached_property
     def slots(self) -> dict[str, Slot]:
-        """The place of each column; a new word starts where the last one is full."""
+        """The slot of each column; a new word starts when the last one is full."""
         words, room = list[list[int]]([[]]), WORD
         for index, size in enumerate(self.sizes):
             if room < size:
@@ -60,18 +60,18 @@ class Packing:
 
     @property
     def words(self) -> int:
-        """How many words a cell takes."""
+        """The number of words of a cell."""
         return 1 + max((slot.word for slot in self.slots.values()), default=0)
 
     def pack_sql(self, codes: Mapping[str, str]) -> list[str]:
-        """An SQL expression for each word, from one for the code of each column."""
+        """An SQL expression for each word, from an expression for the code of each column."""
         terms: list[list[str]] = [[] for _ in range(self.words)]
         for column, slot in self.slots.items():
             terms[slot.word].append(f"CAST({codes[column]} AS BIGINT) * {slot.stride}")
         return [" + ".join(word) or "CAST(0 AS BIGINT)" for word in terms]
 
     def unpack_sql(self, words: Sequence[str]) -> dict[str, str]:
-        """An SQL expression for the code of each column, from one for each word."""
+        """An SQL expression for the code of each column, from an expression for each word."""
         return {
             column: f"(({words[slot.word]} // {slot.stride}) % {max(1, slot.size)})"
             for column, slot in self.slots.items()

@@ -1,4 +1,4 @@
-"""THE way to read exact counts. Who imports this module is who sees them; a test has the list."""
+"""The only way to read exact counts. A test lists the modules that may import this one."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Time bins and areas: the detail given up before counting.
+"""Time bins and areas: the detail removed before counting.
 
-Both are fixed by the plan alone, so giving up detail costs no privacy and promises none.
+Both are fixed by the plan alone, so removing detail costs no privacy and adds none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def time_bins(plan: Plan, level: Level | None = None) -> TimeBins:
-    """The bins of a day, at the plan's own level or at one of a table."""
+    """The time bins of a day, at the plan's own level or at the level of a table."""
     first = plan.source.day_starts if plan.coarsen.after_midnight == "continued" else 0
     if level and level.times:
         return TimeBins.parts(level.times, first)
@@ -31,7 +31,7 @@ def time_bins(plan: Plan, level: Level | None = None) -> TimeBins:
 
 @dataclass(frozen=True)
 class Areas:
-    """Which area a stop is published under: itself, unless its mode has another way."""
+    """The published area of each stop: the stop itself, unless its mode has a lookup."""
 
     lookups: Mapping[str, Mapping[str, str]]
 
@@ -45,13 +45,13 @@ class Areas:
 
 @dataclass(frozen=True)
 class Stops:
-    """The stops of the timetable: by what the trips name them, and by their own ids."""
+    """The stops of the timetable, by their name in the trips and by their ID."""
 
     by_name: Mapping[str, Stop]
     by_id: Mapping[str, Stop]
 
     def described(self, stop: Stop, what: str) -> str:
-        """What the timetable says of a stop; nothing where it says nothing."""
+        """A property of a stop in the timetable; empty where it has none."""
         station = self.by_id[stop.station]
         said = {"stop_name": stop.name, "station": station.id, "station_name": station.name, "zone_id": stop.zone}
         return said[what]
@@ -59,11 +59,11 @@ class Stops:
 
 @dataclass(frozen=True)
 class Relabel:
-    """What a label of a column becomes at a coarser level, by its mode."""
+    """The label of a column at a coarser level, by mode."""
 
     label: Callable[[str, str], str]
     modes: tuple[str, ...] = ()
-    """The modes that have a way of their own."""
+    """The modes with their own lookup."""
 
     @classmethod
     def of_times(cls, bins: Mapping[str, str]) -> Relabel:
@@ -71,13 +71,13 @@ class Relabel:
 
     @classmethod
     def of_places(cls, areas: Areas) -> Relabel:
-        """What has no area in the lists has no wider one."""
+        """A place without an area has no wider area either."""
         modes = tuple(mode for mode in areas.lookups if mode != EVERY_MODE)
         return cls(lambda mode, label: label if label == UNKNOWN else areas.area(mode, label), modes)
 
 
 def read_stops(plan: Plan, files: PublicFiles) -> Stops:
-    """The stops of the plan's timetable; none where it has none."""
+    """The stops of the plan's timetable; empty without a timetable."""
     if plan.gtfs is None:
         return Stops({}, {})
     from tapveil.inputs.gtfs import read_feed  # most plans have no timetable
@@ -91,13 +91,13 @@ def read_stops(plan: Plan, files: PublicFiles) -> Stops:
 
 
 def stop_name(plan: Plan, stop: Stop) -> str:
-    """What the trips name a stop of the timetable by; nothing where it has no such name."""
+    """The name in the trips of a stop of the timetable; empty where it has none."""
     match = plan.gtfs.match if plan.gtfs else "stop_id"
     return {"stop_id": stop.id, "stop_code": stop.code, "stop_name": stop.name}[match]
 
 
 def read_areas(plan: Plan, files: PublicFiles) -> Areas:
-    """The areas of all stops that the plan's lists know, read and checked."""
+    """The areas of all stops in the plan's lists, read and checked."""
     stops = read_stops(plan, files)
     return Areas({mode: _areas(plan, area, stops, files) for mode, area in plan.coarsen.location.items()})
 
@@ -111,7 +111,7 @@ def read_wider(plan: Plan, files: PublicFiles) -> Mapping[str, Areas]:
 
 
 def relabelling(plan: Plan, table: Table, wider: Mapping[str, Areas]) -> dict[str, Relabel]:
-    """What the labels of a table's columns become at its level; only of those that become something else."""
+    """The columns of a table whose labels change at its level, and how."""
     level, found = table.level, dict[str, Relabel]()
     for column in table.columns:
         if plan.source.kind(column) == "time" and (level.time_minutes or level.times):
@@ -144,6 +144,8 @@ def _read_lookup(path: Path, lookup: Area | WiderArea, files: PublicFiles) -> di
     for line, row in listed.rows([stop_column, area_column], delimiter=lookup.delimiter):
         stop, area = row[stop_column], row[area_column] or UNKNOWN
         if areas.setdefault(stop, area) != area:
-            raise InputFileError(f"{path.name}, line {line}: stop `{stop}` has two values of `{lookup.to}`; keep one")
+            raise InputFileError(
+                f"{path.name}, line {line}: stop `{stop}` has two different values of `{lookup.to}`; keep one"
+            )
     areas.pop("", None)
     return areas

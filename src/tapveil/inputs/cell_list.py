@@ -1,8 +1,8 @@
 """The dictionary: the public list of all cells that a table can have, occupied or not.
 
-It comes from what everyone may know (stops, a timetable, a calendar), never from the trips: a list made from the trips
-would tell which cells occur. One CSV file per table, a column for each key, a row for each cell, in the words in which
-cells are published.
+It comes from public knowledge (stops, a timetable, a calendar), never from the trips: a list made from the trips
+would reveal which cells occur. One CSV file per table, a column for each key, a row for each cell, with the labels as
+published.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from tapveil.inputs.timetable import Timetable
 
 LONG_LIST = 1_000_000
-"""From so many cells on, only those empty cells are visited that are published: the same law, less work."""
+"""With this many cells or more, only published empty cells are drawn: the same distribution, less work."""
 
-Spelling = Callable[[str], str | None]
+ReadsLabel = Callable[[str], str | None]
+"""The published label of a value in the list; None where it cannot be read."""
 Dictionaries = Mapping[str, pa.Table | None]
 """The list of each table, by the name of the table."""
 
@@ -49,14 +50,14 @@ def read_dictionaries(
             feed = timetable and timetable.feed
             runs = f"from {feed.calendar.first} to {feed.calendar.last}" if feed else "on other days"
             raise InputFileError(
-                f"[[table]] {name}: the timetable has no cells on the days that the plan covers; it runs {runs}"
+                f"[[table]] {name}: the timetable has no cells on the days of the plan; it runs {runs}"
             )
         found[name] = read
     return found
 
 
 def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:
-    """The cells of a coarser level that those of a list lie in."""
+    """The cells of a coarser level that contain the listed cells."""
     if not relabelled:
         return cells
     modes = cells.column("mode").to_pylist() if "mode" in cells.column_names else [""] * len(cells)
@@ -66,8 +67,8 @@ def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:
         lost = [label for label, wider in zip(fine, labels, strict=True) if wider == UNKNOWN != label]
         if lost:
             raise InputFileError(
-                f"a list of cells has the {column} `{lost[0]}`, for which there is no wider area: list cells as the "
-                "finest level has them, and give each place its area"
+                f"a list of cells has the {column} `{lost[0]}`, which has no wider area. List cells at the finest "
+                "level, and add the place to the lookup of wider areas"
             )
         cells = cells.set_column(cells.column_names.index(column), column, pa.array(labels, pa.string()))
     distinct = cells.group_by(cells.column_names).aggregate([])
@@ -77,25 +78,23 @@ def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:
 def _read(plan: Plan, table: Table, name: str, files: PublicFiles) -> pa.Table:
     listed = PublicList(files, plan.base / name, "list of cells", f"[[table]] {table.name}")
     keys = plan.columns.of(table)
-    spellings = {key: _spelling(plan, key) for key in keys}
+    readers = {key: _reads_label(plan, key) for key in keys}
     cells = set[tuple[str, ...]]()
     for line, row in listed.rows(keys):
-        cell = {key: spell(row[key]) for key, spell in spellings.items()}
+        cell = {key: read(row[key]) for key, read in readers.items()}
         for key in (key for key, value in cell.items() if value is None):
             kind = plan.source.kind(key)
             raise InputFileError(
-                f"{listed.path.name}, line {line}: `{key}` cannot be read as a {kind}. What can be read: "
-                f"{READABLE[kind]}"
+                f"{listed.path.name}, line {line}: `{key}` cannot be read as a {kind}. Accepted: {READABLE[kind]}"
             )
         cells.add(tuple(str(value) for value in cell.values()))
     if not cells:
-        raise InputFileError(f"the list of cells {name} has a header but no cells")
+        raise InputFileError(f"the list of cells {name} has a header but no cells; add one row per cell")
     columns = zip(*sorted(cells), strict=True)
     return pa.table({key: pa.array(values, pa.string()) for key, values in zip(keys, columns, strict=True)})
 
 
-def _spelling(plan: Plan, key: str) -> Spelling:
-    """How a value of the list is spelt in what is published."""
+def _reads_label(plan: Plan, key: str) -> ReadsLabel:
     kind = plan.source.kind(key)
     if kind == "time":
         bins = time_bins(plan)

@@ -1,6 +1,6 @@
 """Which area a point lies in, and the shape of an area for a map.
 
-Areas are public: they are drawn by an office of statistics, or by H3, and never from the trips. Longitude and latitude
+Areas are public: they come from a statistical office, or from H3, and never from the trips. Longitude and latitude
 are degrees of WGS 84 throughout, and straight lines between two corners are straight on a flat map. shapely and h3 are
 imported where they are needed, since most plans need neither.
 """
@@ -34,39 +34,39 @@ _AREAL = ("Polygon", "MultiPolygon", "GeometryCollection")
 
 @dataclass(frozen=True)
 class NamedShape:
-    """A place to draw: its name, and its shape on a map."""
+    """A place with its name and its shape on a map."""
 
     name: str
     geometry: Geometry
     mode: str = "*"
-    """The mode whose places are so called; `*` for every mode that has no other."""
+    """The mode of the place; `*` for every mode without its own entry."""
     title: str = ""
-    """What people call it, where its name is only an id."""
+    """Its name for people, where `name` is only an ID."""
 
 
 @dataclass(frozen=True, eq=False)
 class Polygons:
-    """Areas with borders: a border belongs to every area that it bounds.
+    """Areas with borders. A border belongs to every area that it bounds.
 
-    A point that several areas cover lies in the first of them in the alphabet, so that the order of the file, which
-    means nothing, decides nothing.
+    A point in several areas belongs to the first of them in alphabetical order, so that the order of the file does not
+    matter.
     """
 
     names: tuple[str, ...]
-    """The area of each shape, in the order of the alphabet; an area can have several shapes."""
+    """The area of each shape, in alphabetical order; an area can have several shapes."""
     shapes: tuple[Any, ...]
 
     @classmethod
     def read(cls, path: Path, name: str, files: PublicFiles = ON_DISK) -> Polygons:
-        """The areas of a GeoJSON file; `name` is the property that names an area."""
-        _shapely()  # a missing package is said before a fault of the file
+        """Read the areas of a GeoJSON file; `name` is the property with the name of an area."""
+        _shapely()  # a missing package is reported before a mistake in the file
         features, parts = read_features(path, files), list[tuple[str, Any]]()
         for number, feature in enumerate(features, 1):
             try:
                 area = _read_name(properties_of(feature), name, properties_of(features[0]))
                 shapes = [shape for rings in _polygons(feature.get("geometry")) for shape in _sound_shapes(rings)]
                 if not shapes:
-                    raise ValueError("its geometry covers no ground")
+                    raise ValueError("its geometry has no area")
             except ValueError as error:
                 raise InputFileError(f"{path.name}, feature {number}: {error}") from None
             parts += [(area, shape) for shape in shapes]
@@ -74,7 +74,7 @@ class Polygons:
         return cls(tuple(area for area, _ in parts), tuple(shape for _, shape in parts))
 
     def areas(self, points: Sequence[tuple[float | None, float | None]]) -> list[str | None]:
-        """The area of each point, given as (latitude, longitude); None where it lies in no area, or nowhere."""
+        """The area of each point, given as (latitude, longitude); None where it lies in no area, or has no place."""
         shapely = _shapely()
         shapes, tree = self._index
         latitude, longitude = np.array(points, dtype=float).reshape(-1, 2).T
@@ -89,7 +89,7 @@ class Polygons:
 
     @property
     def places(self) -> list[NamedShape]:
-        """Every area, sorted by name; shapes of one name are joined."""
+        """All areas, sorted by name; shapes with the same name are joined."""
         shapely, found = _shapely(), []
         for name, group in groupby(zip(self.names, self.shapes, strict=True), key=lambda part: part[0]):
             # In the order that `normalize` gives, outer rings counter-clockwise (RFC 7946).
@@ -107,7 +107,7 @@ class Polygons:
 
 
 def h3_cell(latitude: float | None, longitude: float | None, resolution: int) -> str | None:
-    """The H3 cell of a point; None where it lies nowhere: H3 would wrap metres around the earth and name some cell."""
+    """The H3 cell of a point; None if it is not on the earth. H3 itself would wrap metres around the earth."""
     h3 = _h3()
     return str(h3.latlng_to_cell(latitude, longitude, resolution)) if on_earth(latitude, longitude) else None
 
@@ -135,7 +135,7 @@ def points(name: str, places: Iterable[tuple[float, float]]) -> NamedShape:
 
 
 def collection(places: Iterable[NamedShape]) -> dict[str, Any]:
-    """The places as a GeoJSON FeatureCollection: the same bytes for the same places."""
+    """Places as a GeoJSON FeatureCollection, with the same bytes for the same places."""
     features = [
         {
             "type": "Feature",
@@ -151,7 +151,7 @@ def _shapely() -> Any:
     try:
         import shapely
     except ImportError:
-        raise PlanError("areas by polygons need shapely: pip install 'tapveil[geo]'") from None
+        raise PlanError("areas by polygons need the package shapely: pip install 'tapveil[geo]'") from None
     return shapely
 
 
@@ -159,7 +159,7 @@ def _h3() -> Any:
     try:
         import h3
     except ImportError:
-        raise PlanError("areas by H3 cells need h3: pip install 'tapveil[geo]'") from None
+        raise PlanError("areas by H3 cells need the package h3: pip install 'tapveil[geo]'") from None
     return h3
 
 
@@ -168,16 +168,16 @@ def _read_name(properties: Mapping[str, Any], name: str, first: Mapping[str, Any
         others = [other for other in first if other != name]
         listed = f" (there are: {', '.join(f'`{other}`' for other in others[:10])})" if others else ""
         raise ValueError(f"it has no property `{name}`{did_you_mean(name, others) or listed}")
-    text = _spelt(properties[name])
+    text = _name_text(properties[name])
     if text is None:
-        raise ValueError(f"`{name}` is neither a text nor a number; name a property that is")
+        raise ValueError(f"`{name}` is neither text nor a number; choose another property")
     if not text:
-        raise ValueError(f"`{name}` is blank; name the area, or leave it out")
+        raise ValueError(f"`{name}` is empty; name the area, or remove it")
     return text
 
 
-def _spelt(value: Any) -> str | None:
-    """The name that a value spells, as it would stand in a lookup: 2000 for 2000.0."""
+def _name_text(value: Any) -> str | None:
+    """A value as text, as it would be written in a lookup: 2000 for 2000.0."""
     match value:
         case None:
             return ""
@@ -191,12 +191,12 @@ def _spelt(value: Any) -> str | None:
 
 
 def _polygons(geometry: Any) -> Iterator[Any]:
-    """The rings of each polygon in a geometry, as they stand in the file."""
+    """The rings of each polygon in a geometry, unchanged."""
     waiting = [geometry]
     while waiting:
         match waiting.pop():
             case None:
-                raise ValueError("it has no geometry; draw the area, or leave it out")
+                raise ValueError("it has no geometry; add one, or remove the feature")
             case {"type": "Polygon", "coordinates": list(rings)}:
                 yield rings
             case {"type": "MultiPolygon", "coordinates": list(polygons)}:
@@ -206,22 +206,22 @@ def _polygons(geometry: Any) -> Iterator[Any]:
             case {"type": str(kind)} if kind not in _AREAL:
                 raise ValueError(f"its geometry is a {kind}; an area is a Polygon or a MultiPolygon")
             case _:
-                raise ValueError("its geometry cannot be read as GeoJSON")
+                raise ValueError("its geometry is not valid GeoJSON")
 
 
 def _sound_shapes(rings: Any) -> list[Any]:
-    """A polygon as shapes that do not cross themselves; what has no inside is left out.
+    """A polygon as valid shapes that do not cross themselves; parts without an area are dropped.
 
     `structure` takes a hole for a hole even where it leaves the outer ring; `linework` would make it ground there.
     """
     if not isinstance(rings, list):
-        raise ValueError("its geometry cannot be read as GeoJSON")
+        raise ValueError("its geometry is not valid GeoJSON")
     if not rings:
         return []
     corners = []
     for ring in rings:
         if not isinstance(ring, list) or len(ring) < 3:
-            raise ValueError("a ring of its geometry has fewer than three corners")
+            raise ValueError("a ring of its geometry has fewer than three positions")
         corners.append(np.array([corner(position) for position in ring], dtype=float))
     shapely = _shapely()
     shape = shapely.Polygon(corners[0], corners[1:])
@@ -231,7 +231,7 @@ def _sound_shapes(rings: Any) -> list[Any]:
 
 
 def _rounded(coordinates: Any) -> Any:
-    """Positions of two numbers, whatever height they had."""
+    """Positions as two rounded numbers, without a height."""
     match coordinates:
         case [int() | float() as longitude, int() | float() as latitude, *_]:
             return [round(float(degrees), DIGITS) + 0.0 for degrees in (longitude, latitude)]  # no -0.0
@@ -239,7 +239,7 @@ def _rounded(coordinates: Any) -> Any:
 
 
 def _unrolled(ring: list[Corner]) -> list[Corner]:
-    """The ring with longitudes that run on past 180; around a pole, with the edge of the map as its far side."""
+    """A ring with longitudes that continue past 180; around a pole, it is closed along the edge of the map."""
     unrolled = [ring[0]]
     for longitude, latitude in (*ring[1:], ring[0]):
         turns = round((unrolled[-1][0] - longitude) / 360)
@@ -273,5 +273,5 @@ def _half(ring: list[Corner], side: int) -> list[Corner]:
 
 
 def polygons(plan: Plan, area: Area, files: PublicFiles) -> Polygons:
-    """The areas of a plan that are polygons."""
+    """The polygons of an area of a plan."""
     return Polygons.read(plan.base / str(area.polygons), area.name or "", files)

@@ -1,4 +1,4 @@
-"""Where published places lie, for the map: by the timetable, by polygons, or by a list of places."""
+"""Places of the map: from the timetable, from polygons, or from a list of places."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def read_places(plan: Plan, files: PublicFiles, areas: Areas) -> dict[str, Any] | None:
-    """Where the published places lie, as GeoJSON, so that a map can be drawn; None where that is not known.
+    """The places of the map, as GeoJSON; None where they are not known.
 
-    All places that the public lists know, not those of the trips: which of them occur is for the mechanism to say.
+    These are all places in the public lists, not those of the trips: which of them occur is decided by the mechanism.
     """
     if (plan.gtfs is None and plan.places is None) or "location" not in plan.columns.kinds:
         return None
@@ -30,7 +30,7 @@ def read_places(plan: Plan, files: PublicFiles, areas: Areas) -> dict[str, Any] 
 
 
 def _places_of_stops(plan: Plan, files: PublicFiles, areas: Areas) -> Iterator[NamedShape]:
-    """By the timetable, what can be told from its stops."""
+    """The places that follow from the stops of the timetable."""
     if plan.gtfs is None:
         return
     stops = read_stops(plan, files)
@@ -45,7 +45,7 @@ def _places_of_stops(plan: Plan, files: PublicFiles, areas: Areas) -> Iterator[N
 
 
 def _stop_places(mode: str, stops: Stops, areas: Areas) -> Iterator[NamedShape]:
-    """An area that is nowhere drawn is the points of its stops; a stop that keeps its id brings its name."""
+    """Areas without a shape become the points of their stops; a stop published by its ID also has its name."""
     members: dict[str, list[Stop]] = {}
     for name, stop in stops.by_name.items():
         members.setdefault(areas.area(mode, name), []).append(stop)

@@ -1,4 +1,4 @@
-"""Where published places lie, by a public list: for a map, never from the trips. CSV for points, GeoJSON for any."""
+"""The list of places of a plan, for the map: a public CSV file of points, or GeoJSON. Never from the trips."""
 
 from __future__ import annotations
 
@@ -19,50 +19,56 @@ from tapveil.plan.model import PlaceList
 
 _GEOJSON = (".geojson", ".json")
 _NOT_WRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Control characters, and halves of a character."""
+"""Control characters and unpaired surrogates."""
 
 
 def read_place_list(base: Path, listed: PlaceList, files: PublicFiles) -> list[NamedShape]:
-    """All places of the list, whether the trips have them or not; one that is listed twice is an error."""
+    """All places of the list, whether or not trips use them; a duplicate is an error."""
     path = base / listed.path
     found = list((_of_geojson if path.suffix.lower() in _GEOJSON else _of_csv)(path, listed, files))
     seen = set[tuple[str, str]]()
     for place in found:
         if (place.name, place.mode) in seen:
-            raise InputFileError(f"the places {path.name} have two shapes of `{place.name}`; keep one, or join them")
+            raise InputFileError(
+                f"the list of places {path.name} has two shapes of `{place.name}`; keep one, or join them"
+            )
         seen.add((place.name, place.mode))
     if not found:
-        raise InputFileError(f"the list of places {path.name} is empty: no row has a name, a latitude and a longitude")
+        raise InputFileError(
+            f"the list of places {path.name} is empty; add rows with a name, a latitude and a longitude"
+        )
     return found
 
 
-def _spelt(where: str, column: str, value: Any) -> str:
-    """A name, or a mode, without the blanks around it; nothing where there is none."""
+def _text(where: str, column: str, value: Any) -> str:
+    """A name or a mode as stripped text; empty where there is none."""
     if not isinstance(value, str | int | float | None) or isinstance(value, bool):
-        raise InputFileError(f"{where}: its `{column}` is neither a text nor a number")
+        raise InputFileError(f"{where}: `{column}` is neither text nor a number; correct it")
     text = "" if value is None else str(value).strip()
     if _NOT_WRITTEN.search(text):
-        raise InputFileError(f"{where}: its `{column}` has a control character, or half a character; leave it out")
+        raise InputFileError(f"{where}: `{column}` has a control character or an unpaired surrogate; remove it")
     return text
 
 
 def _of_csv(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[NamedShape]:
-    """A place that has several rows has several points."""
+    """A place with several rows has several points."""
     members: dict[tuple[str, str], list[tuple[float, float]]] = {}
     source = PublicList(files, path, "list of places", "[places] path")
     for number, row in source.rows([listed.name, listed.latitude, listed.longitude], [listed.mode]):
         where = f"{path.name}, line {number}"
-        name, mode = (_spelt(where, column, row.get(column)) for column in (listed.name, listed.mode))
+        name, mode = (_text(where, column, row.get(column)) for column in (listed.name, listed.mode))
         texts = [row[column] for column in (listed.latitude, listed.longitude)]
         if not name or not any(texts):
             continue
         try:
             latitude, longitude = map(float, texts)
         except ValueError:
-            words = "latitude and longitude are not two numbers in degrees, such as -33.88"
+            words = "latitude and longitude must be numbers in degrees, such as -33.88"
             raise InputFileError(f"{where}: {words}") from None
         if not on_earth(latitude, longitude):
-            raise InputFileError(f"{where}: latitude {latitude}, longitude {longitude} is nowhere on the earth")
+            raise InputFileError(
+                f"{where}: latitude {latitude}, longitude {longitude} is not on the earth; use degrees in WGS 84"
+            )
         members.setdefault((name, mode or EVERY_MODE), []).append((latitude, longitude))
     for (name, mode), at in members.items():
         yield replace(points(name, at), mode=mode)
@@ -75,17 +81,15 @@ def _of_geojson(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[N
             case {"properties": dict(properties), "geometry": {"type": str(kind), "coordinates": list(coordinates)}}:
                 pass
             case _:
-                raise InputFileError(f"{where}: has no properties, or no shape")
-        name, mode = (_spelt(where, column, properties.get(column)) for column in (listed.name, listed.mode))
+                raise InputFileError(f"{where}: has no properties or no geometry")
+        name, mode = (_text(where, column, properties.get(column)) for column in (listed.name, listed.mode))
         if not name:
             raise InputFileError(f"{where}: has no property `{listed.name}`{did_you_mean(listed.name, properties)}")
         if kind not in DEPTH:
-            raise InputFileError(f"{where}: is a {kind}; a place is a point, several, or an area")
+            raise InputFileError(f"{where}: is a {kind}; a place must be a point, several points, or an area")
         found = positions(kind, coordinates)
         if found is None:
-            raise InputFileError(
-                f"{where}: its coordinates are not nested as GeoJSON nests them, or a ring of its border is not closed"
-            )
+            raise InputFileError(f"{where}: its coordinates are not nested as in GeoJSON, or a ring is not closed")
         try:
             for position in found:
                 corner(position)

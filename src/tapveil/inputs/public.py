@@ -1,7 +1,7 @@
 """The public inputs of a plan: lookups, areas, places, lists of cells and the timetable, from one snapshot.
 
-Made once for a command and handed to all that needs a public list: nobody else opens one. Each part is read when it is
-first asked for; what is small is kept.
+Made once for a command and passed to everything that needs a public list; nothing else opens one. Each part is read
+on demand, and small ones are kept.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PublicInputs:
-    """What the public files of a plan say."""
+    """The contents of the public files of a plan."""
 
     plan: Plan
     snapshot: Snapshot
 
     @classmethod
     def of(cls, plan: Plan, scratch: Path | None = None) -> PublicInputs:
-        """The public files of a plan as they are now; what is too large for memory is kept on the scratch disk."""
+        """The public files of a plan as they are now; large ones are kept on the scratch disk."""
         return cls(plan, Snapshot(scratch))
 
     def seen_by(self, plan: Plan) -> PublicInputs:
-        """The same files, for another plan."""
+        """The same snapshot of files, for another plan."""
         return self if plan is self.plan else PublicInputs(plan, self.snapshot)
 
     @cached_property
     def areas(self) -> Areas:
-        """What stops are published as."""
+        """The published areas of stops."""
         return read_areas(self.plan, self.snapshot)
 
     @cached_property
@@ -60,7 +60,7 @@ class PublicInputs:
 
     @property
     def stops(self) -> Stops:
-        """The stops of the timetable; none without one."""
+        """The stops of the timetable; empty without one."""
         return read_stops(self.plan, self.snapshot)
 
     @property
@@ -72,7 +72,7 @@ class PublicInputs:
 
     @property
     def places(self) -> dict[str, Any] | None:
-        """Where the published places lie, as GeoJSON; None where that is not known."""
+        """The places of the map, as GeoJSON; None where they are not known."""
         areas = self.areas if self.plan.gtfs else Areas({})
         return read_places(self.plan, self.snapshot, areas)
 
@@ -86,8 +86,8 @@ class PublicInputs:
 
     @cached_property
     def sha256(self) -> Mapping[str, str]:
-        """Of each public file, by what the plan has it for: what is published depends on what they say."""
-        _ = self.areas, self.wider  # they say what is wrong with a lookup better than its bytes do
+        """SHA-256 of each public file, by its role in the plan."""
+        _ = self.areas, self.wider  # their errors about a lookup are clearer than those of its bytes
         try:
             return {role: self.snapshot.sha256(self.plan.base / name) for role, name in _names(self.plan).items()}
         except OSError as error:
@@ -95,7 +95,7 @@ class PublicInputs:
 
 
 def _names(plan: Plan) -> dict[str, str]:
-    """The public files that a plan names, by what it has them for."""
+    """The public files of a plan, by their role."""
     areas, wider = plan.coarsen.location.items(), plan.coarsen.wider
     used = [name for name in wider if name in {table.level.location for table in plan.table}]
     return {

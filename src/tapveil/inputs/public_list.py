@@ -1,6 +1,6 @@
-"""A public file that a plan names: opened with a clear word where it cannot be, and read as CSV where it is a list.
+"""A public file of a plan: opened with clear errors, and read as CSV where it is a list.
 
-Nothing of the trips is in it, so messages may quote it.
+It holds nothing of the trips, so messages may quote it.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from tapveil.inputs.snapshot import PublicFiles
 
 @dataclass(frozen=True)
 class PublicList:
-    """A public file, and what messages call it."""
+    """A public file, and its name in messages."""
 
     files: PublicFiles
     path: Path
     what: str
     section: str = ""
-    """Where the plan names it."""
+    """The section of the plan that names it."""
 
     @contextmanager
     def opened(self) -> Iterator[TextIO]:
-        """The file as text in UTF-8."""
+        """Open the file as UTF-8 text."""
         called = f"{self.what} {self.path.name}"
         try:
             with io.TextIOWrapper(self.files.open(self.path), encoding="utf-8-sig", newline="") as file:
                 yield file
         except FileNotFoundError:
-            hint = f" ({self.section}; it starts from the plan)" if self.section else ""
+            hint = f" ({self.section}; paths are relative to the plan)" if self.section else ""
             raise InputFileError(f"there is no {self.what} {self.path}{hint}") from None
         except IsADirectoryError:
-            raise InputFileError(f"the {called} is a folder; name a file in it") from None
+            raise InputFileError(f"the {called} is a folder; choose a file in it") from None
         except PermissionError:
             raise InputFileError(f"no permission to read the {called}") from None
         except OSError as error:
@@ -48,7 +48,7 @@ class PublicList:
     def rows(
         self, needed: Sequence[str], optional: Sequence[str] = (), delimiter: str | None = None
     ) -> Iterator[tuple[int, dict[str, str]]]:
-        """The line and the columns of each row, without blanks around them; nothing where a row ends before them."""
+        """The line and the columns of each row, stripped; empty where a row is too short."""
         try:
             with self.opened() as file:
                 wanted = (*needed, *optional)
@@ -62,7 +62,9 @@ class PublicList:
                     row += [""] * (len(header) - len(row))
                     yield rows.line_num, {column: row[place].strip() for column, place in places.items()}
         except (UnicodeDecodeError, csv.Error):
-            raise InputFileError(f"the {self.what} {self.path.name} is not a CSV file in UTF-8") from None
+            raise InputFileError(
+                f"the {self.what} {self.path.name} is not a CSV file in UTF-8; save it as one"
+            ) from None
 
     def _require(self, needed: Sequence[str], wanted: Sequence[str], header: Sequence[str]) -> None:
         for column in wanted:

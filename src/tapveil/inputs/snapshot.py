@@ -1,8 +1,8 @@
-"""Public files as they were when they were first looked at: each is read once, whatever becomes of it later.
+"""Public files as they were when first opened: each is read once, even if it changes later.
 
-What is parsed and what is hashed are the same bytes, so a list that is exchanged while a release runs is published
-under the SHA-256 of what was used. Small files are kept in memory, larger ones as a file without a name on the scratch
-disk: a timetable may be larger than memory.
+The same bytes are parsed and hashed, so a list that is replaced during a release is published under the SHA-256 of
+what was used. Small files are kept in memory, larger ones in an unnamed file on the scratch disk: a timetable may be
+larger than memory.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from tapveil.base import atomic
 from tapveil.base.errors import EngineError, InputFileError
 
 SMALL = 4 << 20
-"""Files up to so many bytes are kept in memory."""
+"""Files up to this many bytes are kept in memory."""
 PIECE = 1 << 20
 
 
 class PublicFiles(Protocol):
-    """Where public files are read from: the disk as it is now, or a snapshot of it."""
+    """The source of public files: the disk as it is now, or a snapshot of it."""
 
     def open(self, path: Path) -> BinaryIO:
-        """A file, from its beginning."""
+        """Open a file at its beginning."""
 
     def names(self, folder: Path) -> tuple[str, ...]:
-        """What a folder holds."""
+        """The names in a folder."""
 
 
 class OnDisk:
-    """The files as they are now: for a look from which nothing is published."""
+    """Files as they are now, where nothing is published from them."""
 
     def open(self, path: Path) -> BinaryIO:
         return path.open("rb")
@@ -48,14 +48,14 @@ ON_DISK = OnDisk()
 
 
 class Snapshot:
-    """Files and folders, each as it was when it was first asked for."""
+    """Files and folders, each as it was when first requested."""
 
     def __init__(self, scratch: Path | None = None) -> None:
         self._scratch = scratch
         self._names: dict[Path, tuple[str, ...]] = {}
         self._copies: dict[Path, _Copy] = {}
         self._hashes: dict[Path, str] = {}
-        """Of folders; and of their files, which are hashed with them and need not be kept."""
+        """Of folders, and of their files, which are hashed with them and not kept."""
 
     def open(self, path: Path) -> BinaryIO:
         return self._copy(path).open()
@@ -66,7 +66,7 @@ class Snapshot:
         return self._names[folder]
 
     def sha256(self, path: Path) -> str:
-        """Of a file; of a folder, of its files in the order of their names, each after its name and size."""
+        """The SHA-256 of a file; for a folder, of its files in order, each after its name and size."""
         if path not in self._names and not path.is_dir():
             return self._copy(path).sha256
         if path in self._hashes:
@@ -91,7 +91,7 @@ class Snapshot:
             small, pieces = _size(source) <= SMALL, _pieces(source, digest.update)
             kept = b"".join(pieces) if small else _spilled(pieces, path, self._scratch)
         if self._hashes.get(path, digest.hexdigest()) != digest.hexdigest():
-            raise InputFileError(f"{path.name} changed while it was in use; run again when it is complete")
+            raise InputFileError(f"{path.name} changed while it was in use; run the command again when it is complete")
         return self._copies.setdefault(path, _Copy(digest.hexdigest(), kept))
 
 
@@ -113,14 +113,14 @@ def _size(file: BinaryIO) -> int:
 
 
 def _pieces(file: BinaryIO, tell: Callable[[bytes], object]) -> Iterator[bytes]:
-    """A file in pieces; each is told first to one who wants to see it."""
+    """A file in pieces; `tell` is called with each piece first."""
     while piece := file.read(PIECE):
         tell(piece)
         yield piece
 
 
 class _Spilled:
-    """A file without a name: the system frees it with this object, or with the process."""
+    """An unnamed file; the system frees it with this object, or with the process."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -138,12 +138,12 @@ def _spilled(pieces: Iterable[bytes], path: Path, scratch: Path | None) -> _Spil
             return _Spilled(os.dup(file.fileno()))
     except OSError as error:
         raise EngineError(
-            f"{path.name} cannot be kept on the scratch disk ({atomic.why(error)}); point --scratch to a larger one"
+            f"{path.name} cannot be stored on the scratch disk ({atomic.why(error)}); set --scratch to a larger disk"
         ) from None
 
 
 class _Reader(io.RawIOBase):
-    """A file that others read as well, each at a place of its own."""
+    """A reader with its own position in a shared file."""
 
     def __init__(self, file: _Spilled) -> None:
         self._file, self._place = file, 0

@@ -1,7 +1,7 @@
 """The cells of a timetable: every mode, day, time bin and stop at which someone could have tapped.
 
-A list of all possible cells that is made from public knowledge alone, so that no threshold is needed. A call may be
-boarded or left a little before or after its scheduled time; how much, the plan says.
+This list of all possible cells is made from public knowledge alone, so that no threshold is needed. A tap may be a
+little before or after the scheduled time; the plan states how much.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ MODES = {
     **{0: "tram", 1: "metro", 2: "train", 3: "bus", 4: "ferry", 5: "cable tram", 6: "gondola", 7: "funicular"},
     **{11: "trolleybus", 12: "monorail"},
 }
-"""What a route_type is called, unless the plan says otherwise."""
+"""The mode of a route_type, unless the plan names it."""
 EXTENDED = {1: 2, 2: 3, 3: 2, 4: 1, 5: 1, 6: 1, 7: 3, 8: 11, 9: 0, 10: 4, 12: 4, 13: 6, 14: 7}
-"""Hundreds of the extended route types, as the plain ones."""
+"""The basic route type for each hundred of the extended route types."""
 
 MOST_DAYS = 800
-"""A calendar that goes on for longer is open at its end, not a timetable for all that time."""
+"""A longer calendar is open-ended, not a timetable for all that time."""
 
 Ints = npt.NDArray[np.int64]
 Cells = list[Ints]
-"""Distinct cells of one day's service, as parallel codes: how many days after it they are, mode, time, place."""
+"""Distinct cells of one service day, as parallel codes: days after the service day, mode, time, place."""
 
 
 def mode_of(plan: Plan, route_type: int) -> str:
-    """What the trips call the mode of a route."""
+    """The mode of a route, as named in the trips."""
     fixed = plan.source.columns["mode"].value if "mode" in plan.source.columns else None
     named = plan.gtfs.modes.get(str(route_type)) if plan.gtfs else None
     return fixed or named or plain_mode(route_type)
 
 
 def plain_mode(route_type: int) -> str:
-    """What a route type is called.
+    """The mode of a route type.
 
     >>> plain_mode(3), plain_mode(702), plain_mode(1501)
     ('bus', 'bus', 'type 1501')
@@ -85,13 +85,13 @@ class Timetable:
         return tuple(sorted(named | {UNKNOWN}))
 
     def _labels(self, mode: str, stop_id: str) -> set[str]:
-        """What a stop may be published as: by itself, or by the station that it belongs to."""
+        """The labels of a stop: its own, and that of its station."""
         stop = self.feed.stops[stop_id]
         both = (stop, self.feed.stops[stop.station])
         return {self.areas.area(mode, stop_name(self.plan, each)) for each in both}
 
     def cells(self, table: Table) -> pa.Table:
-        """All cells of a table: a column of text for each key, a row for each cell, sorted, none twice."""
+        """All cells of a table: a text column for each key, a row for each cell, sorted, without duplicates."""
         keys, end, source = self.plan.columns.of(table), self.plan.columns.ends(table), self.plan.source
         names = {"mode": self._modes, "time": time_bins(self.plan).labels, "place": self._places}
         parts = [np.zeros((4, 0), np.int64)]
@@ -107,14 +107,14 @@ class Timetable:
         return pa.table({key: _texts(_ROLES[key], part, names) for key, part in zip(keys, distinct, strict=True)})
 
     def _by_day(self, end: End) -> Iterator[tuple[date, Cells]]:
-        """The cells of each day's service; days on which the same services run at the same clock times share them."""
+        """The cells of each service day; days with the same services and clock times share them."""
         source, feed = self.plan.source, self.feed
         first = source.first_day - timedelta(days=LATEST // 24) if source.first_day else feed.calendar.first
         last = source.last_day + timedelta(days=1) if source.last_day else feed.calendar.last
         if (last - first).days > MOST_DAYS or not YEARS[0] <= first.year <= last.year <= YEARS[-1]:
             raise InputFileError(
-                f"the calendar of {self.plan.gtfs and self.plan.gtfs.path} goes from {first} to {last}: say under "
-                "[source] first_day and last_day which days are meant"
+                f"the calendar of {self.plan.gtfs and self.plan.gtfs.path} runs from {first} to {last}; limit it with "
+                "first_day and last_day under [source]"
             )
         running: dict[date, set[str]] = {}
         for service, days in feed.calendar.days(first, last).items():
@@ -130,7 +130,7 @@ class Timetable:
 
     @property
     def _slack(self) -> tuple[int, int]:
-        """How many minutes before and after a call someone may tap."""
+        """Minutes before and after a call at which someone may tap."""
         gtfs = self.plan.gtfs
         return (gtfs.minutes_before, gtfs.minutes_after) if gtfs else (0, 0)
 
@@ -165,7 +165,7 @@ class Timetable:
         return _distinct(self._named(later, route_type, bin_, stop))
 
     def _named(self, later: Ints, route_type: Ints, bin_: Ints, stop: Ints) -> Cells:
-        """With modes and places as they are published; and, wherever there is a call, a tap without place or time."""
+        """Codes with published modes and places; every call also allows a tap without a place or a time."""
         types, which = np.unique(route_type * len(self._calls.stop_ids) + stop, return_inverse=True)
         position = {label: index for index, label in enumerate(self._places)}
         modes, places = np.zeros(len(types), np.int64), np.zeros((2, len(types)), np.int64)
@@ -180,7 +180,7 @@ class Timetable:
 
 
 def _distinct(columns: Sequence[npt.NDArray[np.integer[Any]]]) -> list[Ints]:
-    """Every combination of codes once, in order: packed into one number each, which is quick to sort."""
+    """Each combination of codes once, in order; packed into one number, which sorts quickly."""
     least = [int(column.min(initial=0)) for column in columns]
     sizes = [int(column.max(initial=0)) - low + 1 for column, low in zip(columns, least, strict=True)]
     packed = np.zeros(len(columns[0]), dtype=np.int64)

@@ -1,6 +1,6 @@
-"""What a text in the trips means: a time, a day, a stop. One value at a time, with the next in its row where needed.
+"""The meaning of texts in the trips: a time, a day, a stop. One value at a time, with another of its row where needed.
 
-What one trip means never depends on another trip. A clock time is read on its own day where that matters: daylight
+The meaning of a trip never depends on another trip. A clock time is read on its own day where that matters: daylight
 saving skips an hour once a year, and a service day may start at 04:00.
 """
 
@@ -15,18 +15,18 @@ from tapveil.base.vocabulary import MINUTES_PER_DAY, MISSING_TIME
 from tapveil.plan.source import Source, has_a_day
 
 LATEST_MINUTE = 2 * MINUTES_PER_DAY
-BESIDE = "\x1f"
-"""Between a value and the one next to it in its row, where both are needed to understand it."""
+UNIT_SEPARATOR = "\x1f"
+"""Separates a value from another one of its row, where both are needed to parse it."""
 
 READABLE: dict[str, str] = {
-    "time": "17:05, 17:05:30, a timestamp such as 2016-12-31 17:05:30, or minutes after midnight such as 1025; "
-    "empty or -1 for none; an offset such as +10:00 needs [source] timezone; an hour that daylight saving skips is no "
-    "time; another way to write it is named by `format`, another word for none by `missing`",
-    "date": "a day of the calendar as 2016-12-31, 20161231, or a timestamp such as 2016-12-31 17:05:30; another way to "
-    'write it is named by `format = "%d/%m/%Y"`; an offset such as +10:00 needs [source] timezone; any other text '
-    'needs [source] dates = "labels"',
+    "time": "17:05, 17:05:30, 2016-12-31 17:05:30, or minutes after midnight such as 1025; empty or -1 for none. "
+    "An offset such as +10:00 needs `timezone` under [source]. Hours that daylight saving skips are refused. For other "
+    "formats set `format` (strptime, hours, range or epoch); for other missing values, `missing`",
+    "date": "2016-12-31, 20161231, 2016-W52-6, or a timestamp such as 2016-12-31 17:05:30. An offset such as +10:00 "
+    'needs `timezone` under [source]. For other formats set `format`, such as "%d/%m/%Y"; for any other text, '
+    'dates = "labels" under [source]',
 }
-"""What can be read, by kind: for the message when too much cannot."""
+"""Accepted values by kind, for messages."""
 
 _MINUTES = re.compile(r"(0|[1-9][0-9]{0,3})(?:\.0+)?")  # 0731 is more likely a clock than 731 minutes: refused
 _NUMBER = re.compile(r"([0-9]{1,18})(?:\.0+)?")
@@ -38,7 +38,7 @@ _HOURS = re.compile(r"([0-9]{1,2})(?:\.0+)?")
 _RANGE = re.compile(r"([0-9]{1,2})(?:[:.h]?([0-9]{2}))?\W*(?:-|–|~|to|à|a|bis|至|~)\W*[0-9].*")
 """Hours, or clock times, from and to; by the first of them it is known."""
 _EPOCH = re.compile(r"([0-9]{10}|[0-9]{13}|[0-9]{16})(?:\.[0-9]+)?")
-"""Seconds, milliseconds or microseconds since 1970: from 2001 to 2286 their digits tell them apart."""
+"""Seconds, milliseconds or microseconds since 1970: from 2001 to 2286 the number of digits distinguishes them."""
 _TIMESTAMP = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[ T][0-9]{1,2}:?[0-9]{2}.*")
 
 
@@ -103,7 +103,7 @@ def _since_1970(digits: str, zone: ZoneInfo) -> datetime:
 
 
 def is_skipped(moment: datetime, zone: ZoneInfo | None) -> bool:
-    """Whether no clock at the place ever showed this: daylight saving went past it.
+    """Whether daylight saving skipped this local time, so that no clock ever showed it.
 
     >>> sydney = ZoneInfo("Australia/Sydney")
     >>> [is_skipped(datetime(2016, 10, 2, hour, 30), sydney) for hour in (1, 2, 3)]
@@ -153,7 +153,7 @@ def read_number(text: str, most: int) -> str | None:
 
 
 def read_location(text: str) -> str:
-    """A stop as it is named, without blanks around it; "" where there is none.
+    """A stop as named, stripped; "" where there is none.
 
     >>> read_location(" Žižkov, No. 3 "), read_location("-1")
     ('Žižkov, No. 3', '')
@@ -164,7 +164,7 @@ def read_location(text: str) -> str:
 
 @dataclass(frozen=True)
 class Days:
-    """How the trips tell days: their time zone, when a day starts, and what their dates are.
+    """How the trips define days: their time zone, when a day starts, and the meaning of their dates.
 
     >>> days = Days(None, 240, service=False)
     >>> days.day_of("2016-08-09", 75), days.day_of("2016-08-09", 240), days.day_of("2016-08-08", 1515)
@@ -175,7 +175,7 @@ class Days:
     starts: int
     """Minutes after midnight."""
     service: bool
-    """Whether dates are those of service days already; else they are the calendar's."""
+    """Whether dates are those of service days; otherwise they are calendar dates."""
 
     @classmethod
     def of(cls, source: Source) -> Days:
@@ -191,14 +191,14 @@ class Days:
             return None
 
     def is_skipped(self, day: str, minute: int) -> bool:
-        """Whether a clock time on a day never was, because daylight saving went past it."""
+        """Whether daylight saving skipped a clock time on a day."""
         if self.zone is None or minute == MISSING_TIME:
             return False
         moment = self.moment(day, minute)
         return moment is not None and is_skipped(moment, self.zone)
 
     def moment(self, day: str, minute: int) -> datetime | None:
-        """What the clock and the calendar at the place showed; None where that is no day."""
+        """The local date and time; None where there is no such day."""
         if self.service and minute < self.starts:  # the night after
             minute += MINUTES_PER_DAY
         try:
@@ -208,7 +208,7 @@ class Days:
 
 
 def read_second(text: str, day: str, days: Days, written: str | None, day_written: str | None) -> int | None:
-    """When a tap was, in seconds, to put the taps of a card in order; None where that is not known.
+    """The time of a tap in seconds, for the order of the taps of a card; None where it is not known.
 
     >>> days = Days(None, 240, service=True)
     >>> read_second("23:59:30", "20160808", days, None, None) - read_second("00:01", "2016-08-08", days, None, None)
@@ -228,5 +228,5 @@ def read_second(text: str, day: str, days: Days, written: str | None, day_writte
 
 
 def is_written_with_a_date(text: str, written: str | None) -> bool:
-    """Whether a time brings its own day: then no other is needed to know whether it was skipped."""
+    """Whether a time includes its day: then no other is needed to know whether it was skipped."""
     return has_a_day(written) if written is not None else bool(_TIMESTAMP.fullmatch(text.strip()))

@@ -1,4 +1,4 @@
-"""The columns of a plan: which are read, which tell the cells of a table apart, and which end of a trip they are of."""
+"""The columns of a plan: which are read, which are keys of a table, and which end of a trip they belong to."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Columns:
     plan: Plan
 
     def of(self, table: Table) -> tuple[str, ...]:
-        """The columns that tell the cells of a table apart: those of the partition, then its own."""
+        """Key columns of a table: those of the partition, then its own."""
         return (*self.plan.release.partition, *table.columns)
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The columns that are read, and no others."""
+        """The columns that are read."""
         plan, source = self.plan, self.plan.source
         by_mode = ["mode"] if any(mode != EVERY_MODE for mode in plan.coarsen.location) else []
         by_day = ["date"] if plan.privacy.trips_per_day or source.first_day else []
@@ -37,7 +37,7 @@ class Columns:
 
     @property
     def read(self) -> dict[str, str]:
-        """The columns that are read from the files: ours, theirs."""
+        """The columns that are read from the files: the name in the plan, and the name in the files."""
         source = self.plan.source
         card = [CARD] if self.plan.privacy.by_card else []
         for_days = ["date"] if source.timezone else []
@@ -54,21 +54,21 @@ class Columns:
 
     @property
     def kinds(self) -> set[Kind]:
-        """What sorts of columns the tables have."""
+        """The kinds of the key columns of all tables."""
         return {self.plan.source.kind(column) for table in self.plan.table for column in self.of(table)}
 
     def copies(self, column: str) -> bool:
-        """Whether a column is published in the words of the trips; a time, and a calendar day, is written anew."""
+        """Whether a column is published with values copied from the trips; times and calendar days are not."""
         kind = self.plan.source.kind(column)
         return kind in ("label", "location") or (kind == "date" and not self.plan.source.calendar)
 
     def ends(self, table: Table) -> End | Literal["both"]:
-        """Which end of a trip a table is about; one that is about neither counts trips where they begin."""
+        """Which end of a trip a table describes; a table without places or times counts trips where they begin."""
         return ends_of(self.of(table))
 
     @property
     def sides(self) -> dict[End | Literal["both"], tuple[Table, ...]]:
-        """Where a row is one tap: the tables that count taps on, taps off, and the trips that they make up."""
+        """Where a row is one tap: the tables that count taps on, taps off, and complete trips."""
         tables = self.plan.table if self.plan.source.taps else ()
         ends = dict.fromkeys(map(self.ends, tables))
         return {end: tuple(table for table in tables if self.ends(table) == end) for end in ends}

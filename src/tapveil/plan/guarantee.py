@@ -1,4 +1,4 @@
-"""What a plan promises, and the noise that keeps it: a function of its sections [privacy] and [[table]] alone.
+"""The privacy guarantee of a plan, and the noise that achieves it: a function of [privacy] and [[table]] alone.
 
 It is made anew whenever a plan is asked for it, so that a copy of a plan never carries the noise of the original;
 what takes time, `calibrate`, remembers what it found.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The promise of a release. Where no noise can keep it, `mechanisms` is a ValueError that says why."""
+    """The privacy guarantee of a release. If no noise can achieve it, `mechanisms` raises ValueError with a reason."""
 
     privacy: Privacy
     tables: tuple[Table, ...]
@@ -41,12 +41,12 @@ class Guarantee:
 
     @property
     def loss(self) -> Loss:
-        """The (ε, δ) of the whole release, as promised: the total, or the sum over the tables."""
+        """The (ε, δ) of the release, as stated: the total, or the sum over the tables."""
         whole = (self.privacy,) if self.is_shared else self.tables
         return compose(Loss(each.epsilon or Fraction(0), each.delta or Fraction(0)) for each in whole)
 
     def loss_for(self, neighbours: Neighbours) -> Loss:
-        """The (ε, δ) of the whole release in either notion of neighbours."""
+        """The (ε, δ) of the release in either notion of neighbours."""
         if neighbours == self.privacy.neighbours:
             return self.loss
         return in_other_notion(list(self.mechanisms.values()), self.loss, Exposure(neighbours, self.exposure.cells))
@@ -60,7 +60,7 @@ class Guarantee:
         return dict(zip((table.name for table in self.tables), made, strict=True))
 
     def own_mechanism(self, table: Table) -> Mechanism:
-        """The mechanism of a table that has an (ε, δ) of its own."""
+        """The mechanism of a table with its own (ε, δ)."""
         return self._calibrated(table, Fraction(1))[0]
 
     def _calibrated(self, budget: Privacy | Table, *weights: Fraction) -> tuple[Mechanism, ...]:

@@ -1,4 +1,4 @@
-"""The plan: what to publish, and at which privacy. TOML, validated whole, then frozen.
+"""The plan: what to publish, and at which privacy. A TOML file, validated completely, then frozen.
 
 A plan is public knowledge: it is written before the trips are looked at, and nothing in it may depend on them.
 Numbers that state privacy are kept exactly as written (`0.1` is one tenth, `"1/8000000"` is a fraction).
@@ -35,110 +35,110 @@ if TYPE_CHECKING:
 
 PRESETS = ("opal", "od")
 TIMETABLE = "gtfs"
-"""Instead of the name of a list of cells: those of the timetable."""
+"""The value of `cells` that takes the cells of the timetable instead of a file."""
 
 
 class Release(Frozen):
-    """What the published folder is called, and how it is laid out."""
+    """Name, description and layout of the published folder."""
 
     name: Name
-    """Its short name, for programs."""
+    """Short name of the release, for programs."""
     title: Text
-    """What it is called, for people."""
+    """Title of the release, for people."""
     description: Text | None = None
-    """What it is about, in a sentence or two."""
+    """Description in one or two sentences."""
     publisher: Text | None = None
-    """Who publishes it."""
+    """Name of the publisher."""
     publisher_type: Literal["government", "industry", "nonprofit"] | None = None
-    """What sort of body that is, for portals."""
+    """Type of organisation, for data portals."""
     region: Text | None = None
-    """Where the trips are, for portals."""
+    """Region of the trips, for data portals."""
     licence: Text | None = None
-    """What others may do with it: an SPDX name such as `CC-BY-4.0`, or an address."""
+    """Licence: an SPDX identifier such as `CC-BY-4.0`, or a URL."""
     partition: tuple[str, ...] = ("mode", "date")
-    """The columns by which every table is split; `[]` for none."""
+    """Columns that split every table; `[]` for none."""
     layout: Literal["tables", "opal"] = "tables"
     """`tables`: one file per table; `opal`: `time`, `loc` and `time-loc`, as in the published Opal data."""
     synthetic: bool = False
-    """Whether to write one row per published trip as well, as the paper did."""
+    """Whether to write one row per published trip as well, as in the Opal paper."""
 
 
 class LedgerPlace(Frozen):
-    """Where it is written down what was spent, and of which data set."""
+    """The ledger that records the privacy budget, and the name of the data set in it."""
 
     path: Text = "ledger.sqlite"
-    """The file of the ledger."""
+    """Path of the ledger file."""
     data_set: Name = "trips"
-    """The name of these trips in it. Plans of the same trips, or of some of them, must have the same."""
+    """Name of the data set in the ledger. Plans for the same trips, or for some of them, must use the same name."""
 
 
 class Gtfs(Frozen):
-    """The timetable beside the trips: names and places of stops, and when something could be boarded where."""
+    """The public timetable: names and places of stops, and when they can be boarded."""
 
     path: Text
     """A zip file, a folder, or a file with the columns of `stops.txt`."""
     match: Literal["stop_id", "stop_code", "stop_name"] = "stop_id"
-    """What the trips name a stop by."""
+    """The GTFS field that identifies a stop in the trips."""
     minutes_before: Annotated[int, Field(ge=0, le=720, strict=True)] = 15
-    """How much earlier than scheduled a tap is expected."""
+    """How many minutes before the scheduled time taps are expected."""
     minutes_after: Annotated[int, Field(ge=0, le=720, strict=True)] = 30
-    """How much later."""
+    """How many minutes after the scheduled time taps are expected."""
     modes: dict[Annotated[str, Field(pattern=r"^[0-9]{1,4}$")], Text] = Field(default={})
-    """What the trips call a route_type."""
+    """Names of modes in the trips, by route_type."""
 
 
 class PlaceList(Frozen):
-    """Where the published places lie, by a public list, for the map: all of it is published, whoever travels there."""
+    """A public list of where places lie, for the map. All of it is published, whether or not trips use a place."""
 
     path: Text
-    """A CSV file of points (its delimiter is found), or a GeoJSON file (WGS 84) of points or areas."""
+    """A CSV file of points (its delimiter is detected), or a GeoJSON file (WGS 84) of points or areas."""
     name: Text = "name"
-    """Its column, or property, with the names of places as they are published."""
+    """Column or property with the names of places, as published."""
     mode: Text = "mode"
-    """Its column, or property, with the mode whose places are so called; where it has none, every mode's."""
+    """Column or property with the mode of a place; a place without a mode belongs to every mode."""
     latitude: Text = "latitude"
-    """With CSV: its column of latitudes, in degrees."""
+    """With CSV: column of latitudes, in degrees."""
     longitude: Text = "longitude"
-    """With CSV: its column of longitudes."""
+    """With CSV: column of longitudes, in degrees."""
 
 
 class Area(Frozen):
-    """What a stop is published as: by a list, by the timetable, by the polygon that it lies in, or by its H3 cell."""
+    """How stops become published areas: by a lookup, by the timetable, by polygons or by H3 cells."""
 
     lookup: Text | None = None
-    """A CSV file that says what each stop is published as; a stop that it does not have becomes `UNKNOWN`."""
+    """CSV file with the area of each stop; a stop that is not listed becomes `UNKNOWN`."""
     from_: Annotated[Text | None, Field(alias="from")] = None
-    """With `lookup`: its column of stops, as the trips name them."""
+    """With `lookup`: column of stops, as named in the trips."""
     to: Text | None = None
-    """With `lookup`: its column of names to publish."""
+    """With `lookup`: column of names to publish."""
     delimiter: Delimiter | None = None
-    """With `lookup`: what stands between its fields, if it is not a comma."""
+    """With `lookup`: the field separator, if it is not a comma."""
     gtfs: Literal["stop_name", "station", "station_name", "zone_id"] | None = None
-    """What the timetable says of the stop."""
+    """The property of the stop in the timetable that is published."""
     polygons: Text | None = None
-    """A GeoJSON file: the stop is published as the polygon that it lies in."""
+    """GeoJSON file; a stop is published as the polygon that contains it."""
     name: Text | None = None
-    """With `polygons`: the property that names an area."""
+    """With `polygons`: the property with the name of an area."""
     h3: Annotated[int, Field(ge=0, le=15, strict=True)] | None = None
-    """The stop is published as its H3 cell of this resolution."""
+    """H3 resolution; a stop is published as its H3 cell."""
 
     @pydantic.model_validator(mode="after")
     def _one_way(self) -> Self:
         ways = {"lookup": self.lookup, "gtfs": self.gtfs, "polygons": self.polygons, "h3": self.h3}
         given = [way for way, value in ways.items() if value is not None]
         if len(given) != 1:
-            raise ValueError("give one of `lookup`, `gtfs`, `polygons` and `h3`")
+            raise ValueError("give exactly one of `lookup`, `gtfs`, `polygons` and `h3`")
         if (given == ["lookup"]) != (self.from_ is not None and self.to is not None):
-            raise ValueError("`lookup` needs `from` and `to`, the others have no use for them")
+            raise ValueError("`lookup` needs `from` and `to`; `gtfs`, `polygons` and `h3` do not use them")
         if (given == ["polygons"]) != (self.name is not None):
-            raise ValueError("`polygons` needs `name`, the property that names an area, the others have no use for it")
+            raise ValueError("`polygons` needs `name`, the property with the name of an area; the others do not use it")
         if self.delimiter is not None and given != ["lookup"]:
-            raise ValueError("`delimiter` is for a `lookup`")
+            raise ValueError("`delimiter` is only used with `lookup`")
         return self
 
     @property
     def in_words(self) -> str:
-        """What a stop becomes: its …"""
+        """The area of a stop in a few words, to follow "its"."""
         if self.lookup:
             return f"{self.to}, from {self.lookup}"
         if self.polygons:
@@ -152,16 +152,16 @@ class Area(Frozen):
 
 
 class WiderArea(Frozen):
-    """What a published place lies in, by a list."""
+    """A larger area that contains published places, by a lookup."""
 
     lookup: Text
-    """A CSV file that says which wider area each published place lies in."""
+    """CSV file with the wider area of each published place."""
     from_: Annotated[Text, Field(alias="from")]
-    """Its column of published places: the postcodes, not the stops."""
+    """Column of published places: the postcodes, not the stops."""
     to: Text
-    """Its column of wider areas."""
+    """Column of wider areas."""
     delimiter: Delimiter | None = None
-    """What stands between its fields, if it is not a comma."""
+    """The field separator, if it is not a comma."""
 
     @property
     def label(self) -> str:
@@ -176,16 +176,16 @@ def _divides_a_day(minutes: int) -> int:
 
 
 class Coarsen(Frozen):
-    """The detail given up before counting."""
+    """Detail that is removed before counting."""
 
     time_minutes: Annotated[int, AfterValidator(_divides_a_day)] = 15
-    """The length of a time bin; it must divide a day."""
+    """Length of a time bin in minutes; it must divide a day."""
     after_midnight: Literal["wrapped", "continued"] = "wrapped"
-    """Whether the hours before a day starts are 00:15, or go on as 24:15."""
+    """How times between midnight and the start of a day are written: `wrapped` as 00:15, `continued` as 24:15."""
     location: dict[str, Area] = Field(default={})
-    """What stops are published as, for each mode; `"*"` for every mode without an entry of its own."""
+    """Published areas of stops, by mode; `"*"` for every mode without its own entry."""
     wider: dict[Name, dict[str, WiderArea]] = Field(default={})
-    """Larger areas, by their name and the mode: what the published places lie in."""
+    """Larger areas that contain the published places, by name and mode."""
 
 
 PositiveInt = Annotated[int, Field(ge=1, le=10_000, strict=True)]
@@ -193,35 +193,35 @@ PositiveInt = Annotated[int, Field(ge=1, le=10_000, strict=True)]
 
 def _is_release_id(value: str) -> str:
     if not re.fullmatch("[0-9a-f]{32}", value):
-        raise ValueError("must be the release_id of a published folder, as its privacy.json has it: 32 digits and a-f")
+        raise ValueError("must be the release_id in the privacy.json of a published folder: 32 hexadecimal digits")
     return value
 
 
 class Privacy(Frozen):
-    """The promise. None of it has a default: it is chosen, not inherited."""
+    """The privacy guarantee. Its main settings have no default, so that they are chosen."""
 
     unit: Unit
-    """What is protected as a whole: a single trip, all trips of a card on a day, or all trips of a card."""
+    """Unit of protection: a single trip, all trips of a card on a day, or all trips of a card."""
     neighbours: Neighbours
-    """`replace`: against being exchanged for any other; `add-remove`: against being there or not."""
+    """`replace`: a unit is exchanged for any other; `add-remove`: a unit is present or absent."""
     mechanism: Literal["sbh", "laplace", "gaussian", "dictionary"]
-    """How noise is added, and which cells are published."""
+    """Mechanism: how noise is added, and which cells are published."""
     epsilon: Epsilon | None = None
-    """The total of the release, shared over the tables by their `weight`; without it each table has its own."""
+    """Total ε of the release, shared among the tables by `weight`; without it, each table has its own."""
     delta: Delta | None = None
-    """The total of the release, like `epsilon`; none for a dictionary."""
+    """Total δ of the release, like `epsilon`; not used with `dictionary`."""
     trips_per_day: PositiveInt | None = None
-    """Of each card and day at most so many trips are counted; needed for `card-day`, may be for `card`."""
+    """Maximum number of trips counted per card and day; required for `card-day`, optional for `card`."""
     trips_per_card: PositiveInt | None = None
-    """Of each card at most so many trips are counted in the whole release; needed for `card`."""
+    """Maximum number of trips counted per card in the release; required for `card`."""
     without_card: Literal["refuse", "own-unit"] | None = None
-    """Rows without a card, where cards are protected: refused, or each protected by itself."""
+    """Rows without a card, where cards are protected: `refuse` them, or protect each as its own unit."""
     cut: PositiveInt | None = None
-    """With `dictionary`: numbers below this are left out; 1 if not given."""
+    """With `dictionary`: noisy counts below this are not published; 1 by default."""
     chosen_from: Annotated[str, AfterValidator(_is_release_id)] | None = None
-    """The published release that this was chosen from: the ledger then adds up the losses of both."""
+    """ID of the published release that this plan was chosen from. The ledger adds the losses of both."""
     looked_at_trips: bool | None = None
-    """Whether bins, areas or tables were chosen by looking at the trips: not accounted for, and said in the folder."""
+    """Whether bins, areas or tables were chosen by looking at the trips. Stated in the folder, not accounted for."""
 
     @property
     def lists_cells(self) -> bool:
@@ -230,73 +230,73 @@ class Privacy(Frozen):
 
     @property
     def by_card(self) -> bool:
-        """Whether trips are told apart by their card."""
+        """Whether the card of a trip matters for protection."""
         return self.unit != "trip"
 
     @property
     def trips_per_unit(self) -> int:
-        """How many trips of one unit are counted, at most."""
+        """Maximum number of trips of one unit that are counted."""
         most = {"trip": 1, "card-day": self.trips_per_day, "card": self.trips_per_card}[self.unit]
         return most or 1
 
 
 class Level(Frozen):
-    """A resolution of a table, coarser than the plan's own bins and areas in what is given."""
+    """A resolution of a table, coarser than the plan's own bins or areas."""
 
     time_minutes: Annotated[int, AfterValidator(_divides_a_day)] | None = None
-    """Longer bins: several of the plan's, such as 60, or 1440 for the whole day."""
+    """Length of longer bins in minutes: a multiple of the plan's, such as 60, or 1440 for the whole day."""
     times: Annotated[tuple[Clock, ...], Field(min_length=1)] | None = None
-    """Or: when the parts of a day start; a first part runs from the start of the day."""
+    """Or: start times of the parts of a day; the first part begins with the day."""
     location: Name | None = None
-    """One of the wider areas."""
+    """Name of wider areas."""
 
     @pydantic.model_validator(mode="after")
     def _one_way_to_bin(self) -> Self:
         if self.time_minutes and self.times:
             raise ValueError("give `time_minutes` or `times`, not both")
         if self.times and list(self.times) != sorted(set(self.times)):
-            raise ValueError("`times` must be in their order, none twice")
+            raise ValueError("`times` must be in ascending order, without duplicates")
         return self
 
     @property
     def is_finest(self) -> bool:
-        """Whether it is as fine as the plan."""
+        """Whether it has the plan's own bins and areas."""
         return not (self.time_minutes or self.times or self.location)
 
     @property
     def in_words(self) -> str:
-        """What a cell of it is, in a few words."""
+        """A cell of this level in a few words."""
         return level_in_words(self.time_minutes, self.times, self.location)
 
 
 class NamedLevel(Level):
-    """One of several levels of a table: the first may go by the table's own name."""
+    """One of several levels of a table."""
 
     name: Name | None = None
-    """The table of this level is called `TABLE-NAME`; one level may go without, and has the table's own name."""
+    """The table of this level is called `TABLE-NAME`; one level may have no name and uses the name of the table."""
     weight: Weight | None = None
-    """Its share of the table's `weight`, or of its `epsilon` and `delta`; 1 if not given."""
+    """Share of the table's `weight`, or of its `epsilon` and `delta`; 1 by default."""
 
 
 class Table(Frozen):
-    """One table of counts, and the share of the budget it gets."""
+    """One table of counts, with its share of the budget."""
 
     name: Name
-    """The name of its files; `total` is for the table with `columns = []`, and no other."""
+    """Name of the table and its files; `total` is reserved for the table with `columns = []`."""
     columns: tuple[str, ...]
-    """What is counted, besides the partition; `[]` for the total of each part."""
+    """Columns of the table, in addition to the partition; `[]` for the total of each part."""
     epsilon: Epsilon | None = None
-    """Its own budget, where there is no total; from 1/100 to 100. The release costs the sum."""
+    """ε of this table, where there is no total; from 1/100 to 100. The release costs the sum."""
     delta: Delta | None = None
-    """Its own budget, like `epsilon`; from 1e-15 to below 1, none for a dictionary."""
+    """δ of this table, like `epsilon`; at least 1e-15 and below 1; not used with `dictionary`."""
     weight: Weight | None = None
-    """Its share of the total under `[privacy]`; 1 if not given."""
+    """Share of the total under `[privacy]`; 1 by default."""
     cells: Text | None = None
-    """With `dictionary`: a CSV file of every possible cell, or `gtfs` for those of the timetable."""
+    """With `dictionary`: CSV file of every possible cell, or `gtfs` for the cells of the timetable."""
     level: Level = Level()
-    """How much coarser it is than the plan's own bins and areas."""
+    """Coarser bins or areas than the plan's own."""
     levels: Annotated[tuple[NamedLevel, ...], Field(max_length=MOST_LEVELS)] = ()
-    """Or: the resolutions at which it is published, from fine to coarse."""
+    """Or: several resolutions, from finest to coarsest."""
 
     _is_of_levels: bool = pydantic.PrivateAttr(default=False)
 
@@ -313,11 +313,11 @@ class Table(Frozen):
 
     @property
     def in_words(self) -> str:
-        """What its cells are, besides the partition and its level."""
+        """Its columns in words, without the partition."""
         return columns_in_words(self.columns)
 
     def at_each_level(self) -> Iterator[Table]:
-        """This table; or, where it is asked for at several levels, one for each, with its share of the budget."""
+        """This table; or one table per level, each with its share of the budget."""
         if not self.levels:
             yield self
             return
@@ -452,14 +452,14 @@ class Plan(Frozen):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What it promises, and the noise that keeps it."""
+        """The privacy guarantee, and the noise that achieves it."""
         from tapveil.plan.guarantee import Guarantee  # the mathematics: who only reads a plan does without
 
         return Guarantee(self.privacy, self.table)
 
     @property
     def columns(self) -> Columns:
-        """Which columns are read, and what the tables make of them."""
+        """Which columns are read, and how the tables use them."""
         return Columns(self)
 
     @property
@@ -469,17 +469,17 @@ class Plan(Frozen):
 
     @property
     def detailed(self) -> tuple[Table, ...]:
-        """The tables that may lose something: all but the totals, which hide next to nothing; else these."""
+        """The tables that may lose cells: all but the totals; or the totals, if there are no others."""
         return tuple(table for table in self.table if table.columns) or self.table
 
     @property
     def ledger_path(self) -> Path:
-        """The file of the ledger."""
+        """Path of the ledger file."""
         return self.base / self.ledger.path
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the plan's meaning: the same for two spellings of one plan."""
+        """SHA-256 of the plan's meaning: the same however the plan is written."""
         canonical = json.dumps(self.model_dump(mode="json", by_alias=True), sort_keys=True)
         return hashlib.sha256(canonical.encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""What is wrong with a plan, as values: where, which rule, and what to do about it."""
+"""Mistakes in a plan, as values: where they are, which rule they break, and how to fix them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ class Problem:
     """One mistake. A table is located by its name, or by its number in the file: `("table", "on_time")`."""
 
     section: Location
-    """Where it is: the section's name and those within it; nothing for the plan as a whole."""
+    """Where it is: the section's name and those within it; empty for the whole plan."""
     code: str
     message: str
     key: str | None = None
-    """The key of that section, where it is about one."""
+    """The key of that section, where the mistake is in one."""
 
     @property
     def sentence(self) -> str:
-        """What is said of it, after its section; after the name of a table a key is marked as one."""
+        """The message, to follow the section; after the name of a table a key is in backticks."""
         key = f"`{self.key}`" if self.section[:1] == ("table",) else self.key
         return f"{key}: {self.message}" if self.key else self.message
 
 
 class MisfitError(ValueError):
-    """The parts of a plan are right by themselves, and do not fit together."""
+    """Each part of a plan is valid, but the parts do not fit together."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("; ".join(problem.message for problem in problems))

@@ -1,4 +1,4 @@
-"""What is wrong between the parts of a plan, each of which is right by itself."""
+"""Rules between the parts of a plan, each of which is valid by itself."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SOURCE, COLUMNS = ("source",), ("source", "columns")
 
 
 def problems(plan: Plan) -> Iterator[Problem]:
-    """All of it. Whether there is noise for the budget is asked once unit and budget are right."""
+    """All problems of a plan. Noise is only calibrated once unit and budget are valid."""
     yield from _column_problems(plan)
     for table in plan.table:
         yield from _table_problems(plan, table)
@@ -61,7 +61,7 @@ def _column_problems(plan: Plan) -> Iterator[Problem]:
     """Whether the columns that are published are there, and may be."""
     source = plan.source
     for name in _twice(table.name for table in plan.table):
-        words = f"table name `{name}` is used twice (give every level but one a `name`)"
+        words = f"table name `{name}` is used twice (with `levels`, give all but one a `name`)"
         yield Problem(("table", name), "table-twice", words)
     seen = set()
     for table in plan.table:
@@ -77,20 +77,20 @@ def _column_problems(plan: Plan) -> Iterator[Problem]:
             hint = did_you_mean(column, source.columns) or " (it is not under [source.columns])"
             yield Problem(section, "unknown-column", f"unknown column `{column}`{hint}", key)
         elif column in RESERVED:
-            words = f"`{column}` is the name of a published number: give your column another name of ours"
+            words = f"`{column}` is reserved for published numbers; rename it under [source.columns]"
             yield Problem(section, "reserved-column", words, key)
         elif column.endswith("_until"):
             words = f"Column names ending in `_until` are reserved; rename `{column}` under [source.columns]."
             yield Problem(section, "reserved-column", words, key)
         elif source.kind(column) == "card":
-            yield Problem(section, "card-published", f"`{column}` tells people apart and can never be published", key)
+            yield Problem(section, "card-published", f"`{column}` identifies people and can never be published", key)
         elif (theirs := source.columns[column].column) and theirs == source.card:
-            words = f"`{column}` is the column of the cards, `{theirs}`: it can never be published"
+            words = f"`{column}` is read from `{theirs}`, the column of card IDs, and can never be published"
             yield Problem(section, "card-published", words, key)
     if not any(column not in source.columns or source.columns[column].column for column in plan.columns.used):
-        yield Problem(COLUMNS, "nothing-read", "every column has a fixed value: at least one must come from the files")
+        yield Problem(COLUMNS, "nothing-read", "every column has a fixed value; read at least one from the files")
     if "mode" in source.columns and source.kind("mode") != "label":
-        yield Problem(COLUMNS, "kind", "must be a label, not another kind", "mode")
+        yield Problem(COLUMNS, "kind", "must have the kind `label`", "mode")
 
 
 def _published(plan: Plan) -> Iterator[tuple[Location, str | None, str]]:
@@ -102,54 +102,58 @@ def _published(plan: Plan) -> Iterator[tuple[Location, str | None, str]]:
 
 
 def _table_problems(plan: Plan, table: Table) -> Iterator[Problem]:
-    """Whether a table is more than the partition, and its coarser level made from the plan's own bins and areas."""
+    """Whether the columns of a table are its own, and its level is made of the plan's bins and areas."""
     where, level, bin_minutes = _of(table), table.level, plan.coarsen.time_minutes
     for column in _twice(table.columns):
         yield Problem(where, "column-twice", f"column `{column}` is used twice")
     for column in set(table.columns) & set(plan.release.partition):
-        words = f"`{column}` is already a partition column: leave it out of the table"
+        words = f"`{column}` is already a partition column; remove it from the table"
         yield Problem(where, "column-of-partition", words)
     if (table.name == TOTAL) != (not table.columns):
-        words = f"the table of totals, and no other, has columns = [] and the name `{TOTAL}`"
+        words = f"only the table of totals has columns = [], and it must be named `{TOTAL}`"
         yield Problem(where, "total-name", words)
     if any(column not in plan.source.columns for column in table.columns):
         return
     kinds = {plan.source.kind(column) for column in table.columns}
     if (level.time_minutes or level.times) and "time" not in kinds:
-        yield Problem(where, "level-without-times", "its level has times, the table has not")
+        yield Problem(where, "level-without-times", "the level has times, but the table has no time column")
     if level.time_minutes and (level.time_minutes % bin_minutes or level.time_minutes == bin_minutes):
-        yield Problem(where, "level-bins", f"time_minutes of a level must be several bins of {bin_minutes} minutes")
+        yield Problem(
+            where, "level-bins", f"time_minutes of a level must be a multiple of the bins of {bin_minutes} minutes"
+        )
     if any(minute % bin_minutes for minute in level.times or ()):
-        yield Problem(where, "level-bins", f"times of a level must be starts of bins of {bin_minutes} minutes")
+        yield Problem(where, "level-bins", f"times of a level must be start times of bins of {bin_minutes} minutes")
     if level.location is None:
         return
     if "location" not in kinds:
-        yield Problem(where, "level-without-places", "its level has wider areas, the table has no places")
+        yield Problem(where, "level-without-places", "the level has wider areas, but the table has no location column")
     wider = plan.coarsen.wider.get(level.location)
     if wider is None:
-        hint = did_you_mean(level.location, plan.coarsen.wider) or " (give them under [coarsen.wider])"
+        hint = did_you_mean(level.location, plan.coarsen.wider) or " (define them under [coarsen.wider])"
         yield Problem(where, "unknown-areas", f"there are no wider areas `{level.location}`{hint}")
     elif any(mode != EVERY_MODE for mode in wider) and "mode" not in plan.columns.of(table):
-        words = f'its wider areas are by mode, the table is not: use [coarsen.wider.{level.location}."*"]'
+        words = f'wider areas by mode need a `mode` column in the table; or use [coarsen.wider.{level.location}."*"]'
         yield Problem(where, "areas-by-mode", words)
 
 
 def _total_problems(plan: Plan) -> Iterator[Problem]:
-    """Without a partition, the table of totals is one number, which no list can name and no row can stand for."""
+    """Without a partition, the table of totals is a single number: no list can name it, and no row can represent it."""
     if TOTAL not in plan.tables or plan.release.partition:
         return
     where: Location = ("table", TOTAL)
     if len(plan.table) == 1:
-        words = "it would be the only number of the release: give it a partition, or add another table"
+        words = "it would be the only number of the release; add a partition or another table"
         yield Problem(where, "total-alone", words)
     if plan.privacy.lists_cells:
-        yield Problem(where, "total-listed", 'mechanism = "dictionary" needs a partition, whose parts can be listed')
+        yield Problem(where, "total-listed", 'mechanism = "dictionary" needs a partition for a table of totals')
     if plan.release.synthetic:
-        yield Problem(where, "total-synthetic", "synthetic = true needs a partition: a row would have no column")
+        yield Problem(
+            where, "total-synthetic", "synthetic = true needs a partition; without one, rows would have no columns"
+        )
 
 
 def _family_problems(plan: Plan) -> Iterator[Problem]:
-    """Whether the levels of one table lie in each other, so that what shows can be put together."""
+    """Whether the levels of one table nest, so that published numbers can be combined."""
     first = plan.source.day_starts if plan.coarsen.after_midnight == "continued" else 0
 
     def times(table: Table) -> TimeBins:
@@ -162,7 +166,7 @@ def _family_problems(plan: Plan) -> Iterator[Problem]:
         families.setdefault(frozenset(table.columns), []).append(table)
     for family in families.values():
         if len(family) > MOST_LEVELS:
-            yield Problem(_of(family[0]), "too-many-levels", f"has more than {MOST_LEVELS} levels")
+            yield Problem(_of(family[0]), "too-many-levels", f"has more than {MOST_LEVELS} levels; remove some")
         for fine, coarse in pairwise(family):
             within = fine.level.location in (None, coarse.level.location)
             if not within or not times(fine).nests_in(times(coarse)):
@@ -171,7 +175,7 @@ def _family_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def _coverage_problems(plan: Plan) -> Iterator[Problem]:
-    """Whether the days and modes that a release is limited to can be told apart."""
+    """Whether the days and modes that a release is limited to can be read from the trips."""
     source = plan.source
     if (source.first_day is None) != (source.last_day is None):
         given, other = ("first_day", "last_day") if source.last_day is None else ("last_day", "first_day")
@@ -182,23 +186,23 @@ def _coverage_problems(plan: Plan) -> Iterator[Problem]:
         if source.first_day > source.last_day:
             yield Problem(SOURCE, "days-turned", "must not be before first_day", "last_day")
         if "date" not in source.columns or source.kind("date") != "date" or not source.calendar:
-            words = "needs a column `date` under [source.columns], and dates that are no labels"
+            words = 'needs a column `date` under [source.columns], and not dates = "labels"'
             yield Problem(SOURCE, "needs-date", words, "first_day")
         elif source.columns["date"].column is None:
-            words = "needs a `date` that comes from the files, not one value for every row"
+            words = "needs a `date` that is read from the files, not one value for every row"
             yield Problem(SOURCE, "needs-date", words, "first_day")
     if source.modes and ("mode" not in source.columns or source.columns["mode"].column is None):
-        yield Problem(SOURCE, "needs-mode", "needs a column `mode` that comes from the files", "modes")
+        yield Problem(SOURCE, "needs-mode", "needs a column `mode` that is read from the files", "modes")
     for mode in _twice(source.modes or ()):
         yield Problem(SOURCE, "mode-twice", f"`{mode}` is used twice", "modes")
 
 
 def _day_problems(plan: Plan) -> Iterator[Problem]:
-    """Whether days that start at another hour than midnight can be told, and their times labelled."""
+    """Whether days that do not start at midnight can be determined, and their times labelled."""
     source, starts = plan.source, plan.source.day_starts
     for name, column in source.columns.items():
         if source.kind(name) == "date" and source.calendar and not column.tells_days_apart:
-            words = f"`{column.format}` has no year, month or day: several days would become one"
+            words = f"`{column.format}` lacks the year, month or day, so several days would become one; add it"
             yield Problem(COLUMNS, "days-alike", words, name)
         if column.format == "epoch" and source.timezone is None:
             words = 'needs the time zone of the place: add timezone = "…" under [source]'
@@ -209,7 +213,7 @@ def _day_problems(plan: Plan) -> Iterator[Problem]:
     if starts and source.dates == "labels":
         yield Problem(SOURCE, "needs-calendar", 'needs dates = "calendar" or "service"', "day_starts")
     if starts and source.dates == "calendar" and "date" in source.columns and not source.deciding:
-        words = "needs a tap_on_time or tap_off_time, which says to which day a trip belongs"
+        words = "needs a column `tap_on_time` or `tap_off_time`, which decides the day of a trip"
         yield Problem(SOURCE, "needs-time", words, "day_starts")
     if plan.coarsen.after_midnight == "continued" and not starts:
         words = '"continued" needs [source] day_starts, such as "04:00"'
@@ -217,14 +221,14 @@ def _day_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def _place_problems(plan: Plan) -> Iterator[Problem]:
-    """Whether there is a list of stops for what needs one."""
+    """Whether there is a timetable for what needs one."""
     for mode, area in plan.coarsen.location.items():
         if plan.gtfs is None and not area.lookup:
             what = "gtfs" if area.gtfs else "polygons" if area.polygons else "h3"
-            words = "needs a section [gtfs], whose stops have names and coordinates"
+            words = "needs a section [gtfs] with the names and coordinates of stops"
             yield Problem(("coarsen", "location", mode), "needs-timetable", words, what)
     if "mode" not in plan.source.columns and any(mode != EVERY_MODE for mode in plan.coarsen.location):
-        words = f'there is no `mode` column; use [coarsen.location."{EVERY_MODE}"] for every row'
+        words = f'there is no `mode` column; use [coarsen.location."{EVERY_MODE}"]'
         yield Problem(("coarsen", "location"), "needs-mode", words)
     known = {"mode", "date", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location"}
     for table in plan.table:
@@ -234,13 +238,13 @@ def _place_problems(plan: Plan) -> Iterator[Problem]:
         if plan.gtfs is None:
             yield Problem(where, "needs-timetable", f"{what} needs a section [gtfs]")
         elif unknown := set(plan.columns.of(table)) - known:
-            words = f"{what} knows nothing of {', '.join(sorted(unknown))}: list the cells in a file"
+            words = f"{what} does not know {', '.join(sorted(unknown))}; list the cells in a file"
             yield Problem(where, "not-in-timetable", words)
         elif plan.columns.ends(table) == "both":
-            words = f"{what} is for tables of one end of a trip: list the cells in a file"
+            words = f"{what} only works for tables of one end of a trip; list the cells in a file"
             yield Problem(where, "not-in-timetable", words)
         elif not plan.source.calendar:
-            yield Problem(where, "needs-calendar", f'{what} needs dates that are dates, not [source] dates = "labels"')
+            yield Problem(where, "needs-calendar", f'{what} needs calendar dates, not [source] dates = "labels"')
 
 
 def _tap_problems(plan: Plan) -> Iterator[Problem]:
@@ -251,10 +255,10 @@ def _tap_problems(plan: Plan) -> Iterator[Problem]:
     for where, key, column in _published(plan):
         of_an_end = column.startswith(("tap_on_", "tap_off_")) and column in source.columns
         if of_an_end and source.kind(column) == "date":
-            words = f"`{column}` is a day of one end of a trip, which the other end has not: use `date`"
+            words = f"`{column}` is the day of one end of a trip only; use `date`"
             yield Problem(where, "day-of-one-end", words, key)
         if column == TAP:
-            words = f"`{TAP}` says which end a row is: use the columns tap_on_… and tap_off_…"
+            words = f"`{TAP}` only tells which end a row is; use the columns tap_on_… and tap_off_…"
             yield Problem(where, "tap-published", words, key)
     if taps.same == "vehicle" and (VEHICLE not in source.columns or source.columns[VEHICLE].column is None):
         yield Problem(section, "needs-vehicle", f"needs a column `{VEHICLE}` under [source.columns]", "same")
@@ -263,120 +267,124 @@ def _tap_problems(plan: Plan) -> Iterator[Problem]:
     for table in plan.columns.sides.get("both", ()):
         where = _of(table)
         if "tap_on_time" not in source.columns:
-            words = "needs both ends of a trip, and so a `tap_time`, which says which tap comes first"
+            words = "needs both ends of a trip, and so a column `tap_time` for the order of taps"
             yield Problem(where, "needs-time", words)
         elif CARD not in source.columns:
-            words = f"needs both ends of a trip, and so a column `{CARD}`, which says which taps belong together"
+            words = f"needs both ends of a trip, and so a column `{CARD}` to pair taps"
             yield Problem(where, "needs-card", words)
         elif plan.privacy.unit == "trip":
             # One tap more can pair the taps around it anew, in several cells (docs/privacy/proofs.md, taps).
             words = (
-                "needs both ends of a trip. Which taps belong together depends on the other taps of their "
-                'card, so no single trip can be protected: use unit = "card-day" or "card"'
+                "needs both ends of a trip. How taps are paired depends on the other taps of the card, "
+                'so a single trip cannot be protected. Use unit = "card-day" or "card"'
             )
             yield Problem(where, "pairs-of-trips", words)
         elif plan.privacy.without_card == "own-unit":
             # Such a trip is two taps that nobody can pair: two cells, or one cell twice (docs/privacy/proofs.md, taps).
             words = (
-                "needs both ends of a trip. Taps without a card cannot be paired, so one trip without a card "
-                'would count twice: use without_card = "refuse"'
+                "needs both ends of a trip. Taps without a card cannot be paired, so such a trip would count "
+                'twice. Use without_card = "refuse"'
             )
             yield Problem(where, "pairs-without-card", words)
 
 
 def _unit_problems(plan: Plan) -> Iterator[Problem]:
-    """Whether the unit of protection can be told apart, and how many trips it has."""
+    """Whether units of protection can be distinguished, and how many trips they have."""
     privacy, source = plan.privacy, plan.source
     if source.shape == "counts" and privacy.by_card:
-        words = 'a row is a number of trips of anybody (shape = "counts"): only unit = "trip" can be protected'
+        words = 'shape = "counts" has no cards; use unit = "trip"'
         yield Problem(PRIVACY, "counts-of-cards", words, "unit")
         return
     if COUNT in source.columns and source.shape != "counts":
-        words = 'is the number of trips of a row, for [source] shape = "counts": give your column another name of ours'
+        words = 'is reserved for the number of trips of a row with shape = "counts"; rename it'
         yield Problem(COLUMNS, "needs-counts", words, COUNT)
     elif COUNT in source.columns and source.columns[COUNT].kind is not None:
         yield Problem(COLUMNS, "kind", "is a number of trips: it has no other kind", COUNT)
     if not privacy.by_card:
         for key in ("trips_per_day", "trips_per_card", "without_card"):
             if dict(privacy)[key] is not None:
-                yield Problem(PRIVACY, "of-cards", 'is for unit = "card-day" or "card"; a trip is one by itself', key)
+                yield Problem(PRIVACY, "of-cards", 'is only for unit = "card-day" or "card"; remove it', key)
         return
     if CARD not in source.columns or source.columns[CARD].column is None:
         yield Problem(PRIVACY, "needs-card", f'"{privacy.unit}" needs a column `{CARD}` under [source.columns]', "unit")
     elif source.kind(CARD) != "card":
-        yield Problem(COLUMNS, "kind", "must be a card, not another kind", CARD)
+        yield Problem(COLUMNS, "kind", "must have the kind `card`", CARD)
     if privacy.without_card is None:
-        words = 'say under without_card what becomes of rows without a card: "refuse" or "own-unit"'
+        words = 'set without_card for rows without a card: "refuse" or "own-unit"'
         yield Problem(PRIVACY, "without-card", words, "unit")
     if privacy.trips_per_day and "date" not in source.columns:
         yield Problem(PRIVACY, "needs-date", "needs a column `date` under [source.columns]", "trips_per_day")
     elif privacy.trips_per_day and source.kind("date") != "date":
-        yield Problem(COLUMNS, "kind", "must be a date, not another kind", "date")
+        yield Problem(COLUMNS, "kind", "must have the kind `date`", "date")
     elif privacy.trips_per_day and source.columns["date"].column is None:
         # Of several days that pass for one, what is kept of the one would depend on the others.
         words = (
-            "needs a `date` that comes from the files, not one value for every row, which "
-            'would make all days of a card one. If the files are of a single day: unit = "card" with trips_per_card'
+            "needs a `date` that is read from the files; one value for every row would make all days of a "
+            'card one. For files of a single day use unit = "card" with trips_per_card'
         )
         yield Problem(PRIVACY, "days-alike", words, "trips_per_day")
     if privacy.trips_per_day and not source.calendar:
-        words = 'needs dates = "calendar" or "service": by labels, one day could be several'
+        words = 'needs dates = "calendar" or "service"; with labels, one day could be several'
         yield Problem(PRIVACY, "needs-calendar", words, "trips_per_day")
     if privacy.unit == "card" and privacy.trips_per_card is None:
-        words = '"card" needs trips_per_card, the most trips of one card that are counted'
+        words = '"card" needs trips_per_card, the maximum number of trips counted per card'
         yield Problem(PRIVACY, "needs-bound", words, "unit")
     if privacy.unit == "card-day" and privacy.trips_per_day is None:
-        words = '"card-day" needs trips_per_day, the most trips of one card and day that are counted'
+        words = '"card-day" needs trips_per_day, the maximum number of trips counted per card and day'
         yield Problem(PRIVACY, "needs-bound", words, "unit")
     if privacy.unit == "card-day" and privacy.trips_per_card is not None:
         # The trips kept of one day would depend on those of other days, and a changed day would show in all of them.
-        words = 'does not go with unit = "card-day", whose days must not depend on each other'
+        words = 'cannot be used with unit = "card-day", whose days must not depend on each other; remove it'
         yield Problem(PRIVACY, "days-depend", words, "trips_per_card")
 
 
 def _budget_problems(plan: Plan) -> Iterator[Problem]:
-    """Whether there is one total with weights, or an (ε, δ) for every table; and δ where it is needed."""
+    """Whether there is one total with weights, or (ε, δ) for every table; and δ where it is needed."""
     privacy, listed, shared = plan.privacy, plan.privacy.lists_cells, plan.guarantee.is_shared
     if privacy.cut is not None and not listed:
-        words = 'is for mechanism = "dictionary"; the others have a threshold that follows from delta'
+        words = 'is only for mechanism = "dictionary"; the thresholds of the others follow from delta'
         yield Problem(PRIVACY, "cut", words, "cut")
     if shared:
         yield from _delta_problems(PRIVACY, privacy, listed)
     elif privacy.delta is not None:
-        yield Problem(PRIVACY, "delta-alone", "a total needs epsilon as well", "delta")
+        yield Problem(PRIVACY, "delta-alone", "a total needs epsilon as well; give both or neither", "delta")
     for table in plan.table:
         where = _of(table)
         if (table.cells is not None) != listed:
-            wanted = "needs `cells`, a file that lists every possible cell" if listed else "has no use for `cells`"
+            wanted = (
+                "needs `cells`, a file that lists every possible cell" if listed else "does not use `cells`; remove it"
+            )
             yield Problem(where, "cells", f'mechanism = "{privacy.mechanism}" {wanted}')
         if shared and (table.epsilon is not None or table.delta is not None):
-            words = "[privacy] gives a total: give this table a weight instead of epsilon and delta"
+            words = "[privacy] gives a total; replace epsilon and delta of this table by a weight"
             yield Problem(where, "total-and-own", words)
         if shared:
             continue
         if table.weight is not None:
-            words = "a weight shares a total: give epsilon and delta under [privacy], or none of the weights"
+            words = "a weight is a share of a total; give epsilon and delta under [privacy], or remove the weights"
             yield Problem(where, "weight-alone", words)
         elif table.epsilon is None:
-            words = "epsilon is missing (or give a total under [privacy] and a weight to each table)"
+            words = "epsilon is missing; give it here, or give a total under [privacy]"
             yield Problem(where, "no-epsilon", words)
         else:
             yield from _delta_problems(where, table, listed)
     if sum(table.delta or 0 for table in plan.table) >= 1:
-        yield Problem(TABLES, "delta-of-one", "the deltas add up to 1 or more: nothing would be promised")
+        yield Problem(
+            TABLES, "delta-of-one", "the deltas add up to 1 or more, which protects nothing; use smaller ones"
+        )
 
 
 def _delta_problems(where: Location, budget: Privacy | Table, listed: bool) -> Iterator[Problem]:
     if listed and budget.delta:
-        yield Problem(where, "delta-of-list", 'mechanism = "dictionary" has none: leave it out', "delta")
+        yield Problem(where, "delta-of-list", 'mechanism = "dictionary" does not use it; remove it', "delta")
     if not listed and budget.delta is None:
         yield Problem(where, "no-delta", "delta is missing")
     elif not listed and budget.delta == 0:
-        yield Problem(where, "delta-of-zero", "must be above 0: the threshold would be infinite", "delta")
+        yield Problem(where, "delta-of-zero", "must be above 0; at 0 the threshold would be infinite", "delta")
 
 
 def _mechanism_problems(plan: Plan) -> Iterator[Problem]:
-    """Whether there is noise for the budget, and whether its integers keep the promise."""
+    """Whether there is noise for the budget, and whether its integers satisfy (ε, δ)."""
     guarantee = plan.guarantee
     for table in () if guarantee.is_shared else plan.table:
         try:
@@ -391,21 +399,21 @@ def _mechanism_problems(plan: Plan) -> Iterator[Problem]:
         return
     where, fewer = (PRIVACY, "weights") if guarantee.is_shared else (TABLES, "epsilons and deltas")
     if words := too_much(mechanisms):
-        yield Problem(where, "too-much", f"{words}: use a larger epsilon, or fewer different {fewer}")
+        yield Problem(where, "too-much", f"{words}; use a larger epsilon, or fewer different {fewer}")
     elif not certified(mechanisms, guarantee.loss, guarantee.exposure):
-        words = "the noise is too coarse for these parameters: use a smaller epsilon or a larger delta"
+        words = "the noise is too coarse for these parameters; use a smaller epsilon or a larger delta"
         yield Problem(where, "too-coarse", words)
 
 
 def _opal_problems(plan: Plan) -> Iterator[Problem]:
-    """The files of the published Opal data have one width of bins and no levels."""
+    """The layout of the published Opal data has one bin width and no levels."""
     if plan.release.layout != "opal":
         return
     if plan.release.partition != ("mode", "date"):
         yield Problem(RELEASE, "opal-partition", '"opal" needs partition = ["mode", "date"]', "layout")
     for table in plan.table:
         if not table.level.is_finest:
-            yield Problem(_of(table), "opal-level", 'layout "opal" has no file for a coarser level')
+            yield Problem(_of(table), "opal-level", 'layout "opal" has no file for a coarser level; remove the level')
         if table.columns not in OPAL_SHAPES:
-            what = f"the columns {', '.join(table.columns)}" if table.columns else "totals: leave the table out"
+            what = f"the columns {', '.join(table.columns)}" if table.columns else "totals; remove the table"
             yield Problem(_of(table), "opal-columns", f'layout "opal" has no file for {what}')

@@ -1,4 +1,4 @@
-"""The [source] part of a plan: where the trips are, how their files are written, and what their columns hold."""
+"""The [source] section of a plan: where the trips are, how their files are written, and what their columns hold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS: dict[str, Kind] = {
     "tap_off_time": "time",
     "tap_off_location": "location",
 }
-"""The columns tapveil knows by name; any other column is a label unless the plan says its kind."""
+"""The kinds of known columns; any other column is a label unless the plan states its kind."""
 
 
 FORMATS = ("hours", "range", "epoch")
@@ -35,25 +35,25 @@ def has_a_day(written: str) -> bool:
 
 
 class SourceColumn(Frozen):
-    """Where one of our columns comes from: a column of the files, or one value for every row."""
+    """Origin of a column of the plan: a column of the files, or one value for every row."""
 
     column: Text | None = None
-    """The column of the files."""
+    """Name of the column in the files."""
     value: Text | None = None
     """Or: one value for every row."""
     kind: Kind | None = None
-    """What sort of values it holds, where its name does not say so."""
+    """Kind of its values, if the name does not imply it."""
     missing: Texts = ()
-    """Texts that mean that there is none: `0` as an exit time, `NA`."""
+    """Texts that stand for a missing value, such as `NA`, or `0` for an exit time."""
     format: Text | None = None
-    """How a time or a date is written: as in strptime, or one of `hours`, `range`, `epoch`. Not for the usual ways."""
+    """Format of a time or date, as in strptime, or `hours`, `range`, `epoch`. Not needed for common formats."""
 
     @pydantic.model_validator(mode="after")
     def _one_origin(self) -> Self:
         if (self.column is None) == (self.value is None):
             raise ValueError('give either `column = "…"` or `value = "…"`')
         if self.value is not None and (self.missing or self.format):
-            raise ValueError("`missing` and `format` are for a column of the files, not for one value")
+            raise ValueError("`missing` and `format` need `column`; remove them, or replace `value`")
         return self
 
     @pydantic.field_validator("format")
@@ -68,12 +68,12 @@ class SourceColumn(Frozen):
         if "%Z" in value:
             raise ValueError("names of time zones (%Z) cannot be read; %z reads an offset such as +1000")
         if not has_a_day(value) and "%H" not in value and "%I" not in value:
-            raise ValueError(f'`{value}` has no day or hour in it: write it as "%d/%m/%Y", "%H.%M", …')
+            raise ValueError(f'`{value}` has no day and no hour; use a format such as "%d/%m/%Y" or "%H.%M"')
         return value
 
     @property
     def tells_days_apart(self) -> bool:
-        """Whether its format, if it has one, says which day of which year: `%d/%m` makes one day of many."""
+        """Whether its format, if any, identifies the day: `%d/%m` makes one day of many."""
         if self.format is None or self.format in FORMATS:
             return self.format in (None, "epoch")
         return _read_back(self.format).date() == _A_MOMENT.date()
@@ -83,7 +83,7 @@ _A_MOMENT = datetime(2016, 12, 31, 17, 5, tzinfo=UTC)
 
 
 def _read_back(written: str) -> datetime:
-    """Some moment, written in a format and read again; ValueError if that cannot be."""
+    """A sample moment, written in a format and read back; ValueError if that fails."""
     return datetime.strptime(_A_MOMENT.strftime(written), written)
 
 
@@ -96,7 +96,7 @@ def _separates(value: str) -> str:
 def _table_name(value: str) -> str:
     if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*){0,2}", value):
         raise ValueError(
-            f"`{value}` is not the name of a table such as `trips` or `transit.trips`; make a view with a plain name"
+            f"`{value}` is not a table name such as `trips` or `transit.trips`; create a view with a plain name"
         )
     return value
 
@@ -108,70 +108,70 @@ Minutes = Annotated[int, Field(ge=1, le=1440, strict=True)]
 
 
 class Taps(Frozen):
-    """Which rows are taps on, which taps off, and which of them belong together; other rows are left out."""
+    """Which rows are taps on and taps off, and how they are paired. Other rows are ignored."""
 
     on: Texts
-    """The values of `tap` that mean on."""
+    """Values of `tap` that mean tap on."""
     off: Texts = ()
-    """The values of `tap` that mean off."""
+    """Values of `tap` that mean tap off."""
     within_minutes: Minutes = 180
-    """A tap off later than this is not of the same trip."""
+    """Maximum time in minutes between the two taps of a trip."""
     same: Literal["mode", "vehicle", "card"] = "mode"
-    """What the two taps of a trip have in common, besides the card."""
+    """What the two taps of a trip must have in common, in addition to the card."""
 
     @pydantic.model_validator(mode="after")
-    def _told_apart(self) -> Self:
+    def _distinguished(self) -> Self:
         if not self.on and not self.off:
-            raise ValueError("name the values that mean on, or off")
+            raise ValueError("list the values that mean on, or off")
         for word in sorted({text.strip() for text in self.on} & {text.strip() for text in self.off}):
             raise ValueError(f"`{word}` cannot mean both on and off")
         return self
 
 
 class Counts(Frozen):
-    """Rows that are counts already: how many trips of one row are counted at most."""
+    """Rows that are counts: the maximum number of trips counted per row."""
 
     most: Annotated[int, Field(ge=1, le=10**9, strict=True)] = 1_000_000
-    """A larger number counts as this one, so that one trip more or less changes a cell by at most one."""
+    """Maximum number of trips per row; larger numbers count as this, so that one trip changes a cell by at most one."""
 
 
 class Source(Frozen):
-    """Where trips are, and which of their columns are read."""
+    """Where the trips are, and which of their columns are read."""
 
     path: Texts = ()
     """The files: a name, a pattern such as `"trips/*.parquet"`, or a list of them. CSV, CSV.gz, Parquet, .xlsx."""
     engine: Engine = "duckdb"
-    """What counts: `duckdb` is built in; `spark` is a Spark session, `adbc` a PostgreSQL database, of your own."""
+    """Counting engine: `duckdb` (built in), `spark` (your Spark session) or `adbc` (your PostgreSQL database)."""
     table: Annotated[str, AfterValidator(_table_name)] | None = None
-    """Instead of files: the table or view that has the trips, as the engine knows it, such as `"transit.trips"`."""
+    """Instead of files: the table or view with the trips in the engine, such as `"transit.trips"`."""
     columns: dict[Name, Annotated[SourceColumn, _FROM_ITS_NAME]]
-    """Our columns, and where each comes from: the name of one of yours, or a section of its own."""
+    """Columns of the plan, each with the name of your column, or with a section of its own."""
     shape: Literal["trips", "taps", "counts"] = "trips"
-    """What a row is: a trip, one tap, or a number of trips, which the column `count` has."""
+    """What a row is: a trip, a tap, or a number of trips (column `count`)."""
     taps: Taps | None = None
-    """With `shape = "taps"`: which rows are taps, and which of them belong together."""
+    """With `shape = "taps"`: which rows are taps, and how they are paired."""
     counts: Counts | None = None
-    """With `shape = "counts"`: the bound on the trips of one row."""
+    """With `shape = "counts"`: the maximum number of trips per row."""
     encoding: Literal["utf-8", "windows-1252"] = "utf-8"
-    """Of CSV."""
+    """Encoding of CSV files."""
     delimiter: Delimiter | None = None
-    """Of CSV; found in the header if not given. A tab is `"\\t"`."""
+    """Field separator of CSV files; detected in the header by default. A tab is `"\\t"`."""
     sheet: Text | None = None
-    """Of workbooks of Excel: the sheet that has the trips; not needed where there is only one."""
+    """Sheet of Excel workbooks with the trips; not needed if there is only one."""
     dates: Literal["calendar", "service", "labels"] = "calendar"
-    """`calendar`: dates and timestamps; `service`: the same, of service days; `labels`: any text, as it is."""
+    """`calendar`: dates and timestamps; `service`: dates of service days; `labels`: any text, unchanged."""
     day_starts: Clock = 0
-    """A trip before this time belongs to the day before."""
+    """Start of a day; a trip before this time belongs to the day before."""
     timezone: Annotated[str, AfterValidator(known_zone)] | None = None
-    """Such as `"Australia/Sydney"`; needed if times carry an offset from UTC."""
+    """Time zone, such as `"Australia/Sydney"`; required if times have an offset from UTC."""
     max_refused: Exact = Fraction(1, 100)
-    """The share of rows that may be unreadable before a release stops."""
+    """Maximum share of unreadable rows; with more, nothing is released."""
     first_day: date | None = None
-    """Count from this day on; releases of other days then do not add up."""
+    """First day to count. Releases of different days do not add up in the ledger."""
     last_day: date | None = None
-    """Count up to this day."""
+    """Last day to count."""
     modes: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
-    """Count these modes only."""
+    """Modes to count; all by default."""
 
     @pydantic.model_validator(mode="before")
     @classmethod
@@ -182,29 +182,31 @@ class Source(Frozen):
             return data
         ends = {end: columns[ours] for ours, both in ENDS.items() if ours in columns for end in both}
         if set(ends) & set(columns):
-            raise ValueError('shape = "taps" has `tap_time` and `tap_location`, not one column for each end')
+            raise ValueError('shape = "taps" uses `tap_time` and `tap_location`; remove tap_on_… and tap_off_…')
         others = {ours: theirs for ours, theirs in columns.items() if ours not in ENDS}
         return {**data, "columns": {**others, **ends}}
 
     @pydantic.model_validator(mode="after")
     def _one_place_and_shape(self) -> Self:
         if bool(self.path) == bool(self.table):
-            raise ValueError('give either the files, `path = "…"`, or the table of an engine, `table = "…"`')
+            raise ValueError('give either files, `path = "…"`, or the table of an engine, `table = "…"`')
         if self.table and self.engine == "duckdb":
-            raise ValueError('`table` is for engine = "spark" or "adbc"; the built-in one reads files: `path = "…"`')
+            raise ValueError('`table` needs engine = "spark" or "adbc"; the built-in engine reads files: `path = "…"`')
         if self.path and self.engine == "adbc":
-            raise ValueError('engine = "adbc" counts in a database: name its table, `table = "…"`, instead of a path')
+            raise ValueError('engine = "adbc" counts in a database; replace `path` by `table = "…"`')
         if self.shape == "taps" and self.taps is None:
-            words = 'shape = "taps" needs a section [source.taps] that says which rows are on = […], off = […]'
+            words = 'shape = "taps" needs a section [source.taps] with on = […] and off = […]'
             raise ValueError(words)
         if self.shape != "taps" and self.taps is not None:
-            raise ValueError('[source.taps] is for shape = "taps", which is missing')
+            raise ValueError('[source.taps] needs shape = "taps" under [source]')
         if self.counts is not None and self.shape != "counts":
-            raise ValueError('[source.counts] is for shape = "counts", which is missing')
+            raise ValueError('[source.counts] needs shape = "counts" under [source]')
         if self.shape == "counts" and (COUNT not in self.columns or self.columns[COUNT].column is None):
-            raise ValueError(f'shape = "counts" needs under [source.columns] `{COUNT}`, the column of numbers of trips')
+            raise ValueError(
+                f'shape = "counts" needs `{COUNT}` under [source.columns], the column with the number of trips'
+            )
         if self.taps and (TAP not in self.columns or self.columns[TAP].column is None):
-            raise ValueError(f'shape = "taps" needs under [source.columns] `{TAP}`, the column that says on or off')
+            raise ValueError(f'shape = "taps" needs `{TAP}` under [source.columns], the column with on or off')
         return self
 
     @pydantic.field_validator("max_refused")
@@ -221,28 +223,28 @@ class Source(Frozen):
 
     @property
     def card(self) -> str | None:
-        """Their column of cards, if the plan names one."""
+        """The column of card IDs in the files, if the plan names one."""
         return self.columns[CARD].column if CARD in self.columns else None
 
     @property
     def calendar(self) -> bool:
-        """Whether dates are dates, and not any texts."""
+        """Whether dates are calendar dates, not labels."""
         return self.dates != "labels"
 
     @property
     def day_follows_time(self) -> bool:
-        """Whether it takes the time of a trip to know its day: before 04:00 it is still the day before."""
+        """Whether the day of a trip depends on its time: before 04:00 it is still the day before."""
         return self.day_starts > 0 and self.dates == "calendar" and "date" in self.columns and bool(self.deciding)
 
     @property
     def deciding(self) -> tuple[str, ...]:
-        """The times that decide the day of a trip: the first that there is."""
+        """The time columns that decide the day of a trip: the first with a value counts."""
         return tuple(name for name in ("tap_on_time", "tap_off_time") if name in self.columns)
 
     def missing(self, name: str) -> frozenset[str]:
-        """What else than nothing means that a column has no value."""
+        """Texts, other than the empty one, that stand for a missing value of a column."""
         return frozenset(text.strip() for text in self.columns[name].missing)
 
     def kind(self, name: str) -> Kind:
-        """What sort of values a column holds."""
+        """The kind of the values of a column."""
         return self.columns[name].kind or KINDS.get(name, "label")

@@ -1,4 +1,4 @@
-"""The plan as a file: reading its text, and naming the place of every mistake in it."""
+"""The plan as a file: read its text, and locate every mistake in it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        hint = "`tapveil plan opal -o plan.toml` writes one to start from"
+        hint = "write one with `tapveil plan opal -o plan.toml`"
         raise PlanError(f"there is no plan {path}; {hint}") from None
     except IsADirectoryError:
         raise PlanError(f"{path} is a folder; name the plan file in it") from None
@@ -31,7 +31,7 @@ def read_text(path: Path) -> str:
 
 
 def explain(error: pydantic.ValidationError, model: type[pydantic.BaseModel], text: str, where: str) -> str:
-    """All mistakes of a plan, a line each: file, line, place, what is wrong, what to do."""
+    """All mistakes in a plan, one per line: file, line, section, what is wrong, what to do."""
     data, known = tomllib.loads(text), lines(text)
     found = [f"{_place(problem, data, known)}{problem.sentence}" for problem in problems(error, model)]
     if len(found) == 1:
@@ -44,7 +44,7 @@ def explain(error: pydantic.ValidationError, model: type[pydantic.BaseModel], te
 
 @dataclass(frozen=True)
 class _Misread(Problem):
-    """What a single key has wrong, by its type; the code is pydantic's."""
+    """A mistake in a single key, by its type. The code is from pydantic."""
 
     @property
     def sentence(self) -> str:
@@ -54,7 +54,7 @@ class _Misread(Problem):
 
 
 def problems(error: pydantic.ValidationError, model: type[pydantic.BaseModel]) -> Iterator[Problem]:
-    """Each mistake once: a misspelt key is not also missing, and a list is not empty because its entries are wrong."""
+    """Each mistake once: a misspelt key is not also missing, and a list with wrong entries is not also empty."""
     found = error.errors()
     misspelt = [each["loc"] for each in found if each["type"] == "extra_forbidden"]
     meant = {(*loc[:-1], closest(str(loc[-1]), _keys(_inside(model, loc[:-1])))) for loc in misspelt}
@@ -96,22 +96,22 @@ _PLAINER = {
     "string_too_long": "is too long",
     "string_pattern_mismatch": "must start with a letter a-z, then only a-z, 0-9, _ and -",
 }
-"""What pydantic's types of mistake are called here, where its own words are a programmer's."""
+"""Messages for pydantic's error types, where its own are written for programmers."""
 
 
 _HOW = {
-    "level": "must be written as { time_minutes = 60 }, or the like",
-    "levels": 'must be a list of { name = "hour", time_minutes = 60 }, or the like',
-    "wider": 'belongs into a section for a mode, such as [coarsen.wider.region.bus], or ….region."*" for every mode',
+    "level": "must be a table such as { time_minutes = 60 }",
+    "levels": 'must be a list of tables such as { name = "hour", time_minutes = 60 }',
+    "wider": 'must be in a section for a mode, such as [coarsen.wider.region.bus], or ….region."*" for every mode',
 }
-"""How parts of a plan are written that are easily written in another way."""
+"""How to write parts of a plan that are easy to get wrong."""
 
 
 # --- the model --------------------------------------------------------------------------------------------------------
 
 
 def _inside(annotation: Any, location: Iterable[str | int]) -> Any:
-    """The type of what stands at a place in the plan; the names of modes and the numbers of entries lead into it."""
+    """The type at a location in the plan. Names of modes and numbers of entries lead into it."""
     for part in location:
         model = _model(annotation)
         fields = {field.alias or name: field for name, field in model.model_fields.items()} if model else {}
@@ -140,7 +140,7 @@ def _choices(annotation: Any) -> list[str]:
 
 
 def _place(problem: Problem, data: Mapping[str, Any], known: Mapping[Location, int]) -> str:
-    """The line of the key; of the section, or of the name of the table, where the key is not there."""
+    """The line of a key; if there is no such key, that of its section or of the name of its table."""
     section, key, shown = problem.section, problem.key, ""
     if section[:1] == ("table",) and len(section) > 1:
         tables, which = data["table"], section[1]
@@ -161,7 +161,7 @@ def _place(problem: Problem, data: Mapping[str, Any], known: Mapping[Location, i
 
 
 def _made(table: Any) -> list[str]:
-    """The names of the tables that are made from one of the file."""
+    """The names of the tables made from one [[table]] of the file."""
     levels = table.get("levels") or [{}]
     return [f"{table['name']}-{level['name']}" if "name" in level else table["name"] for level in levels]
 
@@ -169,8 +169,8 @@ def _made(table: Any) -> list[str]:
 def lines(text: str) -> dict[Location, int]:
     """The line on which each section and each key starts.
 
-    TOML libraries do not say it, so their parser is asked for one statement at a time: lines are taken together until
-    they can be read, which is when a statement ends.
+    TOML libraries do not report lines, so each statement is parsed separately: lines are joined until they parse,
+    which is where a statement ends.
 
     >>> lines('[a]\\nb = [\\n]\\n[[t]]\\n[[t]]\\nc.d = 2')
     {('a',): 1, ('a', 'b'): 2, ('t', 0): 4, ('t', 1): 5, ('t', 1, 'c'): 6, ('t', 1, 'c', 'd'): 6}

@@ -1,4 +1,4 @@
-"""The exact (ε, δ) of whole releases: what one unit of protection can change, maximised over where it lies.
+"""The exact (ε, δ) of releases: what one unit of protection can change, maximised over all data.
 
 A replaced trip leaves one cell of every table and enters another. A changed cell is of type A if one of its two counts
 is zero (it can appear in one world only), else of type B (a shift of the noise by one). With R the probability that no
@@ -6,7 +6,7 @@ A cell that was left appears, and N that no A cell that was entered appears, the
 
     H_α = (1 − R) + R · H_{α + ln N − ln R}(B cells),                                                            (★)
 
-maximised over which cells are A (docs/privacy/proofs.md). Nothing is assumed about parts: a part is only a key column.
+maximised over which cells are A (docs/privacy/proofs.md). Parts need no assumption: a part is only a key column.
 
 Several releases: the travellers of a later one may have read an earlier one, so which cells are A in the later one may
 depend on what the earlier one showed. Then no maximum over fixed patterns is enough. Every pattern is dominated by one
@@ -32,45 +32,45 @@ from tapveil.privacy.units import Neighbours, Unit
 
 MOST_BLOCKS = 600
 CLOSE_ENOUGH = 1e-10
-"""How far, in proportion, the bound may stay above a pattern that was found; ten times as far every 60 blocks."""
+"""How far, relatively, the bound may stay above a known pattern; ten times as far every 60 blocks."""
 _ROUNDED_UP = 1 + 1e-14
 """Covers the rounding of a few float operations on positive numbers."""
 _HAIR = 1e-14
-"""Logarithms of probabilities near 1 are moved by this part of themselves, against us."""
+"""Logarithms of probabilities near 1 are moved by this relative amount, against us."""
 
 
 @dataclass(frozen=True, eq=False)
 class ChangedCells:
-    """All that accounting needs to know of a table: how its cells betray a change by one."""
+    """The privacy-loss data of one table: the loss of a cell whose count changes by one."""
 
     singleton: Fraction
-    """P(a cell of one appears where a cell of none does not): 0 where all cells of a public list are published."""
+    """P(a cell with count 1 appears), where an empty cell never does; 0 for a public list of cells."""
     left: Spectrum
-    """The loss of c against c − 1, both positive: for a cell that the unit left."""
+    """The loss of c against c − 1, both positive: for a cell that the unit leaves."""
     entered: Spectrum
-    """The loss of c against c + 1, both positive: for a cell that it entered."""
+    """The loss of c against c + 1, both positive: for a cell that it enters."""
 
     @cached_property
     def rough(self) -> ChangedCells:
-        """The same, for quicker bounds that are further above the truth."""
+        """The same data for faster, looser bounds."""
         return ChangedCells(self.singleton, self.left.rough, self.entered.rough)
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """What one unit of protection can change: so many cells of each table, each by one.
+    """What one unit of protection can change: a number of cells of each table, each by one.
 
-    A replacement changes as many again: those that the one unit left, and those that the other entered.
+    A replacement changes twice as many: those that one unit leaves, and those that the other enters.
     """
 
     neighbours: Neighbours
     cells: int = 1
     across: bool = False
-    """Whether a unit that is exchanged may leave one release and enter another of the same noise, on other days."""
+    """Whether a replaced unit may leave one release and enter another one with the same noise, on other days."""
 
     @property
     def changed(self) -> int:
-        """How many cells of a table change in all."""
+        """The total number of changed cells of a table."""
         return self.cells * (2 if self.neighbours == "replace" else 1)
 
 
@@ -78,22 +78,22 @@ TRIP_REPLACED = Exposure("replace")
 
 
 def over_time(exposure: Exposure, unit: Unit) -> Exposure:
-    """What a unit can change where releases of other days follow: a card is in all of them, the others in one."""
+    """The exposure where releases of other days follow: a card is in all of them, other units are in one."""
     return replace(exposure, across=exposure.neighbours == "replace" and unit != "card")
 
 
 @dataclass(frozen=True)
 class Change:
-    """One way in which data sets may differ: how many cells of which tables are left, and how many entered."""
+    """One way in which data sets may differ: the number of cells left and entered, by table."""
 
     left: Mapping[ChangedCells, int]
     entered: Mapping[ChangedCells, int]
     reactive: bool = False
-    """Whether they lie in several releases: the trips of a later one may depend on what an earlier one showed."""
+    """Whether the cells are in several releases: later trips may depend on what an earlier release showed."""
 
 
 def changes(tables: Sequence[ChangedCells], exposure: Exposure) -> list[Change]:
-    """What a unit can change in these tables: a replacement leaves and enters; one added or removed does either."""
+    """The changes that a unit can make in these tables: a replacement leaves and enters cells, others do either."""
     cells = {table: times * exposure.cells for table, times in Counter(tables).items()}
     if exposure.neighbours == "replace":
         return [Change(cells, cells, exposure.across)]
@@ -101,12 +101,12 @@ def changes(tables: Sequence[ChangedCells], exposure: Exposure) -> list[Change]:
 
 
 def worst_delta(possible: Iterable[Change], epsilon: float) -> float:
-    """A certified upper bound of δ at ε, whichever of the changes it is."""
+    """A certified upper bound of δ at ε for all changes."""
     return max(_Worst(change, epsilon).find() for change in possible)
 
 
 def any_exceeds(possible: Iterable[Change], epsilon: float, target: float, blocks: int = MOST_BLOCKS) -> bool:
-    """Whether δ at ε may be above `target`: as `worst_delta`, but it stops as soon as it knows."""
+    """Whether δ at ε may be above `target`: like `worst_delta`, but stops as soon as it is decided."""
     return any(_Worst(change, epsilon, enough=target, blocks=blocks).find() > target for change in possible)
 
 
@@ -115,8 +115,9 @@ def epsilon_upper_bound(
 ) -> float:
     """A certified upper bound of the ε at which δ is at most `target`; infinite where no ε is enough.
 
-    `precision` says how far above the least such ε it may be, in proportion where that is above 1. With few `blocks` of
-    patterns to look at, it is quicker, and may be a little further above.
+    Args:
+        precision: how far above the least such ε the bound may be, relatively if that is above 1.
+        blocks: how many blocks of patterns to look at; with fewer, it is faster and a little looser.
     """
     low, high = 0.0, 1.0
     while any_exceeds(possible, high, target, blocks):
@@ -143,17 +144,17 @@ def epsilon(
 
 @dataclass(frozen=True)
 class _Kind:
-    """Cells of one kind that change together: so many of them, all left or all entered."""
+    """A number of cells of one kind that change together, all left or all entered."""
 
     ln_absent: float
-    """ln P(a cell of one does not appear); −∞ where it surely does."""
+    """ln P(a cell with count 1 does not appear); −∞ where it always does."""
     shifted: Spectrum
     number: int
     left: bool
 
 
 def _ln_absent(singleton: Fraction) -> float:
-    """Rounded down: as if it appeared a little more often."""
+    """Rounded down, as if the cell appeared a little more often."""
     above = nextafter(float(singleton), 1)
     if above >= 1:
         return -inf
@@ -161,14 +162,14 @@ def _ln_absent(singleton: Fraction) -> float:
 
 
 Block = tuple[tuple[int, int], ...]
-"""Patterns: for each kind, the least and the greatest number of its cells that are of type A."""
+"""Patterns: for each kind, the minimum and maximum number of its cells that are of type A."""
 
 
 class _Worst:
-    """The greatest δ over all patterns, by halving blocks of patterns: a block has a bound for all of its patterns.
+    """The maximum δ over all patterns, by halving blocks of patterns: a block has a bound for all of its patterns.
 
     (1 − R) grows with more A cells, H with more B cells (data processing) and with a smaller ε. So the most A cells
-    of a block in R and N, and the fewest in what is left to B, bound all its patterns; for one pattern it is (★). The
+    of a block in R and N, and the fewest for the B cells, bound all its patterns; for one pattern it is (★). The
     block of all patterns is never halved where the change is reactive: its bound is (★★).
     """
 
@@ -179,9 +180,9 @@ class _Worst:
         self._blocks = 0 if change.reactive else blocks
 
     def find(self) -> float:
-        """A bound for all patterns, close to the least where that is quickly found; or one that is at most `enough`.
+        """A bound for all patterns, close to the least one; or a bound that is at most `enough`.
 
-        How many patterns are looked at decides only how close it is.
+        The number of patterns only decides how close it is.
         """
         whole = tuple((0, kind.number if kind.ln_absent else 0) for kind in self._kinds)
         blocks = [(-self._bound(whole), whole)]
@@ -212,8 +213,8 @@ class _Worst:
         shifted = Counter[Spectrum]()
         for kind, (low, _) in zip(self._kinds, block, strict=True):
             shifted[kind.shifted] += kind.number - low
-        rest = _delta_of(tuple(shifted.items()), self._epsilon + ln_n - ln_r_least) if ln_n > -inf else 1.0
-        return min(1.0, (-expm1(ln_r) + exp(ln_r) * rest) * _ROUNDED_UP)
+        delta = _delta_of(tuple(shifted.items()), self._epsilon + ln_n - ln_r_least) if ln_n > -inf else 1.0
+        return min(1.0, (-expm1(ln_r) + exp(ln_r) * delta) * _ROUNDED_UP)
 
     def _ln_absent(self, block: Block, *, left: bool, most: bool) -> float:
         kinds = zip(self._kinds, block, strict=True)
@@ -221,7 +222,7 @@ class _Worst:
 
 
 def _delta_of(cells: tuple[tuple[Spectrum, int], ...], epsilon: float) -> float:
-    """The δ of B cells: so many of each spectrum."""
+    """The δ of B cells, given the number of cells of each spectrum."""
     powers = sorted((spectrum.power(number) for spectrum, number in cells if number), key=lambda s: len(s.losses))
     if not powers:
         return max(0.0, -expm1(epsilon)) if epsilon < 0 else 0.0

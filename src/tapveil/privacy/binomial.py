@@ -1,7 +1,7 @@
-"""What a number of trials proves: exact (Clopper–Pearson) bounds of a probability, and of ε and δ from two of them.
+"""Exact (Clopper–Pearson) bounds of a probability from a number of trials, and of ε and δ from two of them.
 
-With X of n trials, the lower bound at level α is the p at which X or more happen with probability α, and the upper
-bound that at which X or fewer do: no approximation, valid for every n.
+With X successes in n trials, the lower bound at level α is the p at which X or more successes have probability α, and
+the upper bound the p at which X or fewer do. There is no approximation; the bounds hold for every n.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import exp, inf, lgamma, log, log1p
 
 @dataclass(frozen=True)
 class Trials:
-    """How often something happened, of how many times it could."""
+    """The number of successes in a number of trials."""
 
     hits: int
     number: int
@@ -22,7 +22,7 @@ class Trials:
         return self.hits / self.number
 
     def at_least(self, alpha: float) -> float:
-        """The probability is at least this, but for a chance of α.
+        """A lower bound of the probability, at level α.
 
         >>> round(Trials(5, 100).at_least(0.025), 9), Trials(0, 100).at_least(0.025)
         (0.016431879, 0.0)
@@ -36,7 +36,7 @@ class Trials:
         return low
 
     def at_most(self, alpha: float) -> float:
-        """The probability is at most this, but for a chance of α.
+        """An upper bound of the probability, at level α.
 
         >>> round(Trials(5, 100).at_most(0.025), 9), Trials(100, 100).at_most(0.025)
         (0.112834911, 1.0)
@@ -44,7 +44,7 @@ class Trials:
         return 1 - Trials(self.number - self.hits, self.number).at_least(alpha)
 
     def unlikely(self, p: float) -> float:
-        """How unlikely so extreme a number of hits would be at this probability: the smaller tail, doubled.
+        """The two-sided p-value of the number of hits at this probability: the smaller tail, doubled.
 
         >>> round(Trials(5, 100).unlikely(0.05), 3), Trials(1, 100).unlikely(0.0)
         (1.0, 0.0)
@@ -55,12 +55,12 @@ class Trials:
 
 
 def delta_lower_bound(here: Trials, there: Trials, epsilon: float, alpha: float) -> float:
-    """A lower bound of δ at ε: the same event on two neighbours shows that δ is no less."""
+    """A lower bound of δ at ε, from the same event on two neighbouring data sets."""
     return here.at_least(alpha / 2) - exp(epsilon) * there.at_most(alpha / 2)
 
 
 def epsilon_lower_bound(here: Trials, there: Trials, delta: float, alpha: float) -> float:
-    """A lower bound of ε at δ: the same event on two neighbours shows that ε is no less."""
+    """A lower bound of ε at δ, from the same event on two neighbouring data sets."""
     more, less = here.at_least(alpha / 2) - delta, there.at_most(alpha / 2)
     return log(more / less) if more > 0 and less > 0 else (inf if more > 0 else 0.0)
 

@@ -1,7 +1,7 @@
-"""From one total (ε, δ) and a weight per table to noise and thresholds: least thresholds, never above the total.
+"""From one total (ε, δ) and a weight per table to noise and thresholds, which never exceed the total.
 
-The weights say how the precision is shared: a table of weight 2 has noise half as wide as one of weight 1. The noise
-is made as narrow as the total allows, then the thresholds as low; what comes out is accounted for by its own tables,
+The weights share the precision: a table of weight 2 has noise half as wide as one of weight 1. The noise is made as
+narrow as the total allows, then the thresholds as low as possible. The result is accounted for by its own noise tables,
 and a design that would exceed the total is never returned.
 """
 
@@ -34,13 +34,13 @@ from tapveil.privacy.rational import decimal_text, float_below
 from tapveil.privacy.spectrum import Spectrum
 
 LARGEST_CELL_EPSILON = Fraction(40)
-"""Beyond it, two neighbouring weights of a table without an end do not fit into 64 bits."""
+"""Beyond it, two neighbouring weights of an infinite table do not fit into 64 bits."""
 TRIED = 8
-"""Across releases: so many more widths are tried, each a four-hundredth wider."""
+"""Across releases: the number of further widths that are tried, each 1/400 wider."""
 FINENESS = 1000
-"""Widths are searched in thousandths: fine enough to lose nothing, coarse enough to read."""
+"""Widths are searched in steps of 1/1000: fine enough to lose nothing, coarse enough to read."""
 
-_TOO_WIDE = "the noise would be wider than any count: use a larger epsilon or fewer trips"
+_TOO_WIDE = "the noise would be wider than any count; use a larger epsilon or fewer trips per unit"
 
 Thresholded = Laplace | Gaussian
 
@@ -74,11 +74,11 @@ def calibrate(
         [30, 15]
     """
     if epsilon > LARGEST_EPSILON * len(weights):
-        raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table: above it nothing is protected")
+        raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table; above it nothing is protected")
     shares = tuple(epsilon * weight / sum(weights) for weight in weights)
     if min(shares) < SMALLEST_EPSILON:
         words = f"epsilon must be at least {SMALLEST_EPSILON} for a table"
-        smallest = f"; by its weight the smallest share of this total is {decimal_text(min(shares), 3)}"
+        smallest = f"; the smallest share of this total, by weight, is {decimal_text(min(shares), 3)}"
         raise ValueError(words if len(shares) == 1 else words + smallest)
     if name == "dictionary":
         if max(shares) / exposure.changed > LARGEST_CELL_EPSILON:
@@ -94,7 +94,7 @@ def calibrate(
 
 
 class _Design:
-    """The search for one release: widths are numbered, and a smaller number is a narrower noise."""
+    """The search for one release. Widths are numbered; a smaller number is narrower noise."""
 
     def __init__(
         self, name: str, weights: tuple[Fraction, ...], epsilon: Fraction, delta: Fraction, exposure: Exposure
@@ -107,24 +107,26 @@ class _Design:
         self._basic = sum(weights) * exposure.changed / epsilon
 
     def least(self) -> list[Thresholded]:
-        """The narrowest noise whose shifts alone keep (ε, δ), then the least thresholds that do.
+        """The narrowest noise whose shifts alone satisfy (ε, δ), then the least thresholds that do.
 
-        Across releases, A and B cells share δ (★★): a hair more noise then pays for much lower thresholds.
+        Across releases, A and B cells share δ (★★): slightly wider noise then allows much lower thresholds.
         """
-        # A and B cells together may need a hair more room than B cells alone: then there are no thresholds.
+        # A and B cells together may need slightly wider noise than B cells alone: then there are no thresholds.
         designs = (design for width in self._widths() if (design := self._least_thresholds(width)))
         first = next(designs, None)
         if first is None:
-            raise ValueError("no noise was found for this epsilon and delta: use a larger epsilon or fewer trips")
+            raise ValueError(
+                "no noise was found for this epsilon and delta; use a larger epsilon or fewer trips per unit"
+            )
         return min([first, *islice(designs, TRIED)] if self._exposure.across else [first], key=self._cost)
 
     def _cost(self, design: Sequence[Thresholded]) -> Fraction:
-        """What is compared between designs: thresholds, those of the finest tables most, times the variance."""
+        """The cost of a design: thresholds, weighted towards the finest tables, times the variance."""
         thresholds = sum(w * mechanism.least for w, mechanism in zip(self._weights, design, strict=True))
         return thresholds * (design[0].scale * self._weights[0]) ** 2
 
     def _widths(self) -> Iterator[Fraction]:
-        """Widths at weight 1: the narrowest that will do by an estimate, and wider ones."""
+        """Widths at weight 1: the narrowest one by an estimate, then wider ones."""
         steps = ceil(self._basic * FINENESS)
         most = WIDEST * min(self._weights) * FINENESS
         while self._too_narrow(Fraction(steps, FINENESS)) and steps <= most:
@@ -138,7 +140,7 @@ class _Design:
         for slack in range(200):
             width = Fraction(steps + slack * max(1, steps // (400 if self._exposure.across else 2000)), FINENESS)
             if self._name == "laplace" and abs(width / self._basic - 1) < Fraction(1, FINENESS):
-                width = self._basic  # pure noise at exactly ε, rather than a hair narrower
+                width = self._basic  # pure noise at exactly ε, rather than slightly narrower
             yield width
 
     def _too_narrow(self, width: Fraction) -> bool:
@@ -159,7 +161,7 @@ class _Design:
         return [self._make(width / w, least) for w, least in zip(self._weights, thresholds, strict=True)]
 
     def _least_thresholds(self, width: Fraction) -> list[Thresholded] | None:
-        """Thresholds from an equal part of δ for every table, then lowered as far as the total allows; None if none do.
+        """Thresholds from an equal share of δ for every table, then lowered as far as possible; None if there are none.
 
         The finest tables (greatest weight) come first: they have the most cells near their threshold.
         """
@@ -174,7 +176,7 @@ class _Design:
         return self._mechanisms(width, thresholds)
 
     def _raised(self, width: Fraction, thresholds: list[int], most: int) -> list[int] | None:
-        """All thresholds raised together, in proportion to their noise, by as little as will do, or None."""
+        """All thresholds raised together, in proportion to their noise, as little as possible; None if impossible."""
         finest = max(self._weights)
 
         def by(more: int) -> list[int]:
@@ -191,7 +193,7 @@ class _Design:
         return by(high)
 
     def _lowered(self, width: Fraction, thresholds: list[int], weight: Fraction) -> list[int]:
-        """The tables of one weight as low as they can go while the others stay where they are."""
+        """The thresholds of one weight lowered as far as possible, with the others unchanged."""
 
         def by(less: int) -> list[int]:
             return [t - less * (w == weight) for t, w in zip(thresholds, self._weights, strict=True)]
@@ -205,7 +207,7 @@ class _Design:
 
 @lru_cache
 def _laplace_estimate(width: Fraction) -> Spectrum | None:
-    """The spectrum of ideal noise, in floats: for the search alone."""
+    """The spectrum of ideal noise, in floats, for the search alone."""
     epsilon = float(1 / width)
     if epsilon > LARGEST_EPSILON:
         return None
@@ -225,5 +227,5 @@ def _gaussian_estimate(width: Fraction) -> Spectrum | None:
 
 
 def _threshold(table: NoiseTable, share: Fraction) -> int:
-    """The least count at which a singleton appears with at most this probability."""
+    """The least threshold at which a singleton appears with at most this probability."""
     return 2 + bisect_left(range(1, table.last + 1), True, key=lambda noise: table.tail(noise) <= share)

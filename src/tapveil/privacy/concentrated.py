@@ -1,12 +1,12 @@
-"""Zero-concentrated differential privacy of a release with Gaussian noise: ρ, and what lies outside of it.
+"""Zero-concentrated differential privacy of a release with Gaussian noise: ρ, and the δ that it does not cover.
 
 A unit that changes B cells of tables with discrete Gaussian noise moves each by one. The Rényi divergence of order α is
 then at most α·ρ with ρ = Σ 1/(2σ²) (Canonne, Kamath and Steinke 2020, Theorem 4). Singletons that
 appear are outside of it, with probability at most 1 − ∏(1 − p): the release is δ-approximately ρ-zCDP with that δ (Bun
 and Steinke 2016, Definition 8.1; docs/privacy/proofs.md, claim 18).
 
-That is the discrete Gaussian's. What is drawn is an integer table within 1e-13 of it, in total variation; (ε, δ) and
-the curve are computed from that table and do not rest on ρ.
+This holds for the discrete Gaussian. The noise is drawn from an integer table within 1e-13 of it, in total variation;
+(ε, δ) and the curve are computed from that table and do not depend on ρ.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Concentrated:
     mu_squared: Fraction
     """Σ 1/σ² over all changed cells."""
     delta_singletons: Fraction
-    """P(some singleton of the unit appears), at most; rounded up."""
+    """An upper bound of P(some singleton of the unit appears)."""
 
     @property
     def rho(self) -> Fraction:
@@ -38,13 +38,13 @@ class Concentrated:
     def mu(self) -> Fraction:
         """The μ of continuous Gaussian noise of the same scales, rounded up.
 
-        No claim: the (ε, δ) of discrete Gaussian noise can be a little above those of μ-GDP (NOTES §5).
+        Not a guarantee: the (ε, δ) of discrete Gaussian noise can be slightly above those of μ-GDP (NOTES §5).
         """
         return sqrt_above(self.mu_squared)
 
 
 def concentrated(mechanisms: Sequence[Mechanism], exposure: Exposure) -> Concentrated | None:
-    """The ρ of tables of these mechanisms together, for a unit that changes so much; None without Gaussian noise."""
+    """The ρ of tables of these mechanisms together, for this exposure; None without Gaussian noise."""
     gaussian = [mechanism for mechanism in mechanisms if isinstance(mechanism, Gaussian)]
     if not gaussian or len(gaussian) < len(mechanisms):
         return None

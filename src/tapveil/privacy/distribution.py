@@ -1,7 +1,7 @@
 """The distribution of a mechanism as floats: its noise, and what it is expected to publish of true counts.
 
-For forecasts, for sums over many cells, and for words; the exact distribution is `Mechanism.distribution`, and nothing
-here decides what a release promises. Noise without an end is cut where its table ends: less than 2^−55 lies beyond.
+For forecasts, sums over many cells, and descriptions. The exact distribution is `Mechanism.distribution`; nothing here
+decides the guarantee of a release. Infinite noise is cut where its table ends: less than 2^−55 lies beyond.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Expected:
-    """What is expected to be published of some cells."""
+    """The expected publication of some cells."""
 
     cells: float
-    """How many are published: of those that nobody was in, too, where a mechanism visits them."""
+    """The expected number of published cells, including empty cells where the mechanism draws noise for them."""
     trips: float
-    """What the published ones count in truth."""
+    """The expected sum of the true counts of published cells."""
     distance: float
-    """How far all published numbers together are from the true ones."""
+    """The expected sum of absolute errors of published cells."""
 
 
 class Distribution:
-    """The noise of one mechanism, and for any true count the probability of a number and how far off it is then."""
+    """The distribution of one mechanism: its noise, and the publication of any true count."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         table = mechanism.noise
@@ -45,15 +45,15 @@ class Distribution:
 
     @cached_property
     def noise(self) -> tuple[Floats, Floats]:
-        """The noise in counts, and the probability of each."""
+        """The values of the noise, in counts, and their probabilities."""
         off, places = np.unique(self._off, return_inverse=True)
         return off.astype(np.float64), np.bincount(places, self._p).astype(np.float64)
 
     @cached_property
     def _from(self) -> Floats:
-        """For each step of noise, over it and all above: Σ p, Σ p·off, Σ p·|off|, Σ p·off²; beyond the last, zeros."""
+        """For each step of noise, sums over it and all steps above: Σ p, Σ p·off, Σ p·|off|, Σ p·off²; last, zeros."""
         moments = np.stack([self._p, self._p * self._off, self._p * np.abs(self._off), self._p * self._off**2])
-        # Summed from the far end, so that small probabilities keep their digits.
+        # Summed from the far end, so that small probabilities keep their precision.
         return np.concatenate([moments[:, ::-1].cumsum(axis=1)[:, ::-1], np.zeros((4, 1))], axis=1)
 
     @cached_property
@@ -61,12 +61,12 @@ class Distribution:
         return np.concatenate([np.zeros(1), self._p.cumsum()])
 
     def _places(self, sizes: Integers, least: int) -> Integers:
-        """For each true count, where the noise begins that raises it to so many steps; empty cells may never be."""
+        """For each true count, the index of the least noise that raises it to `least`; for empty cells, the end."""
         places = np.clip(least - self._steps * sizes - self._first, 0, len(self._p))
         return np.where(sizes < self._lowest_count, len(self._p), places)
 
     def published(self, sizes: Integers) -> tuple[Floats, Floats, Floats, Floats]:
-        """For each true count, over the noise that gets it published: Σ p, Σ p·off, Σ p·|off|, Σ p·off²."""
+        """For each true count, sums over the noise that publishes it: Σ p, Σ p·off, Σ p·|off|, Σ p·off²."""
         p, off, distance, square = self._from[:, self._places(sizes, self._least)]
         return p, off, distance, square
 
@@ -76,40 +76,40 @@ class Distribution:
         return tail
 
     def hidden(self, sizes: Integers) -> Floats:
-        """For each true count: P(not published), with all its digits also where it is tiny."""
+        """For each true count: P(not published), precise even where it is tiny."""
         hidden: Floats = self._below[self._places(sizes, self._least)]
         return hidden
 
     def within(self, sizes: Integers, distance: int) -> Floats:
-        """For each true count: P(published with a number at most so far off)."""
+        """For each true count: P(published with an error of at most `distance`)."""
         near, far = (np.clip(self._steps * off - self._first, 0, len(self._p)) for off in (-distance, distance + 1))
         least = np.maximum(self._places(sizes, self._least), near)
         inside: Floats = np.maximum(self._from[0, least] - self._from[0, far], 0)
         return inside
 
     def as_far_off(self, off: Integers) -> Floats:
-        """For each error: P(noise as far off, or further, on that side)."""
+        """For each error: P(noise at least as large, on the same side)."""
         above = self._from[0, np.searchsorted(self._off, off, side="left")]
         below = self._below[np.searchsorted(self._off, off, side="right")]
         return np.where(off >= 0, above, below)
 
     def errors(self, sizes: Integers) -> tuple[Integers, Floats]:
-        """How far off published numbers can be, in order, and how many of these cells are expected to be."""
+        """The possible errors of published numbers, in order, and the expected number of cells with each."""
         ordered = np.sort(sizes[sizes >= self._lowest_count])
-        enough = -((self._first + np.arange(len(self._p)) - self._least) // self._steps)  # the least that is published
+        enough = -((self._first + np.arange(len(self._p)) - self._least) // self._steps)  # the least published count
         published = len(ordered) - np.searchsorted(ordered, enough)
         expected = np.bincount(self._off - self._off[0], self._p * published).astype(np.float64)
         return np.arange(self._off[0], self._off[0] + len(expected), dtype=np.int64), expected
 
     def expected(self, sizes: Integers, cells: Integers | Floats | int = 1) -> Expected:
-        """What is expected to be published of so many cells of each true count."""
+        """The expected publication of a number of cells with each true count."""
         p, _, distance, _ = self.published(sizes)
         return Expected(float((p * cells).sum()), float((p * sizes * cells).sum()), float((distance * cells).sum()))
 
 
 @lru_cache(maxsize=32)
 def distribution(mechanism: Mechanism) -> Distribution:
-    """The distribution of a mechanism, made once.
+    """The distribution of a mechanism, cached.
 
     >>> from tapveil.privacy.mechanisms import Laplace
     >>> distribution(Laplace(Fraction(1), 18)).tail(np.array([0, 15, 18, 40])).round(3).tolist()
@@ -181,7 +181,7 @@ def spread(cells: Mapping[Mechanism, int], miss: Fraction) -> int:
     if total == 0:
         return 0
     widest = max(len(distribution(mechanism).noise[0]) for mechanism in cells)
-    size = 1 << int(np.ceil(np.log2(2 * widest + 40 * np.sqrt(total))))  # what lies beyond is beyond 20 deviations
+    size = 1 << int(np.ceil(np.log2(2 * widest + 40 * np.sqrt(total))))  # covers 20 standard deviations
     transform = np.ones(size // 2 + 1, dtype=complex)
     for mechanism, number in cells.items():
         off, p = distribution(mechanism).noise
@@ -190,6 +190,6 @@ def spread(cells: Mapping[Mechanism, int], miss: Fraction) -> int:
         transform *= np.fft.rfft(placed) ** number
     summed = np.fft.irfft(transform, size)
     half = size // 2
-    around = np.concatenate([[summed[0]], summed[1:half] + summed[: size - half : -1]])  # of the distance from 0
+    around = np.concatenate([[summed[0]], summed[1:half] + summed[: size - half : -1]])  # by distance from 0
     beyond = np.maximum(around, 0)[::-1].cumsum()[::-1] + 1e-9  # rounding, against us
     return int(np.argmax(beyond <= float(miss))) - 1

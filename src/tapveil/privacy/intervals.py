@@ -1,8 +1,8 @@
-"""What a published number, or a cell that was not published, says about the true one.
+"""Intervals for the true count of a published cell, or of a cell that was not published.
 
-An interval is a rule that is fixed before anything is drawn: a published y says [y − h, y + h], a cell that is not
-published says [0, u]. Whatever the true count, what comes out misses it with probability at most α, whether it is
-published or not (docs/privacy/proofs.md, intervals). No single bound of noise is spent twice: h is the least, then u.
+An interval is a rule that is fixed before anything is drawn: [y − h, y + h] for a published y, and [0, u] for a cell
+that is not published. For every true count, the interval misses it with probability at most α, whether or not the cell
+is published (docs/privacy/proofs.md, intervals). h is the least possible, then u.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ import numpy.typing as npt
 from tapveil.privacy.mechanisms import Mechanism
 
 MISS = Fraction(1, 20)
-"""How often a stated interval misses, at most."""
+"""The maximum probability that a stated interval misses."""
 
 Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The rule of one mechanism at one level."""
+    """The intervals of one mechanism at one confidence level."""
 
     half_width: int
     least: int
-    """The least true count of a published cell: 1, unless empty cells get noise, too."""
+    """The least true count of a published cell: 1, or 0 if empty cells get noise."""
     absent: int
-    """A cell that is not published has at most so many."""
+    """The upper bound u for a cell that is not published."""
 
     def of(self, published: int | None) -> tuple[int, int]:
-        """Between which numbers the true one lies; None where a cell was not published."""
+        """The interval of a published number; of a cell that is not published for None."""
         if published is None:
             return 0, self.absent
         return max(self.least, published - self.half_width), published + self.half_width
@@ -67,10 +67,10 @@ def interval(mechanism: Mechanism, miss: Fraction) -> Interval:
     above, not_below = mechanism.noise.tail(steps * (half_width + 1)), mechanism.noise.tail(-steps * half_width)
 
     def holds(count: int) -> bool:
-        """Whether the noise is seldom beyond the half-width, or the cell hidden: the more trips, the more so."""
+        """Whether the noise rarely exceeds the half-width or hides the cell; monotone in the count."""
         return above + 1 - min(not_below, mechanism.publish_probability(count)) <= miss
 
-    far = mechanism.smallest_published + half_width + 1  # here a hidden cell has noise below −h, at least
+    far = mechanism.smallest_published + half_width + 1  # at this count, a hidden cell has noise below −h
     absent = bisect_left(range(far), True, key=holds) - 1
     return Interval(half_width, 0 if mechanism.visits_empty_cells else 1, max(absent, 0))
 
@@ -104,7 +104,7 @@ def given_published(mechanism: Mechanism, published: int, miss: Fraction) -> tup
         shown = mechanism.publish_probability(count)
         return mechanism.publish_tail(count, value) / shown if shown else Fraction(0)
 
-    # The more trips, the more often a number is as high as this, and the more seldom it is no higher.
+    # Both tails are monotone in the true count.
     below, above = range(least, published), range(published + 1, reach)
     lowest = bisect_left(below, True, key=lambda count: tail(count, published) > miss / 2)
     highest = bisect_left(above, True, key=lambda count: 1 - tail(count, published + 1) <= miss / 2)

@@ -1,7 +1,7 @@
-"""The (ε, δ) that a release promises, and whether its mechanisms keep it.
+"""The (ε, δ) of a release, and whether its mechanisms satisfy it.
 
-A promise is stated in exact numbers: one total, or the sum over the tables (basic composition, Theorem 2 of the paper).
-It is made only if `certified`: the accountant, from the integers of the noise tables, finds no more for any data.
+It is stated in exact numbers: one total, or the sum over the tables (basic composition, Theorem 2 of the paper). It
+must be `certified`: the accountant, from the integers of the noise tables, finds no greater loss for any data.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tapveil.privacy.rational import float_below
 
 @dataclass(frozen=True)
 class Loss:
-    """(ε, δ), exactly as stated."""
+    """A privacy loss (ε, δ) in exact numbers."""
 
     epsilon: Fraction
     """ε."""
@@ -54,16 +54,16 @@ def compose(losses: Iterable[Loss]) -> Loss:
 
 @dataclass(frozen=True)
 class Change:
-    """One way in which data sets may differ: in how many cells of tables with these mechanisms."""
+    """One way in which data sets may differ: the number of cells left and entered, by mechanism."""
 
     left: Mapping[Mechanism, int]
     entered: Mapping[Mechanism, int]
     reactive: bool = False
-    """Whether they lie in several releases: the trips of a later one may depend on what an earlier one showed."""
+    """Whether the cells are in several releases: later trips may depend on what an earlier release showed."""
 
     @property
     def pure_epsilon(self) -> Fraction | None:
-        """The losses of all changed cells, each at its most; None where some noise has an end, and so a δ."""
+        """The sum of the maximum losses of all changed cells; None if some noise is finite, and so needs a δ."""
         both = [*self.left.items(), *self.entered.items()]
         if not all(isinstance(mechanism, Dictionary) for mechanism, _ in both):
             return None
@@ -71,7 +71,7 @@ class Change:
 
     @property
     def cells(self) -> accountant.Change:
-        """As the accountant sees it."""
+        """The same change for the accountant."""
         sides = (Counter[ChangedCells](), Counter[ChangedCells]())
         for side, changed in zip(sides, (self.left, self.entered), strict=True):
             for mechanism, number in changed.items():
@@ -79,7 +79,7 @@ class Change:
         return accountant.Change(*sides, self.reactive)
 
     def keeps(self, loss: Loss) -> bool:
-        """Whether it is hidden as (ε, δ) says."""
+        """Whether this change satisfies (ε, δ)."""
         pure = self.pure_epsilon
         if pure is not None:
             return pure <= loss.epsilon
@@ -156,9 +156,9 @@ def epsilon_upper_bound(possible: Sequence[Change], delta: Fraction, precision: 
 
 
 def whole_card_epsilon(mechanisms: Sequence[Mechanism], trips: int, delta: Fraction) -> Fraction | None:
-    """The ε at this δ of all trips of a card, each in other cells than the rest; None where there is none.
+    """The ε at this δ of a card with this many trips, each in different cells; None if there is none.
 
-    A certified bound, a little above the least: a closer one would take most of the time of a small release.
+    A certified bound, slightly above the least one: a closer one would take most of the time of a small release.
     """
     changed = _rough_changes(mechanisms, trips)
     bound = accountant.epsilon_upper_bound(changed, float_below(delta), precision=1e-3, blocks=0) if delta else inf
@@ -166,7 +166,7 @@ def whole_card_epsilon(mechanisms: Sequence[Mechanism], trips: int, delta: Fract
 
 
 def whole_card_certified(mechanisms: Sequence[Mechanism], trips: int, loss: Loss) -> bool:
-    """Whether all trips of such a card are hidden as (ε, δ) says: by the same bound, or by the close one."""
+    """Whether all trips of such a card satisfy (ε, δ): by the same bound, or by the close one."""
     target = float_below(loss.epsilon), float_below(loss.delta)
     if not accountant.any_exceeds(_rough_changes(mechanisms, trips), *target, blocks=0):
         return True
@@ -200,10 +200,10 @@ def accounted_delta(mechanisms: Sequence[Mechanism], epsilon: Fraction, exposure
 
 
 def in_other_notion(mechanisms: Sequence[Mechanism], loss: Loss, exposure: Exposure) -> Loss:
-    """What a promise for one notion of neighbours is worth in the other: at the same δ, half or twice the ε.
+    """The (ε, δ) for the other notion of neighbours: at the same δ, half or twice the ε.
 
-    A replacement is one removal and one addition, so noise whose loss is bounded for each cell loses half or twice as
-    much. Gaussian noise does not scale so: its ε comes from the accountant, rounded up to thousandths.
+    A replacement is one removal and one addition, so noise with a bounded loss per cell loses half or twice as much.
+    Gaussian noise does not scale like this: its ε comes from the accountant, rounded up to thousandths.
 
     Args:
         mechanisms: One for each table.
@@ -226,6 +226,6 @@ def in_other_notion(mechanisms: Sequence[Mechanism], loss: Loss, exposure: Expos
     if not gaussian and certified(mechanisms, scaled, exposure):
         return scaled
     epsilon = accountant.epsilon([mechanism.cells for mechanism in mechanisms], float_below(loss.delta), exposure)
-    if isinf(epsilon):  # no ε is enough for this δ: then what δ is at the scaled ε
+    if isinf(epsilon):  # no ε is enough for this δ: take the δ at the scaled ε
         return Loss(scaled.epsilon, Fraction(accounted_delta(mechanisms, scaled.epsilon, exposure)))
     return Loss(Fraction(ceil(epsilon * 1000), 1000), loss.delta)

@@ -1,8 +1,8 @@
-"""The mechanisms: how an exact count becomes a published one, or nothing.
+"""The mechanisms: how an exact count becomes a published one, or is suppressed.
 
-A mechanism holds only numbers that follow from the plan: it may be printed, published and compared. All of them add
-noise from an integer table and publish what reaches a threshold; they differ in the noise, in where the threshold
-lies, and in whether cells that do not occur are visited.
+A mechanism holds only numbers that follow from the plan: it may be printed, published and compared. All mechanisms add
+noise from an integer table and publish noisy counts that reach a threshold. They differ in the noise, in the threshold,
+and in whether empty cells get noise.
 """
 
 from __future__ import annotations
@@ -28,80 +28,80 @@ SMALLEST_EPSILON = Fraction(1, 100)
 LARGEST_EPSILON = Fraction(100)
 SMALLEST_DELTA = Fraction(1, 10**15)
 WIDEST = 20_000
-"""The widest noise, in counts, for which a table is made: nothing would be left to publish."""
+"""The maximum scale of the noise, in counts: with more, nothing would be published."""
 _FINEST = 1 / (2 * LARGEST_EPSILON)
 NARROWEST = {"sbh": 2 * _FINEST, "laplace": _FINEST, "dictionary": _FINEST, "gaussian": Fraction(1, 10)}
-"""The least scale of each mechanism: narrower noise protects nothing."""
+"""The minimum scale of each mechanism: narrower noise protects nothing."""
 THRESHOLD_GRID = 10**30
-"""Thresholds are rounded up to this part of one, so that they can be written down exactly."""
+"""Thresholds are rounded up to 1 divided by this, so that they can be written exactly."""
 HIGHEST = 10**9
-"""The highest threshold that is read back."""
+"""The highest threshold that is accepted."""
 LONGEST_NUMBER = 400
-"""How many bits a stated scale or threshold may have, above and below the line."""
+"""The maximum number of bits of the numerator and denominator of a stated scale or threshold."""
 
 
 class Mechanism(ABC):
-    """Noise, then a threshold."""
+    """A mechanism: noise, then a threshold."""
 
     name: ClassVar[str]
     noise_code: ClassVar[str]
-    """The distribution of the noise, for programs."""
+    """The distribution of the noise, as a code."""
     visits_empty_cells: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def scale(self) -> Fraction:
-        """The width of the noise: b of a Laplace, σ of a Gaussian."""
+        """The scale of the noise: b of Laplace noise, σ of Gaussian noise."""
 
     @property
     @abstractmethod
     def threshold(self) -> Fraction:
-        """A noisy count below this is not published."""
+        """The threshold: noisy counts below it are not published."""
 
     @property
     @abstractmethod
     def noise(self) -> NoiseTable:
-        """The noise as it is drawn."""
+        """The noise table that is drawn from."""
 
     @property
     @abstractmethod
     def cells(self) -> ChangedCells:
-        """The loss of a changed cell: all that accounting needs."""
+        """The privacy-loss data of a changed cell, for the accountant."""
 
     @property
     @abstractmethod
     def publish_step(self) -> int:
-        """The least noisy count, in steps of the noise table, that is published."""
+        """The least published noisy count, in steps of the noise table."""
 
     @property
     def smallest_published(self) -> int:
-        """The least number that can be printed."""
+        """The smallest number that can be published."""
         return self.publish_step // self.noise.steps_per_count
 
     def draw(
         self, counts: npt.NDArray[np.int64], random_bytes: RandomBytes
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """For each cell: the number, and whether it is published."""
+        """Draw noise for each cell: the noisy counts, and whether each is published."""
         steps = self.noise.steps_per_count
         noisy = self.noise.sample(len(counts), random_bytes)
         noisy += counts if steps == 1 else steps * counts
         return noisy if steps == 1 else noisy // steps, noisy >= self.publish_step
 
     def publish_probability(self, count: int) -> Fraction:
-        """P(a cell with this true count appears), exactly as drawn."""
+        """P(a cell with this true count is published), exactly."""
         return self.publish_tail(count, self.smallest_published)
 
     def publish_tail(self, count: int, value: int) -> Fraction:
-        """P(published, and at least `value`)."""
+        """P(published with a number of at least `value`), exactly."""
         if count <= 0 and not self.visits_empty_cells:
             return Fraction(0)
         steps = self.noise.steps_per_count
         return self.noise.tail(max(self.publish_step, steps * value) - steps * count)
 
     def distribution(self, count: int) -> dict[int, Fraction]:
-        """P(the published number is v) for each v; what is missing to 1 is P(nothing).
+        """P(the published number is v) for each v; the remainder to 1 is P(not published).
 
-        Noise without an end is listed as far as its table goes: less than 2^−55 lies beyond.
+        Infinite noise is listed as far as its table goes: less than 2^−55 lies beyond.
         """
         highest = count + self.noise.last // self.noise.steps_per_count
         values = range(self.smallest_published, highest + 1)
@@ -109,21 +109,21 @@ class Mechanism(ABC):
         return {value: p for value, p in known.items() if p}
 
     def error_bound(self, beta: Fraction) -> int:
-        """The noise, rounded, is beyond this with probability at most β: the least such, from the table itself.
+        """The least bound that the absolute error exceeds with probability at most β, from the noise table.
 
-        This is before it is known whether the number is published; of the cells near the threshold, those that are
-        published are the ones that the noise raised.
+        It holds before it is known whether the number is published: near the threshold, published cells are those that
+        the noise raised.
         """
         steps, tail = self.noise.steps_per_count, self.noise.tail
 
         def holds(bound: int) -> bool:
             return tail(steps * (bound + 1)) + 1 - tail(-steps * bound) <= beta
 
-        return bisect_left(range(self.noise.last // steps + 1), True, key=holds)  # the tails fall as the bound grows
+        return bisect_left(range(self.noise.last // steps + 1), True, key=holds)  # tails decrease with the bound
 
 
 class _RoundedThreshold(Mechanism):
-    """Laplace noise, a threshold on what it gives, and only then rounding: as in the Opal paper, Algorithm 1."""
+    """Laplace noise, then a threshold, then rounding: as in the Opal paper, Algorithm 1."""
 
     name = "sbh"
     noise_code = "laplace-rounded"
@@ -135,24 +135,24 @@ class _RoundedThreshold(Mechanism):
 
     @property
     def _split(self) -> Fraction:
-        """Where, between two half-integers, the threshold lies: the noise is cut there."""
+        """The position of the threshold between two half-integers, where the noise is cut."""
         return self.threshold - self.smallest_published
 
     @property
     def noise(self) -> NoiseTable:
-        """The noise, on half-cells cut where the threshold cuts its own."""
+        """The noise on half-cells, cut like the threshold cuts its own interval."""
         return _rounded_laplace(self.scale, self._split)
 
     @property
     def publish_step(self) -> int:
-        """The upper half-cell beside the threshold."""
+        """The half-cell above the threshold."""
         return 2 * self.smallest_published + 1
 
     @property
     def cells(self) -> ChangedCells:
-        """Seen through half-cells: whatever the count, what is published is a function of the half-cell.
+        """Computed on half-cells: for every count, the published number is a function of the half-cell.
 
-        Whole cells would not do: a count at the threshold shows more than a large one (the value beside the
+        Full cells would not do: a count at the threshold reveals more than a large one (the value next to the
         threshold keeps only the outer part of its mass), so "large counts are the worst" fails for this mechanism.
         """
         return _stability_cells(self)
@@ -167,8 +167,8 @@ class StabilityHistogram(_RoundedThreshold):
     """The stability-based histogram (SBH) of the Opal paper for one table at (ε, δ).
 
     A cell with true count c > 0 publishes round(c + Lap(b)) if c + Lap(b) ≥ b ln(2/δ) + 1, else nothing, with
-    b = 2/ε for a replaced trip. A unit that changes more or fewer cells gets a b in proportion, and each of its cells
-    an equal part of δ.
+    b = 2/ε for a replaced trip. A unit that changes more or fewer cells gets b in proportion, and each of its cells an
+    equal share of δ.
     """
 
     epsilon: Fraction
@@ -179,25 +179,25 @@ class StabilityHistogram(_RoundedThreshold):
         if not self.epsilon >= SMALLEST_EPSILON:
             raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON} for a table")
         if self.epsilon > LARGEST_EPSILON:
-            raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table: above it nothing is protected")
+            raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table; above it nothing is protected")
         if not SMALLEST_DELTA <= self.delta < 1:
             raise ValueError("delta must be at least 1e-15 and below 1 for a table")
         _check_width(self.scale)
 
     @property
     def scale(self) -> Fraction:
-        """b of the Laplace noise: each changed cell gets an equal part of ε."""
+        """b of the Laplace noise: each changed cell gets an equal share of ε."""
         return self.exposure.changed / self.epsilon
 
     @property
     def threshold(self) -> Fraction:
-        """b ln(2/δ) + 1, from above by at most 1e-30: a higher threshold publishes less."""
+        """b ln(2/δ) + 1, rounded up by at most 1e-30: a higher threshold publishes less."""
         return _stability_threshold(self.scale, self.delta / self.exposure.cells)
 
 
 @dataclass(frozen=True)
 class StatedHistogram(_RoundedThreshold):
-    """The same, from its scale and threshold alone, whatever they were chosen for."""
+    """The same mechanism from its scale and threshold alone."""
 
     stated_scale: Fraction
     stated_threshold: Fraction
@@ -212,7 +212,7 @@ class StatedHistogram(_RoundedThreshold):
 
 
 class _IntegerThreshold(Mechanism):
-    """A mechanism on whole counts: noisy counts from `least` on are published as they are."""
+    """A mechanism on integers: noisy counts of at least `least` are published unchanged."""
 
     least: int
 
@@ -275,7 +275,7 @@ class Gaussian(_IntegerThreshold):
 class Dictionary(_IntegerThreshold):
     """Discrete Laplace noise on every cell of a public list, whether it occurs or not: pure ε, δ = 0.
 
-    `least` is a public cut: what falls below it is left out, which is post-processing and costs nothing.
+    `least` is a public cut: noisy counts below it are not published, which is post-processing and costs nothing.
     """
 
     cell_epsilon: Fraction
@@ -291,7 +291,7 @@ class Dictionary(_IntegerThreshold):
 
     @property
     def noise(self) -> NoiseTable:
-        """Without an end: a finite table would have a δ, however small."""
+        """Infinite noise: a finite table would need a δ, however small."""
         return _endless_table(self.cell_epsilon)
 
     @property
@@ -299,10 +299,10 @@ class Dictionary(_IntegerThreshold):
         return _integer_cells(Fraction(0), _laplace_shift(_endless_table, self.cell_epsilon))
 
     def draw_empty(self, cells: int, random_bytes: RandomBytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Which of n empty cells are published, in increasing order, and as what: distributed as by `draw` on zeros.
+        """The published ones among empty cells, ascending, and their numbers: the distribution of `draw` on zeros.
 
-        Only the published ones are visited: their number is binomial, they are equally likely anywhere, and the value
-        of each is the noise, given that it reaches the cut.
+        Only published cells are visited: their number is binomial, their positions are uniform, and the value of each
+        is the noise, given that it reaches the cut.
         """
         number = _binomial(cells, self.publish_probability(0), random_bytes)
         return _distinct(number, cells, random_bytes), self.noise.sample(number, random_bytes, at_least=self.least)
@@ -332,12 +332,12 @@ def stated(name: str, scale: Fraction, threshold: Fraction) -> Mechanism:
     """
     numbers = (scale.numerator, scale.denominator, threshold.numerator, threshold.denominator)
     if any(number.bit_length() > LONGEST_NUMBER for number in numbers):
-        raise ValueError("a scale or threshold has more digits than any that is used")
+        raise ValueError("a scale or threshold has too many digits")
     if not scale > 0 or not 0 < threshold <= HIGHEST:
         raise ValueError("a scale or threshold is out of range")
     _check_width(scale)
     if name != "sbh" and threshold.denominator != 1:
-        raise ValueError(f"the threshold of {name} must be a whole number")
+        raise ValueError(f"the threshold of {name} must be an integer")
     if scale < NARROWEST.get(name, _FINEST):
         raise ValueError("the noise is too narrow to protect anything")
     if name not in NARROWEST:
@@ -349,7 +349,7 @@ def stated(name: str, scale: Fraction, threshold: Fraction) -> Mechanism:
     return (Laplace if name == "laplace" else Dictionary)(1 / scale, int(threshold))
 
 
-# --- what several mechanisms share, made once -----------------------------------------------------------------------
+# --- shared by several mechanisms, cached ---------------------------------------------------------------------------
 
 _rounded_laplace = lru_cache(noise.rounded_laplace)
 _laplace_table = lru_cache(noise.discrete_laplace)
@@ -389,25 +389,27 @@ def _gaussian_shift(sigma: Fraction) -> spectrum.Spectrum:
 
 @lru_cache
 def _integer_cells(singleton: Fraction, shift: spectrum.Spectrum) -> ChangedCells:
-    """A symmetric table betrays a step up as it does a step down."""
+    """The losses of a symmetric table are the same in both directions."""
     return ChangedCells(singleton, shift, shift)
 
 
 def _check_width(scale: Fraction) -> None:
     if scale > WIDEST:
-        raise ValueError(f"the noise would have scale {decimal_text(scale, 3)}: use a larger epsilon or fewer trips")
+        raise ValueError(
+            f"the noise would have scale {decimal_text(scale, 3)}; use a larger epsilon or fewer trips per unit"
+        )
 
 
 # --- sparse drawing -------------------------------------------------------------------------------------------------
 
 
 def _binomial(trials: int, p: Fraction, random_bytes: RandomBytes) -> int:
-    """Exactly Binomial(trials, p), without floats: compare with p, bit by bit, all trials that are still tied."""
-    successes, tied, rest = 0, trials, p
-    while tied and rest:
-        rest *= 2
-        bit = rest >= 1
-        rest -= bit
+    """An exact draw from Binomial(trials, p), without floats: all undecided trials are compared with p, bit by bit."""
+    successes, tied, remainder = 0, trials, p
+    while tied and remainder:
+        remainder *= 2
+        bit = remainder >= 1
+        remainder -= bit
         bits = int.from_bytes(random_bytes(-(-tied // 8)), "little")
         ones = (bits & ((1 << tied) - 1)).bit_count()
         successes += (tied - ones) if bit else 0
@@ -416,11 +418,11 @@ def _binomial(trials: int, p: Fraction, random_bytes: RandomBytes) -> int:
 
 
 def _distinct(number: int, below: int, random_bytes: RandomBytes) -> npt.NDArray[np.int64]:
-    """So many different integers below a bound, every set of them equally likely, in increasing order.
+    """A uniform random set of `number` distinct integers below a bound, ascending.
 
-    The first so many different ones of a sequence of uniform draws; never more are drawn at once than are missing.
+    These are the first distinct ones of a sequence of uniform draws; never more are drawn at once than are missing.
     """
-    if number > below // 2:  # easier to say which are left out
+    if number > below // 2:  # easier to draw the excluded ones
         left_out = _distinct(below - number, below, random_bytes)
         return np.setdiff1d(np.arange(below), left_out, assume_unique=True)
     found = np.empty(0, dtype=np.int64)

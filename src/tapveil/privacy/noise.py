@@ -1,11 +1,11 @@
-"""Integer noise tables: build them, sample them, and know their true distribution.
+"""Integer noise tables: construction, sampling, and exact distribution.
 
-A table is a finite distribution over integer steps, each with an integer weight; one uniform 64-bit word picks a step
-exactly (words beyond the sum of the weights are drawn again), so no float is ever drawn. Its privacy is computed from
-those integers (`spectrum`), so whatever rounding went into them is paid for, not argued away.
+A table is a finite distribution over integer steps, each with an integer weight. One uniform 64-bit word selects a step
+exactly (words beyond the sum of the weights are drawn again), so no float is ever drawn. Its privacy loss is computed
+from these integers (`spectrum`), so it includes all rounding.
 
 A count is `steps_per_count` steps wide. The paper's mechanism needs two: it thresholds a *real* noisy count and
-rounds afterwards, so the printed value beside the threshold has only part of its mass. Cutting every unit
+rounds afterwards, so the published value next to the threshold has only part of its mass. Cutting every unit
 interval once, where the threshold cuts its own, makes that a distribution on a lattice of half-cells.
 """
 
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from tapveil.privacy.rational import exp_above, exp_below
 
 RandomBytes = Callable[[int], bytes]
-"""A source of randomness: how many bytes, those bytes. `os.urandom` in a release."""
+"""A source of randomness: returns this many random bytes. `os.urandom` in a release."""
 
 WORDS = 2**64
 _FINE = 2**160
@@ -33,7 +33,7 @@ _context = Context(prec=60)
 
 
 def uniform(bound: int, size: int, random_bytes: RandomBytes) -> npt.NDArray[np.uint64]:
-    """Integers below a bound of at most 2^64, all equally likely: words beyond its last multiple are drawn again."""
+    """Uniform integers below a bound of at most 2^64; words beyond its last multiple are drawn again."""
     words = np.frombuffer(random_bytes(8 * size), dtype=np.uint64)
     beyond_multiples = WORDS - WORDS % bound
     if beyond_multiples < WORDS:
@@ -53,12 +53,12 @@ class NoiseTable:
     weights: tuple[int, ...]
     steps_per_count: int = 1
     goes_on: int = 0
-    """Where not 0, the noise has no end: from either end it goes on outwards, a step more each time that another word
-    is below this. The weight of an end is then that of all that lies beyond, too."""
+    """If not 0, the noise is infinite: it continues outwards from either end, one step for each further word below
+    this. The weight of an end then includes everything beyond it."""
 
     def __post_init__(self) -> None:
         if min(self.weights) < 0 or not (self.weights[0] and self.weights[-1]):
-            raise ValueError("the weights of a noise table must not be negative, and positive at both ends")
+            raise ValueError("the weights of a noise table must be at least 0, and above 0 at both ends")
         if self.total > WORDS:
             raise ValueError("the weights of a noise table must sum to at most 2**64")
 
@@ -69,7 +69,7 @@ class NoiseTable:
 
     @property
     def last(self) -> int:
-        """The greatest step with a weight of its own."""
+        """The last step with its own weight."""
         return self.first + len(self.weights) - 1
 
     @property
@@ -78,17 +78,17 @@ class NoiseTable:
         return Fraction(self.goes_on, WORDS)
 
     def sample(self, size: int, random_bytes: RandomBytes, at_least: int | None = None) -> npt.NDArray[np.int64]:
-        """Independent draws, in steps; each given that it is `at_least` so much. Looks at nothing but random bytes."""
+        """Independent draws, in steps; with `at_least`, given that minimum. Depends only on the random bytes."""
         start = self.first if at_least is None else max(self.first, at_least)
         if self.goes_on and at_least is not None and at_least <= self.first:
-            raise ValueError("noise without an end can be cut inside its table or above it only")
-        if start > self.last:  # far out the noise has no memory: it is as if it had got this far
+            raise ValueError("infinite noise can only be cut inside its table or above it")
+        if start > self.last:  # beyond the table the noise is memoryless
             steps = np.full(size, start, dtype=np.int64)
         else:
             skipped = self.total - self._upper_sums[start - self.first]
             words = uniform(self.total - skipped, size, random_bytes)
             words = words + np.uint64(skipped) if skipped else words
-            # Words that share their upper bits mostly lie in one step; the others are searched.
+            # Words with the same upper bits mostly belong to one step; the others are searched.
             steps = self._guide[words >> np.uint64(64 - _GUIDE_BITS)]
             unsure = np.flatnonzero(steps < 0)
             steps[unsure] = np.searchsorted(self._upper_edges, words[unsure], side="right")
@@ -111,7 +111,7 @@ class NoiseTable:
 
     @cached_property
     def _guide(self) -> npt.NDArray[np.int64]:
-        """For the upper bits of a word: the index of its step, or −1 where they do not decide it."""
+        """For the upper bits of a word: the index of its step, or −1 if they do not determine it."""
         starts = np.arange(2**_GUIDE_BITS, dtype=np.uint64) << np.uint64(64 - _GUIDE_BITS)
         ends = starts + np.uint64(2 ** (64 - _GUIDE_BITS) - 1)
         low, high = (np.searchsorted(self._upper_edges, words, side="right") for words in (starts, ends))
@@ -144,7 +144,7 @@ class NoiseTable:
 
         def excess(shift: int) -> Fraction:
             inside = (self.probability(k) - bound * self.probability(k + shift) for k in steps)
-            # Beyond an end every ratio is `continues`, or its inverse, so one factor serves all of them.
+            # Beyond an end every ratio is `continues` or its inverse, so one factor covers all of them.
             beyond = self.tail(self.last + 1) * max(Fraction(0), 1 - bound * self.continues) if self.goes_on else 0
             return sum((max(Fraction(0), x) for x in inside), start=Fraction(beyond))
 
@@ -155,7 +155,7 @@ def discrete_laplace(epsilon: Fraction, words: int = WORDS, seed: int = 0) -> No
     """P(k) ∝ e^(−ε|k|), by floors from the tail inwards: W(k − 1) = ⌊E · W(k)⌋ with E a rational below e^ε.
 
     No ratio inside the support exceeds e^ε, so the only loss beyond ε is the mass of the last step: β = W(K)/S.
-    The seed is the least that grows at once; the reach the greatest whose weights fit into `words`.
+    The default seed is the least that grows at once; the reach is the greatest whose weights fit into `words`.
     """
     growth = exp_below(epsilon)
     least = int(1 / (growth - 1)) + 1 if growth < 2 else 1
@@ -164,7 +164,7 @@ def discrete_laplace(epsilon: Fraction, words: int = WORDS, seed: int = 0) -> No
 
 
 def endless_laplace(epsilon: Fraction) -> NoiseTable:
-    """P(k) ∝ e^(−ε|k|) without an end, so that β = 0: pure ε-differential privacy, in integers.
+    """Infinite noise P(k) ∝ e^(−ε|k|), so that β = 0: pure ε-differential privacy, in integers.
 
     Beyond ±K each further step has probability ρ ≥ e^(−ε), which never exceeds a ratio of e^ε; inside, the floors of
     `discrete_laplace` start from the weight of K itself, which is (1 − ρ) of the end's.
@@ -183,7 +183,7 @@ def endless_laplace(epsilon: Fraction) -> NoiseTable:
 
 
 def _mirrored(weights: list[int], words: int, goes_on: int = 0) -> NoiseTable:
-    """Both sides of a peak; all weights times as much as fits into `words`, so that few words are drawn in vain."""
+    """Both sides of a peak; weights are scaled to fill `words`, so that few words are rejected."""
     whole = [*weights, *reversed(weights[:-1])]
     times = max(1, words // sum(whole))
     return NoiseTable(1 - len(weights), tuple(times * weight for weight in whole), goes_on=goes_on)
@@ -229,14 +229,14 @@ def rounded_laplace(scale: Fraction, split: Fraction) -> NoiseTable:
     decays = {part: [_decimal_exp(-part / scale)] for part in {abs(edge) % 1 for edge in edges}}
 
     def below(x: Fraction) -> int:
-        """P(Lap(scale) < x) in units of 2^−160: fine enough that the floor to 2^−64 is the only rounding that shows."""
+        """P(Lap(scale) < x) in units of 2^−160, so that only the floor to 2^−64 matters."""
         whole, part = divmod(abs(x), 1)
         while len(decays[part]) <= whole:
             decays[part].append(_context.multiply(decays[part][-1], ratio))
         lesser_tail = _in_units(decays[part][whole]) // 2
         return lesser_tail if x < 0 else _FINE - lesser_tail
 
-    # Rounding the distribution function, not the masses, keeps every tail right to one part in 2^64.
+    # Rounding the distribution function, not the masses, keeps every tail exact to 2^−64.
     sums = [0, *(below(edge) * WORDS // _FINE for edge in edges[1:]), WORDS]
     weights = [high - low for low, high in pairwise(sums)]
     support = [index for index, weight in enumerate(weights) if weight]

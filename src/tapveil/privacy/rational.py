@@ -1,7 +1,7 @@
 """Rational bounds of exp and ln, so that no privacy statement rests on a float.
 
-`decimal` rounds exp and ln correctly to the last of its digits (General Decimal Arithmetic, §"exp", "ln"), so one
-unit in the last place on either side encloses the true value. Every function says in its name which way it errs.
+`decimal` rounds exp and ln correctly to the last digit (General Decimal Arithmetic, §"exp", "ln"), so one unit in the
+last place on either side encloses the true value. The name of every function states its direction of rounding.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _up = Context(prec=DIGITS, rounding=ROUND_CEILING)
 
 
 def exp_below(x: Fraction) -> Fraction:
-    """A rational at most e^x, and within 1e-85 of it in proportion."""
+    """A rational at most e^x, with a relative error of at most 1e-85."""
     return Fraction(_nearest.next_minus(_nearest.exp(_decimal(x, _down))))
 
 
 def exp_above(x: Fraction) -> Fraction:
-    """A rational at least e^x, and within 1e-85 of it in proportion."""
+    """A rational at least e^x, with a relative error of at most 1e-85."""
     return _above(_nearest.exp, x)
 
 
@@ -33,7 +33,7 @@ def ln_above(x: Fraction) -> Fraction:
 
 
 def sqrt_above(x: Fraction) -> Fraction:
-    """A rational at least √x, and within 1e-90 of it; √x itself where that has so few digits.
+    """A rational at least √x, and within 1e-90 of it; exact if √x has few digits.
 
     >>> sqrt_above(Fraction(9, 4))
     Fraction(3, 2)
@@ -61,13 +61,13 @@ def _decimal(x: Fraction, rounding: Context) -> Decimal:
 
 
 def float_below(x: Fraction) -> float:
-    """The greatest float that is not above."""
+    """The greatest float that is at most x."""
     nearest = float(x)
     return nearest if Fraction(nearest) <= x else nextafter(nearest, 0)
 
 
 def decimal_text(x: Fraction, digits: int = 15, rounding: str = ROUND_HALF_EVEN) -> str:
-    """A fraction as decimal text, for people and JSON; losses are rounded up, the rest to nearest.
+    """A fraction as decimal text, for people and JSON; losses are rounded up, other numbers to nearest.
 
     >>> decimal_text(Fraction(3, 4_000_000)), decimal_text(Fraction(8))
     ('7.5E-7', '8')

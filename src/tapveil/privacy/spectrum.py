@@ -1,13 +1,13 @@
-"""The privacy loss of changed cells as a finite spectrum: which losses, with which probability. Never below the truth.
+"""The privacy loss of changed cells as a finite spectrum of losses with probabilities. Never below the true loss.
 
 A changed cell has distribution P on one data set, Q on its neighbour. Its loss ln(P/Q) takes finitely many values; the
 δ of any number of independent cells at any ε follows from the spectrum of the sum of their losses,
 
-    δ(ε) = Σ P(loss)·(1 − e^(ε − loss))₊  +  P(what Q cannot give).
+    δ(ε) = Σ P(loss)·(1 − e^(ε − loss))₊  +  P(outcomes impossible under Q).
 
 An outcome may be *spread*: replaced by two outcomes, of a smaller and of a larger loss, with the same P and the same Q
-in total. Merging the two again is post-processing, so a spread pair of them is at least as far apart as the pair it
-came from, alone and in every product. Spreading puts losses on a lattice, where sums of many cells meet.
+in total. Merging the two again is post-processing, so the spread pair is at least as far apart as the original pair,
+alone and in every product. Spreading puts losses on a lattice, where sums of many cells coincide.
 
 Losses are integers in units of 2^−50. Probabilities are floats, but every sum has positive terms only, so that its
 relative error is at most its number of terms times 2^−53; each operation adds a margin that covers it.
@@ -31,14 +31,14 @@ from tapveil.privacy.noise import NoiseTable
 
 LOSS_UNIT = 2**50
 GREATEST_LOSS = 700 * LOSS_UNIT
-"""Beyond e^700 a loss is as good as infinite, and is counted as that."""
+"""Greater losses count as infinite."""
 NEGLIGIBLE = 1e-34
-"""So much probability may be moved to a greater loss at either end, to keep spectra short."""
+"""The probability that may be moved to a greater loss at either end, to keep spectra short."""
 STEPS = 2**12
-"""So many steps where losses must be spread: what that adds to a loss is about an eighth of a step, squared."""
+"""The number of steps where losses are spread, which adds about an eighth of a step, squared, to a loss."""
 ROUGH_STEPS = 2**10
 SUMS_PER_STEP = 32
-"""Up to so many sums are made one by one, for each step that there could be, before a lattice is thought of."""
+"""Up to this many sums per possible step are computed individually; with more, a lattice is used."""
 _ULP = 2.0**-52
 _context = Context(prec=60)
 
@@ -48,17 +48,17 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Losses in increasing order and their probabilities under P; `infinite` is that of what Q cannot give."""
+    """Losses in increasing order, with probabilities under P; `infinite` is that of outcomes impossible under Q."""
 
     losses: Ints
     masses: Floats
     infinite: float = 0.0
     steps: int = STEPS
-    """How fine a lattice may be, where one is needed; twice as fine, where losses lie on it of themselves."""
+    """The resolution of a lattice, where one is needed; twice as fine if the losses already lie on it."""
     _powers: dict[int, Spectrum] = field(default_factory=dict, repr=False)
 
     def __mul__(self, other: Spectrum) -> Spectrum:
-        """Both cells together, independent."""
+        """Two independent cells together."""
         a, b, steps = self, other, min(self.steps, other.steps)
         if len(a.losses) * len(b.losses) <= SUMS_PER_STEP * steps:
             sums = np.add.outer(a.losses, b.losses).ravel()
@@ -75,11 +75,11 @@ class Spectrum:
 
     @cached_property
     def rough(self) -> Spectrum:
-        """The same, for products on a coarser lattice: quicker, and further above the truth."""
+        """The same, for products on a coarser lattice: faster and looser."""
         return replace(self, steps=ROUGH_STEPS, _powers={})
 
     def power(self, cells: int) -> Spectrum:
-        """That many such cells together."""
+        """A number of such cells together."""
         if cells == 0:
             return NO_CELL
         if cells == 1:
@@ -90,9 +90,9 @@ class Spectrum:
         return self._powers[cells]
 
     def on_lattice(self, step: int) -> Spectrum:
-        """The same, spread to losses that are whole steps from the greatest: that one stays where it is.
+        """The same, spread to losses at integer steps from the greatest, which stays unchanged.
 
-        Were it lifted, noise whose loss never exceeds ε would get a δ beyond it.
+        If it were increased, noise whose loss never exceeds ε would get a δ there.
         """
         first, last = int(self.losses[0]), int(self.losses[-1])
         steps_below, gap = np.divmod(last - self.losses, step)
@@ -111,20 +111,20 @@ class Spectrum:
         return self.delta_with(NO_CELL, epsilon)
 
     def delta_with(self, other: Spectrum, epsilon: float) -> float:
-        """The δ of both together, without making their product: each loss of the one meets a tail of the other.
+        """The δ of both together, without computing their product: each loss of one meets a tail of the other.
 
         Σ over losses b above x of m(b)(1 − e^(x − b)) is a tail of m minus e^x times a tail of m·e^(−b).
         """
         longer, shorter = (self, other) if len(self.losses) >= len(other.losses) else (other, self)
-        # δ falls as ε grows: ε moved down by more than rounding can add to a difference of losses gives an upper bound.
+        # δ decreases in ε: lowering ε by more than the rounding of a difference of losses gives an upper bound.
         greatest = sum(float(max(abs(each.losses[0]), abs(each.losses[-1]))) / LOSS_UNIT for each in (longer, shorter))
         hair = 8 * _ULP * (abs(epsilon) + greatest)
-        rest = epsilon - hair - shorter._floats
-        index = np.searchsorted(longer._floats, rest, side="right")
+        left = epsilon - hair - shorter._floats
+        index = np.searchsorted(longer._floats, left, side="right")
         above, shrunk = longer._tails
         margin = (len(longer.losses) + 8) * _ULP
-        excess = above[index] * (1 + margin) - np.exp(np.minimum(rest, 700)) * shrunk[index] * (1 - margin)
-        total = float(np.dot(shorter.masses, np.maximum(excess, 0))) * (1 + (len(rest) + 8) * _ULP)
+        excess = above[index] * (1 + margin) - np.exp(np.minimum(left, 700)) * shrunk[index] * (1 - margin)
+        total = float(np.dot(shorter.masses, np.maximum(excess, 0))) * (1 + (len(left) + 8) * _ULP)
         return min(1.0, total + (self.infinite + other.infinite) * (1 + _ULP))
 
     @cached_property
@@ -133,24 +133,24 @@ class Spectrum:
 
     @cached_property
     def _tails(self) -> tuple[Floats, Floats]:
-        """From each position on: the sum of the masses, and of the masses times e^(−loss)."""
+        """Sums from each position on: of the masses, and of the masses times e^(−loss)."""
         shrunk = self.masses * np.exp(-self._floats)
         return (np.append(np.cumsum(self.masses[::-1])[::-1], 0.0), np.append(np.cumsum(shrunk[::-1])[::-1], 0.0))
 
 
 NO_CELL = Spectrum(np.zeros(1, np.int64), np.ones(1))
-"""Nothing changed: a factor of one."""
+"""No changed cell: the neutral element of the product."""
 
 
 def _common_step(a: Spectrum, b: Spectrum, steps: int) -> int:
-    """The lattice that both lie on, if it is not too fine; else one that is fine enough."""
+    """The step of the lattice on which both lie, if it is not too fine; otherwise one that is fine enough."""
     step = int(np.gcd.reduce(np.concatenate([np.diff(a.losses), np.diff(b.losses)])))
     span = int(max(a.losses[-1] - a.losses[0], b.losses[-1] - b.losses[0]))
     return step if span // step <= 2 * steps else -(-span // steps)
 
 
 def _trimmed(losses: Ints, masses: Floats, infinite: float, steps: int = STEPS) -> Spectrum:
-    """Without the ends that weigh nearly nothing: the upper one counts as infinite, the lower moves up."""
+    """Without negligible ends: the upper one counts as infinite, the lower one moves up."""
     above = np.cumsum(masses[::-1])[::-1]
     kept = (np.cumsum(masses) > NEGLIGIBLE) & (above > NEGLIGIBLE) & (abs(losses) <= GREATEST_LOSS)
     if not kept.any():
@@ -168,20 +168,20 @@ def _trimmed(losses: Ints, masses: Floats, infinite: float, steps: int = STEPS) 
 
 
 def of_table(table: NoiseTable, shift: int, losses: Sequence[int]) -> Spectrum:
-    """The noise as it is drawn against itself moved by `shift` steps, spread to the given losses, in increasing order.
+    """The noise against itself shifted by `shift` steps, spread to the given losses, in increasing order.
 
-    From the integers of the table. Above the last loss, an outcome is spread between it and infinity; below the first,
-    it moves up.
+    Computed from the integers of the table. Above the last loss, an outcome is spread between it and infinity; below
+    the first, it moves up.
     """
     with localcontext(_context):
         masses = _spread(_pairs(table, shift), losses)
-    # Floats at least as great: 60 digits are wrong by less than the float's own rounding, or by 1e-50.
+    # Floats at least as great: 60 digits have an error below the float's own rounding, or below 1e-50.
     floats = np.array([nextafter(nextafter(float(mass), 1), 1) + 1e-50 if mass else 0.0 for mass in masses])
     return _trimmed(np.array(losses, np.int64), floats[:-1], float(floats[-1]))
 
 
 def _spread(pairs: Sequence[tuple[Decimal, Decimal]], losses: Sequence[int]) -> list[Decimal]:
-    """How much probability comes to each loss; last, to infinity."""
+    """The probability of each loss; last, of infinity."""
     ratios = [(Decimal(loss) / LOSS_UNIT).exp() for loss in losses]
     masses = [Decimal(0)] * (len(losses) + 1)
     for p, q in pairs:
@@ -209,7 +209,7 @@ def _least_not_below(p: Decimal, q: Decimal, losses: Sequence[int], ratios: Sequ
 
 
 def _pairs(table: NoiseTable, shift: int) -> list[tuple[Decimal, Decimal]]:
-    """P and Q of every outcome; all that lies beyond an end without an end has one ratio, and is one outcome."""
+    """P and Q of every outcome; everything beyond an end of infinite noise has one ratio, and is one outcome."""
     steps = range(table.first, table.last + 1)
     if not table.goes_on:
         weights = dict(zip(steps, table.weights, strict=True))
@@ -226,26 +226,26 @@ def _decimal(x: Fraction) -> Decimal:
 
 
 def units(loss: Fraction | Decimal) -> int:
-    """A loss in our units, to nearest: spreading makes up for what rounding takes."""
+    """A loss in our units, rounded to nearest; spreading compensates for the rounding."""
     return round(loss * LOSS_UNIT)
 
 
 def laplace_losses(epsilon: Fraction) -> list[int]:
-    """Where the losses of e^(−ε|k|) lie when it moves by one: every ε-private pair is a merging of this one."""
+    """The losses of e^(−ε|k|) against itself shifted by one: every ε-private pair is a post-processing of this one."""
     return [-units(epsilon), units(epsilon)]
 
 
 def gaussian_losses(variance: Fraction, reach: int) -> list[int]:
-    """Where those of e^(−k²/2σ²) lie: the loss of k is (2k + 1)/2σ²."""
+    """The losses of e^(−k²/2σ²) against itself shifted by one: the loss of k is (2k + 1)/2σ²."""
     half_step = units(1 / (2 * variance))
     return [(2 * k + 1) * half_step for k in range(-reach - 1, reach + 2)]
 
 
 def rounded_laplace_losses(scale: Fraction, cuts: tuple[Fraction, ...], shift: int) -> list[int]:
-    """Where those of Lap(scale) lie, seen through every unit interval cut at `cuts` and moved by 1 or −1.
+    """The losses of Lap(scale), with every unit interval cut at `cuts`, against itself shifted by 1 or −1.
 
-    On either side of the two peaks the loss is ±1/scale, whatever the interval; only the few intervals between the
-    peaks have losses of their own.
+    On either side of the two peaks the loss is ±1/scale for every interval; only the few intervals between the peaks
+    have other losses.
     """
     edges = sorted({k + cut for k in range(-2, 3) for cut in cuts})
     low, high = min(0, -shift), max(0, -shift)

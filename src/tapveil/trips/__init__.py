@@ -1,1 +1,1 @@
-"""The trips as an agency has them: files, their columns, and how their bytes are read."""
+"""Trip files of an agency: their columns, and how their bytes are read."""

@@ -1,4 +1,4 @@
-"""The Arrow buffers of a column as arrays: its integers as they lie in memory, and which of them are present."""
+"""Arrow buffers of a column as arrays: its integers in memory, and which of them are present."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def integers(array: pa.Array) -> AnyIntegers:
-    """The integers of a column, without a copy; where there is no value, anything."""
+    """The integers of a column, without a copy; undefined where there is no value."""
     width = array.type.bit_width // 8
     sign = "u" if pa.types.is_unsigned_integer(array.type) else "i"
     whole = np.frombuffer(array.buffers()[1], dtype=f"{sign}{width}")

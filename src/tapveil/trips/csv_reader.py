@@ -1,8 +1,8 @@
 """Trips in CSV files: one trip per line, as columns of texts.
 
-What a line means never depends on another line. So lines are separated here, as bytes, before Arrow parses them: a
-line with a quote that is not closed, a stray carriage return, or bytes that are not UTF-8 is set aside by itself, and
-cannot swallow or split its neighbours. What is left must come out of the parser line for line, or the reading stops.
+The meaning of a line never depends on another line. So lines are separated here, as bytes, before Arrow parses them. A
+line with an unclosed quote, a stray carriage return, or bytes that are not UTF-8 is set aside by itself, and cannot
+swallow or split its neighbours. For the other lines the parser must return one row per line, or reading stops.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from tapveil.trips.workbook import as_csv, is_workbook
 BLOCK = 4 << 20
 AT_A_TIME = min(4, os.cpu_count() or 1)
 FEW = 5
-"""Refused lines that are located, of each reason."""
+"""Maximum number of refused lines that are located, per reason."""
 LONGEST_LINE = 1 << 20
 BYTE_ORDER_MARK = "\ufeff".encode()
-"""Put once more before what begins with one: the parser takes one off, and it must not be that of a trip."""
+"""Added before text that starts with one: the parser removes one, and it must not be that of a trip."""
 
 Encoding = Literal["utf-8", "windows-1252"]
 
 
 def is_gzip(path: Path) -> bool:
-    """Whether a CSV file is to be read as gzip: by its name."""
+    """Whether a CSV file is gzip, by its name."""
     return path.suffix.lower() == ".gz"
 
 
@@ -58,7 +58,7 @@ def open_bytes(path: Path, sheet: str = "") -> IO[bytes]:
 
 
 class _Blocks:
-    """The lines of files without their headers, in blocks of whole lines; a block is good until it is given back."""
+    """The lines of files without headers, in blocks of complete lines; a block is valid until it is given back."""
 
     def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
@@ -69,7 +69,7 @@ class _Blocks:
         header_seen = False
         while data := self._read(file):
             if self._encoding != "utf-8" and not data.isascii():
-                # Windows-1252 has a byte for a letter, and a few that are none: those stay as they are, not UTF-8.
+                # A few bytes have no meaning in Windows-1252: they stay as they are, and are not UTF-8.
                 data = bytearray(data.decode("cp1252", "surrogateescape").encode("utf-8", "surrogateescape"))
             if not header_seen:
                 header_seen = True
@@ -78,15 +78,15 @@ class _Blocks:
                 yield data
 
     def give_back(self, data: bytearray) -> None:
-        """Nobody needs this block any more: new memory for each would cost more than to fill it."""
+        """Reuse the memory of a block: allocation would cost more than filling it."""
         if len(data) >= BLOCK:
-            with suppress(BufferError):  # somebody has it yet: it cannot grow
+            with suppress(BufferError):  # still in use: it cannot grow
                 data += b"\n"
                 del data[BLOCK:]
                 self._spare.append(data)
 
     def _read(self, file: IO[bytes]) -> bytearray:
-        """The next block, to the end of its last line, which the end of the file may lack."""
+        """The next block, up to the end of its last line; a missing final line end is added."""
         data = self._spare.pop() if self._spare else bytearray(BLOCK)
         size = cast(io.BufferedIOBase, file).readinto(data)
         if size < BLOCK:
@@ -106,7 +106,7 @@ class _Blocks:
 
 
 def _separated(data: bytearray, delimiter: int) -> tuple[list[bytes], Flags, Flags, Flags]:
-    """The lines of a block: which can be parsed each by itself, which are malformed, and which are not UTF-8."""
+    """The lines of a block, and which of them can be parsed, are malformed, or are not UTF-8."""
     array = np.frombuffer(data, dtype=np.uint8)
     ends = np.flatnonzero(array == ord("\n"))
     starts = np.concatenate([[0], ends[:-1] + 1])
@@ -114,13 +114,13 @@ def _separated(data: bytearray, delimiter: int) -> tuple[list[bytes], Flags, Fla
     malformed, broken = _malformed_lines(array, starts, ends, delimiter), np.zeros(len(lines), dtype=np.bool_)
     if not _is_utf8(data):
         broken = np.array([not _is_utf8(line) for line in lines]) & ~malformed
-    # Nothing on them, or nothing but the carriage return of their end.
+    # Empty, or only a carriage return.
     empty = (starts == ends) | ((starts == ends - 1) & (array[ends - 1] == ord("\r")))
     return lines, ~(malformed | broken | empty), malformed, broken
 
 
 def _malformed_lines(array: npt.NDArray[np.uint8], starts: Positions, ends: Positions, delimiter: int) -> Flags:
-    """Lines with a quote that is not closed, a carriage return inside, or no end in sight."""
+    """Lines with an unclosed quote, with a carriage return inside, or too long."""
     flags: Flags = ends - starts > LONGEST_LINE
     returns = np.flatnonzero(array == ord("\r"))
     stray = returns[array[returns + 1] != ord("\n")]  # every line ends in a line feed, so there is a next byte
@@ -134,7 +134,7 @@ def _malformed_lines(array: npt.NDArray[np.uint8], starts: Positions, ends: Posi
 
 @lru_cache
 def _usual_line(delimiter: int) -> re.Pattern[bytes]:
-    """A line of fields, each without quotes or in quotes with doubled ones inside: all closed."""
+    """A line whose fields have no quotes, or are quoted with doubled quotes inside: all closed."""
     mark = re.escape(bytes([delimiter]))
     field = rb'(?:"(?:[^"]|"")*"|[^"' + mark + rb"]*)"
     return re.compile(field + rb"(?:" + mark + field + rb")*\r?")
@@ -163,7 +163,7 @@ def _ends_in_quotes(line: bytes, delimiter: int) -> bool:
 
 
 def _is_utf8(data: bytes | bytearray) -> bool:
-    """As Arrow sees it, which looks at many bytes at a time."""
+    """Whether bytes are UTF-8, checked by Arrow, which is fast."""
     if data.isascii():
         return True
     ends = pa.py_buffer(np.array([0, len(data)], dtype=np.int32))
@@ -175,7 +175,7 @@ def _is_utf8(data: bytes | bytearray) -> bool:
 
 
 def _line_ends(data: bytearray) -> int:
-    """Some bytes at a time, so that the memory for one piece serves the next."""
+    """The number of line feeds, counted in pieces to save memory."""
     array = np.frombuffer(data, dtype=np.uint8)
     pieces = (array[start : start + (1 << 16)] for start in range(0, len(array), 1 << 16))
     return sum(int(np.count_nonzero(piece == ord("\n"))) for piece in pieces)
@@ -183,32 +183,32 @@ def _line_ends(data: bytearray) -> int:
 
 @dataclass(kw_only=True)
 class Reading:
-    """One pass over some files of the same columns: what came of it."""
+    """The state of one pass over files with the same columns."""
 
     located: dict[Reason, list[tuple[Path, int]]] = field(default_factory=dict)
-    """Where the first refused rows stand."""
+    """The positions of the first refused rows."""
     refused: Counter[Reason] = field(default_factory=Counter)
     bytes_read: float = 0
-    """How much of the files has gone by, packed as it is on the disk; of Parquet, roughly."""
+    """Bytes read, as stored on disk; approximate for Parquet."""
     failure: BaseException | None = None
-    """What went wrong, for the caller: an engine between us would bury it."""
+    """The error, for the caller: an engine in between would hide it."""
 
 
 @dataclass
 class CsvReading(Reading):
-    """One pass over some CSV files of the same columns."""
+    """One pass over CSV files with the same columns."""
 
     paths: Sequence[Path]
     delimiter: str
     width: int
-    """How many columns the files have."""
+    """The number of columns of the files."""
     used: Sequence[int]
     """Which of them are read; batches name them `field_…`."""
     encoding: Encoding = "utf-8"
     listed: Sequence[int] = ()
-    """Which of them come dictionary-encoded: a list of distinct texts, and an index into it for each row."""
+    """Which of them are dictionary-encoded."""
     numbered: bool = False
-    """Whether batches also say where a row stands: `field_file`, the number of its path, and `field_line`."""
+    """Whether batches have the position of a row: `field_file`, the number of its path, and `field_line`."""
     sheet: str = ""
     """Of workbooks: which of their sheets."""
 
@@ -256,11 +256,11 @@ class CsvReading(Reading):
             known += [(path, number) for number in sorted(numbers)[: FEW - len(known)]]
 
     def _plain(self, data: bytearray) -> pa.RecordBatch | None:
-        """The rows of a block in which nothing is wrong; None where something may be.
+        """The rows of a block without errors; None where there may be an error.
 
-        A block can be handed to the parser as it is, if that then finds as many rows as there are lines: a quote that
-        is not closed would swallow a line end, and a carriage return inside a line would add one. So the latter must
-        not occur, the former not in the last line, and no line may be endless.
+        A block can be parsed at once if the parser finds as many rows as there are lines. An unclosed quote would
+        swallow a line end, and a carriage return inside a line would add one. So the latter must not occur, the former
+        not in the last line, and no line may be too long.
         """
         if self.numbered or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")) or not _is_utf8(data):
             return None
@@ -277,7 +277,7 @@ class CsvReading(Reading):
         return batch if batch.num_rows == _line_ends(data) else None
 
     def _sound(self, path: Path, data: bytearray, first: int, located: dict[Reason, list[int]]) -> pa.RecordBatch:
-        """The rows of the lines that can be parsed each by itself; the others are counted, and the first located."""
+        """The rows of the lines that can be parsed; the others are counted, and the first ones located."""
         lines, sound, malformed, broken = _separated(data, ord(self.delimiter))
         for reason, flags in ((MALFORMED, malformed), (NOT_UTF8, broken)):
             self.refused += Counter({reason: int(flags.sum())})
@@ -295,8 +295,7 @@ class CsvReading(Reading):
         batch = self._parse(text, set_aside)
         if batch.num_rows + len(other) != len(found):
             raise TripDataError(
-                f"{path.name}: a text in quotes runs over several lines (is a quote opened and not closed?); "
-                "every trip must be on one line"
+                f"{path.name}: a quoted text has several lines, or a quote is not closed; write every trip on one line"
             )
         self.refused += Counter({MALFORMED: len(other)})
         if self.numbered:
@@ -310,7 +309,7 @@ class CsvReading(Reading):
         if self.numbered:
             names, types = ["field_line", *names], {**types, "field_line": pa.int64()}
         none = pa.RecordBatch.from_pylist([], schema=pa.schema(list(types.items())))
-        if not text:  # Arrow would call that an error
+        if not text:  # an error for Arrow
             return none
         if text.startswith(BYTE_ORDER_MARK):
             text = BYTE_ORDER_MARK + text
@@ -326,7 +325,7 @@ class CsvReading(Reading):
 def _parsed_ahead(
     blocks: Iterable[bytearray], parse: Callable[[bytearray], pa.RecordBatch | None]
 ) -> Generator[tuple[bytearray, pa.RecordBatch | None]]:
-    """Each block, and what becomes of it; several are parsed at a time, in threads."""
+    """Each block with its parsed rows; several are parsed at a time, in threads."""
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         begun: deque[tuple[bytearray, Future[pa.RecordBatch | None]]] = deque()
         for data in blocks:
@@ -340,11 +339,11 @@ def _parsed_ahead(
 
 
 def _words(path: Path, error: Exception) -> str:
-    """What went wrong, in our words: the parser's own quote the line."""
+    """An error in our own words: those of the parser quote the line."""
     if isinstance(error, PermissionError):
         return f"no permission to read {path.name}"
     if is_gzip(path) and isinstance(error, EOFError | gzip.BadGzipFile | zlib.error):
-        return f"{path.name} is a damaged gzip file (was its transfer cut off?)"
+        return f"{path.name} is a damaged gzip file; copy it again"
     if isinstance(error, OSError) and not isinstance(error, pa.ArrowException):
         return f"{path.name} cannot be read to its end: {error.strerror}"
-    return f"{path.name} is not a CSV file that can be read: is a quote opened and not closed?"
+    return f"{path.name} is not valid CSV; look for an unclosed quote"

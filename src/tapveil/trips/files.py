@@ -1,6 +1,6 @@
-"""Where trips come from: the files, and what columns they have. None of their rows is read here.
+"""Trip files and their columns. None of their rows are read here.
 
-Only the columns that the plan names are ever read, so identifiers and all other columns never enter.
+Only columns that the plan names are ever read, so identifiers and all other columns never enter.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from tapveil.trips.csv_reader import LONGEST_LINE, Encoding, is_gzip, open_bytes
 from tapveil.trips.workbook import is_workbook, the_sheet
 
 RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant", "binary"]
-"""What a file says a column holds; an instant is a timestamp with a time zone, anything unlisted is read as text."""
+"""The type of a column in a file; an instant is a timestamp with a time zone, unlisted types are read as text."""
 
 DAMAGED = (pa.ArrowException, OSError, UnicodeDecodeError)
-"""What Arrow raises where a Parquet file is damaged; the names of its columns may be no texts any more."""
+"""Errors of Arrow for damaged Parquet files; names of columns may not be valid text."""
 
 Shape = tuple[Format | Literal["table"], tuple[str, ...], tuple[RawType, ...], str, str]
 """Format, names and types of the columns, what separates them, and the types as the file itself calls them: of a
@@ -40,7 +40,7 @@ workbook, its sheet."""
 
 @dataclass(frozen=True)
 class FileGroup:
-    """Files of one format and one set of columns, or a table of an engine: they are read together."""
+    """Files with the same format and columns, read together; or a table of an engine."""
 
     format: Format | Literal["table"]
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ class FileGroup:
     delimiter: str
     paths: tuple[Path, ...]
     relation: str = ""
-    """Where another engine than the built-in one finds these rows, as SQL has it after FROM."""
+    """The relation with these rows in another engine, as written after FROM in SQL."""
     sheet: str = ""
     """Of workbooks, which are read as CSV: which of their sheets."""
 
@@ -58,7 +58,7 @@ class FileGroup:
 
 @dataclass(frozen=True)
 class TripFiles:
-    """All the files of a plan, looked at but not read."""
+    """All files of a plan, inspected but not read."""
 
     groups: tuple[FileGroup, ...]
     encoding: Encoding = "utf-8"
@@ -74,7 +74,7 @@ class TripFiles:
 
 
 def find(plan: Plan) -> TripFiles:
-    """The trip files of a plan, each with the columns it must have, grouped by what they are."""
+    """Find the trip files of a plan, check their columns, and group them by format and columns."""
     shapes: dict[Shape, list[Path]] = defaultdict(list)
     source = plan.source
     for path, called in told_apart(_paths(plan)).items():
@@ -106,7 +106,7 @@ def told_apart(paths: Sequence[Path]) -> dict[Path, str]:
 
 
 def table(plan: Plan, name: str, columns: Mapping[str, RawType], relation: str) -> TripFiles:
-    """A table of an engine, instead of files: by what the engine says of its columns."""
+    """A table of an engine instead of files, with the types stated by the engine."""
     _require(plan, ("table", tuple(columns), tuple(columns.values()), "", ""), name)
     group = FileGroup("table", tuple(columns), tuple(columns.values()), "", (), relation)
     files = TripFiles((group,))
@@ -115,8 +115,8 @@ def table(plan: Plan, name: str, columns: Mapping[str, RawType], relation: str) 
 
 
 def fingerprint(plan: Plan) -> str:
-    """Which files these are, by names, sizes and times: it changes when they do. Internal."""
-    if plan.source.table or is_elsewhere(plan):  # what an engine holds has no time of change that we could ask for
+    """A hash of the names, sizes and times of the files, to detect changes. Confidential."""
+    if plan.source.table or is_elsewhere(plan):  # tables of an engine have no modification time
         known: object = (plan.source.engine, plan.source.table or plan.source.path)
     else:
         found = [(path.name, path.stat()) for path in _paths(plan)]
@@ -130,7 +130,7 @@ def size(plan: Plan) -> int:
 
 
 def is_elsewhere(plan: Plan) -> bool:
-    """Whether the files are where only a cluster can read them: `s3a://…`, `hdfs://…`."""
+    """Whether only a cluster can read the files: `s3a://…`, `hdfs://…`."""
     return plan.source.engine == "spark" and any(re.match(r"[A-Za-z][\w+.-]+:/", path) for path in plan.source.path)
 
 
@@ -139,39 +139,41 @@ def _paths(plan: Plan) -> list[Path]:
     for pattern in plan.source.path:
         full = plan.base / pattern
         if full.is_dir():
-            raise TripDataError(f'{pattern} is a folder; to read every file in it, write path = "{pattern}/*"')
+            raise TripDataError(f'{pattern} is a folder; to read all its files, set path = "{pattern}/*"')
         matches = [full] if full.exists() else [Path(name) for name in glob.glob(str(full), recursive=True)]  # noqa: PTH207 (an absolute pattern)
         if not matches:
-            raise TripDataError(f"no file matches {pattern} ([source] path; it starts from {plan.base.resolve()})")
-        for path in matches:  # folders next to the files are passed over; some programs make one of a file, though
+            raise TripDataError(f"no file matches {pattern} ([source] path, relative to {plan.base.resolve()})")
+        for (
+            path
+        ) in matches:  # folders are skipped, unless their name is that of a file: some programs write folders of files
             if path.is_dir() and path.suffix.lower() in (".csv", ".parquet", ".gz"):
                 raise TripDataError(
-                    f"{path.name} is a folder, though {pattern} ([source] path) matches it: to read the files in it, "
-                    'write "*" after its name; else give it another name'
+                    f"{path.name}, which matches {pattern} ([source] path), is a folder; to read its files, "
+                    'add "/*" to its name; otherwise rename it'
                 )
         found.update(path for path in matches if not path.is_dir())
     if not found:
-        raise TripDataError("[source] path matches folders only, no file")
+        raise TripDataError('[source] path matches only folders; add a pattern for files, such as "trips/*.csv"')
     seen: dict[tuple[int, int], Path] = {}
     for path in sorted(found):  # one reached by two names would count its trips twice, and cost twice what is promised
         try:
             status = path.stat()
         except OSError as error:
-            why = f"{path.name} cannot be read: {error.strerror} (is it a link to what is gone?)"
+            why = f"{path.name} cannot be read: {error.strerror}; check whether it is a broken link"
             raise TripDataError(why) from None
         twin = seen.setdefault((status.st_dev, status.st_ino), path)
         if twin is not path:
-            raise TripDataError(f"{twin.name} and {path.name} are the same file: name it once in [source] path")
+            raise TripDataError(f"{twin.name} and {path.name} are the same file; name it once in [source] path")
     return list(seen.values())
 
 
 def _require(plan: Plan, shape: Shape, called: str) -> None:
-    """Every column the plan names, once. A header may turn out to be a trip, so it is never quoted."""
+    """Require every column of the plan once. A header may actually be a trip, so it is never quoted."""
     names, needed = shape[1], plan.columns.named
     missing = {ours: theirs for ours, theirs in needed.items() if theirs not in names}
     if missing:
         raise TripDataError(_missing_columns(plan, missing, shape, called))
-    folded = Counter(name.casefold() for name in names)  # engines do not tell `mode` from `MODE`
+    folded = Counter(name.casefold() for name in names)  # engines do not distinguish `mode` and `MODE`
     for theirs in needed.values():
         if folded[theirs.casefold()] > 1:
             alike = folded[theirs.casefold()]
@@ -187,28 +189,28 @@ def _missing_columns(plan: Plan, missing: dict[str, str], shape: Shape, called: 
     message = f"{called} has no column {', '.join(dict.fromkeys(listed))}"
     other = next((mark for mark in DELIMITERS if mark != delimiter and len(names) == 1 and mark in names[0]), None)
     if shape[0] == "csv" and other:
-        return (
-            f"{message}; its columns seem to be separated by another character: set delimiter = {other!r} in [source]"
-        )
-    # If none of the columns is there, the first line may be a trip: then nothing of it is suggested.
+        return f"{message}; if its columns are separated by another character, set delimiter = {other!r} under [source]"
+    # If none of the columns is present, the first line may be a trip: then nothing of it is suggested.
     is_header = shape[0] != "csv" or bool(set(plan.columns.read.values()) & set(names))
-    # Nor is one that begins with a wanted name: a header that lost its line end runs on into a trip.
+    # Nor is a name that starts with a wanted one: a header without a line end continues with a trip.
     wanted = tuple(missing.values())
     odd = {name for name in names if any(character.isdigit() or character == "\ufffd" for character in name)}
     safe = [name for name in names if is_header and name not in odd and not name.startswith(wanted)]
     hint = next(filter(None, (did_you_mean(theirs, safe) for theirs in missing.values())), "")
-    return message + (hint or ("; is the first line of the file a header, in UTF-8?" if shape[0] == "csv" else ""))
+    return message + (
+        hint or ("; check that the first line of the file is a header in UTF-8" if shape[0] == "csv" else "")
+    )
 
 
 def _refuse_wrong_types(plan: Plan, files: TripFiles) -> None:
-    """Columns whose type alone shows that they cannot be what the plan says."""
+    """Refuse columns whose type contradicts the plan."""
     for ours, theirs in plan.columns.read.items():
         kind, raw = plan.source.kind(ours), files.type_of(theirs)
         if kind == "time" and raw == "date":
-            raise TripDataError(f"the column `{theirs}` holds dates; [source.columns] {ours} needs times")
+            raise TripDataError(f"the column `{theirs}` holds dates, but `{ours}` under [source.columns] needs times")
         instants = any(group.type_of(theirs) == "instant" for group in files.groups)
         if kind in ("time", "date") and instants and plan.source.timezone is None:
-            raise PlanError(f'`{theirs}` holds times with a time zone: add timezone = "…" under [source]')
+            raise PlanError(f'`{theirs}` holds times with a time zone; add timezone = "…" under [source]')
 
 
 def sheet_of(shape: Shape) -> str:
@@ -223,19 +225,19 @@ def inspect(
     wanted: Collection[str] = (),
     sheet: str | None = None,
 ) -> Shape:
-    """What a file is: its format, and the names and types of its columns; no row of it. The others are for CSV."""
+    """The format of a file, and the names and types of its columns; no rows. Other arguments are for CSV."""
     try:
         with path.open("rb") as file:
             start = file.read(4)
         if not start:
-            raise TripDataError(f"{path.name} is empty (was its export or its transfer cut off?)")
+            raise TripDataError(f"{path.name} is empty; export or copy it again")
         if path.suffix.lower() in {".parquet", ".pq"} or start == b"PAR1":
             try:
                 schema = pq.read_schema(path)
             except PermissionError:
                 raise
             except DAMAGED:
-                raise TripDataError(f"{path.name} is not a whole Parquet file (was its transfer cut off?)") from None
+                raise TripDataError(f"{path.name} is not a complete Parquet file; copy it again") from None
             return "parquet", tuple(schema.names), tuple(_raw_type(each.type) for each in schema), "", str(schema.types)
         if is_workbook(path) and start == b"PK\x03\x04":
             chosen = the_sheet(path, sheet)
@@ -243,8 +245,8 @@ def inspect(
             return "csv", _named(path, names), tuple("text" for _ in names), ",", chosen
         line = _first_line(path, start)
         text = line.decode("cp1252" if encoding == "windows-1252" else "utf-8-sig", errors="replace")
-        if len(text.splitlines()) > 1:  # some programs take NEL, or U+2028, for the end of a line: a trip would follow
-            raise TripDataError(f"the first line of {path.name} has line ends of another kind: save it with LF or CRLF")
+        if len(text.splitlines()) > 1:  # some programs end lines with NEL or U+2028: a trip would follow
+            raise TripDataError(f"the first line of {path.name} has unusual line ends; save it with LF or CRLF")
         delimiter = delimiter or found_delimiter(text, wanted)
         names = column_names(text, delimiter)
         return "csv", _named(path, names), tuple("text" for _ in names), delimiter, ""
@@ -254,7 +256,7 @@ def inspect(
 
 def _named(path: Path, names: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
-        raise TripDataError(f"the first line of {path.name} has no names; it must name the columns")
+        raise TripDataError(f"the first line of {path.name} is empty; it must be a header")
     return names
 
 
@@ -282,21 +284,21 @@ def _first_line(path: Path, start: bytes) -> bytes:
     if start == b"PK\x03\x04":
         raise TripDataError(f"{path.name} is a zip archive (an Excel workbook?); export the trips as CSV")
     if is_gzip(path) and start[:2] != b"\x1f\x8b":
-        raise TripDataError(f"{path.name} ends in .gz but is not a gzip file")
+        raise TripDataError(f"{path.name} is named .gz but is not a gzip file; rename it")
     if not is_gzip(path) and start[:2] == b"\x1f\x8b":
-        raise TripDataError(f"{path.name} is a gzip file; give its name the ending .gz")
+        raise TripDataError(f"{path.name} is a gzip file; add .gz to its name")
     try:
         with open_bytes(path) as file:
             first = file.readline(LONGEST_LINE)
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise TripDataError(f"{path.name} is a damaged gzip file (was its transfer cut off?)") from None
+        raise TripDataError(f"{path.name} is a damaged gzip file; copy it again") from None
     line = first.rstrip(b"\n").removesuffix(b"\r")
     if b"\r" in line:
-        raise TripDataError(f"the lines of {path.name} do not end in line feeds (an old Mac file?); convert them")
+        raise TripDataError(f"the lines of {path.name} end in CR (an old Mac file?); convert them to LF")
     if line.count(b'"') % 2:
-        raise TripDataError(f"the first line of {path.name} has a quote that is not closed")
+        raise TripDataError(f"the first line of {path.name} has an unclosed quote; close it")
     if line.lstrip()[:1] in (b"{", b"["):
         raise TripDataError(f"{path.name} seems to be JSON; export the trips as CSV or Parquet")
     if b"\0" in line:
-        raise TripDataError(f"{path.name} is not text (or UTF-16 without its mark); save it as UTF-8")
+        raise TripDataError(f"{path.name} is not text, or UTF-16 without a byte order mark; save it as UTF-8")
     return line

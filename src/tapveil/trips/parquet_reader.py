@@ -1,8 +1,8 @@
 """Trips in Parquet files: one trip per row, as columns of the types that the files state.
 
-A value that its own type does not allow refuses its row alone, as a broken line does in CSV (`csv_reader`): a text that
-is not UTF-8, a time of day beyond 24 hours. DuckDB reads Parquet faster, but stops at such a value; then it is given
-the rows that are read here.
+A value that its type does not allow, such as text that is not UTF-8 or a time of day beyond 24 hours, refuses only its
+row, like a broken line in CSV (`csv_reader`). DuckDB reads Parquet faster, but stops at such a value; then it gets the
+rows that are read here.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from tapveil.trips.csv_reader import FEW, Reading
 from tapveil.trips.files import DAMAGED
 from tapveil.trips.reasons import ILL_TYPED
 
-UNREADABLE = "a trip file could not be read to its end; is one damaged, or being written?"
+UNREADABLE = "a trip file could not be read to its end; check that none is damaged or being written"
 ROWS = 1 << 18
 BUFFER = 1 << 20
 FARTHEST = 9 * 10**15
-"""Of timestamps in milliseconds: DuckDB holds none that is farther from 1970, and no calendar either."""
+"""The maximum distance of timestamps in milliseconds from 1970 in DuckDB; beyond any calendar."""
 
 _NONE: Positions = np.empty(0, dtype=np.intp)
 
 
 @dataclass
 class ParquetReading(Reading):
-    """One pass over some Parquet files of the same columns."""
+    """One pass over Parquet files with the same columns."""
 
     paths: Sequence[Path]
     columns: Sequence[str]
     listed: Sequence[str] = ()
-    """Which of them come dictionary-encoded: a list of distinct texts, and an index into it for each row."""
+    """Which of them are dictionary-encoded."""
     unchecked: Sequence[str] = ()
-    """Which of them are only looked at: they refuse no row."""
+    """Which of them are not checked and refuse no row."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All rows of all files, once, but for those that are refused."""
+        """All rows of all files, once, except refused ones."""
         return (batch for _, _, batch in self._pieces() if batch.num_rows)
 
     def reader(self, names: Sequence[str], *, numbered: bool = False) -> pa.RecordBatchReader:
-        """The same rows for an engine, under other names, and in types that it knows.
+        """The same rows for an engine, with other names, and with types that it knows.
 
-        With `numbered`, also where a row stands: `field_file`, the number of its path, and `field_line`.
+        With `numbered`, also the position of a row: `field_file`, the number of its path, and `field_line`.
         """
         place = ("field_line", "field_file") if numbered else ()
         schema = pq.read_schema(self.paths[0])  # files of a group have the same types
@@ -67,7 +67,7 @@ class ParquetReading(Reading):
         """The number of a file, the numbers of some of its rows, and these rows."""
         columns, listed = list(self.columns), list(self.listed)
         try:
-            # Of texts that were lists when they were written, Arrow else makes lists itself, and stops at a broken one.
+            # Arrow would dictionary-encode such columns itself, and stop at a broken text.
             schema = pq.read_schema(self.paths[0])
             listed += [name for name in columns if pa.types.is_dictionary(schema.field(name).type)]
             for number, path in enumerate(self.paths):
@@ -83,7 +83,7 @@ class ParquetReading(Reading):
             raise self.failure from None
 
     def _sound(self, path: Path, batch: pa.RecordBatch, first: int) -> tuple[Integers, pa.RecordBatch]:
-        """The rows whose values are all what their types allow; the others are counted, and the first located."""
+        """The rows whose values are all valid for their types; the others are counted, and the first ones located."""
         rows = np.arange(first, first + batch.num_rows, dtype=np.int64)
         columns, refused = [], [_NONE]
         for name, column in zip(self.columns, map(plain, batch.columns), strict=True):
@@ -101,14 +101,14 @@ class ParquetReading(Reading):
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """Texts and bytes as most of Arrow knows them: it can hold them as views, but hardly compute with those."""
+    """Texts and bytes in the usual layout: Arrow supports few computations on views."""
     if pa.types.is_string_view(column.type):
         return column.cast(pa.large_binary()).view(pa.large_string())
     return column.cast(pa.large_binary()) if pa.types.is_binary_view(column.type) else column
 
 
 def _checked(column: pa.Array) -> tuple[pa.Array, Positions]:
-    """A column, and which of its values its type does not allow; those are taken out of the list of a listed one."""
+    """A column, and its invalid values, which are removed from the dictionary of a dictionary-encoded column."""
     if not pa.types.is_dictionary(column.type):
         return column, _ill_typed(column)
     wrong = _ill_typed(column.dictionary)
@@ -122,7 +122,7 @@ def _checked(column: pa.Array) -> tuple[pa.Array, Positions]:
 
 
 def _ill_typed(values: pa.Array) -> Positions:
-    """Which values are not what their type allows; Arrow itself takes them as they are."""
+    """The values that their type does not allow; Arrow itself accepts them."""
     kind = values.type
     if pa.types.is_time(kind):
         number = values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
@@ -137,7 +137,7 @@ def _ill_typed(values: pa.Array) -> Positions:
 
 
 def _invalid(values: pa.Array, first: int) -> list[int]:
-    """Which values Arrow finds invalid: it does not say so, and is asked about one half, then about the other."""
+    """The values that Arrow finds invalid, by bisection, since Arrow does not report them."""
     if is_valid(values):
         return []
     if len(values) == 1:
@@ -148,7 +148,7 @@ def _invalid(values: pa.Array, first: int) -> list[int]:
 
 
 def is_valid(values: pa.Array) -> bool:
-    """Whether Arrow finds nothing wrong with any of the values."""
+    """Whether Arrow finds all values valid."""
     try:
         values.validate(full=True)
     except pa.ArrowInvalid:
@@ -161,7 +161,7 @@ def _where(flags: pa.Array) -> Positions:
 
 
 def _for_engine(values: pa.Array) -> pa.Array:
-    """A column as DuckDB would read it from the file itself; timestamps that it cannot hold as its farthest ones."""
+    """A column as DuckDB would read it from the file; timestamps out of its range become its farthest ones."""
     kind = values.type
     if pa.types.is_dictionary(kind):
         return _for_engine(values.dictionary_decode())

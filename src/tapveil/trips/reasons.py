@@ -1,4 +1,4 @@
-"""Why a row is refused: a code, and the column where there is one. The words for it are here, and nowhere else."""
+"""Reasons to refuse a row: a code, and a column where there is one. Their messages are only here."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _WORDS: dict[Code, str] = {
     "unreadable": "{column} cannot be read",
     "other-column": "another column is missing or cannot be read",
     "not-covered": "the plan does not cover its day or mode",
-    "malformed": "line does not have the fields of the header",
-    "not-utf8": "line is not UTF-8",
-    "ill-typed": "row has a value that its type does not allow",
+    "malformed": "the line does not match the header",
+    "not-utf8": "the line is not UTF-8",
+    "ill-typed": "the row has a value that its type does not allow",
 }
 
 
@@ -28,16 +28,16 @@ class Reason:
 
     code: Code
     column: str | None = None
-    """The column of the plan whose value it is, where the reason is one value."""
+    """The column of the plan with the value, if the reason is one value."""
 
     def __str__(self) -> str:
         return _WORDS[self.code].format(column=self.column)
 
 
 OTHER_COLUMN = Reason("other-column")
-"""One of the columns that share a bit: see `coding.Reasons`."""
+"""One of the columns that share bits; see `coding.Reasons`."""
 NOT_COVERED = Reason("not-covered")
-"""Such a row is left out, and counts as neither read nor refused."""
+"""Such a row is ignored, and counts as neither read nor refused."""
 MALFORMED = Reason("malformed")
 NOT_UTF8 = Reason("not-utf8")
 ILL_TYPED = Reason("ill-typed")

@@ -1,1 +1,1 @@
-"""The veil: the one place where exact counts become published ones, and all that stands around it."""
+"""The veil: the one place where exact counts become published ones, and the release around it."""

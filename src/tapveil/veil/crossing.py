@@ -1,8 +1,8 @@
-"""THE crossing: exact counts in, published counts out. Nothing else may make a published table.
+"""The crossing: exact counts in, published counts out. Nothing else may make a published table.
 
-For every cell that occurs (or, with a dictionary, for every cell of the public list) the mechanism draws once; what it
-does not publish is forgotten here. Of the labels, only those of published cells are taken along. The order is that of
-the labels, so it carries nothing.
+The mechanism draws once for every cell that occurs (or, with a dictionary, for every cell of the public list); cells
+that it does not publish are discarded here. Only labels of published cells are copied. Cells are in the order of their
+labels, which reveals nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CELLS_AT_ONCE = 1 << 17
 def draw(
     exact: ExactTable, plan: Plan, table: Table, dictionary: pa.Table | None, random_bytes: RandomBytes
 ) -> PublishedTable:
-    """One table through its mechanism. Every call spends the table's budget again."""
+    """Draw one table through its mechanism. Every call spends the table's budget again."""
     mechanism = plan.guarantee.mechanisms[table.name]
     if isinstance(mechanism, Dictionary) and dictionary is not None:
         keys, numbers = _draw_listed(exact, mechanism, dictionary, random_bytes)
@@ -39,7 +39,7 @@ def draw(
 
 
 def fields(plan: Plan, table: Table) -> tuple[Field, ...]:
-    """The key columns of a table, each with what sort of values it holds."""
+    """The key columns of a table, each with its kind."""
     return tuple(Field(name, plan.source.kind(name)) for name in plan.columns.of(table))
 
 
@@ -48,7 +48,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 def _draw_occurring(exact: ExactTable, mechanism: Mechanism, random_bytes: RandomBytes) -> tuple[Keys, Numbers]:
-    """Some cells at a time: in memory are a piece of the exact counts, and what is published of the others."""
+    """A piece of the exact counts at a time: memory holds that piece, and the published cells of the others."""
     cells, drawn, counts = [], [], exact_counts(exact)
     for start in range(0, len(counts), CELLS_AT_ONCE):
         numbers, published = mechanism.draw(counts[start : start + CELLS_AT_ONCE], random_bytes)
@@ -58,7 +58,7 @@ def _draw_occurring(exact: ExactTable, mechanism: Mechanism, random_bytes: Rando
     chosen = np.concatenate(cells) if cells else np.empty(0, dtype=np.intp)
     order = np.lexsort([word[chosen] for word in reversed(exact.words)])
     codes = exact.label_codes(chosen[order])
-    # `take` copies the labels of published cells; a dictionary-coded column would carry all the others along.
+    # `take` copies the labels of published cells only; a dictionary-encoded column would include all labels.
     keys = {name: pa.array(exact.labels[name], pa.string()).take(pa.array(codes[name])) for name in codes}
     return keys, (np.concatenate(drawn) if drawn else np.empty(0, dtype=np.int64))[order]
 
@@ -66,7 +66,7 @@ def _draw_occurring(exact: ExactTable, mechanism: Mechanism, random_bytes: Rando
 def _draw_listed(
     exact: ExactTable, mechanism: Dictionary, dictionary: pa.Table, random_bytes: RandomBytes
 ) -> tuple[Keys, Numbers]:
-    """Cells that occur but are not listed are not published: the list is public, so this is decided without them."""
+    """Cells that occur but are not listed are not published: the list is public, so it decides without the trips."""
     places, cells = exact.places_in(dictionary)
     counts = exact_counts(exact)[cells]
     if len(dictionary) < LONG_LIST:
@@ -78,7 +78,7 @@ def _draw_listed(
     else:
         numbers, published = mechanism.draw(counts, random_bytes)
         empty, invented = mechanism.draw_empty(len(dictionary) - len(places), random_bytes)
-        # The places of empty cells, from their ranks among the empty ones.
+        # Positions of empty cells in the list, from their ranks among the empty ones.
         before = np.searchsorted(places - np.arange(len(places)), empty, side="right")
         unsorted = np.concatenate([places[published], empty + before])
         order = np.argsort(unsorted)

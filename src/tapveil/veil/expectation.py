@@ -1,7 +1,7 @@
-"""The expectation: what noise and threshold will leave of exact counts, before either is drawn.
+"""The expectation: which tables noise and threshold will probably leave empty, before noise is drawn.
 
-For the data custodian alone. What is said here follows from the trips without any noise: it may be shown, and must not
-decide anything that shows in a published folder.
+For the data custodian alone. It follows from the trips without noise: it may be shown, but must not decide anything
+that shows in a published folder.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from tapveil.plan.model import Plan
 from tapveil.privacy.distribution import distribution
 
 FEWEST_CELLS = 0.5
-"""A table of which fewer are to be expected will probably be empty."""
+"""A table with fewer expected cells will probably be empty."""
 
 
 def empty_tables(plan: Plan, counted: Counted, dictionaries: Dictionaries) -> Iterator[str]:
-    """The tables that will probably be published without a single cell."""
+    """The tables that will probably be published without any cell."""
     for table in plan.table:
         exact, mechanism = counted.tables[table.name], plan.guarantee.mechanisms[table.name]
         dictionary, counts = dictionaries[table.name], exact_counts(exact)
         listed = counts if dictionary is None else counts[exact.places_in(dictionary)[1]]
         if listed.max(initial=0) >= mechanism.threshold:
-            continue  # noise is as often above zero as below: one such cell is enough
+            continue  # such a cell is published with probability one half or more
         sizes, cells = np.unique(listed, return_counts=True)
         empty = 0 if dictionary is None else len(dictionary) - len(listed)
         expected = distribution(mechanism).expected(np.append(sizes, 0), np.append(cells, empty))

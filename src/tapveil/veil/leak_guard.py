@@ -1,7 +1,7 @@
-"""The leak guard: the last look at a folder before it leaves. It finds mistakes in a plan, not faults of the noise.
+"""The leak guard: the last check of a folder before it is published. It finds mistakes in a plan, not in the noise.
 
-No column that the plan does not publish, and no text that is the id of a card in the trips. A column that was mixed up
-with the cards is noised like any other, and its ids would still be there to read.
+There must be no column that the plan does not publish, and no text that is a card ID in the trips. If columns were
+mixed up, card IDs would get noisy counts like any label, and the IDs themselves would be published.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tapveil.published.layouts import OPAL_COLUMNS
 from tapveil.published.sheets import distinct
 
 CardsAmong = Callable[[list[str]], Set[str]]
-"""Which of some texts are the ids of cards."""
+"""Which of some texts are card IDs."""
 
 SHORT = 6
-"""Shorter numbers, and words, may be card ids by chance: they count only where most of a column are."""
+"""Shorter numbers, and words, may be card IDs by chance: they only count if most values of a column are."""
 _TOKENS = (re.compile(r"[^\W_]+"), re.compile(r"\w+"), re.compile(r"\w+(?:[-./:]\w+)+"), re.compile(r"\S+"))
-"""What may be an id within a longer name: letters and digits, perhaps with marks between them."""
+"""Possible IDs within a longer name: letters and digits, perhaps with punctuation between them."""
 _DIGIT = re.compile(r"\d")
 
 Place = tuple[str, str]
@@ -36,14 +36,14 @@ Place = tuple[str, str]
 
 
 def refuse_mixed_up(labels: Mapping[str, Iterable[str]], cards: Set[str]) -> None:
-    """LeakError, before a spend, if most labels of a column tell people apart: no single trip decides it."""
+    """Raise LeakError, before a spend, if most labels of a column identify people: no single trip decides it."""
     for column, values in labels.items():
         if found := _what_it_holds(column, set(values), cards, most=True):
-            raise LeakError(f"column `{column}`: {found}. {_ADVICE}. Nothing was spent")
+            raise LeakError(f"column `{column}`: {found}. {_ADVICE}. No budget was spent")
 
 
 def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
-    """LeakError if a table holds a column that is not the plan's, or what tells people apart; never which value."""
+    """Raise LeakError if a table has a column that the plan does not publish, or one that identifies people."""
     keys = {column for table in plan.table for column in plan.columns.of(table)}
     ends = {f"{column}{UNTIL}" for column in keys if plan.source.kind(column) == "time"}
     known, copied = keys | ends | RESERVED | set(WIDER_COLUMNS), {key for key in keys if plan.columns.copies(key)}
@@ -52,7 +52,7 @@ def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
     for file, column in _columns(folder):
         if column not in known:
             raise LeakError(f"{file} has the column `{column}`, which the plan does not publish. {_STOPPED}")
-    # All that is not copied from the trips follows from the plan.
+    # Everything that is not copied from the trips follows from the plan.
     texts = {
         (file, column): distinct(folder / file, column)
         for file, column in _columns(folder)
@@ -65,15 +65,15 @@ def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
 
 
 def words(values: Iterable[str]) -> list[str]:
-    """All texts that could be the ids of cards."""
+    """All texts that could be card IDs."""
     return sorted({word for value in values for word in _words(value)})
 
 
 def _what_it_holds(column: str, values: set[str], cards: Set[str], *, most: bool) -> str:
-    """Why a column must not leave, or nothing."""
+    """The reason why a column must not be published, or an empty text."""
     one = not most and any(_is_telling(word) and word in cards for value in values for word in _words(value))
     if one or 2 * sum(value.strip() in cards for value in values) > len(values):
-        return "holds what are ids of cards in the trips"
+        return "contains values that are card IDs in the source data"
     look = ColumnLook(column)
     look.add(pa.chunked_array([pa.array(sorted(values), pa.string())]))
     found = look.findings("", MOST if most else SOME)
@@ -82,13 +82,9 @@ def _what_it_holds(column: str, values: set[str], cards: Set[str], *, most: bool
 
 _ALIKE = ("identifier-hash", "identifier-card", "identifier-email")
 _ADVICE = (
-    "If columns were mixed up, correct [source.columns]; if stops merely have such numbers, give them other names with "
-    "a lookup"
+    "If columns were mixed up, correct [source.columns]; if stops have numbers like cards, rename them with a lookup"
 )
-_STOPPED = (
-    "Nothing was published, what was spent stays spent, and --resume would end here again: remove the unfinished "
-    "release"
-)
+_STOPPED = "Nothing was published. The budget stays spent, and --resume would fail again; remove the unfinished release"
 
 
 def _columns(folder: Path) -> Iterator[Place]:
@@ -102,7 +98,7 @@ def _columns(folder: Path) -> Iterator[Place]:
 
 
 def _words(value: str) -> Iterator[str]:
-    """A text, and the words in it that could be ids by themselves."""
+    """A text, and the words in it that could be IDs."""
     yield value.strip()
     yield from (word for pattern in _TOKENS for word in pattern.findall(value) if _is_telling(word))
 

@@ -1,4 +1,4 @@
-"""What must hold before a release is paid for."""
+"""Conditions that must hold before the budget is charged."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ LEAST_DISK, MOST_DISK = 100 * 10**6, 5 * 10**9
 
 
 def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:
-    """The places to publish; what `verify` would not take of public lists is refused before anything is paid for."""
+    """The places to publish; TripDataError for those that `verify` would not accept, before the budget is charged."""
     places = inputs.places
     wider = {area for areas in inputs.wider.values() for listed in areas.lookups.values() for area in listed.values()}
     for finding in (
         *(published_places.places_findings(places, PLACES) if places else ()),
         *published_places.name_findings(WIDER, wider),
     ):
-        raise InputFileError(f"the lists have places that no folder may have: {finding.place} {finding.sentence}")
+        raise InputFileError(f"the lists of places cannot be published: {finding.place} {finding.sentence}")
     if places and (size := len(published_places.places_text(places).encode())) > published_places.LARGEST:
         raise InputFileError(
-            f"the shapes of the areas would take {size / 2**20:.0f} MB in the folder; at most "
-            f"{published_places.LARGEST >> 20} MB can be published: simplify their borders"
+            f"the shapes of the areas need {size / 2**20:.0f} MB; the maximum is {published_places.LARGEST >> 20} MB. "
+            "Simplify their borders"
         )
     return places
 

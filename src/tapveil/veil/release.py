@@ -1,4 +1,4 @@
-"""The publication: trips in, the published folder out. Readable top to bottom."""
+"""The release: trips in, the published folder out. Readable from top to bottom."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ if TYPE_CHECKING:  # what a key needs takes time to load, and most have none
     from tapveil.published.signature import SigningKey
 
 EMPTY_TABLES = (
-    "warning: probably no cell of these tables will be published: {}. They are charged all the same. The release goes "
-    "on: stopping it for this would tell something about the trips. CONFIDENTIAL: this follows from exact counts"
+    "warning: probably no cell of these tables will be published: {}. They are charged nevertheless. The release goes "
+    "on, since stopping it would reveal something about the trips. CONFIDENTIAL: this follows from exact counts"
 )
 
 
@@ -70,7 +70,7 @@ def release(
 ) -> Folder:
     """Charge the budget once and publish a folder.
 
-    Spend, then draw, then write: the ledger has the release before any noise exists, each noised table is sealed as
+    Spend, then draw, then write: the ledger records the release before any noise exists, each noisy table is sealed as
     soon as it is drawn, and the folder appears by one rename.
 
     Args:
@@ -127,7 +127,7 @@ class _Job:
     out: Path
     ledger: Ledger | None
     again: bool
-    """Days and modes may be released once more; what is resumed was asked about when it began."""
+    """Whether days and modes may be released again; a resumed release was checked when it began."""
     key: SigningKey | None
     memory: str
     scratch: Path | None
@@ -138,7 +138,7 @@ class _Job:
         return self.inputs.plan
 
     def run(self, today: str) -> Folder:
-        """Begin a release, and finish it."""
+        """Begin and finish a release."""
         workspace.refuse_another(self.out)
         _, stated = self.inputs.dictionaries, self._stated(today)
         paid_from = self.ledger.id if self.ledger else None
@@ -153,14 +153,14 @@ class _Job:
         key = secrets.token_bytes(32)
         journal = replace(journal, counts_key=key.hex(), counts_hmac=counts_hmac(counted.tables, key))
         if empty := list(empty_tables(self.plan, counted, self.inputs.dictionaries)):
-            # It goes on, even if nobody listens: whether a release stops tells of exact counts.
+            # It continues even if standard error is closed: whether a release stops would reveal exact counts.
             with suppress(OSError, ValueError):
                 print(f"tapveil: {EMPTY_TABLES.format(', '.join(empty))}", file=sys.stderr)
         with workspace.begin(self.out, journal) as work:
             return self._finish(work, stated, counted, cards.intersection)
 
     def resume(self) -> Folder:
-        """Finish a release that was cut short: what is paid for is not paid again, what is sealed not drawn again."""
+        """Finish an interrupted release: the budget is not charged again, and sealed tables are not drawn again."""
         with workspace.find(self.out) as work:
             journal = work.journal
             if _is_published(self.out, journal):
@@ -169,26 +169,28 @@ class _Job:
             _, stated = self.inputs.dictionaries, self._stated(journal.created)
             _refuse_another_release(self.plan, stated, journal)
             if journal.ledger != (self.ledger.id if self.ledger else None):
-                raise LedgerError("the unfinished release is to be paid from another ledger, or from none")
+                raise LedgerError(
+                    "the unfinished release uses another ledger, or none; resume it with the same options"
+                )
             work.require_seals()
             counted = None if all(map(work.is_sealed, self.plan.tables)) else self._count()
             if counted and counts_hmac(counted.tables, bytes.fromhex(journal.counts_key)) != journal.counts_hmac:
-                # Of a table of a database, or of files that kept their names, sizes and times: one unit is one in all.
+                # A table of a database may change, and so may files that keep their names, sizes and times.
                 raise TripDataError(
-                    "the trips are not those that the unfinished release was begun with: they are counted differently "
-                    "now, so its tables would not fit together. Restore them as they were, then resume"
+                    "the trips have changed since the unfinished release began: their counts differ. "
+                    "Restore the original trips, then resume"
                 )
             return self._finish(work, stated, counted, self._cards_among)
 
     def _stated(self, created: str) -> Manifest:
-        """What the folder will state of itself, as anyone will read it: what cannot be read must not be paid for."""
+        """The manifest of the folder, as readers will see it: what they cannot read must not be paid for."""
         with self.progress.stage(Stage.COMPUTING_PROMISE):
             drawn = sound_places(self.inputs) is not None
             try:
                 stated = statement.manifest(self.plan, date.fromisoformat(created), self.inputs.sha256, places=drawn)
             except ValidationError as error:
                 place = ".".join(str(part) for part in error.errors()[0]["loc"])
-                raise PlanError(f"the plan has more, or longer names, than a folder can state ({place})") from None
+                raise PlanError(f"the plan has too many entries, or too long names, for a manifest ({place})") from None
             for finding in free_text_findings(stated):
                 raise PlanError(f"a name, title or description in the plan cannot be published: it {finding.sentence}")
             return stated
@@ -201,7 +203,7 @@ class _Job:
         return counted
 
     def _finish(self, work: Unfinished, stated: Manifest, counted: Counted | None, cards_among: CardsAmong) -> Folder:
-        """Spend, then draw, then write. Nothing that a user could have got wrong is first looked at here."""
+        """Spend, then draw, then write. Mistakes of a user are all found before."""
         paid = {"release_id": work.journal.id, "ledger": self._pay(work)}
         self._draw(work, counted)
         tables = [work.unseal(table.name, fields(self.plan, table)) for table in self.plan.table]
@@ -222,7 +224,7 @@ class _Job:
         return published
 
     def _draw(self, work: Unfinished, counted: Counted | None) -> None:
-        """The noise of every table that is not sealed yet; each is sealed as soon as it is drawn."""
+        """Draw the noise of every table that is not sealed; each is sealed as soon as it is drawn."""
         drawn, whole, dictionaries = 0, len(self.plan.table), self.inputs.dictionaries
         with self.progress.stage(Stage.DRAWING_NOISE, lambda: drawn, total=whole, unit="tables"):
             for name, table in self.plan.tables.items():
@@ -231,7 +233,7 @@ class _Job:
                 drawn += 1
 
     def _pay(self, work: Unfinished) -> LedgerEntry | None:
-        """The spend is on the disk before any noise exists; what cannot be paid for leaves nothing behind."""
+        """Charge the budget, on disk before any noise exists; a refused release leaves nothing behind."""
         if not self.ledger:
             return None
         try:
@@ -277,34 +279,34 @@ def _day(journal: Journal) -> date:
 
 
 def _is_published(out: Path, journal: Journal) -> bool:
-    """Whether all was done but the cleaning up; another folder in its place is refused."""
+    """Whether only the cleaning up is missing; another folder in its place is an error."""
     if not (out.exists() or out.is_symlink()):
         return False
     try:
         if Folder(out).privacy["release_id"] == journal.id:
             return True
     except (OSError, ValueError, TypeError, KeyError):
-        pass  # it is something else
+        pass  # not a folder of this release
     writer.check_destination(out)
     return False
 
 
 def _refuse_another_release(plan: Plan, stated: Manifest, journal: Journal) -> None:
-    """What was begun is finished as it was begun, or not at all."""
+    """Raise an error if the plan, its lists or the trips changed since the release began."""
     if _digest(stated) != journal.statement_sha256:
         raise PlanError(
-            "the plan, a list that it names, or tapveil itself is not the one that the unfinished release was begun "
-            "with: finish it with the same ones"
+            "the plan, a public file or the version of tapveil has changed since the unfinished release began; "
+            "restore the original, then resume"
         )
     if files.fingerprint(plan) != journal.trips_sha256:
         raise TripDataError(
-            "the trip files are not those that the unfinished release was begun with, by their names, sizes or times "
-            "of change: its tables might not fit together. Put the same files back, with their times (`cp -p`)"
+            "the names, sizes or modification times of the trip files have changed since the unfinished release began. "
+            "Restore the original files with their times (`cp -p`), then resume"
         )
 
 
 def _wider_areas(inputs: PublicInputs, tables: Sequence[PublishedTable]) -> Wider:
-    """The wider areas of the published places: by what is published, and by public lists."""
+    """The wider areas of the published places, from published tables and public lists."""
     plan, places = inputs.plan, set[tuple[str, str]]()
     names = sorted({table.level.location for table in plan.table if table.level.location})
     for published in tables if names else ():

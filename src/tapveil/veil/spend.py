@@ -1,4 +1,4 @@
-"""What a release of a plan spends: the one place where a plan becomes an entry of the ledger."""
+"""The spend of a plan: the one place where a plan becomes an entry of the ledger."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tapveil.plan.source import Source
 
 
 def spend_of(plan: Plan, identity: str, today: date) -> Spend:
-    """What a release of this plan spends."""
+    """The ledger entry of a release of this plan."""
     source = plan.source
-    # A trip without a card may tap on on one day and off on the next: releases of either day show it.
+    # A trip without a card may have its taps on two days, so releases of either day include it.
     runs_on = source.taps is not None and plan.privacy.without_card == "own-unit"
     return Spend(
         on=today,
@@ -42,7 +42,7 @@ def spend_of(plan: Plan, identity: str, today: date) -> Spend:
 
 
 def would_spend(plan: Plan) -> Spend:
-    """What a release of this plan would spend today; never written."""
+    """The entry that a release of this plan would make today; never written."""
     return spend_of(plan, "0" * 32, date.today())
 
 
@@ -61,7 +61,7 @@ def _reading(source: Source, name: str) -> str:
 
 
 def _column(source: Source, name: str) -> str:
-    """A column, or the one value that stands for it, and what else the plan says of it."""
+    """A column, or its fixed value, with its other settings in the plan."""
     said = source.columns[name].model_dump(exclude_defaults=True)
     theirs = said.pop("column", None)
     more = [f"{key} {json.dumps(value, ensure_ascii=False)}" for key, value in sorted(said.items())]

@@ -1,4 +1,4 @@
-"""What a release states of itself: the manifest, from the plan alone, never from the data."""
+"""The manifest of a release, from the plan alone, never from the data."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tapveil.privacy.units import Neighbours
 from tapveil.published import manifest as claims
 
 NOT_YET = "0" * 32
-"""Instead of the release's id, until it is paid for."""
+"""Stands for the release ID until the budget is charged."""
 
 
 def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, places: bool = False) -> claims.Manifest:
-    """`privacy.json`; ValueError where names are longer than a folder can state.
+    """The contents of `privacy.json`; ValueError if names are too long.
 
-    Which release it is, and who paid for it, comes in when it is paid for.
+    The release ID and the ledger entry are added when the budget is charged.
     """
     release, source = plan.release, plan.source
     taps = source.taps if plan.columns.pairs_taps else None
@@ -73,7 +73,7 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
 
 
 def cost(plan: Plan) -> dict[str, Any]:
-    """What the release promises and spends, in total and per table, as the manifest has it."""
+    """The privacy guarantee and cost of a plan, in total and per table, as in the manifest."""
     return claims.Manifest.model_construct(**_cost(plan)).model_dump(mode="json", exclude_unset=True)
 
 
@@ -107,12 +107,12 @@ def _loss(loss: Loss) -> dict[str, Any]:
 
 
 def _few_digits(delta: float) -> int | float:
-    """What the accountant finds, rounded up: its last digits hang on the machine, and say nothing."""
+    """A δ of the accountant, rounded up: its last digits depend on the machine."""
     return claims.number(Fraction(delta), ROUND_CEILING, digits=6)
 
 
 def _curve(plan: Plan) -> list[claims.Point]:
-    """What is left of δ at other ε, by exact accounting; a bound at a smaller ε is one at a larger, too."""
+    """The δ at other ε, by exact accounting; a bound at a smaller ε also holds at a larger one."""
     points, least = [], 1.0
     for part in claims.CURVE:
         epsilon = plan.guarantee.loss.epsilon * part
@@ -122,12 +122,12 @@ def _curve(plan: Plan) -> list[claims.Point]:
 
 
 def gaussian_part(plan: Plan) -> Concentrated | None:
-    """The Gaussian noise of a plan by itself; None for other noise."""
+    """ρ and μ of the Gaussian noise of a plan; None for other noise."""
     return concentrated(list(plan.guarantee.mechanisms.values()), plan.guarantee.exposure)
 
 
 def gaussian(part: Concentrated | None) -> claims.GaussianPart | None:
-    """ρ and μ of the Gaussian noise, rounded up, and the probability of what is outside of it; None for other noise."""
+    """ρ and μ for the manifest, rounded up, and the probability that they do not cover; None for other noise."""
     if part is None:
         return None
     return claims.GaussianPart(
@@ -139,9 +139,9 @@ def gaussian(part: Concentrated | None) -> claims.GaussianPart | None:
 
 
 def _whole_card(plan: Plan, trips: int) -> claims.WholeCard:
-    """What a promise for single trips is worth for a card with so many, each in other cells than the rest.
+    """The loss of a card with this many trips, each in different cells, where single trips are protected.
 
-    δ grows with the number of trips, as each of them may be alone in its cells; ε then follows.
+    δ grows with the number of trips, as each of them may be alone in its cells; ε follows from it.
     """
     delta = plan.guarantee.loss.delta * trips
     bound = whole_card_epsilon(list(plan.guarantee.mechanisms.values()), trips, delta)

@@ -1,14 +1,14 @@
-"""The unfinished release: what must survive a kill between paying for noise and publishing it.
+"""The unfinished release: what must survive a crash between charging the budget and publishing.
 
-A folder beside the destination that only its owner may enter. It holds a journal (which release this is, and what was
-drawn of it) and every noised table, sealed as soon as it is drawn: the numbers that are sealed are the numbers that are
-published. A release that was killed goes on from here, at no further cost.
+A folder next to the destination that only its owner may enter. It holds a journal (which release it is, and which
+tables were drawn) and every noisy table, sealed as soon as it is drawn: sealed numbers are the numbers that are
+published. A release that was interrupted continues from here, at no further cost.
 
     write the table aside, sync  →  record its SHA-256 in the journal  →  rename it
 
-The record decides. A table that it has is never drawn again: where the file is still aside it gets its name, and where
-it is missing or another, nothing goes on. A table that it has not was drawn by a process that died at once, and nothing
-was made of it: what is left aside is thrown away, always, so that nobody can choose (docs/privacy/proofs.md, 14).
+The journal decides. A recorded table is never drawn again: if its file is still aside it gets its name, and if it is
+missing or different, the release stops. A table that is not recorded was drawn by a process that died at once and was
+never used: its file is always discarded, so that nobody can choose (docs/privacy/proofs.md, 14).
 """
 
 from __future__ import annotations
@@ -40,40 +40,40 @@ GONE = ".gone"
 
 @dataclass(frozen=True)
 class Journal:
-    """Which release it is, so that nothing else is finished in its name."""
+    """The identity of a release, so that no other is finished in its place."""
 
     id: str
     created: str
     statement_sha256: str
-    """Of all that the folder will state of itself: plan, public files, version of the program."""
+    """Of the manifest: plan, public files, version of the program."""
     ledger: str | None
-    """The ledger that it is paid from; None where it is written down nowhere."""
+    """The ledger that records it; None for no ledger."""
     trips_sha256: str
     """Of the names, sizes and times of the trip files: all tables must come from the same trips."""
     counts_key: str = ""
     counts_hmac: str = ""
-    """Of the exact counts, by that key: the same trips, also where they have no names, sizes and times. Secret."""
+    """Of the exact counts, with that key: detects changed trips without names, sizes and times. Secret."""
     sealed: Mapping[str, str] = field(default_factory=dict)
-    """The tables that were drawn, and the SHA-256 of each as it was sealed."""
+    """The tables that were drawn, with the SHA-256 of each sealed file."""
 
 
 class Unfinished:
-    """A release under way. Only one process at a time is at work on it."""
+    """A release in progress. Only one process at a time may work on it."""
 
     def __init__(self, path: Path, journal: Journal) -> None:
         self.path, self.journal = path, journal
 
     @property
     def folder(self) -> Path:
-        """Where the folder is put together; the last step moves it to its place."""
+        """Where the folder is assembled; the last step moves it to its destination."""
         return self.path / "folder"
 
     def is_sealed(self, name: str) -> bool:
-        """Whether the noise of a table was drawn, and kept."""
+        """Whether the noise of a table was drawn and stored."""
         return name in self.journal.sealed
 
     def seal(self, table: PublishedTable) -> None:
-        """Keep a noised table, for good."""
+        """Store a noisy table permanently."""
         sealed = self._seal(table.name)
         aside = atomic.aside_of(sealed)
         with kept_for_later(_NOT_KEPT):
@@ -86,7 +86,7 @@ class Unfinished:
             atomic.rename(aside, sealed)
 
     def unseal(self, name: str, fields: tuple[Field, ...]) -> PublishedTable:
-        """A noised table as it was drawn."""
+        """Read a sealed table."""
         try:
             with pa.memory_map(str(self._seal(name))) as file:
                 whole = file.read_buffer()
@@ -98,7 +98,7 @@ class Unfinished:
         return PublishedTable(name, fields, cells)
 
     def require_seals(self) -> None:
-        """Before a release goes on: every table that was drawn is there, as it was drawn, and no other."""
+        """Check that all sealed tables are present and unchanged, and that there are no others."""
         for name, digest in self.journal.sealed.items():
             sealed = self._seal(name)
             aside = atomic.aside_of(sealed)
@@ -113,13 +113,12 @@ class Unfinished:
 
     def _not_as_drawn(self, name: str) -> EngineError:
         return EngineError(
-            f"the sealed table {name} in {self.path} is missing, or is not the one that the journal records. A table "
-            "is drawn once: restore the folder as it was. To give the release up, remove the folder: what it spent "
-            "stays spent"
+            f"the sealed table {name} in {self.path} is missing or changed, and a table is drawn only once. Restore "
+            "the folder. To abandon the release, remove the folder; its budget stays spent"
         )
 
     def discard(self) -> None:
-        """Remove it: the release is published, or nothing was spent on it. It goes at once, or is still whole."""
+        """Remove it, after publication or if nothing was spent. It is removed by one rename, or stays complete."""
         gone = self.path.with_name(f"{self.path.name}.{secrets.token_hex(8)}{GONE}")
         with suppress(OSError):
             self.path.rename(gone)
@@ -140,34 +139,34 @@ def _write(journal: Journal, place: Path) -> None:
 
 
 def _sweep(place: Path) -> None:
-    """Remove what was given up, also by a process that was killed while it did this."""
+    """Remove discarded folders, including those of processes that were killed meanwhile."""
     for gone in place.parent.glob(f"{glob.escape(place.name)}.*{GONE}"):
         shutil.rmtree(gone, ignore_errors=True)
 
 
 def place_for(destination: Path) -> Path:
-    """Where the unfinished release of a destination lies: beside it, on the same disk."""
+    """The path of the unfinished release of a destination: next to it, on the same disk."""
     return destination.parent / f".{destination.name}.unfinished"
 
 
 def refuse_another(destination: Path) -> None:
-    """Before any work: a release that was paid for must be finished, not started again."""
+    """Raise PlanError if there is an unfinished release: it may be paid for, and must be finished."""
     place = place_for(destination)
     _sweep(place)
     if place.exists():
-        with _alone(place):  # whoever is at work on it holds the lock
+        with _alone(place):  # a process that works on it holds the lock
             pass
         raise UsageError(
-            f"a release to {destination} was begun and not finished; its noise may be paid for. Finish it with "
-            f"--resume. To give it up, remove {place}: what it spent stays spent"
+            f"there is an unfinished release to {destination}, whose budget may be spent. Finish it with --resume. To "
+            f"abandon it, remove {place}; its budget stays spent"
         )
 
 
 @contextmanager
 def begin(destination: Path, journal: Journal) -> Iterator[Unfinished]:
-    """A new unfinished release: it appears with its journal, or not at all."""
+    """Begin an unfinished release; it appears with its journal, or not at all."""
     place = place_for(destination)
-    aside = place.with_name(f"{place.name}.{secrets.token_hex(8)}{GONE}")  # swept up if it never gets its name
+    aside = place.with_name(f"{place.name}.{secrets.token_hex(8)}{GONE}")  # removed later if it never gets its name
     work, begun = Unfinished(place, journal), False
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
@@ -179,10 +178,8 @@ def begin(destination: Path, journal: Journal) -> Iterator[Unfinished]:
     except OSError as error:
         if begun:
             work.discard()
-        refuse_another(destination)  # one that began a moment ago
-        raise EngineError(
-            f"nothing can be written beside {destination} ({error.strerror}). Nothing was spent"
-        ) from None
+        refuse_another(destination)  # another process may have just begun
+        raise EngineError(f"cannot write next to {destination} ({error.strerror}). No budget was spent") from None
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     with _alone(place):
@@ -191,14 +188,12 @@ def begin(destination: Path, journal: Journal) -> Iterator[Unfinished]:
 
 @contextmanager
 def find(destination: Path) -> Iterator[Unfinished]:
-    """The unfinished release of a destination; UsageError if there is none."""
+    """Find the unfinished release of a destination; UsageError if there is none."""
     place = place_for(destination)
     if not place.is_dir():
         if (destination / "privacy.json").exists():
-            raise UsageError(f"{destination} is published already: there is nothing to resume")
-        raise UsageError(
-            f"there is no unfinished release to {destination}: without --resume a new one begins, and spends"
-        )
+            raise UsageError(f"{destination} is already published; there is nothing to resume")
+        raise UsageError(f"there is no unfinished release to {destination}; run without --resume to begin one")
     with _alone(place):
         try:
             data: dict[str, Any] = json.loads((place / JOURNAL).read_text(encoding="utf-8"))
@@ -206,18 +201,20 @@ def find(destination: Path) -> Iterator[Unfinished]:
             if version != JOURNAL_VERSION:
                 other = "tapveil 0.1.0" if version == 1 else "a newer tapveil"
                 raise UsageError(
-                    f"{place} was begun by {other}: finish it with that version. To give the release up, remove the "
-                    "folder: what it spent stays spent"
+                    f"{place} was begun by {other}; finish it with that version. To abandon the release, remove the "
+                    "folder; its budget stays spent"
                 )
             journal = Journal(**data)
         except (OSError, ValueError, KeyError, TypeError):
-            raise EngineError(f"the journal in {place} cannot be read: the release cannot be finished") from None
+            raise EngineError(
+                f"the journal in {place} cannot be read, so the release cannot be finished; restore it from a backup"
+            ) from None
         yield Unfinished(place, journal)
 
 
 @contextmanager
 def _alone(place: Path) -> Iterator[None]:
-    """Held until the end, even a violent one: the system lets go of the lock with the process."""
+    """A lock that the system releases with the process, even if it crashes."""
     try:
         descriptor = os.open(place, os.O_RDONLY)
     except OSError as error:
@@ -235,12 +232,12 @@ def _alone(place: Path) -> Iterator[None]:
 
 @contextmanager
 def kept_for_later(what: str) -> Iterator[None]:
-    """Errors of the disk after the budget was charged say that nothing is lost."""
+    """Translate errors of the disk after the budget was charged: nothing is lost."""
     try:
         yield
     except (OSError, pa.ArrowException) as error:
         raise EngineError(f"{what} ({atomic.why(error)}). {AFTER_SPENDING}") from None
 
 
-_NOT_KEPT = "a noised table could not be kept"
-AFTER_SPENDING = "The budget is spent; nothing is lost: mend this, then finish with the same command and --resume"
+_NOT_KEPT = "a noisy table could not be stored"
+AFTER_SPENDING = "The budget has been charged and no data was lost. Fix the problem, then rerun with --resume"

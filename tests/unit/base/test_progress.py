@@ -104,7 +104,7 @@ def test_the_log_of_a_release_has_the_same_lines_whatever_the_trips_and_no_count
         logs.append(text.getvalue())
     assert logs[0] == logs[1]
     assert all(re.fullmatch(r"[A-Z][a-z ]+: 0\.0 s", line) for line in logs[0].splitlines())
-    steps = ["Counting trips", "Drawing noise", "Making the numbers add up", "Writing the tables"]
+    steps = ["Counting trips", "Drawing noise", "Making numbers consistent", "Writing the tables"]
     assert [line.split(":")[0] for line in logs[0].splitlines() if line.split(":")[0] in steps] == steps
 
 
@@ -240,7 +240,7 @@ def test_stages_within_one_another_share_the_screen() -> None:
     text, console = a_screen()
     bars = Bars(console)
     with bars.stage(Stage.LOOKING_AT_TRIPS), bars.stage(Stage.COUNTING_TRIPS, lambda: 0.5):
-        wait_for(text, r"Looking at the trips[^\n]*\n[^\n]*Counting trips[^\n]*50 %")
+        wait_for(text, r"Inspecting trips[^\n]*\n[^\n]*Counting trips[^\n]*50 %")
     assert is_clean(text.getvalue())
     with bars.stage(Stage.DRAWING_NOISE):
         wait_for(text, "Drawing noise")

@@ -138,12 +138,12 @@ def test_a_name_is_a_text_or_a_number(tmp_path: Path, value: Any, name: str) -> 
 @pytest.mark.parametrize("blank", ["", "  ", None])
 def test_a_blank_name_is_refused(tmp_path: Path, blank: Any) -> None:
     said = refusal(tmp_path, feature("a", polygon(square(0, 0))), feature(blank, polygon(square(2, 0))))
-    assert said == "zones.geojson, feature 2: `name` is blank; name the area, or leave it out"
+    assert said == "zones.geojson, feature 2: `name` is empty; name the area, or remove it"
 
 
 @pytest.mark.parametrize("value", [True, ["a"], {"de": "a"}, math.nan, math.inf, "\ud800"])
 def test_a_name_that_cannot_be_written_is_refused(tmp_path: Path, value: Any) -> None:
-    assert "feature 1: `name` is neither a text nor a number" in refusal(tmp_path, feature(value, polygon()))
+    assert "feature 1: `name` is neither text nor a number" in refusal(tmp_path, feature(value, polygon()))
 
 
 def test_a_missing_name_suggests_the_property_that_was_meant(tmp_path: Path) -> None:
@@ -160,27 +160,27 @@ def test_a_missing_name_suggests_the_property_that_was_meant(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("geometry", "said"),
     [
-        (None, "it has no geometry; draw the area, or leave it out"),
+        (None, "it has no geometry; add one, or remove the feature"),
         ({"type": "Point", "coordinates": [0, 0]}, "its geometry is a Point; an area is a Polygon or a MultiPolygon"),
         ({"type": "GeometryCollection", "geometries": [None]}, "it has no geometry"),
-        ({"type": "GeometryCollection", "geometries": []}, "its geometry covers no ground"),
-        ({"type": "MultiPolygon", "coordinates": [7]}, "its geometry cannot be read as GeoJSON"),
-        ({"type": "Polygon"}, "its geometry cannot be read as GeoJSON"),
-        ({"type": ["Polygon"]}, "its geometry cannot be read as GeoJSON"),
-        ("POLYGON ((0 0, 1 0, 1 1, 0 0))", "its geometry cannot be read as GeoJSON"),
-        (polygon(), "its geometry covers no ground"),
-        (polygon([[0, 0], [1, 1], [2, 2], [0, 0]]), "its geometry covers no ground"),
-        (polygon([[0, 0], [1, 1]]), "a ring of its geometry has fewer than three corners"),
-        (polygon([[0, 0], [1], [1, 1]]), "a corner of its geometry is not a list of two numbers"),
+        ({"type": "GeometryCollection", "geometries": []}, "its geometry has no area"),
+        ({"type": "MultiPolygon", "coordinates": [7]}, "its geometry is not valid GeoJSON"),
+        ({"type": "Polygon"}, "its geometry is not valid GeoJSON"),
+        ({"type": ["Polygon"]}, "its geometry is not valid GeoJSON"),
+        ("POLYGON ((0 0, 1 0, 1 1, 0 0))", "its geometry is not valid GeoJSON"),
+        (polygon(), "its geometry has no area"),
+        (polygon([[0, 0], [1, 1], [2, 2], [0, 0]]), "its geometry has no area"),
+        (polygon([[0, 0], [1, 1]]), "a ring of its geometry has fewer than three positions"),
+        (polygon([[0, 0], [1], [1, 1]]), "a position of its geometry is not a list of two numbers"),
         (
             {"type": "Polygon", "coordinates": [[[0, 0], ["1", 0], [1, 1]]]},
-            "a corner of its geometry is not a list of two numbers",
+            "a position of its geometry is not a list of two numbers",
         ),
         (polygon([[0, 0], [math.nan, 0], [1, 1]]), "(nan, 0) is not a longitude"),
         (polygon([[0, 0], [10**400, 0], [1, 1]]), "is not a longitude"),
         (polygon(square(334000, 6250000)), "If it is in metres of a projection, save it in WGS 84 (EPSG:4326)"),
         (polygon(square(179.5, 0)), "(180.5, 0) is not a longitude from -180 to 180"),
-        (polygon(square(-33.9, 151.2)), "puts the latitude first; GeoJSON puts the longitude first"),
+        (polygon(square(-33.9, 151.2)), "has the latitude first; GeoJSON needs the longitude first"),
     ],
 )
 def test_a_geometry_that_is_no_area_is_refused_with_its_number(tmp_path: Path, geometry: Any, said: str) -> None:
@@ -192,8 +192,8 @@ def test_a_geometry_that_is_no_area_is_refused_with_its_number(tmp_path: Path, g
 @pytest.mark.parametrize("other", [None, 7, [], {}, {"type": "Polygon", "coordinates": [square(0, 0)]}])
 def test_a_feature_that_is_none_is_refused_with_its_number(tmp_path: Path, other: Any) -> None:
     sound = feature("a", polygon(square(0, 0)))
-    assert refusal(tmp_path, other, sound) == "zones.geojson, feature 1: this is not a Feature of GeoJSON"
-    assert refusal(tmp_path, sound, other) == "zones.geojson, feature 2: this is not a Feature of GeoJSON"
+    assert refusal(tmp_path, other, sound) == "zones.geojson, feature 1: it is not a GeoJSON Feature"
+    assert refusal(tmp_path, sound, other) == "zones.geojson, feature 2: it is not a GeoJSON Feature"
 
 
 def named(system: str) -> dict[str, Any]:
@@ -229,18 +229,18 @@ def test_wgs_84_is_known_by_its_names(tmp_path: Path, crs: Any) -> None:
 )
 def test_other_coordinates_are_refused(tmp_path: Path, crs: Any, system: str) -> None:
     said = refusal(tmp_path, feature("a", polygon(square(0, 0))), crs=crs)
-    assert said == f"the areas zones.geojson are in the coordinates of {system}; save it in WGS 84 (EPSG:4326)"
+    assert said == f"the areas zones.geojson use the coordinate system {system}; save it in WGS 84 (EPSG:4326)"
 
 
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "zones.geojson, line 1: not JSON"),
-        (b'{"type":\n"FeatureCollection",}', "zones.geojson, line 2: not JSON"),
+        (b"", "zones.geojson, line 1: not valid JSON"),
+        (b'{"type":\n"FeatureCollection",}', "zones.geojson, line 2: not valid JSON"),
         (b"[" * 1_000_000, "cannot be read as JSON"),
         (b"1" * 5_000, "cannot be read as JSON"),
-        (b'"caf\xe9"', "not UTF-8 text"),
-        ('{"type": "FeatureCollection", "features": []}'.encode("utf-16"), "not UTF-8 text"),
+        (b'"caf\xe9"', "are not UTF-8"),
+        ('{"type": "FeatureCollection", "features": []}'.encode("utf-16"), "are not UTF-8"),
         (b"[]", "not a FeatureCollection"),
         (b'{"type": "Topology", "objects": {}}', "not a FeatureCollection"),
         (b'{"type": "FeatureCollection"}', "not a FeatureCollection"),
@@ -263,7 +263,7 @@ def test_a_byte_order_mark_is_no_harm(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_opened_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TripDataError, match=re.escape(f"there is no file of areas {tmp_path / 'none.geojson'}")):
         Polygons.read(tmp_path / "none.geojson", "name")
-    with pytest.raises(TripDataError, match="is a folder; name a file in it"):
+    with pytest.raises(TripDataError, match="is a folder; choose a file in it"):
         Polygons.read(tmp_path, "name")
     path = write(tmp_path / "zones.geojson", feature("a", polygon(square(0, 0))))
     with pytest.raises(TripDataError, match="cannot be read: Not a directory"):
@@ -446,10 +446,10 @@ def test_a_collection_is_sorted_and_rounded_and_says_the_names_only() -> None:
 def test_a_missing_package_is_said_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for package in ("shapely", "h3"):
         monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(PlanError, match=r"need shapely: pip install 'tapveil\[geo\]'"):
+    with pytest.raises(PlanError, match=r"need the package shapely: pip install 'tapveil\[geo\]'"):
         Polygons.read(tmp_path / "none.geojson", "name")
-    with pytest.raises(PlanError, match=r"need h3: pip install 'tapveil\[geo\]'"):
+    with pytest.raises(PlanError, match=r"need the package h3: pip install 'tapveil\[geo\]'"):
         h3_cell(0, 0, 7)
-    with pytest.raises(PlanError, match=r"need h3: pip install 'tapveil\[geo\]'"):
+    with pytest.raises(PlanError, match=r"need the package h3: pip install 'tapveil\[geo\]'"):
         h3_place("88be0e3431fffff")
     assert collection([points("Central", [(-33.883, 151.206)])])["features"]

@@ -84,7 +84,7 @@ def test_a_mode_is_read_without_the_blanks_around_it(mode: Any, read: str, tmp_p
 
 WRONG = {
     "no column": ("places.csv", "place,latitude,longitude\n", "has no column `name`"),
-    "no number": ("places.csv", "name,latitude,longitude\nCentral,north,2\n", "line 2: latitude and longitude are not"),
+    "no number": ("places.csv", "name,latitude,longitude\nCentral,north,2\n", "line 2: latitude and longitude must be"),
     "off the earth": ("places.csv", "name,latitude,longitude\nCentral,151,-33\n", "line 2: latitude 151.0"),
     "a line": ("places.geojson", geojson(feature("LineString", [[1.0, 2.0]], name="A")), "feature 1: is a LineString"),
     "no name": ("places.geojson", geojson(feature("Point", [1, 2], title="A")), "has no property `name`"),
@@ -95,20 +95,20 @@ WRONG = {
     "one number": ("places.geojson", geojson(feature("Point", [1], name="A")), "not a list of two numbers"),
     "wrongly nested": ("places.geojson", geojson(feature("Polygon", [1, 2], name="A")), "not nested"),
     "twice": ("places.geojson", geojson(*[feature("Point", [1, 2], name="A")] * 2), "two shapes of `A`"),
-    "half a character": ("places.json", geojson(feature("Point", [1, 2], name="A\ud800")), "feature 1: its `name` has"),
+    "half a character": ("places.json", geojson(feature("Point", [1, 2], name="A\ud800")), "feature 1: `name` has"),
     "half a mode": (
         "places.json",
         geojson(feature("Point", [1, 2], name="A", mode="\udfff")),
-        "its `mode` has a control",
+        "`mode` has a control",
     ),
-    "two lines": ("places.json", geojson(feature("Point", [1, 2], name="A\nB")), "feature 1: its `name` has a control"),
-    "a list": ("places.json", geojson(feature("Point", [1, 2], name=["A"])), "`name` is neither a text nor a number"),
-    "two lines of CSV": ("places.csv", 'name,latitude,longitude\n"A\nB",1,2\n', "line 3: its `name` has a control"),
-    "a bell": ("places.csv", "name,mode,latitude,longitude\nA,b\a,1,2\n", "line 2: its `mode` has a control"),
+    "two lines": ("places.json", geojson(feature("Point", [1, 2], name="A\nB")), "feature 1: `name` has a control"),
+    "a list": ("places.json", geojson(feature("Point", [1, 2], name=["A"])), "`name` is neither text nor a number"),
+    "two lines of CSV": ("places.csv", 'name,latitude,longitude\n"A\nB",1,2\n', "line 3: `name` has a control"),
+    "a bell": ("places.csv", "name,mode,latitude,longitude\nA,b\a,1,2\n", "line 2: `mode` has a control"),
     "a header only": ("places.csv", "name,latitude,longitude\n", r"places\.csv is empty"),
     "no positions": ("places.csv", "name,latitude,longitude\nA,,\n,1,2\n", r"places\.csv is empty"),
     "commas in numbers": ("places.csv", "name;latitude;longitude\nA;-33,8;151,2\n", "line 2: .* such as -33.88"),
-    "no JSON": ("places.json", "{", "not JSON"),
+    "no JSON": ("places.json", "{", "not valid JSON"),
 }
 
 
@@ -121,7 +121,7 @@ def test_what_cannot_be_read_is_said_with_its_place(wrong: str, tmp_path: Path) 
 
 def test_a_list_that_is_not_there_is_said_before_anything_is_spent(tmp_path: Path) -> None:
     with pytest.raises(
-        TripDataError, match=r"no list of places .*places\.csv \(\[places\] path; it starts from the plan\)"
+        TripDataError, match=r"no list of places .*places\.csv \(\[places\] path; paths are relative to the plan\)"
     ):
         read_place_list(tmp_path, PlaceList(path="places.csv"), ON_DISK)
 
@@ -151,13 +151,14 @@ def test_what_verify_would_not_take_is_not_paid_for(
     place: NamedShape, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever list it came from."""
+    write_csv(tmp_path / "trips.csv", [])
     (tmp_path / "places.csv").write_text("name,latitude,longitude\nA,1,2\n", encoding="utf-8")
     plan = with_places(tmp_path, "places.csv")
     start_ledger(plan)
     monkeypatch.setattr("tapveil.inputs.map.read_place_list", lambda base, listed, files: [place])
-    with pytest.raises(TripDataError, match="places that no folder may have"):
+    with pytest.raises(TripDataError, match="the lists of places cannot be published"):
         read_public_files(plan)  # as `check` does
-    with pytest.raises(TripDataError, match="places that no folder may have"):
+    with pytest.raises(TripDataError, match="the lists of places cannot be published"):
         release(plan, tmp_path / "out")
     with Ledger.open(plan.ledger_path) as book:
         assert not [entry for entry in book.entries if isinstance(entry, Spend)]
@@ -169,7 +170,7 @@ def test_shapes_too_large_to_be_verified_are_refused_before_anything_is_paid_for
     (tmp_path / "places.csv").write_text("name,latitude,longitude\nA,1,2\n", encoding="utf-8")
     plan = with_places(tmp_path, "places.csv")
     monkeypatch.setattr("tapveil.published.places.LARGEST", 100)
-    with pytest.raises(TripDataError, match="simplify their borders"):
+    with pytest.raises(TripDataError, match="Simplify their borders"):
         read_public_files(plan)
 
 

@@ -48,7 +48,9 @@ def test_what_is_wrong_with_a_list_is_said(wrong: str, tmp_path: Path) -> None:
 
 
 def test_a_list_that_is_not_there_or_is_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(TripDataError, match=r"there is no lookup .*gone.csv \(\[coarsen\]; it starts from the plan\)"):
+    with pytest.raises(
+        TripDataError, match=r"there is no lookup .*gone.csv \(\[coarsen\]; paths are relative to the plan\)"
+    ):
         list(PublicList(ON_DISK, tmp_path / "gone.csv", "lookup", "[coarsen]").rows(["stop"]))
-    with pytest.raises(TripDataError, match="is a folder; name a file in it"):
+    with pytest.raises(TripDataError, match="is a folder; choose a file in it"):
         list(PublicList(ON_DISK, tmp_path, "lookup").rows(["stop"]))

@@ -108,5 +108,5 @@ def test_faults_are_those_of_the_disk(tmp_path: Path, monkeypatch: pytest.Monkey
             files.open(tmp_path)
     monkeypatch.setattr(snapshot, "SMALL", 1)
     (tmp_path / "list.csv").write_bytes(WHOLE)
-    with pytest.raises(EngineError, match=r"list\.csv cannot be kept on the scratch disk"):
+    with pytest.raises(EngineError, match=r"list\.csv cannot be stored on the scratch disk"):
         Snapshot(tmp_path / "no such folder").open(tmp_path / "list.csv")

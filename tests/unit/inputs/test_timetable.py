@@ -191,7 +191,7 @@ def test_modes_have_the_names_that_the_trips_give_them(tmp_path: Path) -> None:
         ('["tap_on_location"]', '["tap_on_location", "tap_off_location"]', "tables of one end"),
         ('[gtfs]\npath = "gtfs.zip"\nminutes_before = 0\nminutes_after = 0\n', "", "needs a section [gtfs]"),
         ('mode = "mode"', 'mode = "mode"\nfare = "fare"', None),
-        ('path = "trips.csv"', 'path = "trips.csv"\ndates = "labels"', "needs dates that are dates"),
+        ('path = "trips.csv"', 'path = "trips.csv"\ndates = "labels"', "needs calendar dates"),
     ],
 )
 def test_what_a_timetable_cannot_say(old: str, new: str, message: str | None, tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_what_a_timetable_cannot_say(old: str, new: str, message: str | None, tm
     assert old in text
     if message is None:
         text = text.replace('["tap_on_location"]', '["fare"]')
-        message = "knows nothing of fare"
+        message = "does not know fare"
     with pytest.raises(PlanError) as error:
         Plan.parse(text.replace(old, new), base=tmp_path)
     assert message in str(error.value)
@@ -231,7 +231,7 @@ def test_areas_by_polygon_and_by_h3_cell(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("area", "message"),
     [
-        ('lookup = "a.csv"\nh3 = 6', "give one of `lookup`, `gtfs`, `polygons` and `h3`"),
+        ('lookup = "a.csv"\nh3 = 6', "give exactly one of `lookup`, `gtfs`, `polygons` and `h3`"),
         ('polygons = "a.geojson"', "`polygons` needs `name`"),
         ('lookup = "a.csv"', "`lookup` needs `from` and `to`"),
         ("h3 = 16", "less than or equal to 15"),

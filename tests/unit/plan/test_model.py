@@ -61,16 +61,22 @@ to = "region"
 LEVELS = {
     "not several bins": (
         "level = { time_minutes = 20 }",
-        "[[table]] on_time: time_minutes of a level must be several bins of 15 minutes",
+        "[[table]] on_time: time_minutes of a level must be a multiple of the bins of 15 minutes",
     ),
-    "as fine as the plan": ("level = { time_minutes = 15 }", "time_minutes of a level must be several bins of 15"),
+    "as fine as the plan": (
+        "level = { time_minutes = 15 }",
+        "time_minutes of a level must be a multiple of the bins of 15",
+    ),
     "between bins": (
         'level = { times = ["06:10"] }',
-        "[[table]] on_time: times of a level must be starts of bins of 15 minutes",
+        "[[table]] on_time: times of a level must be start times of bins of 15 minutes",
     ),
     "no part of a day": ("level = { time_minutes = 50 }", "`time_minutes`: must divide a day of 1440 minutes"),
     "two ways": ('level = { time_minutes = 60, times = ["06:00"] }', "give `time_minutes` or `times`, not both"),
-    "not in order": ('level = { times = ["10:00", "06:00"] }', "`times` must be in their order, none twice"),
+    "not in order": (
+        'level = { times = ["10:00", "06:00"] }',
+        "`times` must be in ascending order, without duplicates",
+    ),
     "no times": ("level = { times = [] }", "[[table]] on_time: `times`: must not be empty"),
     "one and several": (
         'level = { time_minutes = 60 }\nlevels = [{ name = "a", time_minutes = 30 }]',
@@ -127,7 +133,7 @@ MISTAKES = {
     "no columns": (
         'columns = ["tap_on_time"]',
         "columns = []",
-        "[[table]] on_time: the table of totals, and no other, has columns = [] and the name `total`",
+        "[[table]] on_time: only the table of totals has columns = [], and it must be named `total`",
     ),
     "column twice": (
         '["tap_on_time"]',
@@ -167,12 +173,12 @@ MISTAKES = {
     "level of a table without times": (
         'columns = ["tap_on_location"]\n',
         'columns = ["tap_on_location"]\nlevel = { time_minutes = 60 }\n',
-        "[[table]] on_location: its level has times, the table has not",
+        "[[table]] on_location: the level has times, but the table has no time column",
     ),
     "wider areas that are not there": (
         'columns = ["tap_on_location"]\n',
         'columns = ["tap_on_location"]\nlevel = { location = "regoin" }\n',
-        "[[table]] on_location: there are no wider areas `regoin` (give them under [coarsen.wider])",
+        "[[table]] on_location: there are no wider areas `regoin` (define them under [coarsen.wider])",
     ),
     "wider areas by coordinates": (
         "[privacy]\n",
@@ -182,27 +188,27 @@ MISTAKES = {
     "a table named as the totals": (
         'name = "on_time"\n',
         'name = "total"\n',
-        "[[table]] total: the table of totals, and no other, has columns = [] and the name `total`",
+        "[[table]] total: only the table of totals has columns = [], and it must be named `total`",
     ),
     "totals at a level": (
         'name = "on_time"\ncolumns = ["tap_on_time"]\n',
         'name = "total"\ncolumns = []\nlevel = { time_minutes = 60 }\n',
-        "[[table]] total: its level has times, the table has not",
+        "[[table]] total: the level has times, but the table has no time column",
     ),
     "numbers of trips without their column": (
         "[source]\n",
         '[source]\nshape = "counts"\n',
-        'shape = "counts" needs under [source.columns] `count`, the column of numbers of trips',
+        'shape = "counts" needs `count` under [source.columns], the column with the number of trips',
     ),
     "a bound on rows that are trips": (
         "[source.columns]",
         "[source.counts]\nmost = 5\n[source.columns]",
-        '[source.counts] is for shape = "counts", which is missing',
+        '[source.counts] needs shape = "counts" under [source]',
     ),
     "a column called as the number of trips": (
         "[source.columns]",
         '[source.columns]\ncount = "riders"',
-        '[source.columns] count: is the number of trips of a row, for [source] shape = "counts"',
+        '[source.columns] count: is reserved for the number of trips of a row with shape = "counts"',
     ),
     "name with a slash": ('name = "on_time"\n', 'name = "../on_time"\n', "`name`: must start with a letter"),
 }
@@ -214,7 +220,7 @@ def test_a_mistake_is_named_with_its_place(old: str, new: str, message: str | No
     assert old in text
     text = text.replace(old, new, 1)
     if message is None:
-        text, message = text.replace('["tap_on_time"]', '["card"]', 1), "`card` tells people apart"
+        text, message = text.replace('["tap_on_time"]', '["card"]', 1), "`card` identifies people"
     with pytest.raises(PlanError) as caught:
         Plan.parse(text, where="plan.toml")
     assert message in str(caught.value)
@@ -226,7 +232,7 @@ def test_rows_that_are_numbers_of_trips_protect_single_trips_only() -> None:
     text = text.replace("[source.columns]", '[source.columns]\ncount = "riders"', 1)
     assert Plan.parse(text).source.most_per_row == 1_000_000
     by_card = text.replace('unit = "trip"', 'unit = "card"\ntrips_per_card = 2\nwithout_card = "refuse"', 1)
-    with pytest.raises(PlanError, match='only unit = "trip" can be protected'):
+    with pytest.raises(PlanError, match='use unit = "trip"'):
         Plan.parse(by_card)
 
 
@@ -241,15 +247,15 @@ AT_A_REGION = {
     [
         (
             AT_A_REGION['columns = ["tap_on_time"]\n'],
-            "[[table]] on_time: its level has wider areas, the table has no places",
+            "[[table]] on_time: the level has wider areas, but the table has no location column",
         ),
         (
             {**AT_A_REGION['columns = ["tap_on_location"]\n'], '["mode", "date"]': '["date"]'},
-            '[[table]] on_location: its wider areas are by mode, the table is not: use [coarsen.wider.region."*"]',
+            'wider areas by mode need a `mode` column in the table; or use [coarsen.wider.region."*"]',
         ),
         (
             {'mode = "mode"\n': 'mode = "mode"\nlow = "low"\n', '["tap_on_time"]': '["low"]'},
-            "[[table]] on_time: `low` is the name of a published number: give your column another name of ours",
+            "[[table]] on_time: `low` is reserved for published numbers; rename it under [source.columns]",
         ),
         (
             {
@@ -269,17 +275,17 @@ def test_what_does_not_fit_together_is_named(changes: dict[str, str], message: s
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({'# layout = "opal"': 'layout = "opal"'}, 'layout "opal" has no file for totals: leave the table out'),
+        ({'# layout = "opal"': 'layout = "opal"'}, 'layout "opal" has no file for totals; remove the table'),
         (
             {'["mode", "date"]': "[]", 'mechanism = "sbh" ': 'mechanism = "dictionary" '},
-            '[[table]] total: mechanism = "dictionary" needs a partition, whose parts can be listed',
+            '[[table]] total: mechanism = "dictionary" needs a partition for a table of totals',
         ),
         (
             {'mechanism = "sbh" ': 'mechanism = "dictionary" '},
             '[[table]] total: mechanism = "dictionary" needs `cells`',
         ),
         ({'["mode", "date"]': "[]", "# synthetic": "synthetic"}, "[[table]] total: synthetic = true needs a partition"),
-        ({'"total"\n': '"total"\nlevels = [{}, { name = "all" }]\n'}, "[[table]] total-all: the table of totals"),
+        ({'"total"\n': '"total"\nlevels = [{}, { name = "all" }]\n'}, "[[table]] total-all: only the table of totals"),
     ],
 )
 def test_totals_that_cannot_be_are_named(changes: dict[str, str], message: str) -> None:

@@ -43,7 +43,9 @@ EPSILON = 'epsilon = "{}"\ndelta = "1e-6"'
 
 
 def test_a_plan_that_nobody_could_verify_is_refused_in_plain_words() -> None:
-    with pytest.raises(PlanError, match=r"scale 2,100, and beyond 2,000 nobody can verify it: use a larger epsilon"):
+    with pytest.raises(
+        PlanError, match=r"scale 2,100; the maximum that can be verified is 2,000; use a larger epsilon"
+    ):
         plan(1, CARD.format(2100), EPSILON.format("1"))
     with pytest.raises(PlanError, match=r"33 tables with different noise.* fewer different epsilons and deltas"):
         plan(33, TRIP.format("sbh"), 'epsilon = "1.{n:02d}"\ndelta = "1e-6"')

@@ -164,7 +164,7 @@ def test_impossible_parameters_are_refused(epsilon: Fraction | int, delta: Fract
 def test_a_noise_table_checks_itself() -> None:
     with pytest.raises(ValueError, match="sum to"):
         NoiseTable(0, (WORDS, 2))
-    with pytest.raises(ValueError, match="positive at both ends"):
+    with pytest.raises(ValueError, match="above 0 at both ends"):
         NoiseTable(0, (WORDS, 0))
     with pytest.raises(ValueError, match="split"):
         rounded_laplace(Fraction(1), Fraction(2, 3))

@@ -271,7 +271,7 @@ def test_other_columns_that_differ_in_case_only_are_refused_in_parquet(tmp_path:
     ("data", "message"),
     [
         (b"PK\x03\x04rest", "is a zip archive"),
-        (b"mode,trip_date\rbus,1\r", "do not end in line feeds"),
+        (b"mode,trip_date\rbus,1\r", "end in CR"),
     ],
 )
 def test_another_format_is_named(tmp_path: Path, data: bytes, message: str) -> None:

@@ -1,7 +1,7 @@
 """Trips in batches of columns, straight from their files, for counting in one pass.
 
-Texts come dictionary-encoded: a list of the distinct ones, and an index into it for each row. No row touches a text.
-The next batch is read while the last one is counted.
+Texts are dictionary-encoded: a list of distinct texts, and an index for each row. The next batch is read while the
+last one is counted.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ _KNOWN = (types.is_string, types.is_large_string, types.is_integer, types.is_dat
 
 
 class NeedsEngineError(Exception):
-    """What is to be counted is too large, or of too unusual a type, to be counted without an engine."""
+    """The data is too large, or of too unusual a type, to be counted without an engine."""
 
 
 class Batches:
     """One pass over all files."""
 
     def __init__(self, files: TripFiles, columns: Collection[str], card: str | None = None) -> None:
-        """The card has no list of distinct texts: there are nearly as many as rows."""
+        """The card is not dictionary-encoded: it has nearly as many distinct values as rows."""
         self._files, self._columns = files, sorted({*columns, *([card] if card else [])})
         self._used = frozenset(columns)
         self._listed = self._used - {card}
         self.bytes = sum(path.stat().st_size for group in files.groups for path in group.paths)
         self.rows = sum(map(_rows, files.groups))
-        """How many rows there will be at least, as far as the files say."""
+        """The minimum number of rows, as far as the files state it."""
         self.bytes_read = 0.0
-        """Roughly how much of the files has gone by."""
+        """The approximate number of bytes read."""
         self.refused: Counter[Reason] = Counter()
-        """Lines that are no rows, by reason."""
+        """The number of lines that are not rows, by reason."""
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Each batch, made by a thread of its own, a few of them before they are asked for."""
+        """Batches, read ahead in a separate thread."""
         batches = self._all()
         with ThreadPoolExecutor(1) as worker:
             made = deque(worker.submit(next, batches, None) for _ in range(AHEAD))

@@ -1,7 +1,7 @@
-"""The bins of typed times, computed: as `TimeBins` has them, and refused as `scan` refuses them.
+"""The bins of typed times, computed as in `TimeBins`, and refused as in `scan`.
 
-Most times lie within some weeks of each other. Those take one division, and a table of the bins from the first to the
-last; all others are computed one by one.
+Most times lie within some weeks of each other. They need one division, and a table of the bins from the first to the
+last; all others are computed individually.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FIRST_DAY, _LAST_DAY = date.min.toordinal() - _EPOCH, date.max.toordinal() + 1 
 
 @dataclass(frozen=True)
 class _Unit:
-    """The unit of a type of times: how many make a minute, and the least and most that are times at all."""
+    """The unit of a type of times: how many make a minute, and the minimum and maximum that are valid."""
 
     per_minute: int
     least: int
@@ -46,7 +46,7 @@ class _Unit:
 
 @dataclass(frozen=True)
 class _Window:
-    """The codes of the bins from some bin on, `NOT_IN_TABLE` at either end; last, if at all, that of a missing time."""
+    """The codes of consecutive bins, `NOT_IN_TABLE` at either end, with and without a code for missing times."""
 
     first: int
     codes: Integers
@@ -62,7 +62,7 @@ class Clock:
         self._kind: pa.DataType | None = None
 
     def codes(self, array: pa.Array) -> tuple[Integers, Positions]:
-        """The code of each time; and which rows are refused, whose codes are anything."""
+        """The code of each time, and the refused rows, whose codes are undefined."""
         given, there, unit = integers(array), present(array), _Unit.of(self._column, array.type)
         info = np.iinfo(given.dtype)
         low, high = max(unit.least, int(info.min)), min(unit.most, int(info.max))
@@ -73,7 +73,7 @@ class Clock:
         return codes, np.flatnonzero(~(good | none))
 
     def indices(self, array: pa.Array, out: Integers) -> Integers:
-        """A table of codes, and for each time its index there, or one beyond either end, where nothing is known."""
+        """A table of codes; `out` gets the index of each time in it, beyond either end where it is unknown."""
         given, unit = integers(array), _Unit.of(self._column, array.type)
         if array.type != self._kind:
             self._kind, self._window = array.type, None
@@ -92,21 +92,21 @@ class Clock:
         return window.codes_and_none
 
     def forget(self) -> None:
-        """Look again where most times lie."""
+        """Choose the table anew with the next batch."""
         self._window = None
 
     def _counted(self, given: AnyIntegers, unit: _Unit, out: Integers | None = None) -> Integers:
-        """The bin of each time, counted from time zero: days begin at the start of a bin."""
+        """The bin of each time, counted from time zero; days begin at the start of a bin."""
         length = self._bins.minutes * unit.per_minute
         counted: Integers = np.floor_divide(given, length, out=out, dtype=np.int64, casting="unsafe")
         return counted
 
     def _around(self, sample: Integers, unit: _Unit) -> _Window:
-        """The bins around those of a sample, but for its extremes."""
+        """The bins around those of a sample, without its extremes."""
         inner = np.sort(sample)[len(sample) // 20 : len(sample) - len(sample) // 20]
         low, high = int(inner[0]), int(inner[-1])
         number = min(MOST_BINS, max(LEAST_BINS, 4 * (high - low)))
-        # A sample may hold anything: no bin that a calendar lacks.
+        # A sample may hold anything; bins outside the calendar are excluded.
         length = self._bins.minutes * unit.per_minute
         first = min(max((low + high - number) // 2, unit.least // length - 1), unit.most // length + 2 - number)
         starts = (first + np.arange(number)) * length
@@ -114,7 +114,7 @@ class Clock:
         return self._looked_up(first, np.where(known, starts, unit.least), known, unit)
 
     def _every_minute(self, info: np.iinfo) -> _Window:
-        """Every minute that there can be, and −1 for none; −2 is the first that is not known."""
+        """Every valid minute, and −1 for a missing time; −2 is the first unknown one."""
         minutes = np.arange(MISSING_TIME - 1, LATEST_MINUTE + 1)
         known = (minutes >= 0) & (minutes < LATEST_MINUTE)
         window = self._looked_up(MISSING_TIME - 1, np.where(known, minutes, 0), known, _Unit(1, 0, LATEST_MINUTE - 1))

@@ -1,8 +1,8 @@
-"""Counting straight from the files, in one pass, without an engine: for trips, the commonest and the largest case.
+"""Counting straight from the files, in one pass, without an engine: for trips, the most common and the largest case.
 
-A row's values come as indices into lists of distinct texts (`batches`, `dictionary_index`). Each text is understood
+A row's values are indices into lists of distinct texts (`batches`, `dictionary_index`). Each text is parsed
 once (`vocabulary`), and a row's key is a sum of small integers looked up by those indices (`fast_path`, `tally`): no
-text, no join and no hash per row. Rows with anything new or wrong take the `slow_path`. What does not fit in here is
+text, no join and no hash per row. Rows with anything new or wrong take the `slow_path`. Everything else is
 counted by SQL, with the same result (`sql.steps`).
 """
 
@@ -33,18 +33,18 @@ from tapveil.trips.files import FileGroup, TripFiles
 from tapveil.trips.reasons import Reason
 
 AT_ONCE = 1 << 16
-"""Rows that are counted at a time: few enough for what is computed from them to stay in the processor's cache."""
+"""Rows counted at a time: few enough for intermediate results to stay in the processor's cache."""
 FEW = 1 << 10
 MOST_SKIPPED = 63
-"""After this many pieces, at the latest, the fast path is tried again."""
+"""The fast path is tried again after at most this many pieces."""
 BYTES_OF_A_COUNTER = 16
-"""At most, with listing those that were used."""
+"""Maximum, including the list of used counters."""
 BYTES_OF_A_CELL = 64
-"""What a cell takes while runs of them are merged."""
+"""Memory of a cell while runs are merged."""
 
 
 def suits(plan: Plan, files: TripFiles, areas: Areas) -> bool:
-    """Whether trips can be counted here: one trip a row, each value read by itself, of a type that is known here."""
+    """Whether trips can be counted here: one trip per row, each value parsed by itself, with a known type."""
     if plan.privacy.by_card or plan.source.taps:
         return False
     columns = coding.columns(plan, files, areas)
@@ -54,8 +54,8 @@ def suits(plan: Plan, files: TripFiles, areas: Areas) -> bool:
 def _is_known(column: Column, plan: Plan, group: FileGroup) -> bool:
     theirs = plan.columns.read.get(column.name)
     if theirs is None:
-        return not column.beside
-    if column.beside or group.type_of(theirs) != column.raw or group.relation or "." in theirs:
+        return not column.context
+    if column.context or group.type_of(theirs) != column.raw or group.relation or "." in theirs:
         return False
     if column.raw == "text" or column.arithmetic:
         return True
@@ -90,7 +90,7 @@ class Pass:
         self._refused: Counter[int] = Counter()
 
     def count(self) -> Counted:
-        """The exact tables of the plan, and what was refused; raises `NeedsEngineError` where that is so."""
+        """The exact tables of the plan, and the refused rows; raises `NeedsEngineError` if an engine must count."""
         for batch in self.batches:
             if self._card:
                 self._cards.see(batch.column(batch.schema.get_field_index(self._card)))
@@ -101,7 +101,7 @@ class Pass:
         return self._counted(self.batches.refused)
 
     def _add_ordinary(self, batch: pa.RecordBatch) -> Positions:
-        """Count what can take the fast path; which rows are left."""
+        """Count the rows that can take the fast path; return the others."""
         if self._skip:
             self._skip -= 1
             return np.arange(batch.num_rows)
@@ -119,7 +119,7 @@ class Pass:
         return left
 
     def _add_any(self, batch: pa.RecordBatch) -> None:
-        """Count rows of which some may be refused."""
+        """Count rows, some of which may be refused."""
         codes, refused, reasons = self._slow_path.code(batch)
         found, numbers = np.unique(reasons, return_counts=True)
         self._refused.update(dict(zip(found.tolist(), numbers.tolist(), strict=True)))
@@ -161,6 +161,6 @@ class Pass:
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Some rows at a time, and where they begin."""
+    """Pieces of a batch, each with the index of its first row."""
     for start in range(0, batch.num_rows, AT_ONCE):
         yield start, batch.slice(start, AT_ONCE)

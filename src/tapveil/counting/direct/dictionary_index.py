@@ -20,19 +20,19 @@ from tapveil.trips.buffers import Integers, integers, per_day, present
 
 MOST_DAYS = 4000
 BEYOND = 10**8
-"""Days that no calendar has."""
+"""A number of days beyond any calendar."""
 NO_DAY = "a day beyond the calendar"
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
 class ArrayPool:
-    """Arrays that are reused for every batch: to allocate them would cost more than to fill them."""
+    """Arrays reused for every batch: allocation would cost more than filling them."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, Integers] = {}
 
     def array(self, name: str, rows: int) -> Integers:
-        """An array for this many rows, with anything in it; the same each time for the same name."""
+        """An uninitialised array for this many rows; the same one each time for the same name."""
         if len(self._arrays.get(name, ())) < rows:
             self._arrays[name] = np.empty(rows, dtype=np.int64)
         return self._arrays[name][:rows]
@@ -44,11 +44,11 @@ class IndexedColumn:
 
     entries: Entries
     indices: Integers | int
-    """For each row its index into the entries; one number where it is the same for all."""
+    """The index of each row into the entries; one number if it is the same for all rows."""
 
 
 class DictionaryIndex:
-    """The lists of all columns but those of typed times, as far as they have been met."""
+    """The lists of distinct values of all columns except typed times, as far as they are known."""
 
     def __init__(self, plan: Plan, columns: Sequence[Column], reasons: Reasons) -> None:
         self._theirs = {ours: theirs for ours, theirs in plan.columns.read.items() if ours in plan.columns.used}
@@ -64,16 +64,16 @@ class DictionaryIndex:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many codes each column has by now."""
+        """The current number of codes of each column."""
         return {name: vocabulary.size for name, vocabulary in self.vocabularies.items()}
 
     @property
     def learnt(self) -> int:
-        """How often rows had something for the first time."""
+        """How often new labels were learnt."""
         return sum(vocabulary.learnt for vocabulary in self.vocabularies.values())
 
     def array(self, column: Column, batch: pa.RecordBatch) -> pa.Array | None:
-        """A column as the file has it; None where the plan gives its value."""
+        """A column as stored in the file; None where the plan gives its value."""
         theirs = self._theirs.get(column.name)
         return None if theirs is None else batch.column(batch.schema.get_field_index(theirs))
 
@@ -87,7 +87,7 @@ class DictionaryIndex:
         return batch
 
     def of(self, column: Column, batch: pa.RecordBatch, mode: IndexedColumn | None) -> IndexedColumn:
-        """The indices of a column. What is handed out is good until the next batch."""
+        """The indices of a column; valid until the next batch."""
         array, vocabulary = self.array(column, batch), self.vocabularies[column.name]
         out = self._pool.array(column.name, batch.num_rows)
         if array is None:
@@ -106,7 +106,7 @@ class DictionaryIndex:
         return IndexedColumn(indexed.entries, np.add(indexed.indices, for_each, out=out))
 
     def _texts(self, column: Column, array: pa.Array, out: Integers) -> IndexedColumn:
-        """Indices into the list of distinct values that the column came with; the last for none."""
+        """Indices into the dictionary of the column; the last entry is for a missing value."""
         array = _encoded(array)
         last, vocabulary = self._last.get(column.name), self.vocabularies[column.name]
         if last is None or not array.dictionary.equals(last[0]):
@@ -118,7 +118,7 @@ class DictionaryIndex:
         return IndexedColumn(vocabulary.entries(last[1]), out)
 
     def _days(self, column: Column, array: pa.Array, out: Integers) -> IndexedColumn | None:
-        """Indices of typed days among all from the first to the last: few, and no search. None if they are many."""
+        """Indices of typed days into the range from the first to the last, without a search; None if it is too long."""
         in_days = not pa.types.is_timestamp(array.type)
         days = integers(array) if in_days else np.floor_divide(integers(array), per_day(array.type), out=out)
         known = days[present(array)] if array.null_count else days
@@ -143,7 +143,7 @@ def _are_days(array: pa.Array) -> bool:
 
 
 def _encoded(array: pa.Array) -> pa.DictionaryArray:
-    """A column as a list of its distinct values, and an index into it for each row; a timestamp as its day."""
+    """A column, dictionary-encoded; timestamps become days."""
     if pa.types.is_timestamp(array.type):
         days = np.clip(integers(array) // per_day(array.type), -BEYOND, BEYOND)
         array = pa.array(days.astype(np.int32), pa.date32(), mask=~present(array))
@@ -166,6 +166,6 @@ def _raw_values(values: pa.Array) -> list[str]:
 
 
 def _day_text(day: int) -> str:
-    """A day, counted from 1970."""
+    """A day, counted from 1970, as ISO text."""
     ordinal = day + _EPOCH
     return date.fromordinal(ordinal).isoformat() if 0 < ordinal <= date.max.toordinal() else NO_DAY

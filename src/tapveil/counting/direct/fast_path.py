@@ -1,4 +1,4 @@
-"""The fast path: ordinary rows, in which nothing is new and nothing is wrong, are counted by lookups alone.
+"""The fast path: ordinary rows, without new or wrong values, are counted by lookups alone.
 
 Every value has an index into a table of codes. A row's key is the sum of the codes found there, times the stride of
 each column. A value without a code, because it is new or refused, makes the key fall far below zero: such rows are left
@@ -20,7 +20,7 @@ from tapveil.counting.direct.vocabulary import Entries
 from tapveil.trips.buffers import Integers, Positions
 
 UNSETTLED = -(1 << 57)
-"""Instead of a code times its stride: two for each column and any key are still below zero, and still an integer."""
+"""Replaces a code times its stride. Two for each column, added to any key, are below zero and fit into 64 bits."""
 MOST_COLUMNS = 16
 MOST_PAIRS = 1 << 18
 MODE = "mode"
@@ -28,7 +28,7 @@ MODE = "mode"
 
 @dataclass(frozen=True, eq=False)
 class _Lookup:
-    """A column of a batch: for each row its index, or one for all rows; and the code at each index.
+    """A column of a batch: the index of each row, or one for all rows; and the code at each index.
 
     Stops that mean something else in each mode may be combined with the modes: then there is an index for every pair.
     """
@@ -40,7 +40,7 @@ class _Lookup:
     modes: Entries | None = None
 
     def table(self, strides: Mapping[str, int]) -> Integers:
-        """What each index adds to a key."""
+        """The number that each index adds to a key."""
         own = _times_stride(self.codes, strides.get(self.columns[0], 0))
         if self.modes is None:
             return own
@@ -64,7 +64,7 @@ class FastPath:
         self._tables: dict[tuple[int, str], tuple[_Lookup, Mapping[str, int], Integers]] = {}
 
     def add(self, batch: pa.RecordBatch) -> Positions:
-        """Count the ordinary rows of a batch; which rows are left."""
+        """Count the ordinary rows of a batch; return the others."""
         rows, sizes = batch.num_rows, self._index.sizes
         strides = [tally.strides(sizes) for tally in self._tallies]
         if len(self._columns) > MOST_COLUMNS or any(tally.used >= -UNSETTLED for tally in self._tallies):
@@ -87,7 +87,7 @@ class FastPath:
         return left
 
     def _lookups(self, batch: pa.RecordBatch) -> list[_Lookup]:
-        """Every column; those with the mode first."""
+        """The lookups of all columns; those with the mode come first."""
         found: list[_Lookup] = []
         mode: IndexedColumn | None = None
         for column in self._columns:
@@ -130,7 +130,7 @@ class FastPath:
             out += same_for_all
 
     def _table(self, number: int, lookup: _Lookup, strides: Mapping[str, int]) -> Integers:
-        """The table of a lookup; made again only when something of it changes."""
+        """The table of a lookup, cached until its input changes."""
         before = self._tables.get((number, lookup.columns[0]))
         if before and before[0].codes is lookup.codes and before[0].modes is lookup.modes and before[1] == strides:
             return before[2]

@@ -1,4 +1,4 @@
-"""A table of the plan, added up from the finest cells that were counted: some of them at a time."""
+"""A table of the plan, summed from the finest counted cells, a piece at a time."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ALWAYS_DENSE, MOST_DENSE = 1 << 16, 1 << 22
 
 
 class Rollup:
-    """One table, as far as it has been added up."""
+    """One table while it is summed."""
 
     def __init__(
         self, plan: Plan, table: Table, coded: Sequence[Code], wider: Mapping[str, Areas], columns: int, trips: int
     ) -> None:
-        """From cells of this many columns, for this many trips."""
+        """Prepare to sum cells with this many columns, for this many trips."""
         self._name = table.name
         self._recodings, self._labels, self._packing = coding.at_level(plan, table, coded, wider)
         self._adds_up = bool(self._recodings) or len(self._packing.columns) < columns
@@ -35,7 +35,7 @@ class Rollup:
         self._cells: list[tuple[Words, Integers]] = []
 
     def add(self, cells: Mapping[str, Integers], numbers: Integers) -> None:
-        """Some cells, by the codes of their columns, and how often each came up."""
+        """Add cells, by the codes of their columns, and their counts."""
         codes = {column: cells[column] for column in self._packing.columns}
         for column, recoding in self._recodings.items():
             mode = cells["mode"] if len(recoding.codes) > 1 else np.zeros(len(numbers), dtype=np.int64)
@@ -47,7 +47,7 @@ class Rollup:
             np.add.at(self._dense, words[0], numbers)
 
     def table(self) -> ExactTable:
-        """The table, from all that was added."""
+        """The table of all added cells."""
         if self._dense is not None:
             occurring = np.flatnonzero(self._dense)
             return ExactTable(self._name, self._packing, self._labels, (occurring,), self._dense[occurring])

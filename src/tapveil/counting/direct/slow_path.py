@@ -1,4 +1,4 @@
-"""The slow path: any rows as codes; new labels get codes, and refused rows a reason."""
+"""The slow path: codes for any rows. New labels get codes, and refused rows a reason."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tapveil.trips.buffers import Integers, Positions
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of a batch: for each row its code, or below 0 where that is not settled yet."""
+    """A column of a batch: the code of each row, or a negative number where it has none yet."""
 
     codes: Integers
     unsettled: Positions
-    """Which rows have none: they are refused, or the first to have their label."""
+    """The rows without a code: they are refused, or the first with their label."""
     refusals: Integers
-    """For each unsettled row why it is refused; 0 where it is not."""
+    """For each unsettled row the reason to refuse it, or 0."""
     entries: Entries | None = None
     indices: Integers | None = None
-    """For each row its index into the entries."""
+    """The index of each row into the entries."""
 
 
 class SlowPath:
@@ -41,7 +41,7 @@ class SlowPath:
         self.clocks = {column.name: Clock(column, time_bins(plan)) for column in columns if column.arithmetic}
 
     def code(self, batch: pa.RecordBatch) -> tuple[dict[str, Integers], Positions, Integers]:
-        """The codes of each column of a batch; which rows are refused, whose codes are anything; and why each is."""
+        """The codes of each column of a batch; the refused rows, whose codes are undefined; and the reason for each."""
         found: dict[str, _Column] = {}
         mode: IndexedColumn | None = None
         for column in self.columns:
@@ -64,7 +64,7 @@ class SlowPath:
         return {name: each.codes for name, each in found.items()}, refused, reasons
 
     def _settle(self, name: str, column: _Column, refused: Positions) -> None:
-        """Codes for labels that rows have for the first time; what only refused rows say must not take room."""
+        """Assign codes to new labels; labels that only refused rows have get none."""
         if column.entries is None or column.indices is None or not len(column.unsettled):
             return
         new = column.unsettled[~np.isin(column.unsettled, refused, assume_unique=True)]

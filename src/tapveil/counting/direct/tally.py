@@ -1,7 +1,7 @@
-"""How often each key came up: an array with a counter for every key where that is small, else sorted runs.
+"""Counts of keys: an array with a counter for every key where that is small, otherwise sorted runs.
 
-A key is a cell's codes in a mixed radix, the `room` of each column. Codes are learnt as they are met, so a column can
-outgrow its room: then everything moves, which is rare, since room is made for a few more than are needed.
+A key is a cell's codes in a mixed radix, the `room` of each column. Codes are learnt on the way, so a column can
+outgrow its room. Then all keys are recomputed, which is rare, since there is some spare room.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from tapveil.counting.direct.batches import NeedsEngineError
 from tapveil.trips.buffers import Integers
 
 MOST_COUNTERS = 1 << 25
-"""Keys that have a counter of their own: 128 MB of them, of which only those that are used take memory."""
+"""Maximum number of counters: 128 MB, of which only used pages take memory."""
 COUNTERS_PER_KEY = 4
-"""No more counters than this are made for each key that came or will come: else most would stay empty."""
+"""Maximum number of counters per expected key; with more, most would stay empty."""
 SETTLED = 1 << 17
-"""After this many keys most labels are known, so that keys will hardly move any more."""
+"""After this many keys most labels are known, so keys are rarely recomputed."""
 MOST_KEYS = 1 << 62
 NOT_COUNTED = -1
 """The key of a row that is not counted."""
 AT_ONCE = 1 << 20
-"""Keys that are sorted at a time."""
+"""Keys sorted at a time."""
 CELLS_AT_ONCE = 1 << 16
 MOST_IN_32_BITS = 2**31 - 1
 Counters = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
 class Tally:
-    """The counts of the cells over some columns; the first has all the room that the others leave."""
+    """The counts of the cells of some columns; the first column has all the room that is left."""
 
     def __init__(
         self, columns: Sequence[str], fixed: Mapping[str, int], most_counters: int, most_runs: int, expected: int = 0
     ) -> None:
-        """Of some columns it is known from the start how many codes they have; and perhaps how many keys will come."""
+        """`fixed` has the number of codes of some columns; `expected` is the number of keys, if known."""
         self.columns = tuple(columns)
         self._most_counters, self._most_runs = min(MOST_COUNTERS, most_counters), most_runs
         self._room = [fixed.get(column, 1) for column in self.columns[1:]]
@@ -48,7 +48,7 @@ class Tally:
         self._runs: list[tuple[Integers, Integers]] = []
 
     def strides(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """By how much a code of each column counts in a key, when the columns have `sizes` codes."""
+        """The factor of each column's code in a key, when the columns have `sizes` codes."""
         needed = [sizes[column] for column in self.columns[1:]]
         if any(size > room for size, room in zip(needed, self._room, strict=True)):
             both = zip(needed, self._room, strict=True)
@@ -60,7 +60,7 @@ class Tally:
         return strides
 
     def add(self, keys: Integers) -> None:
-        """One more for each of these keys, except `NOT_COUNTED`; of these strides."""
+        """Count these keys, except `NOT_COUNTED`; they must use the current strides."""
         self.added += len(keys)
         expected = max(self.added, self._expected) if self.added >= SETTLED else self.added
         if self._counters is None and self.used <= min(self._most_counters, expected * COUNTERS_PER_KEY):
@@ -77,7 +77,7 @@ class Tally:
             self._sort()
 
     def cells(self) -> Iterator[tuple[dict[str, Integers], Integers]]:
-        """The codes of every cell that came up, by column, and how often it did; some cells at a time."""
+        """The codes of every counted cell, by column, and its count; a piece at a time."""
         for keys, numbers in self._keys():
             codes = {}
             for column, room in reversed(list(zip(self.columns[1:], self._room, strict=True))):
@@ -86,7 +86,7 @@ class Tally:
             yield codes | {self.columns[0]: keys}, numbers
 
     def _keys(self) -> Iterator[tuple[Integers, Integers]]:
-        """Every key that came up, in order, and how often it did."""
+        """Every counted key, in order, and its count."""
         if self._counters is not None:
             for start in range(0, min(self.used, self._most_counters), CELLS_AT_ONCE):
                 some = self._counters[start : min(start + CELLS_AT_ONCE, self._most_counters)]
@@ -100,7 +100,7 @@ class Tally:
                 yield keys[start : start + CELLS_AT_ONCE], numbers[start : start + CELLS_AT_ONCE]
 
     def _move(self, room: list[int]) -> None:
-        """Make room: every key becomes another."""
+        """Change the room of the columns, and recompute all keys."""
         moved = []
         for codes, numbers in self.cells():
             keys = codes[self.columns[0]]
@@ -110,7 +110,7 @@ class Tally:
         self._room, self._counters, self._runs = room, None, [_joined(moved)] if moved else []
 
     def _spread(self) -> None:
-        """Every key gets a counter of its own: counting is then quickest, once there are many keys to count."""
+        """Switch to one counter per key, which is fastest for many keys."""
         counters: Counters = np.zeros(self._most_counters + 1, dtype=np.int32)  # the last is for what is not counted
         if self.added > MOST_IN_32_BITS:
             counters = counters.astype(np.int64)
@@ -119,7 +119,7 @@ class Tally:
         self._counters, self._runs = counters, []
 
     def _sort(self) -> None:
-        """Keys that wait become a run: each key once, in order, with its number."""
+        """Turn waiting keys into a run: each key once, in order, with its count."""
         if self._waiting:
             keys, self._waiting = np.sort(np.concatenate(self._waiting)), []
             keys = keys[np.searchsorted(keys, 0) :]
@@ -141,7 +141,7 @@ def _merged(runs: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Intege
 
 
 def summed(keys: Integers, numbers: Integers) -> tuple[Integers, Integers]:
-    """Each key once, in order, with the sum of its numbers."""
+    """Each key once, in order, with the sum of its counts."""
     if not len(keys):
         return keys, numbers
     order = np.argsort(keys, kind="stable")

@@ -1,7 +1,7 @@
-"""What raw values mean, learnt as they are met: for counting in one pass, when nobody has listed them before.
+"""The meaning of raw values, learnt on the way: for counting in one pass, without a list of them.
 
-A label gets the next code when a row first has it. At the end the codes are put into the order of the alphabet, as
-`coding.assign` gives them: in what order the trips came must not show.
+A label gets the next code with its first row. At the end codes are put into alphabetical order, as in
+`coding.assign`: the order of the trips must not show.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from tapveil.counting.coding import Code, Column, Reasons, understood
 from tapveil.trips.buffers import Integers
 
 REFUSED = -2
-"""Instead of the code of a raw value whose row is refused."""
+"""Replaces the code of a raw value whose row is refused."""
 NEW = -1
-"""Instead of the code of a label that no row has had yet. A stop may mean one area for buses and another for trains:
-most such pairs never come up, and must not take room."""
+"""Replaces the code of a label without rows so far. A stop may mean one area for buses and another for trains: most
+such pairs never occur, and must not take room."""
 
 
 @dataclass(frozen=True)
 class Entries:
-    """What each of some raw values becomes; the last entry is for none at all."""
+    """The codes of some raw values; the last entry is for a missing value."""
 
     numbers: Integers
-    """Which raw values they are, as the vocabulary numbers them."""
+    """The numbers of the raw values in the vocabulary."""
     codes: Integers
     """All codes in the first variant of the column, then all in the second, …; or NEW, or REFUSED."""
     refusals: Integers
     modes: Integers
-    """In the column of modes: which variant of other columns a mode asks for."""
+    """In the column of modes: the variant of other columns for each mode."""
 
     def __len__(self) -> int:
         return len(self.numbers)
 
 
 ABSENT = 0
-"""The number of no value at all."""
+"""The number of a missing value."""
 
 
 class Vocabulary:
-    """The raw values of one column, as far as they have been met, each with a number."""
+    """The known raw values of one column, each with a number."""
 
     def __init__(self, column: Column, reasons: Reasons, looked_up: Sequence[str] = ()) -> None:
         self.column = column
@@ -57,16 +57,16 @@ class Vocabulary:
         self._refusals, self._modes = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
         self._last: Entries | None = None
         self.learnt = 0
-        """How often rows had something for the first time."""
+        """How often new labels were learnt."""
         self._add(understood(column, ("",) * len(column.variants), reasons), 0)
 
     @property
     def size(self) -> int:
-        """How many codes there are by now; never none."""
+        """The current number of codes, at least 1."""
         return max(1, len(self._given))
 
     def numbers(self, raw_values: Sequence[str]) -> Integers:
-        """The numbers of these, and last that of none at all; new ones are understood."""
+        """The numbers of raw values, and last that of a missing value; new ones are parsed."""
         try:
             found = [*map(self._numbers.__getitem__, raw_values)]
         except KeyError:
@@ -78,14 +78,14 @@ class Vocabulary:
         return np.array([*found, ABSENT], dtype=np.int64)
 
     def entries(self, numbers: Integers) -> Entries:
-        """What the raw values of these numbers become, by now."""
+        """The current codes of the raw values with these numbers."""
         if self._last is None or self._last.numbers is not numbers:
             modes = self._modes[numbers] if self._variant_of else np.empty(0, dtype=np.int64)
             self._last = Entries(numbers, self._codes[:, numbers].reshape(-1), self._refusals[numbers], modes)
         return self._last
 
     def give_codes(self, entries: Entries, indices: Integers) -> None:
-        """Codes for the labels at these indices, which rows have for the first time."""
+        """Assign codes to the new labels at these indices."""
         self._last = None  # another index of these entries may have one of the labels
         self.learnt += 1
         for index in indices.tolist():
@@ -96,7 +96,7 @@ class Vocabulary:
                 self._codes[variant, number] = entries.codes[index] = code
 
     def sorted(self) -> tuple[Code, Integers]:
-        """All labels in the order of their final codes, and the final code of each that was given."""
+        """All labels in the order of their final codes, and the final code for each current one."""
         labels = self.column.fixed_labels or tuple(sorted(self._given))
         final = {label: code for code, label in enumerate(labels)}
         return Code(self.column, labels), np.array([final[label] for label in self._given], dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Counts that an engine hands out piece by piece, on disk instead of in memory.
+"""Counts that an engine returns in pieces, on disk instead of in memory.
 
-The files have no name: only this process can reach them, and the system frees them with the last array that shows
-them, also if the process is killed.
+The files are unnamed: only this process can reach them, and the system frees them with the last array that uses them,
+even if the process is killed.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Spool:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """No more is written; the arrays that were given out stay."""
+        """Close the files; returned arrays stay valid."""
         self._open.close()
 
     def append(self, piece: Sequence[Integers]) -> None:
-        """One array for each column, all of one length."""
+        """Append one array per column, all of the same length."""
         if len({len(column) for column in piece}) > 1:
             raise AssertionError("the columns of a piece differ in length")
         with _translated_errors():
@@ -52,22 +52,22 @@ class Spool:
                 file.write(column.astype(np.int64, copy=False).tobytes())
 
     def arrays(self) -> tuple[Integers, ...]:
-        """The whole columns, to be read only; each page of them is read from disk when it is looked at."""
+        """The complete columns, read-only; pages are read from disk on demand."""
         with _translated_errors():
             for file in self._files:
                 file.flush()
-            # Nothing cannot be mapped.
+            # An empty file cannot be mapped.
             none = np.empty(0, dtype=np.int64)
             return tuple(np.memmap(file, np.int64, "r") if file.tell() else none for file in self._files)
 
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """A disk that is full is not the fault of the trips."""
+    """Translate errors of the disk into EngineError."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise EngineError("the scratch disk is full; point --scratch to a larger one") from None
-        why = f"counts cannot be kept on disk ({error.strerror})"
-        raise EngineError(f"{why}; point --scratch to a writable disk") from None
+            raise EngineError("the scratch disk is full; set --scratch to a larger one") from None
+        why = f"counts cannot be stored on disk ({error.strerror})"
+        raise EngineError(f"{why}; set --scratch to a writable disk") from None

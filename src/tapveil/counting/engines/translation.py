@@ -8,13 +8,13 @@ import sqlglot
 from sqlglot import exp
 
 Change = Callable[[exp.Expr], exp.Expr]
-"""What a node becomes: the same node, perhaps changed, or another in its place."""
+"""The replacement of a node: the same node, perhaps changed, or another one."""
 
 
 def changed(sql: str, changes: Mapping[str | type[exp.Expr], Change]) -> exp.Expr:
-    """A query in DuckDB's dialect as a tree, with the changes for types of nodes and for functions by their names."""
+    """Parse a query in DuckDB's dialect, and apply changes by type of node or by function name."""
     tree = sqlglot.parse_one(sql, read="duckdb")
-    for node in reversed(list(tree.walk())):  # what lies inside comes first: it is copied into what is made of it
+    for node in reversed(list(tree.walk())):  # inner nodes first: they are copied into the replacement of outer ones
         change = changes.get(node.name.lower() if isinstance(node, exp.Anonymous) else type(node))
         other = change(node) if change else node
         if other is not node:
@@ -23,5 +23,5 @@ def changed(sql: str, changes: Mapping[str | type[exp.Expr], Change]) -> exp.Exp
 
 
 def written(tree: exp.Expr, dialect: str) -> str:
-    """A tree as SQL; what the dialect cannot say is an error."""
+    """A tree as SQL; an error if the dialect does not support it."""
     return tree.sql(dialect, identify=True, unsupported_level=sqlglot.ErrorLevel.RAISE)

@@ -1,8 +1,7 @@
-"""What counting asks of an engine: to keep tables, to run one dialect of SQL over the trips, and to hand out counts.
+"""The interface of an engine: store tables, run SQL over the trips, and return counts.
 
-The engine only counts. All SQL is written in DuckDB's dialect (`scan`, `query`, `pairing`); an engine that speaks
-another translates it (`dialect`). What a raw value means is decided by Python for every engine alike (`coding`), so
-engines cannot differ in it.
+The engine only counts. All SQL is written in DuckDB's dialect (`scan`, `query`, `pairing`); other engines translate it
+(`dialect`). Python decides the meaning of raw values for all engines (`coding`), so they cannot differ in it.
 """
 
 from __future__ import annotations
@@ -20,49 +19,49 @@ from tapveil.trips.files import TripFiles
 from tapveil.trips.reasons import Reason
 
 Located = Mapping[Reason, Sequence[tuple[str, int]]]
-"""Where lines stand, by reason: the name of a file, and a number in it."""
+"""Positions of lines, by reason: the name of a file, and a number in it."""
 
 
 class Database(Protocol):
-    """An engine, open: tables live as long as it is."""
+    """An open engine; its tables live until it is closed."""
 
     files: TripFiles
-    """Where the trips are, and what columns they have."""
+    """The trip files and their columns."""
     rows_at_once: int | None
-    """Rows of cards that are ranked at a time; None where the engine looks after its memory itself."""
+    """Rows of cards ranked at a time; None where the engine manages its own memory."""
     locates: bool
-    """Whether it can say in which line of which file a row stands."""
+    """Whether it can report the file and line of a row."""
 
     def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
         """A stage in which the trips are read `passes` times."""
 
     def read(self, into: str, sql: str, columns: Collection[str]) -> Counter[Reason]:
-        """A table from one pass over the trips, of which these columns are read; lines that are no rows, by reason."""
+        """Create a table in one pass over these columns of the trips; return lines that are not rows, by reason."""
 
     def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Located]:
-        """A small answer from one pass over the trips; with `numbered`, also where the lines are that are no rows."""
+        """A small result from one pass over the trips; with `numbered`, also positions of lines that are not rows."""
 
     def create(self, name: str, sql: str) -> None:
-        """A table, computed now and kept; in place of one of the same name."""
+        """Compute and store a table; replaces one of the same name."""
 
     def append(self, name: str, sql: str) -> None:
-        """More rows for a table."""
+        """Append rows to a table."""
 
     def upload(self, name: str, table: pa.Table) -> None:
-        """A small table of ours, for the engine to join; in place of one of the same name."""
+        """Upload a small table; replaces one of the same name."""
 
     def fetch(self, sql: str) -> pa.Table:
-        """A small answer."""
+        """A small result."""
 
     def cells(self, sql: str, words: int) -> tuple[Integers, ...]:
-        """The cells of a table, as its words and last the counts: of any length, a piece at a time."""
+        """The cells of a table: its words, and last the counts. Of any length, fetched in pieces."""
 
     def clear(self) -> None:
-        """Forget all tables."""
+        """Drop all tables."""
 
 
 class Remote(Database, Protocol):
-    """What is the same for all engines in which the trips are already: they read no files of ours."""
+    """An engine that already has the trips and reads no files of ours."""
 
     locates: bool = False
     rows_at_once: int | None = None

@@ -1,8 +1,8 @@
-"""Trips made up of taps: the SQL that finds which taps of a card belong together.
+"""Trips from taps: the SQL that pairs the taps of a card.
 
 A tap on and the tap off that directly follows it, on the same card and mode (or vehicle) and soon enough, are one trip;
-any other tap is a trip whose other end is not known. So every tap is in exactly one trip, and which one follows from
-the taps of its card alone: what is protected is the card, or its day, in which case taps of two days are never paired.
+any other tap is a trip whose other end is not known. So every tap is in exactly one trip, which follows from the taps
+of its card alone. The unit of protection is the card, or its day; with card-days, taps of two days are never paired.
 
     taps     every tap on and off: its card, its moment, its codes, its refusals     (one pass over the files)
     rows     the trips, with keys, as `query.rows_sql` has them
@@ -19,15 +19,15 @@ from tapveil.counting.sql.scan import CARD_TEXT, IS_ON, MOMENT, TOGETHER, quoted
 from tapveil.plan.model import Plan
 
 MOMENTS = "moments"
-"""The table of moments: `raw_value`, and `second`, or none where it cannot be read."""
+"""The table of moments: `raw_value`, and `second`, NULL where it cannot be read."""
 RAW_MOMENTS = f"SELECT DISTINCT {MOMENT} AS raw_value FROM trips WHERE {MOMENT} IS NOT NULL"
 """Every distinct raw value of a moment."""
 SOUND_TAPS = "SELECT count(*) FROM taps WHERE coalesce(refusal, 0) >= 0"
-"""How many taps were not refused."""
+"""The number of taps that were not refused."""
 
 
 def taps_sql(columns: Sequence[Column], card: Column, reasons: Reasons) -> str:
-    """Every tap that is on or off, with the code of each column."""
+    """Every tap on and tap off, with the code of each column."""
     codes = ", ".join(f"{query.code_sql(column)} AS {_code(column.name)}" for column in columns)
     refusal = f"0{query.refusals_of_row_sql(columns)}{query.card_refusal_sql(card, reasons)}"
     # A tap on and a tap off of the same time and place are two taps: equal ranks must mean equal cells.
@@ -40,10 +40,10 @@ def taps_sql(columns: Sequence[Column], card: Column, reasons: Reasons) -> str:
 
 
 def rows_of_taps_sql(plan: Plan, coded: Sequence[Code], sets: Sequence[CellSet]) -> str:
-    """The trips that the taps make up: card, day, rank and keys; and every refused tap, by its reasons."""
+    """The trips made of taps, with card, day, rank and keys; and every refused tap, with its reasons."""
     missing = {code.column.name: _missing_code(code) for code in coded}
     day = _code("date") if "date" in missing else "0"
-    # The taps among which a tap off may follow a tap on.
+    # Taps are only paired within such a group.
     among = ["card", "together", *([day] if plan.privacy.unit == "card-day" and "date" in missing else [])]
     refused = ", ".join(f"refusal AS {word}" for cell_set in sets for word in cell_set.words)
     return (
@@ -64,7 +64,7 @@ def _next(name: str) -> str:
 
 
 def _missing_code(code: Code) -> int:
-    """The code of a value that is not there. Only a column that has a label for it can be of the other end."""
+    """The code of a missing value. Columns of the other end need a label for it."""
     if code.column.missing is not None:
         return code.labels.index(code.column.missing)
     if code.column.name.startswith(("tap_on_", "tap_off_")):
@@ -73,7 +73,7 @@ def _missing_code(code: Code) -> int:
 
 
 def _paired_sql(plan: Plan, columns: Mapping[str, int]) -> str:
-    """Whether a tap begins a trip with the next one, or ends one with the last; and the next one's codes."""
+    """Whether a tap begins a trip with the next tap, or ends one with the previous; and the codes of the next tap."""
     within = 60 * plan.source.taps.within_minutes if plan.source.taps else 0
     known = "card IS NOT NULL"
     begins = f"is_on AND NOT lead(is_on) OVER following AND lead(second) OVER following - second <= {within}"
@@ -84,7 +84,7 @@ def _paired_sql(plan: Plan, columns: Mapping[str, int]) -> str:
 
 
 def _keys(columns: Mapping[str, int], sets: Sequence[CellSet]) -> str:
-    """The keys of a trip: each end from its own tap, or the code of a missing value; the others from its first tap."""
+    """The keys of a trip: each end from its own tap, or a missing value; other columns from its first tap."""
     codes = {name: _code(name) for name in columns}
     for name, missing in columns.items():
         if name.startswith("tap_off_"):

@@ -37,7 +37,7 @@ def raw_values_sql(columns: Sequence[Column]) -> str:
 
 
 def raw_values_of_sql(column: Column) -> str:
-    """The raw values of one column: as they are, for the engine, and as texts, for us."""
+    """The raw values of one column: unchanged for the engine, and as text for Python."""
     name = quoted(column.name)
     return f"SELECT {name} AS raw_value, CAST({name} AS VARCHAR) AS text FROM raw_values WHERE {name} IS NOT NULL"
 
@@ -45,7 +45,7 @@ def raw_values_of_sql(column: Column) -> str:
 def code_table(column: Column) -> str:
     """The table of a column's raw values: `raw_value`, `code`, and `refusal`, a reason to refuse the row or 0.
 
-    Where modes have a lookup of their own: `more_1`, … is how much the code changes for the first of them, …, and in
+    Where modes have their own lookups, `more_1`, … is the change of the code for the first of these modes, …; and in
     the table of `mode`, `is_1`, … is 1 for that mode.
     """
     return f"code_{column.name}"
@@ -61,25 +61,25 @@ def code_sql(column: Column) -> str:
 
 @dataclass(frozen=True)
 class CellSet:
-    """A set of columns whose cells are counted from the rows."""
+    """A set of columns whose cells are counted directly from the rows."""
 
     index: int
     packing: Packing
 
     @property
     def words(self) -> list[str]:
-        """The columns of `counted` that hold this set's keys."""
+        """The columns of `counted` with the keys of this set."""
         return [quoted(f"key_{self.index}_{word}") for word in range(self.packing.words)]
 
     @property
     def is_cell(self) -> str:
-        """The rows of `counted` that are cells of this set: neither another set's, nor refused."""
+        """A condition for rows of `counted` that are cells of this set: not of another set, and not refused."""
         return f"{self.words[0]} >= 0"
 
 
 @dataclass(frozen=True)
 class TableCells:
-    """The cells of a table: their layout, the set of columns that they are summed from, and what its codes become."""
+    """The cells of a table: their layout, the set of columns they are summed from, and the recoding of its columns."""
 
     packing: Packing
     source: CellSet
@@ -92,7 +92,7 @@ class TableCells:
 
     @property
     def selected(self) -> str:
-        """The words of a cell, from those of its set."""
+        """SQL for the words of a cell, from those of its set."""
         codes = self.source.packing.unpack_sql(self.source.words)
         mode = codes.get("mode", "0")
         coarser = {column: recoding.sql(codes[column], mode) for column, recoding in self.recodings.items()}
@@ -111,7 +111,7 @@ def maximal_sets(key_columns: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]
 
 
 def _keys_sql(columns: Sequence[Column], sets: Sequence[CellSet], more_refusals: str = "") -> str:
-    """The key of a row in every set: its codes in their places, plus its reasons to be refused."""
+    """The key of a row in every set: its packed codes, plus its reasons to be refused."""
     codes = {column.name: code_sql(column) for column in columns}
     refusals = refusals_of_row_sql(columns) + more_refusals
     return ", ".join(
@@ -122,7 +122,7 @@ def _keys_sql(columns: Sequence[Column], sets: Sequence[CellSet], more_refusals:
 
 
 def refusals_of_row_sql(columns: Sequence[Column]) -> str:
-    """What a row's values add to its key to refuse it."""
+    """The refusals that the values of a row add to its key."""
     refusals = (
         f"trips.{refusal_column(column)}" if column.arithmetic else f"{quoted(code_table(column))}.refusal"
         for column in columns
@@ -134,7 +134,7 @@ def refusals_of_row_sql(columns: Sequence[Column]) -> str:
 def joins_sql(columns: Sequence[Column]) -> str:
     """The codes of all raw values, joined to the row.
 
-    Every raw value has its row, and so has none: a row of trips that finds nothing was not there before.
+    Every raw value has a row, and so has NULL: a trip without a match was not there in the first pass.
     """
     names = {quoted(column.name): quoted(code_table(column)) for column in columns if not column.arithmetic}
     same = "IS NOT DISTINCT FROM"
@@ -142,10 +142,10 @@ def joins_sql(columns: Sequence[Column]) -> str:
 
 
 def refused_rows_sql(columns: Sequence[Column], card: Column | None, reasons: Reasons, few: int) -> str:
-    """Where the first rows of each refusal stand.
+    """The positions of the first rows of each refusal.
 
-    No file has a number below 0. Asked for that as well, the engine reads the files also where no column can refuse a
-    row: the reader then locates the lines that are no rows.
+    No file has a number below 0. This condition makes the engine read the files even if no column can refuse a row, so
+    that the reader locates the lines that are not rows.
     """
     refusal = f"0{refusals_of_row_sql(columns)}{card_refusal_sql(card, reasons) if card else ''}"
     return (
@@ -168,12 +168,12 @@ def counted_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:
 
 
 def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, reasons: Reasons) -> str:
-    """Every row: its card, its day, its keys, and its pseudo-random rank, which decides whether it is kept where its
-    card has too many.
+    """Every row: its card, its day, its keys, and its pseudo-random rank, which decides whether it is kept if its card
+    has too many.
 
-    The rank is a hash of the card and of what the row's own values mean, so that which of a card's trips are kept
-    follows from that card's rows alone. Codes would not do: they move when any other row brings a new label. Nor would
-    raw values: a column of a file has another type, and other raw values, once a single row of it is missing.
+    The rank is a hash of the card and of the meaning of the row's values, so that the kept trips of a card depend on
+    its rows alone. Codes would not do: they change when any other row has a new label. Nor would raw values: a column
+    may have another type, and other raw values, when a single row of the file is missing.
     """
     keys = _keys_sql(columns, sets, card_refusal_sql(card, reasons))
     day = next((code_sql(column) for column in columns if column.name == "date"), "0")
@@ -182,21 +182,21 @@ def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, r
 
 
 def values_of_row_sql(columns: Sequence[Column]) -> str:
-    """The card of a row and what its values mean, as texts."""
-    # Each with its length before it: values run together would let two different rows have the same rank.
+    """The card of a row and the meaning of its values, as text."""
+    # Each after its length: without it, two different rows could have the same text, and so the same rank.
     texts = [f"coalesce(trips.{CARD_TEXT}, '')", *(_meaning_sql(column) for column in columns)]
     return ", ".join(f"length({text}), ':', {text}" for text in texts)
 
 
 def _meaning_sql(column: Column) -> str:
-    """What a row's value was understood as. Codes of labels that the plan alone decides do not move."""
+    """The meaning of a row's value. Codes of labels that follow from the plan alone are constant."""
     if column.fixed_labels:
         return f"CAST(coalesce({code_sql(column)}, -1) AS VARCHAR)"
     return f"coalesce({quoted(code_table(column))}.meaning, '')"
 
 
 def card_refusal_sql(card: Column, reasons: Reasons) -> str:
-    """Refusals for the card: there is none, or it was a number that a float cannot hold."""
+    """Refusals for the card: it is missing, or a number that a float cannot hold exactly."""
     unsure = f" + CASE WHEN trips.{CARD_TEXT} = {literal(UNSURE_CARD)} THEN {reasons.unreadable(card)} ELSE 0 END"
     if card.missing is not None:
         return unsure
@@ -204,9 +204,9 @@ def card_refusal_sql(card: Column, reasons: Reasons) -> str:
 
 
 def kept_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
-    """The rows that are counted: of each card, and of each of its days, no more than the plan says.
+    """The rows that are counted: for each card and day, no more than the plan allows.
 
-    A row without a card is a unit by itself. `share` says which cards are looked at, all rows of a card or none.
+    A row without a card is its own unit. `share` is a condition on cards: all rows of a card satisfy it, or none.
     """
     words = ", ".join(word for cell_set in sets for word in cell_set.words)
     rows = f"FROM rows WHERE {sets[0].is_cell} AND {share}"
@@ -220,7 +220,7 @@ def kept_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
 
 
 def units_sql(plan: Plan, cells: TableCells) -> str:
-    """The cells of a table, and in each the number of units that have a trip there: each unit once."""
+    """The cells of a table with the number of units that have a trip there; each unit counts once."""
     unit = "card, day" if plan.privacy.unit == "card-day" else "card"
     key = ", ".join(cells.words)
     return (
@@ -232,7 +232,7 @@ def units_sql(plan: Plan, cells: TableCells) -> str:
 
 
 def units_table(name: str) -> str:
-    """The cells of a table of the plan, as they are counted share by share."""
+    """The name of the table with the cells of a table of the plan, for all shares of cards."""
     return f"units_{name}"
 
 
@@ -243,23 +243,23 @@ def all_units_sql(name: str, cells: TableCells) -> str:
 
 
 def row_refusals_sql(first: CellSet) -> str:
-    """Rows refused, by key, where rows are kept one by one."""
+    """Refused rows by key, where rows are stored individually."""
     word = first.words[0]
     return f"SELECT {word} AS refusal, count(*) AS n FROM rows WHERE {word} < 0 GROUP BY {word}"
 
 
 def row_strays_sql(sets: Sequence[CellSet]) -> str:
-    """As `strays_sql`, where rows are kept one by one: every set has its key in every row."""
+    """As `strays_sql`, where rows are stored individually: every set has its key in every row."""
     return f"SELECT count(*) FROM rows WHERE {' OR '.join(f'{w} IS NULL' for each in sets for w in each.words)}"
 
 
 def refusals_sql(first: CellSet) -> str:
-    """Rows refused, by key; see `Reasons`."""
+    """Refused rows by key; see `Reasons`."""
     return f"SELECT {first.words[0]} AS refusal, row_count AS n FROM counted WHERE {first.words[0]} < 0"
 
 
 def strays_sql(sets: Sequence[CellSet]) -> str:
-    """Rows that had a raw value which the first pass did not see: no key at all, or one with a part missing."""
+    """Rows with a raw value that the first pass did not see: their key is missing, or a part of it."""
     nowhere = " AND ".join(f"{word} IS NULL" for cell_set in sets for word in cell_set.words)
     partly = (f" OR ({cell_set.words[0]} IS NULL) <> ({word} IS NULL)" for cell_set in sets for word in cell_set.words)
     return f"SELECT count(*) FROM counted WHERE ({nowhere}){''.join(partly)}"
@@ -268,7 +268,7 @@ def strays_sql(sets: Sequence[CellSet]) -> str:
 def table_sql(name: str, cells: TableCells) -> str:
     """The cells of a table, summed from a maximal set that has all its columns."""
     words, source = ", ".join(cells.words), cells.source
-    if cells.packing.columns == source.packing.columns and not cells.recodings:  # just the cells of the set
+    if cells.packing.columns == source.packing.columns and not cells.recodings:  # exactly the cells of the set
         selected = ", ".join(f"{theirs} AS {ours}" for theirs, ours in zip(source.words, cells.words, strict=True))
         return f"SELECT {selected}, n FROM counted WHERE {source.is_cell} AND n > 0"
     return (

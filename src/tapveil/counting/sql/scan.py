@@ -1,6 +1,6 @@
 """The rows of all files, as SQL: each value as text, whatever type and format a file has.
 
-Rows that are one tap are distinguished here by their end. What a raw value means is for `coding` to say.
+Taps are distinguished here by their end. The meaning of raw values is decided in `coding`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import CARD, MINUTES_PER_DAY, MISSING_TIME, TAP
 from tapveil.counting.coding import Column, Reasons
 from tapveil.inputs.areas import time_bins
-from tapveil.inputs.values import BESIDE, LATEST_MINUTE
+from tapveil.inputs.values import LATEST_MINUTE, UNIT_SEPARATOR
 from tapveil.plan.model import Plan
 from tapveil.trips.files import FileGroup, TripFiles
 
@@ -31,11 +31,11 @@ def literal(text: str) -> str:
 
 
 CARD_TEXT = quoted("#card")
-"""The card as text, NULL where there is none. No column of the plan has a # in its name."""
+"""The card as text, NULL where it is missing. No column of the plan has a # in its name."""
 IS_ON, MOMENT, TOGETHER = quoted("#on"), quoted("#moment"), quoted("#together")
-"""Of a tap: whether it is on; when it was, as text; and what the taps of a trip have in common besides the card."""
+"""Of a tap: whether it is a tap on; its time, as text; and what the taps of a trip share in addition to the card."""
 LINE = quoted("#line")
-"""Where a row stands, for the data custodian: its number in its file, after the number of the group and of the file."""
+"""The position of a row, for the data custodian: the numbers of its group, its file and its line."""
 
 
 def trips_sql(
@@ -43,7 +43,7 @@ def trips_sql(
 ) -> str:
     """All rows of all files, the used columns only, each as its raw value or, for typed times, as its code.
 
-    Where a row is one tap, the rows that the plan's tables count: taps on, taps off, or both.
+    Where a row is one tap, only the taps that the tables count: taps on, taps off, or both.
     """
     queries = []
     for number, group in enumerate(files.groups):
@@ -58,19 +58,19 @@ def trips_sql(
             selected += _of_a_tap_sql(plan, group)
         if numbered:
             selected.append(f"[{number}, field_file, field_line]::BIGINT[] AS {LINE}")
-        # Taps that are only counted, without a partition, have no column that says more than that they are there.
+        # Taps counted without a partition and without columns have nothing to select.
         which = f" WHERE {_tap_is_sql(plan, group, plan.columns.counted_taps)}" if plan.source.taps else ""
         queries.append(f"SELECT {', '.join(selected) or '1'} FROM {_scan_sql(group, number)}{which}")
     return " UNION ALL ".join(queries)
 
 
 def _of_a_tap_sql(plan: Plan, group: FileGroup) -> list[str]:
-    """What it takes to find the taps that belong together."""
+    """The columns needed to pair taps."""
     taps = plan.source.taps
     same = taps.same if taps and taps.same in plan.source.columns else "card"
     together = "''" if same == "card" else f"trim(coalesce({_text_sql(plan, group, same)}, ''), {literal(BLANKS)})"
     day = [_text_sql(plan, group, "date")] if "date" in plan.source.columns else ["''"]
-    moment = ", ".join([_text_sql(plan, group, "tap_on_time"), literal(BESIDE), "'0'", *day])
+    moment = ", ".join([_text_sql(plan, group, "tap_on_time"), literal(UNIT_SEPARATOR), "'0'", *day])
     is_on = _tap_is_sql(plan, group, taps.on if taps else ())
     return [f"{is_on} AS {IS_ON}", f"{together} AS {TOGETHER}", f"concat({moment}) AS {MOMENT}"]
 
@@ -93,7 +93,7 @@ def other_taps_sql(plan: Plan, files: TripFiles) -> str:
 
 
 def refusal_column(column: Column) -> str:
-    """A column of ours beside the plan's, whose names cannot hold a #."""
+    """An additional column; names of the plan cannot contain a #."""
     return quoted(f"#{column.name}")
 
 
@@ -102,7 +102,7 @@ def _scan_sql(group: FileGroup, number: int) -> str:
 
 
 def copies_sql(plan: Plan, files: TripFiles) -> str:
-    """How many rows say the same as another in every column that the plan names, the card among them."""
+    """How many rows equal another row in every column that the plan names, including the card."""
     named = sorted(set(plan.columns.named.values()))
     rows = " UNION ALL ".join(
         "SELECT md5_number(concat_ws(chr(31), "
@@ -115,7 +115,7 @@ def copies_sql(plan: Plan, files: TripFiles) -> str:
 
 
 def view_of(number: int) -> str:
-    """Under which name the engine finds the files of a group; their columns are `field_0`, `field_1`, …"""
+    """The name of the view of a group of files; its columns are `field_0`, `field_1`, …"""
     return f"files_{number}"
 
 
@@ -124,14 +124,14 @@ def _stored(group: FileGroup, theirs: str) -> str:
 
 
 def field_of(group: FileGroup, theirs: str) -> str:
-    """What a column of a file is called in the view of its group."""
+    """The name of a column of a file in the view of its group."""
     return f"field_{group.names.index(theirs)}"
 
 
 def _raw_value(plan: Plan, group: FileGroup, name: str) -> str:
-    """A column as the file has it; instants as texts with their offset, for `values` to say what the clock showed.
+    """A column as stored in the file; instants as text with their offset, which `values` converts to local time.
 
-    The engine knows no time zone but UTC, or its calendar would be a second opinion.
+    The engine only uses UTC, so that there is no second calendar.
     """
     theirs = plan.columns.read[name]
     value = _stored(group, theirs)
@@ -140,10 +140,10 @@ def _raw_value(plan: Plan, group: FileGroup, name: str) -> str:
 
 
 def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
-    """A raw value, with the one next to it where that is needed; a typed time as its code."""
-    if column.beside:
-        beside = _first_sql(plan, group, column.beside)
-        return f"concat({_text_sql(plan, group, column.name)}, {literal(BESIDE)}, {beside})"
+    """A raw value, with its context where needed; a typed time as its code."""
+    if column.context:
+        context = _first_sql(plan, group, column.context)
+        return f"concat({_text_sql(plan, group, column.name)}, {literal(UNIT_SEPARATOR)}, {context})"
     if column.arithmetic:
         return _time_code_sql(_raw_value(plan, group, column.name), column.raw, time_bins(plan))
     if column.kind == "date" and column.raw in ("date", "timestamp") and plan.source.calendar:
@@ -158,7 +158,7 @@ def _text_sql(plan: Plan, group: FileGroup, name: str) -> str:
 
 
 def _first_sql(plan: Plan, group: FileGroup, names: Sequence[str]) -> str:
-    """The first of some columns that has a value, after its number: which one it is decides how it is read."""
+    """The first of some columns with a value, after its number, which decides how it is parsed."""
     *others, last = range(len(names))
     found = f"concat('{last}', {_text_sql(plan, group, names[last])})"
     for index in reversed(others):
@@ -170,16 +170,16 @@ def _first_sql(plan: Plan, group: FileGroup, names: Sequence[str]) -> str:
 
 
 BLANKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
-"""What Python's `strip` takes away, which reads all other columns."""
+"""The characters that `str.strip` removes, as in all other columns."""
 UNSURE_CARD = " "
-"""Stands for a card that cannot be told from others; no card is this, since blanks around it are taken away."""
+"""Stands for a card that cannot be distinguished from others; no card equals it, since cards are stripped."""
 LARGEST_EXACT_FLOAT = 2**53
 
 
 def _card_sql(group: FileGroup, theirs: str, missing: frozenset[str] = frozenset()) -> str:
-    """A card without blanks; one that passed through a float (`7.0`) is the same card; nothing is no card.
+    """A card, stripped; `7.0`, which passed through a float, is the card `7`; an empty text is no card.
 
-    Beyond 2^53 a float holds several whole numbers at once: such cards cannot be distinguished.
+    Beyond 2^53 several integers are the same float: such cards cannot be distinguished.
     """
     stored, raw = _stored(group, theirs), group.type_of(theirs)
     card = f"trim({_as_text(stored, raw)}, {literal(BLANKS)})"
@@ -193,7 +193,7 @@ def _card_sql(group: FileGroup, theirs: str, missing: frozenset[str] = frozenset
 
 
 def cards_among_sql(files: TripFiles, theirs: str) -> str:
-    """Which of the texts in the table `texts` are cards: one pass over the card column alone."""
+    """The texts of the table `texts` that are cards: one pass over only the card column."""
     cards = " UNION ALL ".join(
         f"SELECT {_card_sql(group, theirs)} AS card FROM {_scan_sql(group, number)}"
         for number, group in enumerate(files.groups)
@@ -203,12 +203,12 @@ def cards_among_sql(files: TripFiles, theirs: str) -> str:
 
 
 def _as_text(value: str, raw: str) -> str:
-    if raw == "number":  # whole numbers that passed through a float: 3000.0 is stop 3000
+    if raw == "number":  # integers that passed through a float: 3000.0 is stop 3000
         whole, text = f"TRY_CAST({value} AS BIGINT)", f"NULLIF(CAST({value} AS VARCHAR), 'nan')"
         return f"CASE WHEN TRY({whole} = {value}) THEN CAST({whole} AS VARCHAR) ELSE {text} END"
-    if raw == "binary":  # text without a note that it is, or else a hash, by its digits
+    if raw == "binary":  # text, if it is UTF-8, or else hexadecimal digits
         return f"coalesce(TRY(decode({value})), hex({value}))"
-    if raw == "timestamp":  # DuckDB breaks down over the very first that there can be
+    if raw == "timestamp":  # DuckDB fails for the very first timestamps
         known = f"CASE WHEN TRY_CAST({value} AS TIMESTAMP) >= {_FIRST_MOMENT} THEN {value} END"
         none = f"CASE WHEN {value} IS NOT NULL THEN {literal(NO_MOMENT)} END"
         return f"coalesce(CAST({known} AS VARCHAR), {none})"
@@ -216,7 +216,7 @@ def _as_text(value: str, raw: str) -> str:
 
 
 def _time_code_sql(value: str, raw: str, bins: TimeBins) -> str:
-    """The same code that `TimeBins` gives, from a typed value; 0 where there is none."""
+    """The code of `TimeBins` from a typed value; 0 where it is missing."""
     late = MINUTES_PER_DAY - bins.first
     if raw == "integer":
         bin_ = f"({value} % {MINUTES_PER_DAY} + {late}) % {MINUTES_PER_DAY} // {bins.minutes}"
@@ -226,7 +226,7 @@ def _time_code_sql(value: str, raw: str, bins: TimeBins) -> str:
 
 
 def _time_refusal_sql(value: str, column: Column, reasons: Reasons) -> str:
-    """A number that is no minute refuses its row, and so does a year that has not four digits: as their texts would."""
+    """Numbers that are not minutes, and years without four digits, refuse their row, as their texts would."""
     known = {
         "integer": f"{value} IS NULL OR {value} BETWEEN {MISSING_TIME} AND {LATEST_MINUTE - 1}",
         "timestamp": f"{value} IS NULL OR TRY_CAST({value} AS TIMESTAMP) BETWEEN {_FIRST_MOMENT} AND {_LAST_MOMENT}",
@@ -235,5 +235,5 @@ def _time_refusal_sql(value: str, column: Column, reasons: Reasons) -> str:
 
 
 NO_MOMENT = "a time before the calendar"
-"""Stands for what neither a date nor a time is read from."""
+"""A text that is neither a date nor a time."""
 _FIRST_MOMENT, _LAST_MOMENT = "TIMESTAMP '0001-01-01'", "TIMESTAMP '9999-12-31 23:59:59.999999'"

@@ -1,4 +1,4 @@
-"""Counting step by step, on whatever engine: trips become codes, codes become keys, keys are counted.
+"""Counting step by step, on any engine: trips become codes, codes become keys, keys are counted.
 
 `scan`, `query` and `pairing` have the SQL of each step, in one dialect; the engine runs it (see `Database`).
 """
@@ -37,7 +37,7 @@ def count(
     progress: Reporter,
     locate: bool = False,
 ) -> Counted:
-    """The exact tables of a plan, materialised, and what was refused; with `locate`, also where it stands."""
+    """The exact tables of a plan, and the refused rows; with `locate`, also their positions."""
     parts = []
     for part in _by_end(plan):
         database.clear()
@@ -51,9 +51,9 @@ def _by_end(plan: Plan) -> list[Plan]:
 
 
 def _together(plan: Plan, parts: Sequence[Counted]) -> Counted:
-    """All tables, in the order of the plan; taps that were refused count once, however many ends they were read for."""
+    """All tables, in the order of the plan; a refused tap counts once, even if it was read for both ends."""
     tables = {name: table for part in parts for name, table in part.tables.items()}
-    # Where taps are paired, every tap is read for that; else each is read for its own end.
+    # Where taps are paired, that pass reads every tap; otherwise each is read for its own end.
     paired = [part.refusals for of_end, part in zip(_by_end(plan), parts, strict=True) if of_end.columns.pairs_taps]
     refusals = paired or [part.refusals for part in parts]
     lines = refusals[0].lines
@@ -72,14 +72,14 @@ def other_taps(plan: Plan, database: Database, *, progress: Reporter) -> int:
 
 
 def copies(plan: Plan, database: Database, *, progress: Reporter) -> int:
-    """How many rows say the same as another, card and all: perhaps an export that was made twice. Secret."""
+    """How many rows equal another row, including the card: perhaps an export was made twice. Secret."""
     with database.stage(progress, Stage.LOOKING_FOR_COPIES):
         found, _ = database.look(scan.copies_sql(plan, database.files), set(plan.columns.named.values()))
     return int(found.column(0)[0].as_py())
 
 
 def cards_among(texts: Sequence[str], theirs: str, database: Database) -> set[str]:
-    """Which of some texts are card ids in the trips: memory for the texts, not for the cards."""
+    """Which texts are card IDs in the trips. Memory is needed for the texts, not for the cards."""
     database.upload("texts", pa.table({"text": pa.array(texts, pa.string())}))
     found, _ = database.look(scan.cards_among_sql(database.files, theirs), {theirs})
     return set(found.column(0).to_pylist())
@@ -123,7 +123,7 @@ class _Counting:
         return Counted(tables, self._refusals(query.refusals_sql(sets[0]), accepted, lines))
 
     def _count_units(self, coded: Sequence[Code], sets: Sequence[query.CellSet], card: Column) -> Counted:
-        """Cards or their days instead of trips: bounded first, then counted once per cell."""
+        """Count cards or card-days instead of trips: bounded first, then once per cell."""
         paired = self._plan.columns.pairs_taps
         with self._database.stage(self._progress, Stage.READING_TRIPS, passes=2 if paired else 1):
             if paired:
@@ -134,7 +134,7 @@ class _Counting:
         accepted = self._number(f"SELECT count(*) FROM rows WHERE {sets[0].is_cell}")
         sound = self._number(pairing.SOUND_TAPS) if paired else accepted
         by_key = query.row_refusals_sql(sets[0])
-        # A share of the cards at a time: all rows of a card are in one, so its counts add up, in bounded memory.
+        # A share of the cards at a time, in bounded memory: all rows of a card are in one share, so counts add up.
         at_once = self._database.rows_at_once
         shares, counted, kept = 1 + accepted // at_once if at_once else 1, 0, 0
         with self._progress.stage(Stage.COUNTING_CARDS, lambda: counted / shares):
@@ -151,7 +151,7 @@ class _Counting:
         return Counted(tables, self._refusals(by_key, sound, lines), accepted - kept)
 
     def _pair(self, coded: Sequence[Code], sets: Sequence[query.CellSet], card: Column) -> Counter[Reason]:
-        """The trips that taps make up, as rows; how many lines of CSV were left out, by reason."""
+        """Pair taps into trips, as rows; return the number of skipped lines, by reason."""
         self._pass("raw_moments", pairing.RAW_MOMENTS)
         raw: list[str] = self._database.fetch("SELECT raw_value FROM raw_moments").column("raw_value").to_pylist()
         second = codes.reads_second(self._plan)
@@ -162,7 +162,7 @@ class _Counting:
         return lines
 
     def _code(self) -> list[Code]:
-        """Every column with its labels; the codes of raw values become tables, for the engine to join."""
+        """Every column with its labels; the codes of raw values are uploaded as tables to join."""
         if not all(column.arithmetic for column in self._columns):
             self._pass("raw_values", query.raw_values_sql(self._columns))
         return [
@@ -194,7 +194,7 @@ class _Counting:
         return code
 
     def _cells(self, table: Table, coded: Sequence[Code], sets: Sequence[query.CellSet]) -> query.TableCells:
-        """What a table's cells are summed from: a set that has all its columns, at the plan's own resolution."""
+        """The source of a table's cells: a set with all its columns, at the plan's own resolution."""
         recodings, labels, packing = codes.at_level(self._plan, table, coded, self._wider)
         source = next(each for each in sets if set(packing.columns) <= set(each.packing.columns))
         return query.TableCells(packing, source, recodings, labels)
@@ -213,7 +213,7 @@ class _Counting:
         return tables
 
     def _refusals(self, sql: str, accepted: int, lines: Counter[Reason]) -> Refusals:
-        """What was refused; where the first such rows stand, if that was asked for, takes one more pass."""
+        """The refused rows. Finding the positions of the first ones takes one more pass."""
         by_key = Counter[int]()
         for refused in self._database.fetch(sql).to_pylist():  # one reason may come for several cells
             by_key[refused["refusal"]] += refused["n"]
@@ -224,7 +224,7 @@ class _Counting:
         files = self._database.files
         trips = scan.trips_sql(self._plan, files, self._columns, self._reasons, numbered=True)
         sql = over_trips(trips, query.refused_rows_sql(self._columns, self._card, self._reasons, FEW))
-        # Without a stage of its own: a log may be read by others, and must not tell whether a row was refused.
+        # Without its own stage: others may read a log, and it must not reveal whether a row was refused.
         found, lines = self._database.look(sql, self._used, numbered=True)
         located: dict[Reason, list[tuple[str, int]]] = {}
         called = told_apart([path for group in files.groups for path in group.paths])
@@ -237,7 +237,7 @@ class _Counting:
         return {reason: where[:FEW] for reason, where in located.items() if where}
 
     def _pass(self, name: str, sql: str) -> Counter[Reason]:
-        """One pass over all files into a table; how many lines of CSV were left out, by reason."""
+        """One pass over all files into a table; return the number of skipped lines, by reason."""
         return self._database.read(name, over_trips(self._trips, sql), self._used)
 
     def _number(self, sql: str) -> int:
@@ -245,4 +245,4 @@ class _Counting:
 
     def _refuse_strays(self, sql: str) -> None:
         if self._number(sql):
-            raise TripDataError("a trip file changed while it was read; run again when it is complete")
+            raise TripDataError("a trip file changed while it was read; run the command again when it is complete")

@@ -16,7 +16,7 @@ WEEK = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
 
 @dataclass(frozen=True, eq=False)
 class Calendar:
-    """On which days services run. Days are counted as `date.toordinal` does."""
+    """The days on which services run, as numbers of `date.toordinal`."""
 
     called: str
     services: tuple[str, ...]
@@ -26,7 +26,7 @@ class Calendar:
     start: Ints
     end: Ints
     excepted: Ints
-    """The services of calendar_dates.txt, as often as they are there; so for `day` and `added`."""
+    """The services of calendar_dates.txt, one per row, like `day` and `added`."""
     day: Ints
     added: Flags
 
@@ -41,11 +41,13 @@ class Calendar:
     def _added_days(self) -> Ints:
         days: Ints = self.day[self.added]
         if not len(days) and not len(self.start):
-            raise InputFileError(f"{self.called} has a calendar without a day on which anything runs")
+            raise InputFileError(
+                f"{self.called}: no service runs on any day; check calendar.txt and calendar_dates.txt"
+            )
         return days
 
     def days(self, first: date, last: date) -> dict[str, tuple[date, ...]]:
-        """The days from first to last on which each service runs; none for some, perhaps."""
+        """The days from first to last on which each service runs."""
         span = np.arange(max(first, self.first).toordinal(), min(last, self.last).toordinal() + 1)
         runs = np.zeros((len(self.services), len(span)), dtype=np.bool_)
         in_force = (self.start[:, None] <= span) & (span <= self.end[:, None])

@@ -97,7 +97,7 @@ def _read_stop_times(files: Files, trips: Mapping[str, int], stops: Mapping[str,
     order = np.lexsort((sequence, trip))
     trip, sequence = trip[order], sequence[order]
     first, last = np.diff(trip, prepend=-1) != 0, np.diff(trip, append=-1) != 0
-    table.refuse(~first & (np.diff(sequence, prepend=-1) == 0), "this stop_sequence is there twice in the trip", order)
+    table.refuse(~first & (np.diff(sequence, prepend=-1) == 0), "this stop_sequence is used twice in the trip", order)
     arrival, departure = _times(table, order, first | last)
     allowed = {"": 1, "0": 1, "1": 0, "2": 1, "3": 1}
     boards = table.numbers("pickup_type", allowed.get, "is not 0, 1, 2 or 3")[order] == 1
@@ -106,14 +106,14 @@ def _read_stop_times(files: Files, trips: Mapping[str, int], stops: Mapping[str,
 
 
 def _times(table: Table, order: Ints, ends: Flags) -> tuple[Ints, Ints]:
-    """When each stop time arrives and departs; one of both stands for the other, and open ones are filled in."""
+    """Arrival and departure of each stop time; one replaces the other if it is missing, and gaps are interpolated."""
     arrival, departure = seconds(table, "arrival_time")[order], seconds(table, "departure_time")[order]
     arrival, departure = (
         np.where(arrival == BLANK, departure, arrival),
         np.where(departure == BLANK, arrival, departure),
     )
     open_ = arrival == BLANK
-    table.refuse(open_ & ends, "the first and the last stop of a trip need a time", order)
+    table.refuse(open_ & ends, "the first and the last stop of a trip need a time; add it", order)
     # In equal steps from the departure before to the arrival after: both of the same trip, because its ends have times.
     row, known = np.flatnonzero(open_), np.flatnonzero(~open_)
     place = np.searchsorted(known, row)
@@ -146,30 +146,28 @@ def read_repeats(files: Files, timetable: Timetable) -> _Repeats:
     table = read_if_there(files, "frequencies.txt", ("trip_id", "start_time", "end_time", "headway_secs"))
     trip = table.numbers("trip_id", timetable.trips.get, "is not in trips.txt")
     start, end = seconds(table, "start_time"), seconds(table, "end_time")
-    table.refuse((start == BLANK) | (end == BLANK), "start_time and end_time are both needed")
+    table.refuse((start == BLANK) | (end == BLANK), "start_time or end_time is missing")
     headway = table.numbers("headway_secs", whole, "is not a whole number of seconds")
-    table.refuse(headway == 0, "headway_secs is 0, so the trip would run without end")
+    table.refuse(headway == 0, "headway_secs is 0; it must be positive")
     # A stop before the start of its trip would have times before the start of the day.
     times = timetable.times
     begin = times.departure[np.searchsorted(times.trip, times.trip)]
     early = times.boards & (times.departure < begin) | times.alights & (times.arrival < begin)
     for row in np.flatnonzero(early & np.isin(times.trip, trip))[:1]:
         name = list(timetable.trips)[times.trip[row]]
-        raise InputFileError(f"{table.called} repeats the trip `{name}`, which goes back in time in stop_times.txt")
+        raise InputFileError(f"{table.called} repeats the trip `{name}`, whose times go backwards in stop_times.txt")
     return _Repeats(trip, start, end, headway)
 
 
 def _runs(times: StopTimes, repeats: _Repeats) -> tuple[Ints, Ints]:
-    """The stop times that take place, by row, and how many seconds after the time written there."""
+    """The stop times that take place, by row, and their shift in seconds."""
     rows = [np.flatnonzero(~np.isin(times.trip, repeats.trip))]
     shifts = [np.zeros(len(rows[0]), dtype=np.int64)]
     begins = np.searchsorted(times.trip, repeats.trip)
     ends = np.searchsorted(times.trip, repeats.trip, side="right")
     runs = np.maximum(0, (repeats.end - repeats.start) // repeats.headway + 1)
     if int(((ends - begins) * runs).sum()) > MOST_REPEATED:
-        raise InputFileError(
-            f"frequencies.txt repeats trips to more than {MOST_REPEATED:,} stop times: is headway_secs right?"
-        )
+        raise InputFileError(f"frequencies.txt makes more than {MOST_REPEATED:,} stop times; check headway_secs")
     for place in np.flatnonzero(begins < ends):  # a trip without stop times may be repeated, to no effect
         begin, end = begins[place], ends[place]
         starts = np.arange(repeats.start[place], repeats.end[place], repeats.headway[place])
@@ -179,7 +177,7 @@ def _runs(times: StopTimes, repeats: _Repeats) -> tuple[Ints, Ints]:
 
 
 def calls_of(timetable: Timetable, repeats: _Repeats, stop_ids: tuple[str, ...]) -> Calls:
-    """Boardings at departure and alightings at arrival, each call as one number: so equal ones fall together."""
+    """Boardings at departure and alightings at arrival. Each call is one number, so that equal calls merge."""
     times = timetable.times
     types, kind_of = np.unique([kind for _, _, kind in timetable.routes], return_inverse=True)
     rows, shifts = _runs(times, repeats)

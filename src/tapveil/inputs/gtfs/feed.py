@@ -1,4 +1,4 @@
-"""A feed: its stops at once, the rest when it is asked for."""
+"""A GTFS feed: its stops at once, everything else on demand."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tapveil.inputs.gtfs.table import BLANK, Table, read, read_if_there
 from tapveil.inputs.snapshot import ON_DISK, PublicFiles
 
 DEEPEST = 20
-"""Platforms lie in stations; no station lies so deep in others."""
+"""Maximum number of nested stations."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """A place of stops.txt: a stop, a platform, a station, an entrance."""
+    """A row of stops.txt: a stop, a platform, a station or an entrance."""
 
     id: str
     code: str
@@ -29,18 +29,18 @@ class Stop:
     latitude: float | None
     longitude: float | None
     station: str
-    """The topmost station that it belongs to; itself, where it belongs to none."""
+    """The topmost station that it belongs to; itself, if it belongs to none."""
     zone: str
 
     @property
     def place(self) -> tuple[float, float] | None:
-        """Latitude and longitude, where the feed has both."""
+        """Latitude and longitude, if the feed has both."""
         return None if self.latitude is None or self.longitude is None else (self.latitude, self.longitude)
 
 
 @dataclass(frozen=True)
 class Feed:
-    """A feed whose stops are read; the rest is read when it is asked for, and kept."""
+    """A feed whose stops are read; everything else is read on demand, and kept."""
 
     stops: Mapping[str, Stop]
     timezone: str | None
@@ -48,7 +48,7 @@ class Feed:
 
     @property
     def has_lines(self) -> bool:
-        """Whether there is more than a list of stops."""
+        """Whether the feed is more than a list of stops."""
         return {"routes.txt", "trips.txt", "stop_times.txt"} <= set(self._files.members)
 
     def lines(self) -> list[Line]:
@@ -56,7 +56,7 @@ class Feed:
         return lines_of(self._timetable, tuple(self.stops))
 
     def calls(self) -> Calls:
-        """Every call that the timetable has, whatever the day."""
+        """Every call of the timetable, on any day."""
         return calls_of(self._timetable, read_repeats(self._files, self._timetable), tuple(self.stops))
 
     @cached_property
@@ -80,7 +80,7 @@ def _read_stops(files: Files) -> dict[str, Stop]:
     table = read(files, "stops.txt", ("stop_id",), extra)
     known = {"": BLANK, **table.index("stop_id")}
     if len(known) == 1:
-        raise InputFileError(f"{table.called} has a header but no stops")
+        raise InputFileError(f"{table.called} has a header but no stops; export it again")
     table.numbers("parent_station", known.get, "is not a stop_id of this file")
     parents = {stop: parent for stop, parent in table.rows("stop_id", "parent_station")}
     stops = {}
@@ -108,10 +108,10 @@ def _station(table: Table, row: int, stop: str, parents: Mapping[str, str]) -> s
     chain = [stop]
     while parent := parents[chain[-1]]:
         if len(chain) > DEEPEST:
-            raise table.error(row, f"parent_station leads over more than {DEEPEST} others")
+            raise table.error(row, f"parent_station is nested more than {DEEPEST} times")
         if parent in chain:
             circle = ", ".join(f"`{each}`" for each in (*chain, parent))
-            raise table.error(row, f"parent_station leads in a circle: {circle}. Leave it empty for the station itself")
+            raise table.error(row, f"parent_station forms a circle: {circle}. Leave it empty for the station itself")
         chain.append(parent)
     return chain[-1]
 
@@ -128,7 +128,6 @@ def _read_timezone(files: Files) -> str | None:
     zones = sorted({zone for (zone,) in table.rows("agency_timezone") if zone})
     if len(zones) > 1:
         raise InputFileError(
-            f"{table.called} has several time zones ({', '.join(zones)}), so a time of the feed could mean two things; "
-            "make a feed for each"
+            f"{table.called} has several time zones ({', '.join(zones)}), so times are ambiguous; split the feed"
         )
     return zones[0] if zones else None

@@ -1,4 +1,4 @@
-"""Where the files of a feed are: in a zip file or a folder, or alone. What goes wrong is told in our words."""
+"""The files of a feed: in a zip file, in a folder, or a single file. Errors are translated into our own words."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tapveil.base.errors import InputFileError
 from tapveil.inputs.snapshot import PublicFiles
 
 LARGEST_FILE = 4 << 30
-"""A file that unpacks to more than this is no timetable, but perhaps a trap for the disk or the memory."""
+"""A file that unpacks to more than this is refused: it may be an attack on disk or memory."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a feed by the names that GTFS gives them: of a folder or alone, or members of a zip file."""
+    """The files of a feed by their GTFS names: in a folder, a single file, or members of a zip file."""
 
     path: Path
     members: Mapping[str, Path | zipfile.ZipInfo]
@@ -35,7 +35,7 @@ class Files:
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
-        """A file, unpacked. Whatever goes wrong while it is read is told in our words."""
+        """Open a file, unpacked. Errors while it is read are translated into our own words."""
         member = self.members[name]
         with in_our_words(self.call(name)):
             if isinstance(member, Path):
@@ -43,11 +43,11 @@ class Files:
                     yield file
                 return
             if member.flag_bits & 0x1:
-                raise InputFileError(f"{self.call(name)} is encrypted; unpack the feed and name the folder")
+                raise InputFileError(f"{self.call(name)} is encrypted; unpack the feed and use the folder")
             if member.file_size > LARGEST_FILE:
                 raise InputFileError(
-                    f"{self.call(name)} unpacks to {member.file_size / (1 << 30):.1f} GB, more than a timetable has "
-                    f"(at most {LARGEST_FILE >> 30} GB); is this the right file?"
+                    f"{self.call(name)} unpacks to {member.file_size / (1 << 30):.1f} GB, more than "
+                    f"the maximum of {LARGEST_FILE >> 30} GB; check that it is a GTFS feed"
                 )
             with self.source.open(self.path) as packed, zipfile.ZipFile(packed) as archive:
                 try:
@@ -60,7 +60,7 @@ class Files:
 
 def missing(files: Files, name: str, purpose: str) -> InputFileError:
     alone = files.members.get("stops.txt") == files.path
-    fault = "is a list of stops alone" if alone else f"has no {name}"
+    fault = "is only a list of stops" if alone else f"has no {name}"
     return InputFileError(f'{files.called} {fault}; cells = "gtfs" needs {name} {purpose}')
 
 
@@ -69,9 +69,9 @@ def in_our_words(called: str) -> Iterator[None]:
     try:
         yield
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError):
-        raise InputFileError(f"{called} is damaged (was its transfer cut off?); fetch the feed again") from None
+        raise InputFileError(f"{called} is damaged; download the feed again") from None
     except NotImplementedError:
-        words = f"{called} is packed in a way that cannot be read; unpack the feed and name the folder"
+        words = f"{called} uses an unknown compression; unpack the feed and use the folder"
         raise InputFileError(words) from None
     except FileNotFoundError:
         words = f"there is no {called}; a feed is a GTFS zip file, a folder, or a CSV file of stops"
@@ -95,16 +95,16 @@ def find_files(path: Path, source: PublicFiles) -> Files:
                         members = _zip_members(path.name, archive.infolist())
     if "stops.txt" not in members:
         nested = any(name.lower().endswith(".zip") for name in members)
-        hint = "it holds other zip files: unpack them and name one" if nested else "is it a GTFS feed?"
+        hint = "it contains other zip files; unpack them and choose one" if nested else "check that it is a GTFS feed"
         raise InputFileError(f"{called} has no stops.txt; {hint}")
     return Files(path, members, source)
 
 
 def _zip_members(called: str, infos: Sequence[zipfile.ZipInfo]) -> dict[str, Path | zipfile.ZipInfo]:
-    """The files beside stops.txt: at the top of the zip file, or else in the one folder that has it."""
+    """The files next to stops.txt: at the top of the zip file, or in the one folder that has it."""
     files = {PurePosixPath(info.filename): info for info in infos if info.filename and not info.is_dir()}
     homes = sorted({path.parent for path in files if path.name == "stops.txt"})
     if len(homes) > 1 and homes[0] != PurePosixPath():
         listed = ", ".join(str(home) for home in homes)
-        raise InputFileError(f"{called} holds several feeds ({listed}); unpack it and name the folder of one")
+        raise InputFileError(f"{called} contains several feeds ({listed}); unpack it and choose the folder of one")
     return {path.name: info for path, info in files.items() if not homes or path.parent == homes[0]}

@@ -1,4 +1,4 @@
-"""One file of a feed: columns of texts, of which each distinct one is looked at once."""
+"""One file of a feed: columns of texts, each distinct text parsed once."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tapveil.inputs.gtfs.files import Files
 
 BLOCK = 8 << 20
 BLANK = -1
-"""A time that is left open."""
+"""A missing time."""
 LATEST = 168
-"""No trip ends more hours than this after its service day began: a week."""
+"""The maximum hour of a time: one week after the start of the service day."""
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -31,26 +31,26 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """A column of texts: each distinct one that a row has, and which of them each row has."""
+    """A column of texts: the distinct texts, and the index of each row."""
 
     distinct: tuple[str, ...]
     codes: Codes
 
     def where(self, kept: Flags) -> Texts:
-        """The rows that are kept, and no text that only the others have."""
+        """The rows that are kept, with only their texts."""
         used, codes = np.unique(self.codes[kept], return_inverse=True)
         return Texts(tuple(self.distinct[code] for code in used), codes.astype(np.int32))
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The columns asked for of one file. Optional columns that the file does not have are empty."""
+    """The requested columns of one file. Optional columns that the file does not have are empty."""
 
     files: Files
     name: str
     columns: Mapping[str, Texts]
     kept: Ints
-    """Where each row was in the file, rows that were empty included."""
+    """The number of each row in the file, counting empty rows."""
 
     @property
     def called(self) -> str:
@@ -61,7 +61,7 @@ class Table:
         return zip(*([each.distinct[code] for code in each.codes.tolist()] for each in texts), strict=True)
 
     def numbers(self, column: str, read: Callable[[str], int | None], wrong: str = "cannot be read") -> Ints:
-        """What each text of a column means; refused where it means nothing."""
+        """The number that each text of a column means; an error where it has no meaning."""
         texts = self.columns[column]
         meaning = [read(text) for text in texts.distinct]
         if None in meaning:
@@ -71,25 +71,25 @@ class Table:
         return np.array(meaning, dtype=np.int64)[texts.codes]
 
     def require(self, column: str) -> None:
-        """Refused where a row has nothing in this column."""
+        """Raise an error if a row has no value in this column."""
         self.numbers(column, lambda text: 0 if text else None)
 
     def index(self, column: str) -> dict[str, int]:
-        """The row of each id; refused where one is empty or there twice."""
+        """The row of each ID; an error if one is empty or a duplicate."""
         self.require(column)
         found: dict[str, int] = {}
         for row, (text,) in enumerate(self.rows(column)):
             if found.setdefault(text, row) != row:
-                raise self.error(row, f"{column} `{text}` is there twice; keep one")
+                raise self.error(row, f"{column} `{text}` is a duplicate; keep one")
         return found
 
     def refuse(self, wrong: Flags, words: str, order: Ints | None = None) -> None:
-        """Stop at the first row that is wrong; the rows may have been brought in another order."""
+        """Raise an error for the first wrong row; `order` maps sorted rows to those of the file."""
         for row in np.flatnonzero(wrong)[:1]:
             raise self.error(int(row if order is None else order[row]), words)
 
     def error(self, row: int, words: str) -> InputFileError:
-        """What is wrong with a row, and its line, which is found by reading again: good rows need none."""
+        """The error for a row, with its line, which is found by reading the file again."""
         with self.files.open(self.name) as file:
             line, _ = next(itertools.islice(records(file, self.called), int(self.kept[row]) + 1, None))
         return InputFileError(f"{self.called}, line {line}: {words}")
@@ -100,7 +100,7 @@ def read(files: Files, name: str, needed: Sequence[str], extra: Sequence[str] = 
     with files.open(name) as file:
         _, header = next(records(file, called), (0, None))
         if header is None:
-            raise InputFileError(f"{called} is empty; its first line must name the columns")
+            raise InputFileError(f"{called} is empty; its first line must be a header")
         used = _places([column.strip() for column in header], needed, extra, called)
         read = _read_fast(file, len(header), list(used.values()))
     if read is None:
@@ -117,7 +117,7 @@ def read(files: Files, name: str, needed: Sequence[str], extra: Sequence[str] = 
 
 
 def read_if_there(files: Files, name: str, needed: Sequence[str]) -> Table:
-    """A file that a feed need not have: without it, there are no rows."""
+    """Read an optional file of a feed; without it, there are no rows."""
     if name in files.members:
         return read(files, name, needed)
     none = Texts((), np.zeros(0, dtype=np.int32))
@@ -134,7 +134,7 @@ def _places(header: Sequence[str], needed: Sequence[str], extra: Sequence[str], 
 
 
 def records(file: IO[bytes], called: str) -> Iterator[tuple[int, list[str]]]:
-    """What a CSV file has, the header first, each with the line on which it starts; empty lines are left out."""
+    """The records of a CSV file, the header first, each with its line number; empty lines are skipped."""
     rows, line = csv.reader((raw.decode("utf-8-sig") for raw in file), skipinitialspace=True), 1
     try:
         for fields in rows:
@@ -145,15 +145,14 @@ def records(file: IO[bytes], called: str) -> Iterator[tuple[int, list[str]]]:
         raise InputFileError(f"{called}, line {rows.line_num + 1} is not UTF-8; save the file as UTF-8") from None
     except csv.Error:
         raise InputFileError(
-            f"{called}, line {line} cannot be read as CSV: is a quote opened and not closed, "
-            "or do the lines not end in line feeds (an old Mac file)?"
+            f"{called}, line {line} is not valid CSV; look for an unclosed quote, or convert line ends to LF"
         ) from None
 
 
 def _read_fast(file: IO[bytes], width: int, used: Sequence[int]) -> list[pa.DictionaryArray] | None:
-    """The columns after the header, by Arrow; None where it stumbles, or where a quote follows a blank.
+    """The columns after the header, read by Arrow; None where Arrow fails, or where a quote follows a blank.
 
-    No function of ours is asked about a row of the wrong width: Arrow could not hand it one that is no text.
+    No callback is used for rows of the wrong width: Arrow could not pass it a row that is not text.
     """
     names = [str(place) for place in range(width)]
     coded = pa.dictionary(pa.int32(), pa.string())
@@ -175,15 +174,15 @@ def _read_fast(file: IO[bytes], width: int, used: Sequence[int]) -> list[pa.Dict
 
 
 def _read_slowly(file: IO[bytes], used: Sequence[int], called: str) -> list[pa.DictionaryArray]:
-    """The columns after the header, by Python, which is slower but says what is wrong, and where."""
+    """The columns after the header, read by Python: slower, but errors have a line."""
     rows = records(file, called)
     _, header = next(rows)
     columns: list[list[str]] = [[] for _ in used]
     for line, fields in rows:
         if len(fields) != len(header):
             raise InputFileError(
-                f"{called}, line {line}: the header has {len(header)} fields, this line {len(fields)} "
-                "(is a comma in a text without quotes, or a quote opened and not closed?)"
+                f"{called}, line {line}: the header has {len(header)} fields, this line {len(fields)}; "
+                "look for a comma outside quotes, or an unclosed quote"
             )
         for place, column in zip(used, columns, strict=True):
             column.append(fields[place])
@@ -191,7 +190,7 @@ def _read_slowly(file: IO[bytes], used: Sequence[int], called: str) -> list[pa.D
 
 
 def _texts(column: pa.DictionaryArray) -> Texts:
-    """A column without blanks around its texts, which may make two of them one."""
+    """A column with its texts stripped, which may make two of them equal."""
     stripped = [text.strip() for text in column.dictionary.to_pylist()]
     distinct = {text: code for code, text in enumerate(dict.fromkeys(stripped))}
     renumbered = np.array([distinct[text] for text in stripped], dtype=np.int32)
@@ -204,7 +203,7 @@ _DATE = re.compile(r"[0-9]{8}")
 
 
 def _second(text: str) -> int | None:
-    """Seconds after noon minus 12 hours, `BLANK` where the time is left open, None where it cannot be read.
+    """Seconds after noon minus 12 hours, `BLANK` if the time is empty, None if it cannot be read.
 
     >>> _second("7:05:00"), _second("25:15:00"), _second(""), _second("07:05")
     (25500, 90900, -1, None)

@@ -1,7 +1,7 @@
-"""How much of the trip files has gone by, in bytes: for the progress bar.
+"""Bytes of the trip files read so far, for the progress bar.
 
-Of CSV the reader knows exactly. Of Parquet the engine only says which share of a query is done; that share of the bytes
-of the files is as good.
+For CSV the reader knows the number. For Parquet the engine only reports the share of a query that is done, which is
+applied to the bytes of the files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tapveil.trips.parquet_reader import ParquetReading
 
 
 class Meter:
-    """What has been read in the passes of one stage."""
+    """Bytes read in the passes of one stage."""
 
     def __init__(self, files: TripFiles, share_done: Callable[[], float]) -> None:
         self._share_done = share_done
@@ -31,15 +31,15 @@ class Meter:
         return progress.stage(stage, self.done, total=passes * (self._csv + self._parquet), unit=BYTES)
 
     def begin(self, readings: Sequence[Reading]) -> None:
-        """A pass begins, with these readers of the files that the engine does not read by itself."""
+        """Begin a pass with these readers of the files that the engine does not read itself."""
         self._reading = readings
 
     def end(self) -> None:
-        """The pass is over."""
+        """End the pass."""
         self._whole_passes, self._reading = self._whole_passes + 1, None
 
     def done(self) -> float:
-        """Bytes that have gone by, in this stage."""
+        """Bytes read in this stage."""
         reading, before = self._reading, self._whole_passes * (self._csv + self._parquet)
         if reading is None:
             return before
@@ -51,6 +51,6 @@ class Meter:
 def _size(files: TripFiles, format: Format) -> int:
     size = 0
     for path in (path for group in files.groups if group.format == format for path in group.paths):
-        with suppress(OSError):  # whoever reads it next says what is wrong with it
+        with suppress(OSError):  # reading it will report the error
             size += path.stat().st_size
     return size

@@ -28,10 +28,10 @@ from tapveil.trips.parquet_reader import UNREADABLE
 from tapveil.trips.reasons import Reason
 
 ROWS_AT_ONCE = 1_000_000
-"""Rows of cards that are ranked and distinguished at a time."""
+"""Rows of cards processed at a time."""
 
 _FAULTS = (duckdb.OutOfMemoryException, duckdb.InterruptException, duckdb.InternalException, duckdb.FatalException)
-"""Those of the engine itself, not of a file."""
+"""Errors of the engine itself, not of a file."""
 
 Found = TypeVar("Found")
 
@@ -55,7 +55,7 @@ class DuckDB(Database):
         self._meter = Meter(files, lambda: float(session.query_progress()) / 100)
         self._tables: set[str] = set()
         self._reads_all = all(group.format == "csv" for group in files.groups)
-        """Whether it is given the rows of all files, and reads none of them by itself."""
+        """Whether all files are read by us, and none by DuckDB."""
 
     def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
         return self._meter.stage(progress, stage, passes)
@@ -99,9 +99,9 @@ class DuckDB(Database):
     def _pass(
         self, columns: Collection[str], run: Callable[[], Found], *, numbered: bool = False
     ) -> tuple[Found, list[Reading]]:
-        """One pass over all files; what goes wrong in it is a file's fault, if it is not the engine's.
+        """One pass over all files. Errors are those of a file, unless they are the engine's own.
 
-        Where the engine stops at a value of a Parquet file, the file is read for it, and only the row is refused.
+        Where DuckDB stops at a value of a Parquet file, we read the file instead, and only the row is refused.
         """
         readings: list[Reading] = []
         try:
@@ -123,12 +123,12 @@ class DuckDB(Database):
 
 @contextmanager
 def _connection(memory: str, scratch: Path | None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A private database in memory; what spills goes to a folder that only the owner can enter, and is then gone."""
+    """A private database in memory; it spills to a folder that only the owner can enter, and that is then removed."""
     try:
         folder = tempfile.TemporaryDirectory(prefix="tapveil-", dir=scratch, ignore_cleanup_errors=True)
     except OSError as error:
-        why = f"no scratch folder can be made ({error.strerror})"
-        raise EngineError(f"{why}; point --scratch to a writable disk") from None
+        why = f"the scratch folder cannot be created ({error.strerror})"
+        raise EngineError(f"{why}; set --scratch to a writable disk") from None
     with folder as spill, _translated_errors():
         config: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": memory,
@@ -150,16 +150,16 @@ def _connection(memory: str, scratch: Path | None) -> Iterator[duckdb.DuckDBPyCo
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """DuckDB's messages quote rows: say what happened in our own words, and drop theirs."""
+    """Translate errors: DuckDB's messages quote rows and are dropped."""
     try:
         yield
     except duckdb.OutOfMemoryException:
         raise EngineError(
-            "not enough memory (or scratch space) to count; raise --memory, or give --scratch a larger disk"
+            "not enough memory or scratch space to count; raise --memory, or set --scratch to a larger disk"
         ) from None
     except duckdb.Error as error:
         if "No space left" in str(error):
-            raise EngineError("the scratch disk is full; point --scratch to a larger one") from None
+            raise EngineError("the scratch disk is full; set --scratch to a larger one") from None
         raise EngineError(f"DuckDB could not count the trips ({type(error).__name__})") from None
     except RuntimeError as error:
         if "interrupted" in str(error):

@@ -1,6 +1,6 @@
-"""The trips as DuckDB has them: the files of each group, as a view that is made anew for every pass.
+"""The trips in DuckDB: the files of each group as a view, created anew for every pass.
 
-Parquet is read by DuckDB itself; the lines of CSV, and rows with values that DuckDB stops at, are read by us for it.
+DuckDB reads Parquet itself. We read CSV, and Parquet files with values that DuckDB stops at.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tapveil.trips.files import TripFiles
 from tapveil.trips.parquet_reader import ParquetReading
 
 _ROW_NUMBERS = frozenset({"file_index", "file_row_number"})
-"""What DuckDB calls the number of a row; a column of a file may be called so as well."""
+"""DuckDB's names for row numbers; a column of a file may have the same name."""
 
 
 def find_trips(session: duckdb.DuckDBPyConnection, plan: Plan) -> TripFiles:
@@ -29,9 +29,9 @@ def find_trips(session: duckdb.DuckDBPyConnection, plan: Plan) -> TripFiles:
 def views(
     session: duckdb.DuckDBPyConnection, files: TripFiles, columns: Collection[str], *, numbered: bool, read_here: bool
 ) -> Iterator[Reading]:
-    """Make the views of these columns, for one pass; how their files are read, where DuckDB does not.
+    """Create the views of these columns for one pass; return the readers of files that DuckDB does not read.
 
-    With `numbered`, they also say where a row stands: `field_file`, the number of its file, and `field_line`. With
+    With `numbered`, they also have the position of a row: `field_file`, the number of its file, and `field_line`. With
     `read_here`, Parquet is read by us, too, since DuckDB stops at one of its values.
     """
     for number, group in enumerate(files.groups):
@@ -58,7 +58,7 @@ def views(
 
 
 def _not_a_pattern(path: str) -> str:
-    """A path that DuckDB takes as it is: it would expand `*`, `?` and `[` once more.
+    """A path with its `*`, `?` and `[` escaped, which DuckDB would expand.
 
     >>> _not_a_pattern("a[1]*.parquet")
     'a[[]1][*].parquet'

@@ -1,7 +1,6 @@
-"""DuckDB's SQL as PostgreSQL's: parsed, changed where the two differ, and written again.
+"""DuckDB's SQL translated to PostgreSQL's: parsed, changed where the two differ, and written again.
 
-What a column holds is settled before, by a view over the agency's table (`views`), so no cast that is left in the SQL
-can fail.
+The types of columns are fixed before, by a view over the agency's table (`views`), so the remaining casts cannot fail.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from tapveil.counting.engines.translation import Change, changed, written
 
 
 def translated(sql: str) -> str:
-    """A query in DuckDB's SQL, in PostgreSQL's.
+    """Translate a query from DuckDB's SQL to PostgreSQL's.
 
     >>> translated("SELECT a // 2 FROM (SELECT sum(n) AS a FROM t)")
     'SELECT "a" / 2 FROM (SELECT CAST(SUM("n") AS BIGINT) AS "a" FROM "t") AS "#1"'
@@ -27,24 +26,24 @@ def translated(sql: str) -> str:
 
 
 def _sql(template: str, **parts: exp.Expr) -> exp.Expr:
-    """A piece of PostgreSQL's own SQL, with parts of a tree in the places of its parameters."""
+    """PostgreSQL's own SQL, with parts of a tree as its parameters."""
     tree = sqlglot.parse_one(template, read="postgres")
     return exp.replace_placeholders(tree, **{name: part.copy() for name, part in parts.items()})
 
 
 def _md5_number(node: exp.Expr) -> exp.Expr:
-    """DuckDB takes the 16 bytes of an MD5 for one number, the last byte first: as bits, they sort as it does.
+    """DuckDB reads the 16 bytes of an MD5 as one number, the last byte first; as bits, they sort alike.
 
-    The digits are turned round, and then each pair of them, of which one byte is made, turned back.
+    The hexadecimal digits are reversed, and then each pair of digits, which is one byte, is reversed back.
     """
-    turned = "SELECT CAST('x' || REVERSE(MD5(:text)) AS BIT(128)) AS bits OFFSET 0"  # once, not where it is used
+    turned = "SELECT CAST('x' || REVERSE(MD5(:text)) AS BIT(128)) AS bits OFFSET 0"  # evaluated once, not at each use
     high, low = (f"CAST('x{16 * digits}' AS BIT(128))" for digits in ("f0", "0f"))
     both = f"((bits << 4) & {high}) | ((bits >> 4) & {low})"
     return _sql(f"(SELECT {both} FROM ({turned}) AS turned)", text=node.expressions[0])
 
 
 def _try_cast(node: exp.Expr) -> exp.Expr:
-    """The view has seen to it that a cast works; only a whole number may be too large."""
+    """The view ensures that casts work; only an integer may be too large."""
     value: exp.Expr = node.this
     to = node.args["to"]
     if to.is_type("bigint"):
@@ -74,7 +73,7 @@ def _same(node: exp.Expr) -> exp.Expr:
 
 
 def _each_once(node: exp.Expr) -> exp.Expr:
-    """PostgreSQL would compute a value of the trips anew in every place that names it; an offset keeps it from that."""
+    """PostgreSQL would compute a value of the trips at each use; OFFSET 0 prevents that."""
     if node.args.get("materialized") is False:
         node.this.set("offset", exp.Offset(expression=exp.Literal.number(0)))
     return node
@@ -82,7 +81,7 @@ def _each_once(node: exp.Expr) -> exp.Expr:
 
 def _text(node: exp.Expr) -> exp.Expr:
     if node.is_string and "\0" in node.name:
-        raise EngineError("PostgreSQL has no texts with the character NUL; the plan names one")
+        raise EngineError("PostgreSQL cannot store texts with the character NUL; remove it from the plan")
     return node
 
 

@@ -1,8 +1,8 @@
 """Counting inside a PostgreSQL database, over ADBC: the rows stay where they are, and counts come out as Arrow.
 
-All is one transaction with one view of the table, so rows that arrive meanwhile change nothing; what it needs are
-temporary tables of its own session, and at its end it is rolled back. Who connects to where is for libpq to find out,
-from its own variables or files. What the driver says may quote a row, a host or a user: its words are dropped.
+Everything is one transaction with one view of the table, so rows that arrive meanwhile change nothing. It needs
+temporary tables in its own session, and is rolled back at the end. libpq finds the connection from its own variables
+or files. Messages of the driver may quote a row, a host or a user: they are dropped.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 URI = "TAPVEIL_DATABASE"
-"""A variable of the environment, with a connection URI; without it, libpq's own variables and files say it all."""
+"""Environment variable with a connection URI; without it, libpq's own variables and files apply."""
 A_MOMENT, TIME_TO_STOP = 0.2, 10.0
 """Seconds."""
 _BY_LIBPQ = "postgresql:///?fallback_application_name=tapveil"
 _OPTIONS = "-c quote_all_identifiers=off -c client_min_messages=error"
-"""What must be so from the first query on, which is the driver's own; what a user has in PGOPTIONS goes before."""
+"""Settings required from the first query on, which is the driver's own; PGOPTIONS of the user come first."""
 
 _SETTINGS = {
     "search_path": "pg_catalog, pg_temp",  # nobody else's functions and operators
@@ -51,9 +51,9 @@ _SETTINGS = {
     "lc_monetary": "C",
     "xmlbinary": "base64",
     "transform_null_equals": "off",
-    "row_security": "off",  # rows that the role may not see would be left out in silence: refused instead
-    "jit": "off",  # the plans below are said to be dear, and are not
-    "enable_nestloop": "off",  # how many rows a join finds cannot be estimated here: it is always one for each
+    "row_security": "off",  # rows hidden by a policy would be omitted silently: an error instead
+    "jit": "off",  # the planner overestimates the cost of the plans below
+    "enable_nestloop": "off",  # the planner cannot know that each join finds exactly one row
     "enable_mergejoin": "off",
     "enable_sort": "off",
 }
@@ -61,7 +61,7 @@ _SETTINGS = {
 
 @contextmanager
 def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[PostgreSQL]:
-    """A session in the database, over the table of a plan. Memory is for the database to manage."""
+    """Open a session in the database, over the table of a plan. The database manages its own memory."""
     with ThreadPoolExecutor(1) as worker, _connection(worker) as connection, _translated_errors(plan):
         session = Session(connection, worker)
         session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -116,7 +116,7 @@ class PostgreSQL(Remote):
 
 
 class Session:
-    """One transaction. Queries run in a thread of their own: whoever waits for one can still be interrupted."""
+    """One transaction. Queries run in a separate thread, so that waiting for one can be interrupted."""
 
     def __init__(self, connection: Connection, worker: ThreadPoolExecutor) -> None:
         self._connection, self._worker = connection, worker
@@ -128,7 +128,7 @@ class Session:
 
         working = self._worker.submit(with_cursor)
         try:
-            while not working.done():  # a wait without end would not always be woken by Ctrl-C
+            while not working.done():  # Ctrl-C may not interrupt an unlimited wait
                 wait([working], timeout=A_MOMENT)
             return working.result()
         except KeyboardInterrupt:
@@ -148,11 +148,11 @@ class Session:
         return self.do(fetched)
 
     def settle(self) -> None:
-        """From here on, no setting of a server, a database or a role has a say in what is counted."""
+        """Override the settings of the server, the database and the role that could change the counts."""
         for setting, value in _SETTINGS.items():
             self.execute(f"SET {setting} = {value if setting == 'search_path' else literal(value)}")
         if self.fetch("SELECT current_setting('server_encoding')").column(0)[0].as_py() != "UTF8":
-            raise EngineError("the database has texts in another encoding than UTF8; export the trips to files instead")
+            raise EngineError("the encoding of the database is not UTF8; export the trips to files instead")
 
 
 @contextmanager
@@ -161,7 +161,7 @@ def _connection(worker: ThreadPoolExecutor) -> Iterator[Connection]:
         import sqlglot as sqlglot
         from adbc_driver_postgresql.dbapi import Error, connect  # type: ignore[import-untyped]
     except ImportError:
-        raise EngineError("engine = \"adbc\" needs ADBC's driver: pip install 'tapveil[adbc]'") from None
+        raise EngineError("engine = \"adbc\" needs the ADBC driver: pip install 'tapveil[adbc]'") from None
     try:
         # In the thread of the queries: in the main one, the driver would keep Ctrl-C for itself.
         options = quote(f"{os.environ.get('PGOPTIONS', '')} {_OPTIONS}".strip())
@@ -169,9 +169,9 @@ def _connection(worker: ThreadPoolExecutor) -> Iterator[Connection]:
     except Error as error:
         known = (ours for theirs, ours in _NOT_CONNECTED.items() if theirs in str(error))
         raise EngineError(
-            f"no connection to the database ({next(known, 'is it there, and running?')}); libpq reads PGHOST, PGPORT, "
-            "PGDATABASE, PGUSER, PGPASSWORD or PGPASSFILE, or PGSERVICE with a service file; or "
-            f"{URI} has a URI. `psql` reads the same, and says more"
+            f"cannot connect to the database ({next(known, 'check that it is running')}). Set PGHOST, PGPORT, "
+            f"PGDATABASE, PGUSER and PGPASSWORD or PGPASSFILE; or PGSERVICE; or {URI} with a URI. "
+            "`psql` uses the same variables and reports more"
         ) from None
     try:
         yield connection
@@ -181,17 +181,17 @@ def _connection(worker: ThreadPoolExecutor) -> Iterator[Connection]:
 
 
 _NOT_CONNECTED = {
-    "password authentication failed": "it refused the user or the password",
-    "no password supplied": "it asks for a password, and none was given",
-    "authentication failed": "it refused the user",
-    "definition of service": "there is no such service in the service file",
-    "does not exist": "it knows no such database or user",
-    "could not translate host name": "there is no such host",
-    "Connection refused": "nothing answers there",
-    "No such file or directory": "nothing answers there",
-    "timeout": "nothing answered in time",
+    "password authentication failed": "wrong user or password",
+    "no password supplied": "a password is required",
+    "authentication failed": "authentication failed",
+    "definition of service": "unknown service",
+    "does not exist": "unknown database or user",
+    "could not translate host name": "unknown host",
+    "Connection refused": "no server is listening",
+    "No such file or directory": "no server is listening",
+    "timeout": "timeout",
 }
-"""What of libpq's own message says why, which state it leaves out: only the words here are ever repeated."""
+"""The reasons in libpq's messages, which have no state; only the words here are ever repeated."""
 
 
 def _translated(sql: str) -> str:
@@ -202,7 +202,7 @@ def _translated(sql: str) -> str:
 
 @contextmanager
 def _translated_errors(plan: Plan) -> Iterator[None]:
-    """The driver's messages quote rows, hosts and users: say what happened in our own words, and drop theirs."""
+    """Translate errors: the driver's messages quote rows, hosts and users, and are dropped."""
     from adbc_driver_manager import Error
 
     try:
@@ -211,29 +211,29 @@ def _translated_errors(plan: Plan) -> Iterator[None]:
         raise _in_our_words(error.sqlstate or "", str(plan.source.table)) from None
 
 
-_LOST = "the connection to the database was lost while it counted; nothing of it is left there"
+_LOST = "the connection to the database was lost during counting; no data remains there. Run the command again"
 _WORDS: dict[str, str] = {
-    "57014": "the database stopped a query that took too long, or that its owner cancelled (statement_timeout)",
-    "53100": "the disk of the database is full: counting needs room for temporary tables",
+    "57014": "the database cancelled a query; raise statement_timeout for the role",
+    "53100": "the disk of the database is full; counting needs room for temporary tables",
     "53200": "the database ran out of memory; lower work_mem for the role",
-    "53400": "the database has a limit that counting goes beyond (temp_file_limit)",
-    "25006": "the database is read-only (a standby?); counting needs temporary tables",
-    "54000": "the plan has more columns than the database can take",
+    "53400": "a limit of the database was reached; raise temp_file_limit for the role",
+    "25006": "the database is read-only (a standby?); use one that allows temporary tables",
+    "54000": "the plan has more columns than the database allows; use fewer",
 }
 
 
 def _in_our_words(state: str, table: str) -> TapveilError:
     if state == "42501":
         return TripDataError(
-            f"the role may not read all of `{table}`; it needs SELECT on every column that the plan names (and no "
-            "row-level policy), USAGE on its schema, and TEMP on the database"
+            f"the role cannot read all of `{table}`. Grant SELECT on all columns of the plan, without a row-level "
+            "policy; USAGE on its schema; and TEMP on the database"
         )
     if state[:2] == "22":
         return TripDataError(
-            f"`{table}` has a value that the database itself cannot read, or is a view that fails (SQLSTATE {state})"
+            f"`{table}` has a value that the database cannot read, or is a view that fails (SQLSTATE {state})"
         )
     if state in _WORDS:
         return EngineError(_WORDS[state])
     if not state or state[:2] == "08" or state[:3] == "57P" or state == "25P03":
         return EngineError(_LOST)
-    return EngineError(f"the database could not count the trips (SQLSTATE {state})")
+    return EngineError(f"the database could not count the trips (SQLSTATE {state}); its log has the details")

@@ -1,7 +1,7 @@
-"""The trips as PostgreSQL has them: a table, as a view whose types mean what they mean in DuckDB.
+"""The trips in PostgreSQL: a table, as a view with the types of DuckDB.
 
-Whole numbers are `bigint`, texts are compared by their bytes, whatever the collation says, and what PostgreSQL alone
-knows is text.
+Integers are `bigint`, texts are compared by bytes regardless of the collation, and types that DuckDB does not know are
+text.
 """
 
 from __future__ import annotations
@@ -21,15 +21,12 @@ _VIEW = quoted("#trips")
 
 
 def find_trips(session: Session, plan: Plan) -> TripFiles:
-    """The table of a plan, seen through a view that has the columns which the plan names, and no more."""
+    """The table of a plan, as a view with only the columns that the plan names."""
     name = str(plan.source.table)
     parts = ".".join(quoted(part) for part in name.split("."))
     found = session.fetch(_COLUMNS.format(table=literal(parts))).to_pylist()
     if not found:
-        raise TripDataError(
-            f"the database has no table or view `{name}` that the role can find; name its schema, and write capital "
-            "letters as they are there"
-        )
+        raise TripDataError(f"the role finds no table or view `{name}`; add its schema, and check upper and lower case")
     types = {row["name"]: row["base"] for row in found}
     files = sources.table(plan, name, {column: _RAW.get(base, "text") for column, base in types.items()}, _VIEW)
     session.settle()  # not before: the table is found as the role would find it
@@ -53,7 +50,7 @@ JOIN pg_catalog.pg_attribute USING (attnum) JOIN pg_catalog.pg_class ON pg_class
 JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
 WHERE attrelid = pg_catalog.to_regclass({table}) AND relkind IN ('r', 'v', 'm', 'f', 'p') ORDER BY attnum
 """
-"""A table by its whole name, and its columns with their types; those of a domain are what it is made of."""
+"""The full name of a table, and its columns with their types; a domain has its base type."""
 
 
 _RAW: dict[str, RawType] = {
@@ -67,12 +64,12 @@ _RAW: dict[str, RawType] = {
 
 
 def _plain(column: str, base: str) -> str:
-    """A column of this type, below any domain, so that its text is that which DuckDB writes."""
+    """A column of this base type, cast so that its text equals DuckDB's."""
     if _RAW.get(base) == "integer":
         return f"CAST({column} AS bigint)"
     if base in _RAW:
         return f"CAST({column} AS {base})"
-    if base == "bytea":  # as DuckDB has it: text without a note that it is, or else a hash, by its digits
+    if base == "bytea":  # as in DuckDB: text, if it is UTF-8, or else hexadecimal digits
         digits = f"encode({column}, 'hex')"
         text = f"CASE WHEN {digits} ~ '{_UTF8}' THEN convert_from({column}, 'UTF8') ELSE upper({digits}) END"
         return f'({text}) COLLATE "C"'
@@ -83,4 +80,4 @@ _UTF8 = (
     "^(0[1-9a-f]|[1-7].|c[2-9a-f][89ab].|d.[89ab].|e0[ab].[89ab].|e[1-9a-cef][89ab].[89ab].|ed[89].[89ab]."
     "|f0[9ab].([89ab].){2}|f[123].([89ab].){3}|f48.([89ab].){2})*$"
 )
-"""The hexadecimal digits of UTF-8 that PostgreSQL can hold as text: it has no character NUL."""
+"""The hexadecimal digits of UTF-8 text without the character NUL, which PostgreSQL cannot store."""

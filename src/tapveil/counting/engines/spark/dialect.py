@@ -1,7 +1,7 @@
-"""DuckDB's SQL as Spark's: parsed, changed where the two differ, and written again.
+"""DuckDB's SQL translated to Spark's: parsed, changed where the two differ, and written again.
 
-What must not depend on the engine stays as it is: codes, keys, ranks. Where Spark writes a value in another way than
-DuckDB does, the query fails with a mark that says which column it was (`unsure_column`), and nothing is counted.
+Codes, keys and ranks must not depend on the engine. Where Spark writes a value differently from DuckDB, the query fails
+with a mark that names the column (`unsure_column`), and nothing is counted.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _PLACES = "0123456789abcdefghijklmnopqrstuv"
 _FROM_THE_LAST_BYTE = "".join(_PLACES[byte : byte + 2] for byte in range(30, -1, -2))
 _MARK = re.compile(r"tapveil#((?:[0-9a-f]{2})*)#")
 _MOST_DIGITS = {"float": 6, "double": 15}
-"""Decimals with this many digits are all different as floats: however an engine finds the digits, it finds the same."""
+"""Decimals with this many digits are distinct as floats, so every engine prints the same digits."""
 
 
 def translated(sql: str, tables: Mapping[str, str] = MappingProxyType({})) -> str:
-    """A query in DuckDB's SQL, in Spark's; `tables` says under which names Spark has our tables.
+    """Translate a query from DuckDB's SQL to Spark's; `tables` has the names of our tables in Spark.
 
     >>> translated("SELECT a FROM cells", {"cells": "view_1"})
     'SELECT `a` FROM `view_1` AS `cells`'
@@ -46,12 +46,12 @@ def quoted(name: str) -> str:
 
 
 def refused(name: str) -> str:
-    """An expression that fails the query, and says which column it was."""
+    """An expression that fails the query and names the column."""
     return f"raise_error('tapveil#{name.encode().hex()}#')"
 
 
 def unsure_column(message: str) -> str | None:
-    """The column whose values could not be written in one way only, if that is what a query failed for.
+    """The column named by `refused` in an error message, if any.
 
     >>> unsure_column(f"Job aborted: {refused('fare')}")
     'fare'
@@ -61,7 +61,7 @@ def unsure_column(message: str) -> str | None:
 
 
 def _spark(sql: str, **parts: exp.Expr) -> exp.Expr:
-    """An expression of Spark, with parts in the places of their names."""
+    """An expression of Spark, with parts substituted for their names."""
 
     def placed(node: exp.Expr) -> exp.Expr:
         return parts[node.name].copy() if isinstance(node, exp.Column) and node.name in parts else node
@@ -70,13 +70,13 @@ def _spark(sql: str, **parts: exp.Expr) -> exp.Expr:
 
 
 def _concat(node: exp.Expr) -> exp.Expr:
-    """Texts one after the other: what is missing is left out, where Spark's own would have nothing at all."""
+    """Concatenation that skips missing texts; Spark's own would return NULL."""
     texts = [each if each.is_string else exp.cast(each, "STRING", dialect="spark") for each in node.expressions]
     return exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(""), *texts])
 
 
 def _element(node: exp.Expr) -> exp.Expr:
-    """An element of a list, counted from 1; sqlglot has counted literal ones from 0 already."""
+    """An element of a list, counted from 1; sqlglot already counts literals from 0."""
     (index,) = node.expressions
     if isinstance(index, exp.Literal):
         index = exp.Literal.number(int(index.name) + 1)
@@ -84,7 +84,7 @@ def _element(node: exp.Expr) -> exp.Expr:
 
 
 def _tried(node: exp.Expr) -> exp.Expr:
-    """What fails in DuckDB: bytes that are no text, and nothing else that we ask for."""
+    """TRY: of our expressions, only decoding bytes that are not UTF-8 can fail."""
     if isinstance(node.this, exp.Decode):
         return _spark("CASE WHEN is_valid_utf8(bytes) THEN CAST(bytes AS STRING) END", bytes=node.this.this)
     inside: exp.Expr = node.this
@@ -97,18 +97,18 @@ def _cte(node: exp.Expr) -> exp.Expr:
 
 
 def _replaced(node: exp.Expr) -> exp.Expr:
-    """Groups of a pattern have another sign."""
+    """Spark writes groups of a pattern as $1."""
     node.set("replacement", exp.Literal.string(re.sub(r"\\(\d)", r"$\1", node.args["replacement"].this)))
     return node
 
 
 def _md5_number(node: exp.Expr) -> exp.Expr:
-    """The bytes of an MD5 as a number, the last byte first: as digits, they sort alike."""
+    """The bytes of an MD5 as a number, the last byte first; as hexadecimal digits, they sort alike."""
     return _spark(f"translate('{_FROM_THE_LAST_BYTE}', '{_PLACES}', md5(text))", text=node.expressions[0])
 
 
 def _epoch_us(node: exp.Expr) -> exp.Expr:
-    """Of the day: whole minutes are all we ask for."""
+    """Microseconds of the day, in whole minutes, which is all we need."""
     (moment,) = node.expressions
     if not isinstance(moment, exp.TryCast):
         return node
@@ -116,7 +116,7 @@ def _epoch_us(node: exp.Expr) -> exp.Expr:
 
 
 def _number_text(value: exp.Expr) -> exp.Expr:
-    """A float that is no whole number, as text: refused where Spark's text may not be the shortest, or has an `E`."""
+    """A float that is not an integer, as text; refused where Spark's text may not be the shortest, or has an `E`."""
     plain = "abs(value) >= 0.001D AND abs(value) < 10000000D"
     digits = "length(regexp_replace(CAST(value AS STRING), '^[-0.]+|[.]', ''))"
     most = " ".join(f"WHEN '{name}' THEN {digits}" for name, digits in _MOST_DIGITS.items())

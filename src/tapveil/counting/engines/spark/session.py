@@ -1,8 +1,8 @@
-"""Counting on Spark: in the user's own session, by SQL and DataFrames alone, so that Spark Connect works as well.
+"""Counting on Spark: in the user's own session, with SQL and DataFrames only, so that Spark Connect works as well.
 
-Every table is computed when it is made, once, and kept on the disks of the executors, twice: a task that fails is run
-again over the same trips, and an executor that is lost was not the only one to have it. Only counts and raw values
-come here. Nothing random happens on the cluster.
+Every table is computed once, and stored twice on the disks of the executors: a failed task is repeated over the same
+trips, and a lost executor did not have the only copy. Only counts and raw values leave the cluster. Nothing random
+happens on it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 CELLS_AT_ONCE = 2_000_000
-"""Cells that are fetched at a time, or the cells of one part where those are more."""
+"""Cells fetched at a time; more if one part has more."""
 PART = 1 << 12
-"""Cells whose first words, divided by this, are equal are of one part."""
+"""Cells whose first words are equal, divided by this, form one part."""
 BROADCAST = 64 << 20
-"""Tables of ours up to this many bytes are sent to every executor."""
+"""Uploaded tables up to this many bytes are sent to every executor."""
 
 
 @contextmanager
 def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Spark]:
-    """The session of the user, or one of our own, over the trips of a plan. Memory is for Spark to manage."""
+    """Open the user's session, or a new one, over the trips of a plan. Spark manages its own memory."""
     try:
         import pyspark.sql  # noqa: F401
         import sqlglot  # noqa: F401
@@ -70,8 +70,8 @@ class Spark(Remote):
     def create(self, name: str, sql: str) -> None:
         from pyspark import StorageLevel
 
-        # Computed now, and cut off from the trips: what they become later does not matter, and plans stay short.
-        # The second copy is for an executor that is lost.
+        # Computed now and detached from the trips: later changes do not matter, and query plans stay short.
+        # The second copy covers the loss of an executor.
         self._keep(name, self._query(sql).localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY_2))
 
     def append(self, name: str, sql: str) -> None:
@@ -101,7 +101,7 @@ class Spark(Remote):
             self._forget(name)
 
     def close(self) -> None:
-        """Leave nothing behind in the session; it may be gone itself."""
+        """Remove our views from the session, which may be gone."""
         with suppress(Exception):
             self.clear()
         for group in self.files.groups:
@@ -114,7 +114,7 @@ class Spark(Remote):
         return self._session.sql(translated(sql, self._tables))
 
     def _keep(self, name: str, frame: DataFrame) -> None:
-        """Under a name of its own: those of a plan may hold what no view of Spark's may be called."""
+        """Register a frame under a generated name, since names of a plan may be invalid in Spark."""
         view = f"{self._prefix}{next(self._views)}"
         frame.createOrReplaceTempView(view)
         if name in self._tables:
@@ -126,7 +126,7 @@ class Spark(Remote):
 
 
 def _pieces(cells: dict[int, int]) -> Iterator[tuple[int, int]]:
-    """The parts in their order, as many together as may be fetched at once: the first and the last of each piece.
+    """Parts in order, grouped so that each piece can be fetched at once: the first and the last part of each piece.
 
     >>> list(_pieces({7: 1_500_000, 2: 400_000, 3: 100_000, 9: 3_000_000}))
     [(2, 7), (9, 9)]
@@ -156,12 +156,12 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
 }
-"""What changes the meaning of our SQL, or lets trips be passed over, for as long as we count."""
+"""Settings that affect the meaning of our SQL, or could skip trips; set while we count."""
 
 
 @contextmanager
 def _settings(session: SparkSession) -> Iterator[None]:
-    """The session as we need it, and afterwards as it was."""
+    """Change the settings of the session, and restore them afterwards."""
     different = [name for name, value in _SETTINGS.items() if _setting(session, name) != value]
     before = {name: session.conf.get(name, None) for name in different}
     try:
@@ -186,7 +186,7 @@ def _setting(session: SparkSession, name: str) -> str | None:
 
 @contextmanager
 def _session() -> Iterator[SparkSession]:
-    """The user's session; or a new one, as the settings of the machine have it, for as long as it takes."""
+    """The user's session; or a new one with the settings of the machine, stopped afterwards."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
     from pyspark.sql.utils import is_remote
@@ -202,7 +202,7 @@ def _session() -> Iterator[SparkSession]:
     if not is_remote():
         _require_java()
         builder = builder.config("spark.ui.showConsoleProgress", "false")
-        if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit: nobody reads its logs, which quote rows
+        if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit: its logs, which quote rows, are not needed
             builder = builder.config("spark.log.level", "OFF")
     made = builder.getOrCreate()
     try:
@@ -219,15 +219,14 @@ def _require_java() -> None:
 
 
 _NO_JAVA = (
-    "Spark needs Java 17 or newer, and does not find it: install it (openjdk-17-jre-headless on Debian and Ubuntu, "
-    "openjdk@17 in Homebrew, openjdk in conda) and let JAVA_HOME name its folder; or count on a cluster that you reach "
-    "by Spark Connect (SPARK_REMOTE)"
+    "Spark needs Java 17 or newer, which was not found. Install it (openjdk-17-jre-headless on Debian and Ubuntu, "
+    "openjdk@17 in Homebrew, openjdk in conda) and set JAVA_HOME. Or use a cluster with Spark Connect (SPARK_REMOTE)"
 )
 
 
 @contextmanager
 def _translated_errors(plan: Plan) -> Iterator[None]:
-    """Spark's messages quote rows: say what happened in our own words, and drop theirs."""
+    """Translate errors: Spark's messages quote rows and are dropped."""
     try:
         yield
     except _errors() as error:
@@ -255,22 +254,24 @@ def _in_our_words(error: Exception, plan: Plan) -> Exception:
     text = str(error)
     if column := unsure_column(text):
         return TripDataError(
-            f"the column `{column}` has values that Spark writes in another way than other engines (numbers with many "
-            "decimals, years of more than four digits): make it texts, or a DECIMAL"
+            f"Spark writes values of the column `{column}` differently from other engines, such as numbers with many "
+            "decimals or years of five digits; convert it to text or DECIMAL"
         )
-    # The name of an error in Spark's own list says nothing of any row.
+    # The name of an error condition in Spark does not depend on rows.
     name = (error.getCondition() if isinstance(error, PySparkException) else None) or ""
     name = name if re.fullmatch("[A-Z0-9_.]+", name) else ""
     if name == "JAVA_GATEWAY_EXITED":
         return EngineError(_NO_JAVA)
     if name == "TABLE_OR_VIEW_NOT_FOUND":
-        return TripDataError(f"Spark has no table or view `{plan.source.table}` ([source] table)")
+        return TripDataError(f"Spark has no table or view `{plan.source.table}`; check `table` under [source]")
     if name in ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"):
-        return TripDataError("Spark finds no Parquet files at [source] path; can every machine of the cluster read it?")
+        return TripDataError(
+            "Spark finds no Parquet files at [source] path; check that every machine of the cluster can read it"
+        )
     if "FAILED_READ_FILE" in text or "CANNOT_READ_FILE_FOOTER" in text:
-        return TripDataError("a trip file could not be read to its end; is one damaged, or being written?")
+        return TripDataError("a trip file could not be read to its end; check that none is damaged or being written")
     if "OutOfMemory" in text or "maxResultSize" in text:
-        return EngineError("Spark ran out of memory: give the driver (spark.driver.memory) or the executors more")
+        return EngineError("Spark ran out of memory; raise spark.driver.memory or spark.executor.memory")
     if "No space left" in text:
-        return EngineError("a disk of the cluster is full (spark.local.dir)")
-    return EngineError(f"Spark could not count the trips ({name or type(error).__name__}); its own log says more")
+        return EngineError("a disk of the cluster is full; set spark.local.dir to a larger one")
+    return EngineError(f"Spark could not count the trips ({name or type(error).__name__}); its log has the details")

@@ -1,7 +1,7 @@
-"""The trips as Spark has them: a table, or Parquet files, as views whose types mean what they mean in DuckDB.
+"""The trips in Spark: a table, or Parquet files, as views with the types of DuckDB.
 
-Parquet files beside the plan are looked at by us, so that each is read as itself: files of one shape are one view, and
-Spark is told the types. It would refuse some (nanoseconds), and guess others from the names of folders.
+We inspect local Parquet files: files with the same columns form one view, and Spark is given the types. It would refuse
+some types (nanoseconds), and guess others from the names of folders.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ _READING = {
 def _refuse_csv(names: Iterator[str]) -> None:
     for name in names:
         raise PlanError(
-            f'{name} is CSV, and engine = "spark" reads Parquet: what a broken line means is for one reader to say. '
-            "Write the trips as Parquet, with Spark; or leave out `engine`, and the built-in one reads them"
+            f'{name} is CSV, but engine = "spark" only reads Parquet. '
+            "Convert the trips to Parquet with Spark; or remove `engine` to use the built-in engine"
         )
 
 
 def _of_frame(plan: Plan, frame: DataFrame, called: str, prefix: str) -> TripFiles:
-    """One view, of the columns that the plan names."""
+    """One view with the columns that the plan names."""
     held = {field.name: field.dataType.simpleString() for field in frame.schema}
     view, known = f"{prefix}0", [name for name in _named(plan) if name in held]
     values = {name: _value(name, quoted(name), held[name], _text_matters(plan, name)) for name in known}
@@ -70,7 +70,7 @@ def _of_frame(plan: Plan, frame: DataFrame, called: str, prefix: str) -> TripFil
 
 
 def _of_files(session: SparkSession, plan: Plan, group: FileGroup, view: str) -> FileGroup:
-    """The files of a group as one view, with the types that they say themselves."""
+    """The files of a group as one view, with the types stated in the files."""
     stored = {name: each for name, each in _stored(group.paths[0]).items() if name in _named(plan)}
     for name, each in stored.items():
         if not each.read_as:
@@ -94,15 +94,17 @@ def _select(frame: DataFrame, columns: Mapping[str, tuple[RawType, str]], view: 
 
 
 def _local(path: Path) -> str:
-    """A file as Spark takes it, which expands patterns, and passes over some names without a word."""
+    """The URI of a file for Spark, which expands patterns and silently skips some names."""
     if path.name.startswith(("_", ".")) or ":" in path.name:
-        raise TripDataError(f"Spark does not read {path.name}: rename it, without `_` or `.` in front and without `:`")
+        raise TripDataError(
+            f"Spark ignores {path.name}; rename it so that it does not start with `_` or `.` and has no `:`"
+        )
     pattern = re.sub(r"([*?\[\]{}\\,])", r"\\\1", str(path.resolve()))
     return f"file://{pattern}"
 
 
 def _text_matters(plan: Plan, theirs: str) -> bool:
-    """Whether the very text of a column matters: it is published, compared, or read in a format of the plan's."""
+    """Whether the exact text of a column matters: it is published, compared, or parsed with a format of the plan."""
     source = plan.source
     for name, column in source.columns.items():
         understood = source.kind(name) == "time" or (source.kind(name) == "date" and source.calendar)
@@ -112,7 +114,7 @@ def _text_matters(plan: Plan, theirs: str) -> bool:
 
 
 def _value(name: str, sql: str, held: str, text_matters: bool) -> tuple[RawType, str]:
-    """What a column of Spark's is, and what stands for it: its text is that which DuckDB writes, or the query fails."""
+    """The type of a Spark column, and an expression whose text equals DuckDB's, or that fails the query."""
     kind, text = held.partition("(")[0].partition(" ")[0], f"CAST({sql} AS STRING)"
     if kind in ("string", "char", "varchar"):
         return "text", f"collate({sql}, 'UTF8_BINARY')" if "collate" in held else sql
@@ -125,14 +127,14 @@ def _value(name: str, sql: str, held: str, text_matters: bool) -> tuple[RawType,
         return "text", f"substring({text}, 1, 8)"
     if kind == "clock":
         return "text", _clock_text(sql, int(held[6:-1]), text_matters)
-    if kind == "unsigned" and not text_matters:  # whatever is larger is no minute either
+    if kind == "unsigned" and not text_matters:  # larger numbers are not minutes either
         return "integer", f"CAST(least({sql}, 1000000BD) AS BIGINT)"
     if kind in ("boolean", "void", "time", "unsigned"):
         return "text", text
     raw = _RAW.get(kind)
     if raw is None:
         raise _unknown(name, held)
-    if text_matters and raw in _FIRST_AND_LAST:  # years that have not four digits are written in different ways
+    if text_matters and raw in _FIRST_AND_LAST:  # engines write years without four digits differently
         first, last = _FIRST_AND_LAST[raw]
         sql = f"CASE WHEN {sql} IS NULL OR {sql} BETWEEN {first} AND {last} THEN {sql} ELSE {refused(name)} END"
     return raw, sql
@@ -165,12 +167,14 @@ def _clock_text(sql: str, per_second: int, exact: bool) -> str:
 
 
 def _unknown(name: str, held: str) -> TripDataError:
-    return TripDataError(f"the column `{name}` holds {held}, which cannot be counted: make it texts, numbers or times")
+    return TripDataError(
+        f"the column `{name}` holds {held}, which cannot be counted; convert it to text, numbers or times"
+    )
 
 
 @dataclass(frozen=True)
 class _Stored:
-    """How Spark is to read a column of a file; what it then holds, and the expression for that."""
+    """The type as which Spark reads a column of a file; the type it then holds, and the expression for it."""
 
     read_as: str
     held: str = ""
@@ -179,7 +183,7 @@ class _Stored:
 
 
 def _stored(path: Path) -> dict[str, _Stored]:
-    """The columns of a file, by what the file says of them."""
+    """The columns of a file, by its schema."""
     with pq.ParquetFile(path) as file:
         schema, inside = file.schema_arrow, file.schema
         columns = {inside.column(index).path: inside.column(index) for index in range(len(inside))}
