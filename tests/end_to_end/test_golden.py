@@ -19,7 +19,7 @@ from tools import programs
 
 from tapveil.base.findings import Verification
 from tapveil.published.describe.wording import WORDING
-from tapveil.published.manifest import MANIFEST_VERSION, VERSIONS, json_text
+from tapveil.published.manifest import MANIFEST_VERSION, VERSIONS, Manifest, json_text
 from tapveil.verification import known_versions
 from tapveil.verification.folder import verify_folder
 from tests.support.tampering import describe_again, resum, write_package
@@ -39,7 +39,7 @@ def named(path: Path) -> str:
 def test_every_folder_that_was_ever_published_verifies(folder: Path) -> None:
     checked = verify_folder(folder)
     assert checked.findings == []
-    form = folder.parent.name
+    form = folder.parent.name[0]  # 3b is of format 3, in other words
     assert f"in folder format {form}" in " ".join(checked.notes) or form == str(MANIFEST_VERSION)
 
 
@@ -53,6 +53,13 @@ def test_there_is_a_folder_of_every_kind() -> None:
         assert {bool(each["ledger"]) for each in stated} == {True, False}
         assert any(table["level"] for each in stated for table in each["tables"])
         assert all(each["manifest_version"] == int(version) for each in stated)
+
+
+def test_there_is_a_folder_of_all_versions_that_were_used_together() -> None:
+    read = [Manifest.read(json.loads((path / "privacy.json").read_text())) for path in FOLDERS]
+    made = {(each.manifest_version, each.versions) for each in read}
+    known = {(form, each) for form, all_of_it in known_versions.VERSIONS_OF.items() for each in all_of_it}
+    assert made == known
 
 
 def test_the_present_page_program_is_on_the_list() -> None:
@@ -104,7 +111,7 @@ def test_a_later_program_verifies_what_was_made_before(later: str, tmp_path: Pat
     source = tmp_path / "src"
     shutil.copytree(SOURCE, source, ignore=shutil.ignore_patterns("__pycache__"))
     LATER[later](source)
-    for folder in (GOLDEN / each for each in ("1/gaussian", "2/gaussian", "3/gaussian", "3/paper")):
+    for folder in (GOLDEN / each for each in ("1/gaussian", "2/gaussian", "3/gaussian", "3/paper", "3b/gaussian")):
         done = subprocess.run(
             [sys.executable, "-m", "tapveil", "verify", str(folder), "--json"],
             env={**os.environ, "PYTHONPATH": str(source)},
