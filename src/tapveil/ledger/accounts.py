@@ -28,7 +28,7 @@ SIZE: dict[Unit, int] = {"trip": 0, "card-day": 1, "card": 2}
 """Units by how much they hold: what protects a card protects its days, and they their trips; not the other way."""
 PRECISION = 1e-6
 FAR_ENOUGH = 20
-"""So many more releases are looked for; who has room for them need not know for how many beyond."""
+"""The most further releases that are tried: whoever has room for them need not know how many more fit."""
 
 Move = tuple[Covering, Covering]
 """What a unit can do: leave the place that some releases cover, and enter one that others do."""
@@ -135,7 +135,7 @@ class Account:
         return [frozenset(positions) for positions in found.values()]
 
     def _added_up(self, left: Covering, entered: Covering) -> Fraction | None:
-        """The sum over the generations that a move changes: the first at half of δ, the next at half of the rest, …
+        """The sum over the generations that a move changes: the first at half of δ, the next at half of what remains
 
         The last has what is left. So what an earlier one is charged with does not depend on how many follow, but on
         whether any does: how many there will be may be decided by what they show.

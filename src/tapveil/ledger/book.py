@@ -1,9 +1,9 @@
 """The book: one SQLite file, append-only, every entry chained to the one before by its hash.
 
-A commit is on the disk before it returns (write-ahead log, full sync). Beside the file lies the head, the number and
-hash of the last entry: a ledger that was rolled back, with all its own checks intact, does not hold it any more. The
-hash of its entry is in every published manifest as well, where nobody can take it back. It is the hash alone: how many
-entries there are tells of releases that were stopped. And each entry holds random bits, so that nobody finds a budget
+A commit is on the disk before it returns (write-ahead log, full sync). Next to the file is the head file, with the
+number and hash of the last entry: a ledger that was rolled back, with all its own checks intact, does not contain it.
+The hash of its entry is also in every published manifest, where nobody can take it back. It is the hash alone: the
+number of entries would tell of releases that were stopped. Each entry has random bits, so that nobody finds a budget
 by trying which one has the hash (docs/privacy/proofs.md, 12).
 """
 
@@ -53,7 +53,7 @@ class Head:
 
     @classmethod
     def of(cls, ledger: object, digest: object) -> Head:
-        """As a folder of a stranger states it: ValueError if it is none. It will stand in messages, and be typed."""
+        """A head as an untrusted folder states it: ValueError if it is invalid. People read and type it."""
         if not (re.fullmatch("[0-9a-f]{32}", str(ledger)) and re.fullmatch("[0-9a-f]{64}", str(digest))):
             raise ValueError("no ledger, or no hash")
         return cls(str(ledger), str(digest))
@@ -248,7 +248,7 @@ class Ledger:
     def findings(self, folders: Iterable[Witness] = (), beside: Iterable[Witness] = ()) -> Iterator[Finding]:
         """All that is wrong with the ledger, also in the light of what published folders say of it.
 
-        The first folders must be its own. The others lie beside it: if they are of another ledger, that one must have
+        The first folders must be its own. The others are next to it: if they are of another ledger, that one must have
         been accepted.
         """
         noted, rows = _read_head(self.path), self._rows()

@@ -3,8 +3,8 @@
 Tables are noised separately, so a fine table and a coarser one never quite agree. Here the published numbers are moved
 as little as it takes, each in proportion to the variance of its noise, until no coarser cell has less than the finer
 ones in it (weighted least squares under these conditions). The truth meets them all, so in the weighted mean square
-no release is further from it than before. Then all become whole numbers, and what the finer cells leave of a coarser
-one is its rest: what lies in cells that were not published.
+no release is further from it than before. Then all are rounded to integers. What the finer cells
+leave of a coarser one is its remainder: trips in cells that were not published.
 
 All of it is computed from what is published: anyone can do it again from the folder, number for number. To that end
 only operations are used whose results are the same on every machine (+, −, ×, ÷, √, in a fixed order).
@@ -23,17 +23,17 @@ from tapveil.published.lattice import Edge, Floats, Ints, Lattice, Node
 from tapveil.published.totals_1 import Guessed
 
 DEVIATIONS = 2.3
-"""Intervals of rests are so many standard deviations wide on each side: by simulation, not by proof."""
+"""Half-width of the interval of a remainder, in standard deviations: found by simulation, not by proof."""
 MOST_WINDOWS, ENOUGH = 40, 40
-"""So many windows of sizes are told apart; a slope is read off so many cells, at least."""
+"""Number of windows of cell sizes that are distinguished; least number of cells from which a slope is estimated."""
 MOST_SWEEPS, MOST_ROUNDS = 300, 50
 CLOSE = 1e-3
-"""A condition that is missed by less than this is met once the numbers are whole."""
+"""A condition missed by less than this is met after rounding to integers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Consistent:
-    """Whole numbers for every cell of every table."""
+    """An integer for every cell of every table."""
 
     lattice: Lattice
     numbers: Mapping[str, Ints]
@@ -45,7 +45,7 @@ class Consistent:
         return self.numbers[edge.coarse.name] - edge.add_up(self.numbers[edge.fine.name]).astype(np.int64)
 
     def rest_between(self, edge: Edge) -> tuple[Ints, Ints]:
-        """Between which numbers a rest lies, about: none where all finer cells were published."""
+        """Approximate interval of each remainder; 0 to 0 where all finer cells were published."""
         rest, noise = self.rest(edge), (edge.listed * edge.fine.variance).astype(np.float64)
         if self.guessed and edge.coarse is self.lattice.total:
             listed = self.numbers[edge.coarse.name] - rest
@@ -57,7 +57,7 @@ class Consistent:
 
 
 def around(numbers: Ints, variance: Floats) -> tuple[Ints, Ints]:
-    """An interval from a variance."""
+    """Intervals of counts with these variances."""
     return np.maximum(numbers - _wide(variance), 0), numbers + _wide(variance)
 
 
@@ -86,7 +86,7 @@ def _closest(lattice: Lattice, given: Mapping[str, Floats], doubts: Mapping[str,
 
 
 def leaning(node: Node) -> Floats:
-    """By how much each published number is too high, on average.
+    """The mean upward bias of each published count.
 
     There are more small cells than large ones, so a published number was more often raised by the noise than lowered.
     Under Gaussian noise, what is behind it is lower, on average, by the variance times the slope of the logarithm of
@@ -137,11 +137,11 @@ def _project(lattice: Lattice, numbers: dict[str, Floats], variance: Mapping[str
             return
 
 
-# --- whole numbers --------------------------------------------------------------------------------------------------
+# --- integers -------------------------------------------------------------------------------------------------------
 
 
 def _whole(lattice: Lattice, numbers: Mapping[str, Floats]) -> dict[str, Ints]:
-    """Each to the nearest whole number, from the coarsest down, so that what adds up still does."""
+    """Round each to the nearest integer, from the coarsest table down, so that sums still agree."""
     whole: dict[str, Ints] = {}
     for node in reversed(lattice.ordered):
         exact = numbers[node.name]

@@ -1,4 +1,4 @@
-"""What a folder offers beside its noisy tables, all of it computed from them: the consistent version, and the finest.
+"""Tables computed from the published ones: `consistent/`, whose counts add up, and `finest/`.
 
 Nothing here can see an exact count. A release writes these sheets, and `verify` computes them again from the folder.
 """
@@ -32,7 +32,7 @@ def derived(
     wider: Wider,
     given: Mapping[str, Ints] | None = None,
 ) -> list[DerivedSheet]:
-    """All sheets that follow from the published tables; or from numbers that are given for the consistent version."""
+    """All derived sheets of the published tables; with `given`, from these numbers instead of the consistent ones."""
     whole = lattice(manifest, made, tables, wider)
     adds_up = consistent(whole) if why_not(manifest) is None else None
     if adds_up and given:
@@ -84,7 +84,7 @@ def _sheet(name: str, title: str, node: Node, numbers: Mapping[str, Ints]) -> De
     return DerivedSheet(CONSISTENT, name, title, node.keys, tuple(numbers), cells)
 
 
-# --- the finest that survived ---------------------------------------------------------------------------------------
+# --- the finest published ------------------------------------------------------------------------------------------
 
 
 def _finest(
@@ -94,7 +94,7 @@ def _finest(
     adds_up: Consistent | None,
     made: Mapping[str, Mechanism],
 ) -> DerivedSheet:
-    """Of a table at several levels: every trip that shows, as finely as it does, and once."""
+    """A table published at several levels: each visible trip once, at the finest published level."""
     pieces = []
     for number, node in enumerate(chain):
         counts = adds_up.numbers[node.name] if adds_up else node.numbers

@@ -335,7 +335,7 @@ class Frame:
         return Frame({**_key_columns(by, groups), **numbers}, tuple(by))
 
     def _margins(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """What each cell adds to the interval of a sum, below and above, beside its noise."""
+        """What each cell adds to the interval of a sum, below and above, in addition to its noise."""
         counts = self._numbers(COUNT)
         if self.mechanism is None:
             return (counts - self._numbers(LOW)).astype(float), (self._numbers(HIGH) - counts).astype(float)

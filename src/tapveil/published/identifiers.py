@@ -1,4 +1,4 @@
-"""Columns that tell people apart: found by their names, and by what their values look like."""
+"""Columns that identify people, recognised by their names and by the form of their values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _YEAR = re.compile(r"(19[0-9]{2}|20[0-9]{2})(?:\.0)?")
 FEW_YEARS = 8
 SOME, MOST = 0.1, 0.5
 MOST_KEPT = 20_000
-"""So many different values of a column are looked at: enough to know what it is."""
+"""At most this number of distinct values of a column is examined: enough to recognise it."""
 
 _LOOKS = {
     "identifier-hash": (_HASH, "hashes or tokens: they distinguish people as well as the numbers they replace"),
@@ -46,7 +46,7 @@ class ColumnLook:
             self._values.update(pc.unique(values).to_pylist()[:MOST_KEPT])
 
     def findings(self, file: str, share: float = SOME) -> Iterator[Finding]:
-        """Why the column should not be there, if more than a share of its values say so; never a value of it."""
+        """Why the column should not be published, if more than `share` of its values look so; never a value itself."""
         place = f"{file}, column {self.column}"
         if _NAMES.search(self.column):
             yield Finding("identifier-name", place, "its name suggests values that identify people")
@@ -63,7 +63,7 @@ class ColumnLook:
 
 
 def text_findings(place: str, texts: Iterable[str], known: Collection[str] = ()) -> Iterator[Finding]:
-    """Whether texts that somebody wrote hold what tells people apart, but for digests that are known; never which."""
+    """Findings for free texts that contain identifiers, except known digests; never the value itself."""
     every = _DIGEST.sub(lambda found: " | " if found[0] in known else found[0], "\n".join(texts))
     joined = _BETWEEN_DIGITS.sub("", _DATE.sub(" | ", every))
     for code, pattern in _WITHIN.items():

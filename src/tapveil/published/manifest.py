@@ -141,7 +141,7 @@ class WholeCard(_Part):
     """What a promise for single trips is worth for a card with several."""
 
     trips: Annotated[int, Field(ge=1, le=1000)]
-    """So many trips."""
+    """Number of trips."""
     epsilon: Number
     """What the promise is worth for all of them."""
     delta: Number
@@ -162,7 +162,7 @@ class Bounds(_Part):
 
 
 class LevelClaim(_Part):
-    """How much coarser than the rest a table is."""
+    """How much coarser than the plan's resolution a table is."""
 
     time_minutes: Annotated[int, Field(ge=1, le=1440)] | None
     """The length of its bins."""
@@ -188,7 +188,7 @@ class TableClaim(_Part):
     columns: Annotated[tuple[str, ...], Field(max_length=20)]
     """What is counted, besides the partition; none where it is the total of each part."""
     level: LevelClaim | None
-    """How much coarser than the rest it is; null where it is not."""
+    """How much coarser than the plan's resolution it is; null where it is not."""
     epsilon: Number | None = None
     """Its own ε, where the plan gives no total."""
     delta: Number | None = None
@@ -208,15 +208,15 @@ class TableClaim(_Part):
     threshold_exact: Exact
     """As a fraction."""
     smallest_published: int
-    """The smallest number that can be printed."""
+    """The smallest count that can be published."""
     error_95: int
-    """19 of 20 numbers are off by at most this: half the width of an interval."""
+    """95 % error bound: half the width of an interval."""
     absent_95: int
-    """A cell that is not there has at most this, in 19 of 20 cells; with a dictionary, only if it is on its list."""
+    """Upper bound for a missing cell, for 19 of 20 cells; with a dictionary, only if it is on its list."""
     mean_error: Number
-    """How far a number is off, on average."""
+    """The mean absolute error of a count."""
     probability_published: dict[str, Number]
-    """The chance that a cell is published, by its true count."""
+    """The probability that a cell is published, by its true count."""
 
     @property
     def in_words(self) -> str:
@@ -292,7 +292,7 @@ class Pairing(_Part):
 
 
 class Versions(_Part):
-    """By which methods the rest of the folder is made from its tables and its manifest."""
+    """Versions of the methods by which all other files are made from the tables and the manifest."""
 
     derived: Literal[1, 2]
     """`consistent/` and `finest/`; in version 1 with totals that were guessed."""
@@ -309,7 +309,7 @@ class Versions(_Part):
 
 
 VERSIONS = Versions(derived=2, page=1, metadata=2, wording=2, readme=2, package=2)
-"""Of the folders that are made now: `verify` makes the rest of a folder again by them."""
+"""Versions of new folders: `verify` recomputes the other files by them."""
 
 
 class Manifest(_Part):
@@ -318,7 +318,7 @@ class Manifest(_Part):
     manifest_version: Literal[1, 2, 3]
     """What this list is of."""
     versions: Versions
-    """By which methods the rest of the folder is made."""
+    """Versions of the methods by which the other files are made."""
     release: Name
     """`name` in the plan."""
     release_id: Identity
@@ -390,7 +390,7 @@ class Manifest(_Part):
     wider: Annotated[dict[Name, Areas], Field(max_length=MOST_TABLES)]
     """The wider areas, by their name and the mode."""
     plan_sha256: Digest
-    """SHA-256 of what the plan means: the same for two spellings of one plan."""
+    """SHA-256 of what the plan means: the same for two texts of one plan."""
     public_files_sha256: Annotated[
         dict[Annotated[str, Field(pattern=_PUBLIC_FILE)], Digest], Field(max_length=4 * MOST_LABELS)
     ]
@@ -409,7 +409,7 @@ class Manifest(_Part):
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Manifest:
-        """A manifest of any version, as one of this; ValueError (or pydantic's, which is one) if it is none."""
+        """A manifest of any version, as one of this; ValueError (pydantic's is one) if it is invalid."""
         first = isinstance(data, dict) and data.get("manifest_version") == 1
         return cls.model_validate(manifest_1.upgraded(data) if first else data)
 

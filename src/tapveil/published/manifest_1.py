@@ -1,6 +1,6 @@
 """Manifests of version 1, which version 0.1.0 wrote, as manifests of today: what they say in sentences becomes codes.
 
-Frozen. Each sentence must be the one that version 1 has for the codes beside it: there is no room for another.
+Frozen. Each sentence must be the one that version 1 has for the codes next to it; no other is accepted.
 `written` is the way back, so that `verify` can compare a manifest with the one form that version 1 gave it.
 """
 

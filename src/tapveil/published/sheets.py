@@ -46,7 +46,7 @@ class DerivedSheet:
     keys: tuple[str, ...]
     numbers: tuple[str, ...]
     cells: pa.Table
-    """Keys as texts, then whole numbers."""
+    """Keys as texts, then integers."""
 
     @property
     def path(self) -> str:

@@ -78,7 +78,7 @@ def read_key(path: Path, ask_passphrase: Callable[[], str] | None = None) -> Sig
 
 @dataclass(frozen=True)
 class Signature:
-    """A signature that fits its message: made by the holder of this key, whoever that is."""
+    """A valid signature of a message, made with this key, whoever owns it."""
 
     public: bytes
 
@@ -119,7 +119,7 @@ def signer(signature: Signature, allowed_signers: Path, at: datetime | None = No
     except (OSError, UnicodeDecodeError):
         raise UsageError(f"the file of allowed signers {allowed_signers} cannot be read") from None
     found = []
-    for line in filter(None, map(_ALLOWED.fullmatch, lines)):  # what is not understood whole is passed over
+    for line in filter(None, map(_ALLOWED.fullmatch, lines)):  # lines that do not match completely are skipped
         with suppress(binascii.Error, SignatureError):
             found.append((line, _ed25519(base64.b64decode(line["key"], validate=True), 32)))
     if not found:

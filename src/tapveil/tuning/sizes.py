@@ -2,7 +2,7 @@
 
 Published counts are true counts with noise, and nothing below a threshold. The noise is known, so the distribution of
 the true counts can be found by maximum likelihood. Below the threshold nothing is seen: there it goes on as smoothly
-as it came, along a power law, bent so that all cells together hold as many trips as a coarser table shows.
+as it came, as a power of the size, bent so that all cells together hold as many trips as a coarser table shows.
 
 This follows from published numbers alone and is never published: it is a guess, made to choose the next plan by.
 """
@@ -17,7 +17,7 @@ from tapveil.privacy.distribution import Floats, Integers, distribution
 from tapveil.privacy.mechanisms import Mechanism
 
 LARGEST = 10**12
-"""No city has a cell of so many trips."""
+"""No city has a cell with this number of trips."""
 SINGLE = 32
 """Sizes up to this one are distinguished, larger ones in classes each 8 % wider than the one before."""
 GROWTH = 1.08
@@ -38,7 +38,7 @@ CLASSES = np.array(_starts, dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Sizes:
-    """So many cells of each size, on average; size 0 where cells that do not occur may be published, too."""
+    """The expected number of cells of each size; size 0 where cells that do not occur may be published as well."""
 
     sizes: Floats
     cells: Floats
@@ -58,7 +58,7 @@ class Sizes:
 
 
 def _whole(sizes: Floats) -> Integers:
-    """A class of sizes as the whole number in its middle."""
+    """A class of sizes as the integer in its middle."""
     return np.rint(sizes).astype(np.int64)
 
 

@@ -418,7 +418,7 @@ def _start(weights: Sequence[Fraction], groups: Sequence[Sequence[int]]) -> Plac
 
 
 def _weights(places: Places, groups: Sequence[Sequence[int]]) -> Weights:
-    """Small whole numbers: 4, 5, 6, 7, 8, 10, 12, 14, 16, …, without a common factor."""
+    """Small integers: 4, 5, 6, 7, 8, 10, 12, 14, 16, …, without a common factor."""
     ladder = [(4 + place % 4) * 2 ** (place // 4) for place in places]
     common = gcd(*ladder)
     by_table = {index: weight // common for weight, group in zip(ladder, groups, strict=True) for index in group}

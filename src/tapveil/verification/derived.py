@@ -1,4 +1,4 @@
-"""What a folder offers beside its tables, computed again from them: number for number, and nothing else."""
+"""Checks the derived tables of a folder: they are recomputed from its tables and compared, number for number."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from tapveil.verification.reading import UnreadableError
 from tapveil.verification.tables import csv_batches, is_written_otherwise, same_rows
 
 ROUNDED = 1
-"""By so much a number of another build may differ."""
+"""Largest difference to a number that another build computed."""
 LIMITS = {LOW, HIGH, "other_low", "other_high"}
-"""Numbers that nothing is made of."""
+"""Numbers from which nothing else is computed."""
 MOST_CELLS = 20_000_000
 """Beyond it, nothing is computed again: it would take more memory than a stranger's machine may have."""
 

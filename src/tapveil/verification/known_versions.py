@@ -17,7 +17,7 @@ VERSIONS_OF: Mapping[int, list[Versions]] = {
         Versions(derived=2, page=1, metadata=2, wording=2, readme=2, package=2),
     ],
 }
-"""By the version of the manifest: which methods made the rest of such folders."""
+"""By the version of the manifest: the versions of the methods that made such folders."""
 
 PROGRAMS: Mapping[str, int] = {
     "377408ce281913ee488c42a6aab3a461581f54f8cd3b1db27f25208552355fd7": 1,

@@ -51,7 +51,7 @@ WEIGHT_ROUNDED = Fraction(1, 10**14)
 """Weights are written to 15 digits."""
 MEAN_ERROR_ROUNDED = 0.00051
 LONGEST_TEXTS = 20_000
-"""So many letters a manifest may have that only the publisher can explain."""
+"""The most characters of free text in a manifest."""
 
 
 def read(data: dict[str, Any]) -> tuple[Manifest | None, list[Finding]]:
@@ -272,7 +272,7 @@ def _total_findings(manifest: Manifest) -> Iterator[Finding]:
 
 
 def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Finding]:
-    """Whether it is written in the one way, and every name in it is one that the rest of it explains."""
+    """Whether it is in canonical form, and every name in it is explained by other fields."""
     first = manifest.manifest_version == 1
     entry = (data.get("ledger") or {}).get("number") if first else None
     written = manifest_1.written(manifest.as_json, entry) if first else manifest.as_json
@@ -291,7 +291,7 @@ def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Findi
 
 
 def free_text_findings(manifest: Manifest) -> Iterator[Finding]:
-    """Whether what only the publisher can have said is short, and holds nothing that tells people apart."""
+    """Whether free texts of the publisher are short and contain no identifiers."""
     said = (manifest.title, manifest.description, manifest.publisher, manifest.licence, manifest.region)
     texts = [*filter(None, (*said, *(manifest.covers.modes or ()))), *manifest.columns, *manifest.public_files_sha256]
     for areas in (manifest.areas, *manifest.wider.values()):

@@ -1,4 +1,4 @@
-"""What a Parquet file says beside its values: nothing that does not follow from them.
+"""Checks that a Parquet file contains nothing but its values and what follows from them.
 
 Footers and headers of pages have room for anything: metadata of fields, the name of a program, least and greatest
 values, lists with values that no row has. What follows from the table is compared. The rest is bounded by what Arrow
@@ -25,7 +25,7 @@ from tapveil.verification.reading import UnreadableError
 _SCHEMA = b"ARROW:schema"
 _PROGRAM = re.compile(r"parquet-cpp-arrow version ([0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})(-SNAPSHOT)?")
 SCHEMA_ROOM = 64
-"""Another version of Arrow may write a schema in so many bytes more than ours."""
+"""Bytes by which a schema of another version of Arrow may be longer than ours."""
 FILE_ROOM, COLUMN_ROOM, CHUNK_ROOM, PAGE_ROOM = 100, 40, 100, 80
 """Bytes that a footer, a column, its part of a row group and the header of a page take, besides names and values."""
 _NUMBER = 8

@@ -33,11 +33,11 @@ ROWS_AT_ONCE = 100_000
 BLOCK = 8 * 2**20
 """A line longer than this is none of a table."""
 LARGEST_PIECE = 128 * 2**20
-"""So many rows at once, as texts, take no more than this."""
+"""The most memory that a piece of rows, as texts, may take."""
 PARQUET_ROWS_AT_ONCE = 10_000
 """Fewer: a page of a few bytes can stand for many long texts."""
 _COUNT_PATTERN = r"^[1-9][0-9]{0,11}$"
-"""Below 10^12: no city has more trips, and sums of so many stay exact."""
+"""Below 10^12: no city has more trips, and sums of such counts stay exact."""
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8}")
 
 _TOO_LONG = "has longer texts than any release; its rows would not fit into memory"

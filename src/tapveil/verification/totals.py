@@ -1,4 +1,4 @@
-"""Do the tables of one release tell of the same trips? Every trip has one cell in each of them.
+"""Checks that the tables of a release can come from the same trips: every trip is in one cell of each table.
 
 A table's published total is the sum of its published cells' true counts, which is at most the number of trips T of the
 part, plus noise. Let X be a cell's noise and t what it needs to be published. For λ > 0 the cell adds at most
@@ -70,7 +70,7 @@ def _ends(manifest: Manifest, table: TableClaim) -> set[str]:
     return {end for end in ends if any(key.startswith(end) for key in keys)} or {ends[0]}
 
 
-class _Law:
+class _Distribution:
     """The noise of a mechanism in counts, as floats: bounds here have room to spare."""
 
     def __init__(self, mechanism: Mechanism) -> None:
@@ -88,19 +88,19 @@ def _least(mechanism: Mechanism, beta: float, *, one: bool = False) -> tuple[flo
     """
     if one:
         return mechanism.error_bound(Fraction(beta)), 1
-    law = _Law(mechanism)
-    grown = (np.expm1(law.rate * law.noise) * law.probability)[::-1].cumsum()[::-1]
-    counts = np.arange(1, ceil(law.threshold) + 2)
+    known = _Distribution(mechanism)
+    grown = (np.expm1(known.rate * known.noise) * known.probability)[::-1].cumsum()[::-1]
+    counts = np.arange(1, ceil(known.threshold) + 2)
     # The sum over X ≥ t is greatest at t = 0; beyond the threshold t only gets smaller, and c larger.
-    first = np.searchsorted(law.noise, np.maximum(law.threshold - 1 - counts, 0))
+    first = np.searchsorted(known.noise, np.maximum(known.threshold - 1 - counts, 0))
     kappa = np.log1p(np.maximum(grown[np.minimum(first, len(grown) - 1)], 0))
-    return -log(beta) / law.rate, 1 + float((kappa / counts).max()) / law.rate
+    return -log(beta) / known.rate, 1 + float((kappa / counts).max()) / known.rate
 
 
 def _most(mechanism: Mechanism, cells: int, beta: float) -> tuple[float, float]:
-    """How many trips noise takes from the total of so many cells, at most; and how many each unpublished one hides."""
-    law = _Law(mechanism)
-    shrunk = float((np.exp(law.rate * np.abs(law.noise)) * law.probability).sum())
-    hidden = -float(law.noise[np.searchsorted(law.probability.cumsum(), beta / cells)])
-    noise = (cells * log(shrunk) - log(beta)) / law.rate + cells  # and each was rounded
-    return mechanism.error_bound(Fraction(beta)) if cells == 1 else noise, law.threshold + hidden + 1
+    """The most trips that noise takes from the total of `cells` cells, and the most that an unpublished cell hides."""
+    known = _Distribution(mechanism)
+    shrunk = float((np.exp(known.rate * np.abs(known.noise)) * known.probability).sum())
+    hidden = -float(known.noise[np.searchsorted(known.probability.cumsum(), beta / cells)])
+    noise = (cells * log(shrunk) - log(beta)) / known.rate + cells  # and each was rounded
+    return mechanism.error_bound(Fraction(beta)) if cells == 1 else noise, known.threshold + hidden + 1

@@ -78,7 +78,7 @@ class Wording:
         return self.say("gaussian", change=self.change(unit, neighbours), rho=rho, mu=mu, delta=delta)
 
     def _likelier(self, loss: Loss) -> str:
-        """δ is added to a probability: it is no chance with which the rest fails."""
+        """δ is added to a probability; it is not the probability that the guarantee fails."""
         power = f"e^{decimal_text(loss.epsilon, 4, ROUND_CEILING)}"
         if loss.epsilon > 20:
             factor = f"{power} ({self.say('too_large')})"
