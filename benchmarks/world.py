@@ -322,7 +322,7 @@ def main() -> int:
     parser.add_argument("--city", action="store_true", help="also the cost of a made city of 600 × 600 places")
     args = parser.parse_args()
     good = True
-    if DATA.exists():
+    if args.draws and DATA.exists():
         good &= report("Namma Metro, 18 days", namma(), NAMMA, args.draws)
         good &= report("Bike share, a month", bikes(), BIKES, args.draws)
     if args.city:

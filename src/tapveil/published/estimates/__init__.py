@@ -14,8 +14,9 @@ every machine (`parts`).
 ([42, 46, 12], [33, 65, 2])
 """
 
+from tapveil.published.estimates.clock import NO_TAP, Clock
 from tapveil.published.estimates.estimate import Estimates, Table, estimate
 from tapveil.published.estimates.spread import Spread
 from tapveil.published.estimates.world import Measurement, World
 
-__all__ = ["Estimates", "Measurement", "Spread", "Table", "World", "estimate"]
+__all__ = ["NO_TAP", "Clock", "Estimates", "Measurement", "Spread", "Table", "World", "estimate"]

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from tapveil.published.estimates.joint import Joint
+from tapveil.published.estimates.joint import ENDED, Fitted, Joint
 from tapveil.published.estimates.margins import Measured, Tables, known, margin, summed
 from tapveil.published.estimates.parts import Floats, Ints
 from tapveil.published.estimates.rounding import whole
 from tapveil.published.estimates.spread import UNSEEN, Evidence, Spread
-from tapveil.published.estimates.world import DATE, KIND, Columns, Measurement, World, check, in_order
+from tapveil.published.estimates.trips import Endings, Rows, rows
+from tapveil.published.estimates.world import (
+    DATE,
+    DISTANCE,
+    DURATION,
+    KIND,
+    OFF_PLACE,
+    OFF_TIME,
+    ON_PLACE,
+    ON_TIME,
+    Columns,
+    Measurement,
+    World,
+    check,
+    in_order,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +55,34 @@ class Estimates:
     spreads: Mapping[Columns, Spread]
     """Of tables that a measurement tells; the date comes first."""
 
+    endings: Endings | None = None
+    """How trips end, where both times are known or durations were measured."""
+    bends: Sequence[Floats | None] = ()
+    """Of each day: how far its ends differ from what durations alone say."""
+
     def spread(self, columns: Sequence[str]) -> Spread:
         """Of the estimates over these columns."""
         dated = (DATE,) if {DATE, KIND} & set(columns) else ()
         return self.spreads.get((*dated, *in_order(columns)), UNSEEN)
 
+    def trips(self, day: int) -> Rows:
+        """Synthetic trips of a day, by column the entry of its public list for each: their sums are the counts."""
+        numbers = self.days[day].astype(np.int64)
+        found = rows(self.columns, numbers)
+        if self.endings is not None:
+            durations, ends = self.endings.deal(numbers, self.bends[day])
+            if OFF_TIME not in self.columns:
+                found[OFF_TIME] = ends
+            if DURATION in self.world.sizes:
+                found[DURATION] = durations
+        return found
+
     def count(self, columns: Sequence[str]) -> Ints:
         """How many trips, over columns of a trip, the date or the kind of day, in their order."""
         kept = in_order(columns)
-        if beyond := set(columns) - {*self.columns, DATE, KIND}:
-            raise ValueError(f"there are no estimates by {sorted(beyond)[0]}")
-        days = [summed(day.astype(np.int64), self.columns, kept)[0] for day in self.days]
+        if len(kept) + len({DATE, KIND} & set(columns)) < len(columns) or {DATE, KIND} <= set(columns):
+            raise ValueError("the columns of a table are those of a trip, and the date or the kind of day")
+        days = [self.of_day(day, kept) for day in range(self.world.days)]
         if DATE in columns:
             found = np.stack(days)
         elif KIND in columns:
@@ -60,6 +92,20 @@ class Estimates:
             return sum(days[1:], days[0]).transpose([kept.index(column) for column in columns])
         order = [DATE if DATE in columns else KIND, *kept]
         return found.transpose([order.index(column) for column in columns])
+
+    def of_day(self, day: int, kept: Columns) -> Ints:
+        """Of one day, over columns in the order of arrays."""
+        if set(kept) <= set(self.columns):
+            return summed(self.days[day].astype(np.int64), self.columns, kept)[0]
+        trips = self.trips(day)
+        if DISTANCE in kept and self.world.distances is not None:
+            trips[DISTANCE] = self.world.distances[trips[ON_PLACE], trips[OFF_PLACE]].astype(np.int32)
+        if missing := [column for column in kept if column not in trips]:
+            raise ValueError(f"there are no estimates by {missing[0]}")
+        ends = () if self.endings is None else self.endings.clock.off
+        shape = tuple(len(ends) if column == OFF_TIME and ends else self.world.sizes[column] for column in kept)
+        cells = np.ravel_multi_index(tuple(trips[column] for column in kept), shape)
+        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
 
     def table(self, columns: Sequence[str]) -> Table:
         """Estimates with intervals."""
@@ -79,13 +125,26 @@ def estimate(world: World, measurements: Sequence[Measurement]) -> Estimates:
     """From what was measured and what is public, nothing else: anyone can make it again, byte for byte."""
     check(world, measurements)
     joint, moved = (Joint(Measured(world, measurements, moved)) for moved in (False, True))
-    seen, days = _Seen(joint, moved), []
+    endings, seen = _endings(joint), _Seen(joint, moved)
+    days: list[npt.NDArray[np.int32]] = []
+    bends: list[Floats | None] = []
     for day in range(world.days):
-        found = joint.day(day)[joint.columns]
-        numbers = whole(found)
-        seen.add(day, numbers, found, moved.day(day)[joint.columns])
+        found, follows = joint.day(day), moved.day(day)
+        numbers = whole(found[joint.columns])
         days.append(numbers.astype(np.int32))
-    return Estimates(world, joint.columns, days, seen.spreads())
+        bends.append(endings.bends(numbers, found.get(ENDED)) if endings else None)
+        made = Estimates(world, joint.columns, days, {}, endings, bends)
+        sums = {columns: summed(numbers, joint.columns, columns)[0] for columns in _subsets(joint.columns)}
+        sums |= {columns: made.of_day(day, columns) for columns in joint.beyond} if endings else {}
+        seen.add(day, sums, found, follows)
+    return replace(made, spreads=seen.spreads())
+
+
+def _endings(joint: Joint) -> Endings | None:
+    world = joint.world
+    if world.clock is None or joint.columns != (ON_TIME, ON_PLACE, OFF_PLACE):
+        return None
+    return Endings.of(world, world.clock, joint.all_days)
 
 
 class _Seen:
@@ -96,16 +155,18 @@ class _Seen:
         self.dated: dict[Columns, Evidence] = {}
         self.sums: dict[Columns, list[Floats]] = {}
 
-    def add(self, day: int, numbers: Ints, found: Floats, moved: Floats) -> None:
+    def add(self, day: int, sums: Mapping[Columns, Ints], found: Fitted, follows: Fitted) -> None:
         """One day: its whole numbers, and its estimates from the measurements and from the moved ones."""
         measured, other = self.joint.measured.day(day), self.moved.measured.day(day)
-        for columns in _subsets(self.joint.columns):
-            sums = [summed(each, self.joint.columns, columns)[0] for each in (numbers.astype(np.float64), found, moved)]
+        for columns, numbers in sums.items():
+            whole = columns if columns in self.joint.beyond else self.joint.columns
+            fitted = (summed(each[whole], whole, columns)[0] for each in (found, follows))
+            three = [numbers.astype(np.float64), *fitted]
             if known(measured, columns):
                 evidence = self.dated.setdefault(columns, Evidence(margin(measured, columns).variance))
-                _add(evidence, columns, sums, measured, other)
+                _add(evidence, columns, three, measured, other)
             have = self.sums.get(columns)
-            self.sums[columns] = [a + b for a, b in zip(have, sums, strict=True)] if have else sums
+            self.sums[columns] = [a + b for a, b in zip(have, three, strict=True)] if have else three
 
     def spreads(self) -> dict[Columns, Spread]:
         """The curves of all tables that a measurement tells."""

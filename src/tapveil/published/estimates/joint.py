@@ -13,11 +13,15 @@ from functools import cached_property
 
 import numpy as np
 
-from tapveil.published.estimates.margins import Measured, Tables, agreeing, known, margin
+from tapveil.published.estimates.margins import Measured, Tables, agreeing, known, margin, summed
 from tapveil.published.estimates.parts import PARTS, Floats
 from tapveil.published.estimates.raking import rake
 from tapveil.published.estimates.shrinkage import shrink
-from tapveil.published.estimates.world import OFF_PLACE, OFF_TIME, ON_PLACE, ON_TIME, Columns, World, in_order
+from tapveil.published.estimates.world import DURATION, OFF_PLACE, OFF_TIME, ON_PLACE, ON_TIME, Columns, World, in_order
+
+STARTED, ENDED = (ON_TIME, OFF_PLACE), (OFF_TIME, OFF_PLACE)
+"""When trips to a place start, and when they end."""
+TIMES = (ON_TIME, OFF_TIME, OFF_PLACE)
 
 Fitted = dict[Columns, Floats]
 """Estimates of some days by columns, in whole parts of trips."""
@@ -50,7 +54,19 @@ class Joint:
         """What is estimated, one after the other: each with sums found before."""
         axes = in_order([column for columns in (*self.measured.columns, self.columns) for column in columns])
         tables = [columns for columns in self.measured.columns if len(columns) > 1 and columns != self.columns]
+        if self._ends is not None and ENDED in tables and STARTED not in tables:
+            tables.append(STARTED)
         return [*((axis,) for axis in axes if (axis,) != self.columns), *tables, self.columns]
+
+    @cached_property
+    def beyond(self) -> list[Columns]:
+        """Measured tables with columns that a whole trip does not have: the other time, durations."""
+        return [columns for columns in self.measured.columns if not set(columns) <= set(self.columns)]
+
+    @cached_property
+    def _ends(self) -> Floats | None:
+        both = {ON_TIME, OFF_TIME} <= set(self.world.sizes) and self.world.clock is not None
+        return self.world.clock.ends() if both and self.world.clock is not None else None
 
     @cached_property
     def all_days(self) -> Fitted:
@@ -73,6 +89,8 @@ class Joint:
         for columns in self.order:
             sums = {kept: found[kept] for kept in _largest_within(columns, found)}
             table = rake(priors[columns].copy(), columns, sums)
+            if columns == STARTED and ENDED in found and not known(tables, STARTED):
+                table = self._by_start(table, found)
             if known(tables, columns):
                 noisy = margin(tables, columns)
                 if pooled and self.world.same_places and columns == (ON_PLACE, OFF_PLACE):
@@ -80,6 +98,18 @@ class Joint:
                 table = rake(shrink(noisy.numbers, table, noisy.variance, pooled), columns, sums)
             found[columns] = table
         return found
+
+    def _by_start(self, table: Floats, found: Fitted) -> Floats:
+        """When those set out who arrive at a place: from when they arrive, and how long trips take."""
+        if self._ends is None:
+            return table
+        durations = found.get((DURATION,), np.ones(self._ends.shape[1]))
+        kernel = np.zeros((self._ends.shape[0], self._ends.shape[2]))
+        for each, share in enumerate((durations / float(durations.sum())).tolist()):
+            kernel += self._ends[:, each] * share
+        whole = np.rint(table[:, None, :] * kernel[:, :, None])
+        sums = {(ON_TIME,): found[(ON_TIME,)], ENDED: found[ENDED]}
+        return summed(rake(whole, TIMES, sums), TIMES, STARTED)[0]
 
     @staticmethod
     def _total(tables: Tables, priors: Mapping[Columns, Floats]) -> Floats:

@@ -109,19 +109,21 @@ def agreeing(tables: Tables) -> Tables:
                 for other in holders:
                     table = tables[other]
                     own, cells = summed(table.numbers, other, columns)
-                    change = spread((agreed - own) / cells, columns, other)
-                    tables[other] = Noisy(np.rint(table.numbers + change), table.variance)
+                    change = spread(np.rint((agreed - own) / cells), columns, other)
+                    tables[other] = Noisy(table.numbers + change, table.variance)
     return tables
 
 
 def margin(tables: Tables, columns: Columns) -> Noisy:
     """The sums over some columns, from all tables that have them."""
+    holders = sorted(other for other in tables if set(columns) <= set(other))
+    if holders == [columns]:
+        return tables[columns]
     weighted, precision = np.zeros(()), 0.0
-    for other in sorted(tables):
-        if set(columns) <= set(other):
-            own, cells = summed(tables[other].numbers, other, columns)
-            trust = 1 / (tables[other].variance * cells)
-            weighted, precision = weighted + trust * own, precision + trust
+    for other in holders:
+        own, cells = summed(tables[other].numbers, other, columns)
+        trust = 1 / (tables[other].variance * cells)
+        weighted, precision = weighted + trust * own, precision + trust
     return Noisy(np.rint(weighted / precision), 1 / precision)
 
 

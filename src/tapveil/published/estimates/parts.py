@@ -9,6 +9,8 @@ other function (exp, log, power, matrix products) is used anywhere in this packa
 
 from __future__ import annotations
 
+from math import frexp, ldexp
+
 import numpy as np
 import numpy.typing as npt
 
@@ -27,7 +29,7 @@ def in_parts(trips: npt.NDArray[np.generic] | float) -> Floats:
 
 def in_trips(parts: Floats) -> Floats:
     """Parts as trips: exact, since it only moves the point."""
-    return parts / PARTS
+    return parts * (1 / PARTS)
 
 
 def add_by(groups: npt.NDArray[np.integer], numbers: Floats, size: int) -> Floats:
@@ -39,12 +41,13 @@ def add_by(groups: npt.NDArray[np.integer], numbers: Floats, size: int) -> Float
     >>> add_by(np.array([0, 1, 0]), np.array([0.25, 2.0, 0.5]), 2).tolist()
     [0.75, 2.0]
     """
-    largest = float(np.abs(numbers).max(initial=0.0))
+    largest = max(float(numbers.max(initial=0.0)), -float(numbers.min(initial=0.0)))
     if largest == 0.0:
         return np.zeros(size)
-    room = _BITS - int(np.frexp(largest)[1]) - numbers.size.bit_length()
-    whole = np.rint(np.ldexp(numbers, room))
-    return np.ldexp(np.bincount(groups.ravel(), whole.ravel(), minlength=size), -room)
+    room = _BITS - frexp(largest)[1] - numbers.size.bit_length()
+    whole = np.ravel(numbers * ldexp(1.0, room))
+    np.rint(whole, out=whole)
+    return np.bincount(groups.ravel(), whole, minlength=size) * np.float64(ldexp(1.0, -room))
 
 
 def signs(seed: int, size: int) -> npt.NDArray[np.int8]:

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from tapveil.published.estimates.parts import PARTS, Floats, add_by, in_trips
 
-_FINENESS = 8
-"""Priors are told apart in so many steps for each power of two."""
+_BITS = 3
+"""Sizes are told apart in 2³ steps for each power of two."""
 _SMALLEST, _LARGEST = -12, 34
 """Powers of two."""
-STEPS = _FINENESS * (_LARGEST - _SMALLEST) + 1
+STEPS = (_LARGEST - _SMALLEST) << _BITS
 """How many there are, from almost nothing."""
 _ROUNDS = 8
 _KAPPA = 0.05
@@ -22,10 +22,13 @@ _LEAST = 2.0**-20
 
 
 def sizes(numbers: Floats) -> npt.NDArray[np.int64]:
-    """Which of `STEPS` steps each number lies in: 0 for none or almost none."""
-    part, power = np.frexp(numbers)
-    steps = (power.astype(np.int64) - _SMALLEST) * _FINENESS + np.floor((2 * part - 1) * _FINENESS).astype(np.int64)
-    return np.clip(np.where(numbers > 0, steps, 0), 0, STEPS - 1)
+    """Which of `STEPS` steps each number of at least 0 lies in: 0 for none or almost none.
+
+    The first bits of a float are its power of two, then the part within: so many of them are the step.
+    """
+    steps = np.ascontiguousarray(numbers, dtype=np.float64).view(np.int64) >> (52 - _BITS)
+    steps -= (1023 + _SMALLEST) << _BITS
+    return np.clip(steps, 0, STEPS - 1, out=steps)
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,9 @@ def fit(numbers: Floats, priors: Floats, variance: float) -> Curve:
     Weighted least squares, by steps of size; the weights follow from the curve, so it is found in a few rounds.
     """
     step = sizes(priors)
-    excess = (numbers - priors) * (numbers - priors) - variance
+    excess = numbers - priors
+    excess *= excess
+    excess -= variance
     count = np.bincount(step.ravel(), minlength=STEPS).astype(np.float64)
     used = np.flatnonzero(count * (np.arange(STEPS) > 0))
     count, p, y = count[used], *(add_by(step, each, STEPS)[used] for each in (priors, excess))
@@ -87,9 +92,14 @@ def shrink(numbers: Floats, priors: Floats, variance: float, pooled: bool = Fals
     variance, bends the line to a hyperbola above zero.
     """
     n, p = in_trips(numbers), in_trips(priors)
-    scatter = fit(n, p, variance)(p)
-    believed = scatter / (scatter + variance)
-    found = p + (n - p) * believed
+    believed = fit(n, p, variance)(p)
+    believed /= believed + variance
+    n -= p
+    n *= believed
+    n += p
     if pooled:
-        found = (found + np.sqrt(found * found + 4 * _KAPPA * variance * believed)) / 2
-    return np.rint(np.maximum(found, 0.0) * PARTS)
+        believed *= 4 * _KAPPA * variance
+        n = (n + np.sqrt(n * n + believed)) / 2
+    np.maximum(n, 0.0, out=n)
+    n *= PARTS
+    return np.rint(n, out=n)

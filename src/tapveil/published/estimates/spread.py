@@ -26,7 +26,7 @@ _DOUBT = 32
 """So many cells with errors like those of the measurement are added: a small table shows too little of its own."""
 _ROUNDS = 12
 _SWEEPS = 300
-_LEAST = 2.0**-20
+_LEAST, _MOST = 2.0**-20, 2.0**40
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Evidence:
         estimates, follow, move = whole.astype(np.float64), in_trips(followed), in_trips(moved)
         error, step = estimates - in_trips(noisy), sizes(estimates)
         self.cells += np.bincount(step.ravel(), minlength=STEPS)
-        self.estimates += add_by(step, estimates, STEPS)
+        self.estimates += np.bincount(step.ravel(), estimates.ravel(), minlength=STEPS)
         self.distances += add_by(step, error * error, STEPS)
         self.follows += add_by(step, follow * move, STEPS)
         self.moves += add_by(step, move * move, STEPS)
@@ -123,11 +123,11 @@ class Evidence:
             off = v + here + found[3] * x * x
             shapes = [slope, slope * x, slope * x * x, x * x]
             found = _least_squares(shapes, y - here + slope * q, n / (off * off), found)
-        return Spread(v, *found)
+        return Spread(v, max(found[0], _LEAST), *found[1:])
 
 
 def _least_squares(parts: list[Floats], wanted: Floats, weight: Floats, start: list[float]) -> list[float]:
-    """Numbers of at least almost nothing for which the sum of parts is nearest: one after the other, many times."""
+    """Numbers of at least 0 for which the sum of parts is nearest: one after the other, many times."""
     one = np.zeros(len(wanted), dtype=np.int64)
 
     def add(numbers: Floats) -> float:
@@ -140,5 +140,5 @@ def _least_squares(parts: list[Floats], wanted: Floats, weight: Floats, start: l
         for i, row in enumerate(products):
             if row[i] > 0:
                 rest = aims[i] - sum(row[j] * found[j] for j in range(len(parts)) if j != i)
-                found[i] = min(max(rest / row[i], _LEAST), 2.0**40)
+                found[i] = min(max(rest / row[i], 0.0), _MOST)
     return found

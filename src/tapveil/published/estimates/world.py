@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tapveil.published.estimates.clock import Clock
+
 DATE, KIND = "date", "kind"
 ON_TIME, OFF_TIME = "tap_on_time", "tap_off_time"
 ON_PLACE, OFF_PLACE = "tap_on_location", "tap_off_location"
@@ -34,6 +36,10 @@ class World:
     """Whether a trip begins and ends at places of one list, in the same order: then there are ways back."""
     excluded: Mapping[Columns, npt.NDArray[np.bool_]] = field(default_factory=dict)
     """By columns in the order of arrays: where there can be no trip, by a timetable or the hours of service."""
+    distances: npt.NDArray[np.integer] | None = None
+    """The class of distance of each pair of places, where a table has such classes."""
+    clock: Clock | None = None
+    """When bins and classes of durations begin: needed for trips that have both times."""
 
     def __post_init__(self) -> None:
         if not self.kinds or min(self.kinds) < 0:
@@ -44,9 +50,24 @@ class World:
             raise ValueError(f"a trip has no column {sorted(unknown)[0]}")
         if min(self.sizes.values()) < 1:
             raise ValueError("a public list has at least one entry")
+        if DISTANCE in self.sizes and (
+            self.distances is None or self.distances.shape != self.shape((ON_PLACE, OFF_PLACE))
+        ):
+            raise ValueError("classes of distance need the class of each pair of places")
+        self._check_clock()
         for columns, where in self.excluded.items():
             if columns != in_order(columns) or where.shape != self.shape(columns):
                 raise ValueError(f"what is excluded by {' × '.join(columns)} does not have the shape of the lists")
+
+    def _check_clock(self) -> None:
+        if self.clock is None:
+            if {OFF_TIME, ON_TIME} <= set(self.sizes) or DURATION in self.sizes:
+                raise ValueError("trips with two times, or with durations, need a clock: when bins and classes begin")
+            return
+        lists = {ON_TIME: self.clock.on, OFF_TIME: self.clock.off, DURATION: self.clock.durations}
+        for column, entries in lists.items():
+            if column in self.sizes and len(entries) != self.sizes[column]:
+                raise ValueError(f"the clock does not have one entry for each of {column}")
 
     @property
     def days(self) -> int:

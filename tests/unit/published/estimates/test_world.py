@@ -17,6 +17,8 @@ PLACES = {"tap_on_location": 2, "tap_off_location": 3}
         ((0,), {"tap_on_time": 3}, "places where trips begin"),
         ((0,), {**PLACES, "colour": 2}, "no column colour"),
         ((0,), {**PLACES, "tap_on_time": 0}, "at least one entry"),
+        ((0,), {**PLACES, "tap_on_time": 2, "tap_off_time": 2}, "need a clock"),
+        ((0,), {**PLACES, "distance": 2}, "class of each pair"),
     ],
 )
 def test_a_world_that_cannot_be_is_refused(kinds: tuple[int, ...], sizes: dict[str, int], words: str) -> None:

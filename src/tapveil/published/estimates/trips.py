@@ -1,0 +1,142 @@
+"""Synthetic trips: one row each, whose sums are the estimates. They look like trips and are nobody's.
+
+Rows follow from the whole numbers of a day, in the order of its cells. How long a trip takes, and so the bin in which
+it ends, is dealt out along the rows by a sequence that fills every interval evenly (the multiples of the golden ratio,
+modulo 1), so that any run of rows has nearly its share of each: no chance is involved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tapveil.published.estimates.clock import Clock
+from tapveil.published.estimates.parts import PARTS, Floats, Ints
+from tapveil.published.estimates.raking import rake
+from tapveil.published.estimates.world import (
+    DISTANCE,
+    DURATION,
+    OFF_PLACE,
+    OFF_TIME,
+    ON_PLACE,
+    ON_TIME,
+    Columns,
+    World,
+)
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+Rows = dict[str, npt.NDArray[np.int32]]
+"""By column, the entry of its public list for each trip."""
+
+
+def even(first: int, size: int) -> Floats:
+    """The multiples of the golden ratio from `first` on, modulo 1."""
+    with np.errstate(over="ignore"):
+        words = np.arange(first, first + size, dtype=np.uint64) * _GOLDEN
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+@dataclass(frozen=True, eq=False)
+class Endings:
+    """How trips end, for all days: what durations there are, and in which bins trips of each end."""
+
+    world: World
+    clock: Clock
+    durations: Floats
+    """Parts of trips by class of duration, after any of distance, or origin and destination."""
+    by: Columns
+    """The columns of `durations` before the last."""
+    ends: Floats
+    """P(end | start, class)."""
+
+    @staticmethod
+    def of(world: World, clock: Clock, tables: dict[Columns, Floats]) -> Endings:
+        """From estimates of all days; without a table of durations, from what is usual."""
+        known = [by for by in ((ON_PLACE, OFF_PLACE), (DISTANCE,), ()) if (*by, DURATION) in tables]
+        if not known:
+            return Endings(world, clock, np.full(len(clock.durations or (0,)), PARTS), (), clock.ends())
+        return Endings(world, clock, tables[(*known[0], DURATION)], known[0], clock.ends())
+
+    def shares(self, origins: npt.NDArray[np.intp], destinations: npt.NDArray[np.intp]) -> Floats:
+        """Weights of each class of duration for pairs of places; a little for each, so that none has nothing."""
+        found = self.durations
+        if self.by == (ON_PLACE, OFF_PLACE):
+            found = self.durations[origins, destinations]
+        elif self.world.distances is not None and self.by == (DISTANCE,):
+            found = self.durations[self.world.distances[origins, destinations]]
+        return np.broadcast_to(found + np.float64(1.0), (len(origins), found.shape[-1]))
+
+    def expected(self, trips: Ints) -> Floats:
+        """Of a day's trips by start, origin and destination: parts by start, end and destination."""
+        starts, places, size = trips.shape[0], trips.shape[-1], len(self.clock.off)
+        found = np.zeros((starts, size, places))
+        for start, origins, destinations, count in _cells(trips):
+            shares = self.shares(origins, destinations)
+            total = _along(shares)[:, -1]
+            for each in range(shares.shape[1]):
+                part = np.rint(PARTS * count * shares[:, each] / total)
+                by_place = np.bincount(destinations, part, minlength=places)
+                found[start] += np.rint(self.ends[start, each][:, None] * by_place)
+        return found
+
+    def bends(self, trips: Ints, wanted: Floats | None) -> Floats | None:
+        """By how much each start × end × destination must be more or less frequent to give the wanted ends."""
+        if wanted is None:
+            return None
+        columns = (ON_TIME, OFF_TIME, OFF_PLACE)
+        expected = self.expected(trips)
+        sums: dict[Columns, Floats] = {(OFF_TIME, OFF_PLACE): wanted, (ON_TIME, OFF_PLACE): trips.sum(axis=1) * PARTS}
+        return rake(expected.copy(), columns, sums) / np.maximum(expected, 1.0)
+
+    def deal(self, trips: Ints, bends: Floats | None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """For each trip of a day, in the order of cells: its class of duration, and the bin of its end."""
+        durations, ends, dealt = [], [], 0
+        for start, origins, destinations, count in _cells(trips):
+            shares = self.shares(origins, destinations)
+            classes, bins = np.nonzero(self.ends[start] > 0)
+            weights = shares[:, classes] * self.ends[start][classes, bins]
+            if bends is not None:
+                weights = weights * bends[start][bins][:, destinations].T
+            sums = _along(weights)
+            rows = np.repeat(np.arange(len(count)), count)
+            aims = even(dealt, len(rows)) * sums[rows, -1]
+            chosen = np.zeros(len(rows), dtype=np.int64)
+            for step in range(sums.shape[1] - 1):
+                chosen += aims >= sums[rows, step]
+            durations.append(classes[chosen])
+            ends.append(bins[chosen])
+            dealt += len(rows)
+        nothing = np.zeros(0, dtype=np.int32)
+        return (
+            np.concatenate([nothing, *durations]).astype(np.int32),
+            np.concatenate([nothing, *ends]).astype(np.int32),
+        )
+
+
+def _cells(
+    trips: Ints,
+) -> Iterator[tuple[int, npt.NDArray[np.intp], npt.NDArray[np.intp], Ints]]:
+    """Of each start: the pairs of places with trips, and how many."""
+    for start, table in enumerate(trips):
+        origins, destinations = np.nonzero(table)
+        yield start, origins, destinations, table[origins, destinations].astype(np.int64)
+
+
+def _along(weights: Floats) -> Floats:
+    """Sums from the first column on, one after the other."""
+    found = np.array(weights, dtype=np.float64)
+    for column in range(1, found.shape[1]):
+        found[:, column] += found[:, column - 1]
+    return found
+
+
+def rows(columns: Columns, trips: Ints) -> Rows:
+    """One row for each trip, in the order of cells."""
+    cells = np.flatnonzero(trips)
+    repeated = np.repeat(cells, trips.reshape(-1)[cells])
+    indices = np.unravel_index(repeated, trips.shape)
+    return {column: index.astype(np.int32) for column, index in zip(columns, indices, strict=True)}
