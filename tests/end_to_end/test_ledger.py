@@ -234,7 +234,7 @@ def test_a_ledger_that_cannot_be_trusted_stops_the_release_before_noise(
 
 def test_a_full_or_read_only_disk_of_the_ledger_stops_the_release(source: Path) -> None:  # noqa: F811
     """A real file system of 64 kB in a mount namespace of its own: filled up, then read-only, then well again."""
-    release = f"{sys.executable} -m tapveil release plan.toml -o"
+    release = f"{sys.executable} -m tapveil release --all-days plan.toml -o"
     script = f"""
         mount -t tmpfs -o size=64k tmpfs disk && {{
             cp ledger.sqlite ledger.sqlite.head disk/
@@ -281,7 +281,7 @@ def test_a_ledger_restored_with_its_head_is_known_by_what_was_published(source: 
 def test_a_release_that_would_overspend_is_refused_and_leaves_nothing(source: Path) -> None:  # noqa: F811
     plan = Plan.read(source / "plan.toml")
     tapveil.release(plan, source / "published")
-    done = run("release", "plan.toml", "-o", "again", cwd=source)
+    done = run("release", "--all-days", "plan.toml", "-o", "again", cwd=source)
     assert done.returncode == 5
     assert "refused: the budget of `trips` (unit trip) is epsilon 4" in done.stderr
     assert not list(source.glob("*again*"))
@@ -311,7 +311,7 @@ def test_other_days_do_not_add_up(source: Path) -> None:  # noqa: F811
 
 def test_without_a_ledger_it_is_said_so(source: Path) -> None:  # noqa: F811
     (source / "ledger.sqlite").unlink()
-    done = run("release", "plan.toml", "-o", "published", cwd=source)
+    done = run("release", "--all-days", "plan.toml", "-o", "published", cwd=source)
     assert done.returncode == 5
     assert "tapveil ledger start PLAN --epsilon" in done.stderr
     assert run("release", "plan.toml", "-o", "published", "--no-ledger", cwd=source).returncode == 0
@@ -326,7 +326,7 @@ def test_from_start_to_verify_on_the_command_line(source: Path) -> None:  # noqa
     assert run("ledger", "start", "plan.toml", "--epsilon", "8", "--delta", "0", cwd=source).returncode == 5
     assert run("ledger", "budget", "plan.toml", "--epsilon", "much", "--delta", "0", cwd=source).returncode == 2
     for name, asked in {"one": [], "two": ["--again"]}.items():
-        done = run("release", "plan.toml", "-o", name, *asked, cwd=source)
+        done = run("release", "--all-days", "plan.toml", "-o", name, *asked, cwd=source)
         assert done.returncode == 0, done.stderr
     assert "Ledger ledger.sqlite: epsilon = 8" in done.stdout
     shown = run("ledger", cwd=source)
@@ -370,7 +370,7 @@ def test_a_release_cut_short_must_be_finished_as_it_was_begun(source: Path, monk
     with pytest.raises(TripDataError, match="have changed since the unfinished"):
         tapveil.release(plan, source / "published", resume=True)
     os.utime(source / "trips.csv", ns=(status.st_atime_ns, status.st_mtime_ns))
-    done = run("release", "plan.toml", "-o", "published", "--resume", cwd=source)
+    done = run("release", "--all-days", "plan.toml", "-o", "published", "--resume", cwd=source)
     assert done.returncode == 0, done.stderr
     assert run("verify", "published", cwd=source).returncode == 0
     assert not list(source.glob(".published*"))
@@ -387,7 +387,7 @@ def test_what_is_sealed_is_not_counted_again(source: Path, monkeypatch: pytest.M
 
 
 def test_nothing_to_resume(source: Path) -> None:  # noqa: F811
-    done = run("release", "plan.toml", "-o", "published", "--resume", cwd=source)
+    done = run("release", "--all-days", "plan.toml", "-o", "published", "--resume", cwd=source)
     assert done.returncode == 2
     assert "there is no unfinished release" in done.stderr
 
@@ -395,13 +395,15 @@ def test_nothing_to_resume(source: Path) -> None:  # noqa: F811
 def test_only_one_process_works_on_an_unfinished_release(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     plan = cut_short(source, monkeypatch)
     with workspace.find(source / "published"):
-        done = run("release", "plan.toml", "-o", "published", "--resume", cwd=source)
+        done = run("release", "--all-days", "plan.toml", "-o", "published", "--resume", cwd=source)
     assert done.returncode == 4
     assert "another process is releasing to this folder right now" in done.stderr
     with workspace.find(source / "published"):
-        done = run("release", "plan.toml", "-o", "published", cwd=source)
+        done = run("release", "--all-days", "plan.toml", "-o", "published", cwd=source)
     assert "another process is releasing to this folder right now" in done.stderr
-    assert "was begun and not finished" in run("release", "plan.toml", "-o", "published", cwd=source).stderr
+    assert (
+        "was begun and not finished" in run("release", "--all-days", "plan.toml", "-o", "published", cwd=source).stderr
+    )
     assert tapveil.release(plan, source / "published", resume=True).path.exists()
 
 
@@ -517,13 +519,13 @@ def test_the_journal_is_its_owners_and_of_one_version(source: Path, monkeypatch:
     assert (data["version"], list(data["sealed"])) == (2, ["on_time"])
     for version, whose in ((1, "tapveil 0.1.0"), (3, "a newer tapveil")):
         journal.write_text(json.dumps({**data, "version": version}))
-        done = run("release", "plan.toml", "-o", "published", "--resume", cwd=source)
+        done = run("release", "--all-days", "plan.toml", "-o", "published", "--resume", cwd=source)
         assert (done.returncode, f"begun by {whose}: finish it with that version" in done.stderr) == (2, True)
 
 
 def test_an_unfinished_release_is_paid_from_its_own_ledger(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     cut_short(source, monkeypatch)
-    done = run("release", "plan.toml", "-o", "published", "--resume", "--no-ledger", cwd=source)
+    done = run("release", "--all-days", "plan.toml", "-o", "published", "--resume", "--no-ledger", cwd=source)
     assert done.returncode == 5
     assert "another ledger, or none" in done.stderr
 
@@ -567,7 +569,7 @@ def test_ordinary_surroundings_do_not_matter(source: Path) -> None:  # noqa: F81
     (source / "other").mkdir()
     (source / "other" / "privacy.json").write_text("[]")
     (source / "loop").symlink_to("loop")
-    assert run("release", "plan.toml", "-o", "new/folder/published", cwd=source).returncode == 0
+    assert run("release", "--all-days", "plan.toml", "-o", "new/folder/published", cwd=source).returncode == 0
     assert run("verify", "new/folder/published", cwd=source).returncode == 0
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tapveil.base.errors import PlanError
 from tapveil.plan.model import Plan
+from tests.conftest import opal_plan, start_ledger, write_csv
 from tests.support.commands import run
 from tests.support.corpus import CORPUS
 from tests.support.terminal import talk
@@ -76,3 +77,13 @@ def test_every_open_question_is_listed_with_its_line() -> None:
         "  line 4, [source] timezone: Which zone?",
         "  line 10, [source.columns.b] format: Which format?",
     ]
+
+
+def test_a_plan_that_names_no_days_is_released_only_for_all_days(tmp_path: Path) -> None:
+    """Its cost counts for every day: the next month would find the budget used up."""
+    write_csv(tmp_path / "trips.csv", [["1", "2016-08-08", "train", "08:00", "A", "08:30", "B"]] * 50)
+    start_ledger(opal_plan(tmp_path))
+    refused = run("release", "plan.toml", "-o", "out", cwd=tmp_path)
+    assert (refused.returncode, "names no days" in refused.stderr) == (2, True)
+    assert not (tmp_path / "out").exists()
+    assert run("release", "plan.toml", "-o", "out", "--all-days", cwd=tmp_path).returncode == 0

@@ -283,7 +283,7 @@ def test_a_ledger_that_was_replaced_is_noticed(source: Path, monkeypatch: pytest
     monkeypatch.setattr(counter, "count", lambda *_, **__: pytest.fail("trips were read"))
     (source / "elsewhere").mkdir()
     for out in ("second", "elsewhere/second"):
-        said = command(source, ["release", "plan.toml", "-o", out])
+        said = command(source, ["release", "--all-days", "plan.toml", "-o", out])
         assert said.code == 5
         assert "published was published from another ledger" in said.err
         assert said.err.rstrip().endswith("Nothing was spent")
@@ -307,7 +307,7 @@ def test_another_ledger_is_accepted_in_words_that_stay(source: Path) -> None:  #
     words = ["--reason", "The disk burnt; 4 of 8 are taken off.", "--by", "A. Officer"]
     said = command(source, ["ledger", "accept", other[:8], *words])
     assert (said.code, f"folders of the ledger {other} are accepted" in said.err) == (0, True)
-    assert command(source, ["release", "plan.toml", "-o", "second"]).code == 0
+    assert command(source, ["release", "--all-days", "plan.toml", "-o", "second"]).code == 0
     assert command(source, ["ledger", "verify"]).code == 0
     shown = command(source, ["ledger"]).out
     assert f"accepted ledger {other[:8]}" in shown
@@ -341,7 +341,7 @@ def test_a_ledger_that_is_gone_is_missed_by_the_folders_next_to_it(source: Path)
         in checked
     )
     assert "ledger start" not in checked
-    refused = command(source, ["release", "plan.toml", "-o", "second"]).err
+    refused = command(source, ["release", "--all-days", "plan.toml", "-o", "second"]).err
     assert "If these trips were published before, restore the ledger from its backup" in refused
 
 
@@ -471,14 +471,14 @@ def test_days_that_were_released_before_take_again(source: Path, monkeypatch: py
     checked = command(source, ["check", "plan.toml"]).out
     assert "were released before (crash" in checked
     assert checked.rstrip().endswith("Next: tapveil release plan.toml -o published --again")
-    assert command(source, ["release", "plan.toml", "-o", "second", "--again"]).code == 0
+    assert command(source, ["release", "--all-days", "plan.toml", "-o", "second", "--again"]).code == 0
     assert len(spends(source)) == 2
 
 
 def test_a_release_that_was_given_up_is_named_as_such(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     plan = cut_short(source, monkeypatch)
     declare(plan, "100", "1e-4")
-    said = command(source, ["release", "plan.toml", "-o", "second"])
+    said = command(source, ["release", "--all-days", "plan.toml", "-o", "second"])
     assert said.code == 5
     assert "and not finished, covers some of the same days" in said.err
     assert "--resume` with its plan and its folder" in said.err
@@ -613,7 +613,7 @@ def test_a_plan_that_names_no_days_is_told_what_that_means(source: Path) -> None
         assert (NAMES_NO_DAYS in checked) == told
         assert (NAMES_NO_DAYS in command(source, ["ledger", "start", plan, *start]).err) == told
         (source / plan[:4]).mkdir()
-        released = command(source, ["release", plan, "-o", f"{plan[:4]}/published"])
+        released = command(source, ["release", "--all-days", plan, "-o", f"{plan[:4]}/published"])
         assert released.code == 0, released.err
         assert (NAMES_NO_DAYS in " ".join(released.out.split())) == told
         shutil.rmtree(source / plan[:4])

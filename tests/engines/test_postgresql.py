@@ -307,7 +307,7 @@ def test_a_release_leaves_a_folder_here_and_nothing_there(connected: Server, tmp
     plan = plan_of("small", tmp_path)
     start_ledger(plan)
     before = connected.run(RELATIONS)
-    for arguments in (["check", "plan.toml"], ["release", "plan.toml", "-o", "published"]):
+    for arguments in (["check", "plan.toml"], ["release", "--all-days", "plan.toml", "-o", "published"]):
         said = command(tmp_path, arguments)
         assert said.code == 0, said.err
         assert_no_canary(tmp_path, said)
@@ -382,7 +382,7 @@ def test_a_failure_is_told_in_our_own_words_and_spends_nothing(
     before = files_in(tmp_path)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    said = command(tmp_path, ["release", "plan.toml", "-o", "published"])
+    said = command(tmp_path, ["release", "--all-days", "plan.toml", "-o", "published"])
     assert (said.code, words in said.err) == (code, True), said.err
     assert_nothing_happened(tmp_path, said, before)
 
@@ -411,7 +411,7 @@ def test_a_lost_connection_spends_nothing(way: str, connected: Server, tmp_path:
 
     thread = threading.Thread(target=end_it)
     thread.start()
-    said = command(tmp_path, ["release", "plan.toml", "-o", "published"])
+    said = command(tmp_path, ["release", "--all-days", "plan.toml", "-o", "published"])
     thread.join()
     if way == "the server is killed":
         connected.start()

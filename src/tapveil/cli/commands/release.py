@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from tapveil.base.defaults import DEMO_TRIPS, MEMORY, Format
+from tapveil.base.errors import PlanError
 from tapveil.base.progress import Reporter, Stage, for_console
 from tapveil.cli.commands.ledger import budget_of, declare
 from tapveil.cli.options import Memory, PlanFile, Scratch, Silent, err, out, read_plan
@@ -32,6 +33,9 @@ def release(
     again: Annotated[
         bool, Option("--again", help="Release days and modes again. The budget is charged a second time.")
     ] = False,
+    all_days: Annotated[
+        bool, Option("--all-days", help="Release a plan that names no days: it is charged to every day, for ever.")
+    ] = False,
     sign: Annotated[Path | None, Option(help="Sign the folder with this private SSH key (Ed25519).")] = None,
     no_ledger: Annotated[
         bool, Option("--no-ledger", help="Do not record the privacy cost. For generated trips only.")
@@ -45,6 +49,11 @@ def release(
 
     progress = for_console(err, quiet=quiet, every_step=True)
     plan = read_plan(plan_file, progress)
+    if plan.source.first_day is None and not (all_days or resume or no_ledger):
+        raise PlanError(
+            f"{plan_file} names no days ([source] first_day and last_day), so its cost counts for every day, for ever, "
+            "and later releases of these trips would find the budget used up. Name the days, or add --all-days"
+        )
     key = None
     if sign:
         from tapveil.published.signature import read_key
