@@ -402,7 +402,8 @@ def test_only_one_process_works_on_an_unfinished_release(source: Path, monkeypat
         done = run("release", "--all-days", "plan.toml", "-o", "published", cwd=source)
     assert "another process is releasing to this folder right now" in done.stderr
     assert (
-        "was begun and not finished" in run("release", "--all-days", "plan.toml", "-o", "published", cwd=source).stderr
+        "there is an unfinished release"
+        in run("release", "--all-days", "plan.toml", "-o", "published", cwd=source).stderr
     )
     assert tapveil.release(plan, source / "published", resume=True).path.exists()
 
@@ -520,7 +521,7 @@ def test_the_journal_is_its_owners_and_of_one_version(source: Path, monkeypatch:
     for version, whose in ((1, "tapveil 0.1.0"), (3, "a newer tapveil")):
         journal.write_text(json.dumps({**data, "version": version}))
         done = run("release", "--all-days", "plan.toml", "-o", "published", "--resume", cwd=source)
-        assert (done.returncode, f"begun by {whose}: finish it with that version" in done.stderr) == (2, True)
+        assert (done.returncode, f"begun by {whose}; finish it with that version" in done.stderr) == (2, True)
 
 
 def test_an_unfinished_release_is_paid_from_its_own_ledger(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
