@@ -1,0 +1,53 @@
+"""A sheet of a workbook is read as the CSV that it would be exported as."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import date, datetime, time
+from pathlib import Path
+
+import pytest
+
+from tapveil.base.errors import TripDataError
+from tapveil.trips.workbook import as_csv, sheets, the_sheet
+from tests.support.workbook import write_workbook
+
+HEADER = ["card", "day", "at", "clock", "stop", "n"]
+ROW = ["0012", date(2025, 3, 3), datetime(2025, 3, 3, 7, 31), time(7, 31), 'Quay, "No. 3"\nWharf', 7]
+
+
+def read(path: Path, sheet: str) -> list[list[str]]:
+    return list(csv.reader(io.TextIOWrapper(as_csv(path, sheet), encoding="utf-8", newline="")))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_texts_numbers_days_and_times_are_as_a_person_sees_them(shared: bool, tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "t.xlsx", {"Trips": [HEADER, ROW]}, shared=shared)
+    assert read(path, "Trips") == [
+        HEADER,
+        ["0012", "2025-03-03", "2025-03-03 07:31:00", "07:31:00", 'Quay, "No. 3" Wharf', "7"],
+    ]
+
+
+def test_gaps_keep_their_column_and_empty_rows_are_left_out(tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "t.xlsx", {"a": [["x", "y", "z"], [None, None, 1], [None, None, None], ["p"]]})
+    assert read(path, "a") == [["x", "y", "z"], ["", "", "1"], ["p", "", ""]]
+
+
+def test_the_sheet_is_named_where_there_are_several(tmp_path: Path) -> None:
+    several = write_workbook(tmp_path / "t.xlsx", {"Notes": [["a"]], "Fahrten & mehr": [HEADER]})
+    assert sheets(several) == ["Notes", "Fahrten & mehr"]
+    assert the_sheet(several, "Fahrten & mehr") == "Fahrten & mehr"
+    for wanted in (None, "Trips"):
+        with pytest.raises(TripDataError, match="there are Notes, Fahrten & mehr"):
+            the_sheet(several, wanted)
+    assert the_sheet(write_workbook(tmp_path / "one.xlsx", {"Only": [HEADER]}), None) == "Only"
+
+
+@pytest.mark.parametrize("kept", [10, 400, 900])
+def test_a_workbook_that_is_cut_off_is_said_to_be(kept: int, tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "t.xlsx", {"Only": [HEADER, ROW]})
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(TripDataError, match=r"t\.xlsx is not a whole Excel workbook"):
+        the_sheet(path, None)
