@@ -21,7 +21,7 @@ _SECTION = re.compile(rf"^({'|'.join(SECTIONS)}):$", re.MULTILINE)
 _CONSTANTS = {
     "MISS": "The probability of a miss of the intervals in a folder: 1/20.",
     "__version__": "The version of tapveil.",
-    "RandomBytes": "A source of randomness: from a number of bytes to so many random bytes, such as `os.urandom`.",
+    "RandomBytes": "A source of randomness: from a number to that number of random bytes, such as `os.urandom`.",
     "Neighbours": 'A notion of neighbours: `"add-remove"` or `"replace"`.',
     "Unit": 'A unit of protection: `"trip"`, `"card-day"` or `"card"`.',
 }

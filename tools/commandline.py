@@ -31,7 +31,7 @@ def exit_codes() -> str:
     for kind in (errors.UsageError, errors.TripDataError, errors.EngineError, errors.LedgerError):
         found[kind.exit_code] = str(kind.__doc__)
     found[errors.LedgerError.exit_code] += f" {errors.BudgetError.__doc__}"
-    found[__main__.INTERRUPTED] = "Interrupted: a folder is whole or not there."
+    found[__main__.INTERRUPTED] = "Interrupted: no partial folder was published."
     lines = [row(f"`{code}`", words) for code, words in sorted(found.items())]
     return "\n".join(["| code | meaning |", "|---|---|", *lines])
 

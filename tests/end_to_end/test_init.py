@@ -341,9 +341,7 @@ columns = ["tap_off_location"]
 """
     (tmp_path / "plan.toml").write_text(plan)
     said = run("check", "plan.toml", cwd=tmp_path).stdout
-    assert (
-        "tap_on_location: 2 stops, with 67 % of trips, are not in the lists beside the trips, and are UNKNOWN" in said
-    )
+    assert "tap_on_location: 2 stops, with 67 % of trips, are not in the public lists, and are UNKNOWN" in said
     assert "No row is a tap off according to [source.taps], so nothing is counted in off" in said
     (tmp_path / "plan.toml").write_text(plan.replace('on = "Enter"', 'on = "Entry"'))
     assert "no row is a tap on or a tap off" in run("check", "plan.toml", cwd=tmp_path).stdout

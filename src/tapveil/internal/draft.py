@@ -57,7 +57,7 @@ WIDTHS = (15, 30, 60, 120, 180, 240, 360, 720)
 ENOUGH, TOO_FEW = 0.5, 0.1
 """A table of times should publish this share of the trips; one that publishes less than this is left out."""
 MATCHED, NEARLY = 0.5, 0.01
-"""So many of the stops in the trips must be in a timetable for it to be theirs; shares nearer than this are equal."""
+"""This many of the stops in the trips must be in a timetable for it to be theirs; shares nearer than this are equal."""
 _ENDS = {"tap_on_time", "tap_off_time", "tap_on_location", "tap_off_location", "tap_time", "tap_location"}
 
 
@@ -299,7 +299,7 @@ def _about_epsilon() -> str:
         lines.append(f"{epsilon} is {meaning.verdict}: {wrong} and {right} of 100")
     return (
         "How strong is the promise (epsilon)? A suspicious neighbour looks at the folder and decides whether somebody "
-        "travelled: so many of 100 publications would make him say yes of who did not, and of who did. "
+        "travelled: this many of 100 publications would make him say yes of who did not, and of who did. "
         f"{'; '.join(lines)}."
     )
 
@@ -339,7 +339,7 @@ def _not_known(choices: Choices, shapes: Mapping[Path, sources.Shape]) -> Iterat
 
 
 def _beside(folder: Path) -> Path | None:
-    """A timetable that lies beside the trips: a zip file or a folder that has stops.txt."""
+    """A timetable that lies next to the trips: a zip file or a folder that has stops.txt."""
     for path in sorted(folder.iterdir()):
         if path.suffix.lower() == ".zip" or (path.is_dir() and (path / "stops.txt").is_file()):
             try:

@@ -41,7 +41,7 @@ TABLES = {
 
 @dataclass(frozen=True)
 class Timetable:
-    """A timetable beside the trips, and by what they name its stops."""
+    """A timetable next to the trips, and by what they name its stops."""
 
     path: Path
     match: str
@@ -291,10 +291,10 @@ delta = {DELTA}
         if self.choices.unit == "trip":
             return ""
         by_day = f"trips_per_day = {TRIPS_PER_DAY}"
-        bound = f"{by_day:37} # of each card and day so many are counted: most cards make no more\n"
+        bound = f"{by_day:37} # of each card and day this many are counted: most cards make no more\n"
         if self.choices.unit == "card":
             by_card = f"trips_per_card = {TRIPS_PER_CARD}"
-            bound = f"{by_card:37} # of each card so many are counted in the whole release\n"
+            bound = f"{by_card:37} # of each card this many are counted in the whole release\n"
         without = 'without_card = "refuse"'
         why = 'rows without a card are left out; "own-unit" protects each by itself'
         if self.found.without_card:

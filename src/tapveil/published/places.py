@@ -51,7 +51,7 @@ def places_findings(data: FeatureCollection, file: str = PLACES) -> Iterator[Fin
 
 
 def name_findings(file: str, names: Iterable[str]) -> Iterator[Finding]:
-    """Whether names of places, which anyone can have made up, are short and hold nothing that identifies a person."""
+    """Whether names of places, which anyone can have invented, are short and hold nothing that identifies a person."""
     every = set(names)
     if any(len(name) > LONGEST_NAME for name in every):
         yield Finding("too-large", file, f"has a name or a title of more than {LONGEST_NAME} characters")

@@ -91,7 +91,7 @@ def find(plan: Plan) -> TripFiles:
 
 
 def told_apart(paths: Sequence[Path]) -> dict[Path, str]:
-    """What files are called: by their names, with as much of the path before them as tells them apart.
+    """What files are called: by their names, with as much of the path before them as distinguishes them.
 
     >>> list(told_apart([Path("a/dt=1/part.csv"), Path("a/dt=2/part.csv"), Path("a/b.csv")]).values())
     ['dt=1/part.csv', 'dt=2/part.csv', 'b.csv']

@@ -1,7 +1,7 @@
 """What an unknown export is: what a row stands for, and what each column holds. Evidence first, then roles.
 
 Three kinds of evidence: what a column is called (`words`, in many languages), how its values are written (`reading`),
-and how columns go together in their rows: which of two times is earlier, whether a date is that of the time beside it.
+and how columns go together in their rows: which of two times is earlier, whether a date is that of the time next to it.
 What they do not settle is a question, with a proposal: nothing is guessed in silence.
 
 No value of a trip gets out, but for the commonest values of a column that may say on and off.
@@ -35,7 +35,7 @@ ENOUGH_ROWS = 10
 WIDE = 12
 """As many columns, and more, that differ in a number alone are one column in many."""
 NIGHT = 360
-"""A service day may end so many minutes after midnight."""
+"""A service day may end this many minutes after midnight."""
 
 
 @dataclass(frozen=True)
@@ -518,7 +518,7 @@ class _Evidence:
             self._ask_shape(
                 "Is a row a trip, or one tap (on or off)? It has one time or place, and no column that says on or off. "
                 "If rows are taps on and off, counting them as trips counts each trip twice and protects half of it: "
-                "then leave one kind out of the files, or add a column that tells them apart.",
+                "then leave one kind out of the files, or add a column that distinguishes them.",
                 "trips",
                 ("trips", "taps"),
             )

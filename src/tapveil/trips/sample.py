@@ -30,7 +30,7 @@ MOST_FILES = 12
 DEEPEST = 2
 """How many folders below the one that is named files are looked for: `year=2025/month=03/trips.parquet`."""
 ROWS_OF_A_PIECE = 1000
-"""So many rows are looked at of each piece of a file, and as many pieces as there are."""
+"""This many rows are looked at of each piece of a file, and as many pieces as there are."""
 MOST_ROWS = 40_000
 MOST_LINES, MOST_BYTES = 10_000, 1 << 24
 """So much of the start of a file is looked at for its encoding."""
@@ -50,7 +50,7 @@ class Found:
 
     @property
     def names(self) -> dict[Path, str]:
-        """What they are called, with as much of the path as tells them apart."""
+        """What they are called, with as much of the path as distinguishes them."""
         return sources.told_apart(self.files)
 
 
@@ -74,7 +74,7 @@ def trip_files(path: str) -> Found:
 
 
 def _tables(paths: Iterable[Path]) -> list[Path]:
-    """Those that may hold trips; beside tables, a text explains them."""
+    """Those that may hold trips; next to tables, a text explains them."""
     named = re.compile(r"[^._].*\.(csv|tsv|txt|gz|parquet|pq|xlsx|xlsm)", re.IGNORECASE | re.DOTALL)
     found = sorted(each for each in paths if named.fullmatch(each.name) and not _is_hidden(each))
     return [each for each in found if each.suffix.lower() != ".txt"] or found
@@ -187,7 +187,7 @@ def unseen_columns(shapes: Mapping[Path, sources.Shape]) -> list[Sample]:
 
 
 def _spread(things: Sequence[Any], most: int) -> list[Any]:
-    """Not more than so many, from first to last."""
+    """Not more than this many, from first to last."""
     if len(things) <= most:
         return list(things)
     return [things[round(index)] for index in np.linspace(0, len(things) - 1, most)]

@@ -227,7 +227,7 @@ def tune(folder: str | Path, *, keep_mechanism: bool = False, progress: Reporter
 
 
 def _promise(folder: Path) -> tuple[Manifest, list[Mechanism]]:
-    """The manifest, and the mechanism of each table; what does not keep its word is nothing to start from."""
+    """The manifest, and the mechanism of each table; a folder that cannot be verified is nothing to start from."""
     if not folder.is_dir():
         raise FolderError(f"there is no folder {folder}")
     try:

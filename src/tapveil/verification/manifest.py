@@ -46,7 +46,7 @@ PLACE = "privacy.json"
 CLOSE, ROOM, TINY = Fraction(1, 10**6), Fraction(1, 20), 1e-30
 """Figures that went through floats may be so much smaller than ours, in proportion, and so much larger."""
 ACCOUNTED_DIGITS, CARD_BITS = 6, 12
-"""So many a release writes of such figures: digits of δ, and bits of the ε of a card, which is found by halving."""
+"""A release writes this many of such figures: digits of δ, and bits of the ε of a card, which is found by halving."""
 WEIGHT_ROUNDED = Fraction(1, 10**14)
 """Weights are written to 15 digits."""
 MEAN_ERROR_ROUNDED = 0.00051

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tapveil.published.estimates.parts import PARTS, Floats, add_by, in_trips
 
 _BITS = 3
-"""Sizes are told apart in 2³ steps for each power of two."""
+"""Sizes are distinguished in 2³ steps for each power of two."""
 _SMALLEST, _LARGEST = -12, 34
 """Powers of two."""
 STEPS = (_LARGEST - _SMALLEST) << _BITS
@@ -24,7 +24,7 @@ _LEAST = 2.0**-20
 def sizes(numbers: Floats) -> npt.NDArray[np.int64]:
     """Which of `STEPS` steps each number of at least 0 lies in: 0 for none or almost none.
 
-    The first bits of a float are its power of two, then the part within: so many of them are the step.
+    The first bits of a float are its power of two, then the part within: that number of them is the step.
     """
     steps = np.ascontiguousarray(numbers, dtype=np.float64).view(np.int64) >> (52 - _BITS)
     steps -= (1023 + _SMALLEST) << _BITS

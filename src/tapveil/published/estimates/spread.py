@@ -23,7 +23,7 @@ DEVIATIONS = 2.2
 """On each side, for intervals of 95 %: more than the 1.96 of a normal law, since real errors have longer tails. Their
 coverage is measured (benchmarks/world.py), not proved."""
 _DOUBT = 32
-"""So many cells with errors like those of the measurement are added: a small table shows too little of its own."""
+"""This many cells with errors like those of the measurement are added: a small table shows too little of its own."""
 _ROUNDS = 12
 _SWEEPS = 300
 _LEAST, _MOST = 2.0**-20, 2.0**40
