@@ -8,7 +8,7 @@ no more than the promise says, which adds up all tables, but it undoes what sepa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tapveil.base.vocabulary import UNKNOWN
@@ -22,7 +22,8 @@ MOST_PLACES = 10
 FEW_PLACES = 3
 RARE, FEW_LEAVE = 0.01, 0.05
 """A rarer pair of places is taken for a mistake in the data, and so is a smaller share of trips that leave."""
-SHOWN = 4
+SHOWN, MOST_SHOWN = 4, 10
+"""Places of a set, and sets."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +35,22 @@ class Coupled:
     lines: tuple[str, ...] = ()
 
     @property
-    def sentence(self) -> str:
-        """What was found, and what to do."""
+    def in_words(self) -> str:
+        """Its mode, its places, and the lines that serve them."""
         more = f" and {len(self.places) - SHOWN} more" if len(self.places) > SHOWN else ""
-        named = ", ".join(self.places[:SHOWN]) + more
-        served = f", served by {', '.join(self.lines[:SHOWN])} alone" if self.lines else ""
-        tell = "tells where it ended" if len(self.places) == 2 else "leaves few places where it ended"
-        whose = f"of mode {self.mode}, " if self.mode else ""
-        return (
-            f"coupled places: {whose}{named} lead only to each other{served}. Where a trip began {tell}, so tap-ons "
-            "can be linked to tap-offs: give them one name under [coarsen.location], or use larger areas"
-        )
+        served = f" ({', '.join(self.lines[:SHOWN])})" if self.lines else ""
+        whose = f"{self.mode}: " if self.mode else ""
+        return f"{whose}{', '.join(self.places[:SHOWN])}{more}{served}"
+
+
+def sentence(found: Sequence[Coupled]) -> str:
+    """What was found, in one list, and what to do."""
+    more = f"; and {len(found) - MOST_SHOWN} more sets" if len(found) > MOST_SHOWN else ""
+    listed = "; ".join(each.in_words for each in found[:MOST_SHOWN])
+    return (
+        f"coupled places, which lead only to each other: {listed}{more}. Where a trip began tells where it ended, so "
+        "tap-ons can be linked to tap-offs: give them one name under [coarsen.location], or use larger areas"
+    )
 
 
 def from_timetable(plan: Plan, areas: Areas, feed: Feed) -> list[Coupled]:

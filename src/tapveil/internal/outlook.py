@@ -21,7 +21,8 @@ from tapveil.counting.refusals import refuse_too_many
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.confidential import NOTICE
-from tapveil.internal.warnings import Look, nearly_empty, remarks, wider_areas
+from tapveil.internal.look import Look
+from tapveil.internal.warnings import nearly_empty, remarks, room, wider_areas
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import Integers, distribution
 from tapveil.published.describe.wording import COUNTED
@@ -121,8 +122,8 @@ def outlook(
     inputs, progress = PublicInputs.of(plan, scratch), progress or Silent()
     _ = inputs.dictionaries  # what is wrong with a list is said before the trips are read
     counted = count_and_locate(inputs, memory=memory, scratch=scratch, progress=progress)
-    looked = Look(inputs, memory, scratch, progress).remarks()
-    return outlook_of(inputs, counted, tuple(looked))
+    looked = Look(inputs, counted, memory, scratch, progress)
+    return outlook_of(inputs, counted, tuple(looked.remarks()), looked.mixed_up())
 
 
 def count_and_locate(inputs: PublicInputs, *, memory: str, scratch: Path | None, progress: Reporter) -> Counted:
@@ -131,15 +132,19 @@ def count_and_locate(inputs: PublicInputs, *, memory: str, scratch: Path | None,
         return count(inputs.plan, memory=memory, scratch=scratch, progress=progress, locate=True, inputs=inputs)
 
 
-def outlook_of(inputs: PublicInputs, counted: Counted, looked: Sequence[str] = ()) -> Outlook:
+def outlook_of(
+    inputs: PublicInputs, counted: Counted, looked: Sequence[str] = (), mixed_up: str | None = None
+) -> Outlook:
     """The same from exact counts that are there already, with what another look at the trips found."""
     plan, dictionaries = inputs.plan, inputs.dictionaries
-    tables, refusals, stops = counted.tables, counted.refusals, None
+    tables, refusals, stops = counted.tables, counted.refusals, mixed_up
     labels = ChainMap(*(dict(table.labels) for table in tables.values()))
     try:
         refuse_too_many(refusals, plan)
     except TripDataError as error:
         stops = str(error)
+    outlooks = tuple(_table_outlook(plan, each, tables[each.name], dictionaries[each.name]) for each in plan.table)
+    spare = room(plan, {table.name: table.trip_share for table in outlooks}, counted)
     return Outlook(
         COUNTED[plan.privacy.unit],
         refusals.rows,
@@ -147,8 +152,8 @@ def outlook_of(inputs: PublicInputs, counted: Counted, looked: Sequence[str] = (
         refusals.elsewhere,
         counted.left_out,
         stops,
-        tuple(_table_outlook(plan, each, tables[each.name], dictionaries[each.name]) for each in plan.table),
-        (*remarks(inputs, counted), *looked, *wider_areas(inputs, counted)),
+        outlooks,
+        (*remarks(inputs, counted), *looked, *wider_areas(inputs, counted), *spare),
         {str(reason): list(where) for reason, where in refusals.located.items()},
         {column: labels[column] for column in ("date", "mode") if labels.get(column)},
     )

@@ -5,32 +5,29 @@ Each is a sentence that says what was found and what to do, and begins in lower 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 
 from tapveil.base.errors import did_you_mean
 from tapveil.base.numbers import percent
-from tapveil.base.progress import Reporter, Stage
 from tapveil.base.vocabulary import EVERY_MODE, NOUNS, UNKNOWN
-from tapveil.counting import counter
-from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.areas import relabelling
 from tapveil.inputs.public import PublicInputs
-from tapveil.internal.coupling import from_timetable, from_trips
+from tapveil.plan.guarantee import Guarantee
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import distribution
+from tapveil.privacy.mechanisms import Mechanism
 
 MANY_UNKNOWN = 0.20
 MANY_LEFT_OUT = 0.20
-MOST_COUPLED = 10
-MANY_TRIPS = 10_000
 NEARLY_EMPTY = 0.10
+MUCH_PUBLISHED, STILL_PUBLISHED = 0.95, 0.90
+"""Where every table publishes so much, a smaller epsilon is tried; and what must still be published under it."""
 
 
 def remarks(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
@@ -187,106 +184,33 @@ def _no_such_taps(plan: Plan, counted: Counted) -> Iterator[str]:
             yield f"no row is a tap {end} according to [source.taps], so nothing is counted in {empty}"
 
 
-@dataclass(frozen=True)
-class Look:
-    """What takes another look at the trips, or at the timetable."""
+def room(plan: Plan, shares: Mapping[str, float], counted: Counted) -> Iterator[str]:
+    """How much smaller epsilon could be while nearly as much would be published: a stronger promise at little cost."""
+    if plan.privacy.lists_cells or not shares or min(shares.values()) < MUCH_PUBLISHED:
+        return
+    fits: tuple[Fraction, float] | None = None
+    for part in (2, 4, 8, 16):
+        try:
+            made = _at_a_part(plan, part).mechanisms
+        except ValueError:  # there is no noise for so little
+            break
+        least = min(_share(exact, made[name]) for name, exact in counted.tables.items())
+        if least < STILL_PUBLISHED:
+            break
+        fits = plan.guarantee.loss.epsilon / part, least
+    if fits:
+        of = f"{percent(fits[1], digits=0)} of {NOUNS[plan.privacy.unit]}"
+        yield f"you have room: at epsilon = {float(fits[0]):g} every table would still publish at least {of}"
 
-    inputs: PublicInputs
-    memory: str
-    scratch: Path | None
-    progress: Reporter
 
-    @property
-    def plan(self) -> Plan:
-        return self.inputs.plan
+def _at_a_part(plan: Plan, part: int) -> Guarantee:
+    """The noise of the same plan at a part of its epsilon."""
+    privacy = plan.privacy.model_copy(update={"epsilon": plan.privacy.epsilon and plan.privacy.epsilon / part})
+    tables = (each.model_copy(update={"epsilon": each.epsilon and each.epsilon / part}) for each in plan.table)
+    return Guarantee(privacy, tuple(tables))
 
-    def remarks(self) -> Iterator[str]:
-        """All that it finds, the likeliest mistakes first."""
-        yield from self.other_rows()
-        yield from self.copies()
-        yield from self.unknown_stops()
-        yield from self.coupled()
 
-    def other_rows(self) -> Iterator[str]:
-        """Taps that are neither on nor off: left out, and perhaps a word that the plan does not know."""
-        if self.plan.source.taps:
-            others = counter.other_taps(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
-            if others:
-                yield f"{others:,} rows are neither taps on nor taps off according to [source.taps], and are left out"
-
-    def copies(self) -> Iterator[str]:
-        """Rows that are the same, card and all: one person cannot do the same twice at once."""
-        timed = any(self.plan.source.kind(ours) == "time" for ours in self.plan.columns.named)
-        if self.plan.source.card is None or not timed:
-            return  # without a card or a time, rows may be alike that are not the same
-        found = counter.copies(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
-        if found:
-            yield (
-                f"{found:,} rows are duplicates of another row in every column that is read, including the card. "
-                "Refused rows and rows of other days are among them. A duplicated trip counts twice and is protected "
-                "half as well: check whether files were exported twice"
-            )
-
-    def unknown_stops(self) -> Iterator[str]:
-        """Stops of the trips that the public lists do not have."""
-        if self.plan.gtfs is None and not self.plan.coarsen.location:
-            return
-        known = set(self.inputs.stops.by_name)
-        for column in self.plan.columns.used:
-            if self.plan.source.kind(column) == "location":
-                with self.progress.stage(Stage.LOOKING_UP_STOPS):
-                    as_named = self.plan.coarsen.model_copy(update={"location": {}})
-                    exact = self._counted((column,), {"coarsen": as_named})
-                    trips = _trips_by_place(exact, column)
-                    unlisted = [(mode, stop) for mode, stop in trips if not self._is_listed(mode, stop, known)]
-                if unlisted:
-                    share = sum(trips[place] for place in unlisted) / int(exact_counts(exact).sum())
-                    with_trips = f"with {percent(share, digits=0)} of {NOUNS[self.plan.privacy.unit]}"
-                    yield (
-                        f"{column}: {len({stop for _, stop in unlisted}):,} stops, {with_trips}, are not in the public "
-                        "lists, and are UNKNOWN or not on the map: use the right list or timetable, and the right "
-                        "column of it"
-                    )
-
-    def _is_listed(self, mode: str, stop: str, known: Set[str]) -> bool:
-        if self.plan.coarsen.location.get(mode, self.plan.coarsen.location.get(EVERY_MODE)):
-            return self.inputs.areas.area(mode, stop) != UNKNOWN
-        return self.plan.gtfs is None or stop in known
-
-    def coupled(self) -> Iterator[str]:
-        """Places between which there is only one way to go: by the timetable, or else by the trips."""
-        if not {"tap_on_location", "tap_off_location"} <= set(self.plan.columns.used):
-            return
-        feed = self.inputs.feed
-        if feed and feed.has_lines:
-            found = from_timetable(self.plan, self.inputs.areas, feed)
-        elif self.plan.source.taps and (self.plan.source.card is None or not self.plan.source.deciding):
-            yield "coupled places cannot be found: that needs a timetable, or cards and times by which to pair taps"
-            return
-        else:
-            with self.progress.stage(Stage.LOOKING_FOR_COUPLED):
-                found = from_trips(self._pairs())
-        yield from (each.sentence for each in found[:MOST_COUPLED])
-        if len(found) > MOST_COUPLED:
-            yield f"{len(found) - MOST_COUPLED} more sets of coupled places are not shown"
-
-    def _pairs(self) -> dict[tuple[str, str, str], int]:
-        """How many trips of each mode go from each place to each; of taps, how many cards."""
-        privacy = self.plan.privacy
-        if self.plan.source.taps:
-            bounds = {"unit": "card", "trips_per_card": MANY_TRIPS, "trips_per_day": None, "without_card": "own-unit"}
-            privacy = privacy.model_copy(update=bounds)
-        exact = self._counted(("tap_on_location", "tap_off_location"), {"privacy": privacy})
-        codes = exact.packing.unpack(exact.words)
-        columns = [[exact.labels[name][code] for code in codes[name]] for name in exact.packing.columns]
-        keys = ((key if len(key) == 3 else ("", *key)) for key in zip(*columns, strict=True))
-        return {(key[0], key[1], key[2]): int(trips) for key, trips in zip(keys, exact_counts(exact), strict=True)}
-
-    def _counted(self, columns: tuple[str, ...], changes: Mapping[str, object]) -> ExactTable:
-        """One table of the trips, by mode where there is one, and nothing else."""
-        parts = ("mode",) if "mode" in self.plan.source.columns else ()
-        release = self.plan.release.model_copy(update={"partition": parts})
-        table = Table(name="look", columns=columns)
-        changed = self.plan.model_copy(update={"table": (table,), "release": release, **changes})
-        counted = count(changed, memory=self.memory, scratch=self.scratch, progress=self.progress, inputs=self.inputs)
-        return counted.tables["look"]
+def _share(exact: ExactTable, mechanism: Mechanism) -> float:
+    """The share of its trips that a table is expected to publish."""
+    sizes, cells = np.unique(exact_counts(exact), return_counts=True)
+    return distribution(mechanism).expected(sizes, cells).trips / max(int(exact_counts(exact).sum()), 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tapveil.inputs.gtfs import read_feed
 from tapveil.inputs.public import PublicInputs
-from tapveil.internal.coupling import Coupled, from_timetable, from_trips
+from tapveil.internal.coupling import Coupled, from_timetable, from_trips, sentence
 from tests.unit.inputs.test_timetable import plan
 
 
@@ -19,8 +19,9 @@ def test_an_isolated_line_of_the_timetable(tmp_path: Path) -> None:
     """T1 has two platforms and Alpha; the bus shares none of its own mode; the ferry goes to and fro."""
     found = {each.mode: each for each in timetable(tmp_path)}
     assert found["ferry"] == Coupled("ferry", ("f", "g"), ("F9",))
-    assert "tells where it ended" in found["ferry"].sentence
-    assert "give them one name under [coarsen.location]" in found["ferry"].sentence
+    words = sentence([found["ferry"]])
+    assert "ferry: f, g (F9). Where a trip began tells where it ended" in words
+    assert "give them one name under [coarsen.location]" in words
 
 
 def test_places_of_one_name_are_not_coupled(tmp_path: Path) -> None:

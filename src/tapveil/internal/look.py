@@ -1,0 +1,257 @@
+"""Another look at the trips: what counts alone do not show. Taps that are neither, copies, stops that no list has,
+columns that contradict each other, places that are coupled.
+
+One pass over the trips is enough for most of it: places and times are counted together, each trip once, whatever the
+plan protects. CONFIDENTIAL, like all that is computed from exact counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from tapveil.base.errors import LeakError
+from tapveil.base.numbers import percent
+from tapveil.base.progress import Reporter, Stage
+from tapveil.base.vocabulary import EVERY_MODE, MISSING, UNKNOWN
+from tapveil.counting import counter
+from tapveil.counting.counter import count
+from tapveil.counting.exact import Counted, ExactTable
+from tapveil.counting.reveal import exact_counts
+from tapveil.inputs.public import PublicInputs
+from tapveil.internal.coupling import from_timetable, from_trips, sentence
+from tapveil.plan.model import Plan, Table
+from tapveil.plan.source import SourceColumn
+from tapveil.veil.leak_guard import refuse_mixed_up, words
+
+MANY_TRIPS = 10_000
+MANY_COPIES = 0.03
+MANY_REVERSED = 0.05
+"""A trip over midnight ends before it begins; more than a few do not."""
+MANY_OTHER_DAYS = 0.05
+PLACES = ("tap_on_location", "tap_off_location")
+TIMES = ("tap_on_time", "tap_off_time")
+TIME_DAY = "day_of_the_time"
+"""A column of our own: the day that stands in the time of a trip."""
+
+Pairs = dict[tuple[str, str, str], int]
+"""The trips of each mode from each stop to each; without a mode, of every mode."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What takes another look at the trips, or at the timetable."""
+
+    inputs: PublicInputs
+    counted: Counted
+    memory: str
+    scratch: Path | None
+    progress: Reporter
+
+    @property
+    def plan(self) -> Plan:
+        return self.inputs.plan
+
+    def remarks(self) -> Iterator[str]:
+        """All that it finds, the likeliest mistakes first."""
+        yield from self.other_rows()
+        yield from self.copies()
+        yield from self.contradictions()
+        yield from self.unknown_stops()
+        yield from self.coupled()
+
+    def other_rows(self) -> Iterator[str]:
+        """Taps that are neither on nor off: left out, and perhaps a word that the plan does not know."""
+        if self.plan.source.taps:
+            others = counter.other_taps(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
+            if others:
+                yield f"{others:,} rows are neither taps on nor taps off according to [source.taps], and are left out"
+
+    def copies(self) -> Iterator[str]:
+        """Rows that are the same, card and all: one person cannot do the same twice at once."""
+        timed = any(self.plan.source.kind(ours) == "time" for ours in self.plan.columns.named)
+        if self.plan.source.card is None or not timed:
+            return  # without a card or a time, rows may be alike that are not the same
+        found = counter.copies(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
+        if found:
+            rows = self.counted.refusals.rows + self.counted.refusals.elsewhere
+            many = f" ({percent(found / rows, digits=0)} of all rows)" if found > MANY_COPIES * rows else ""
+            yield (
+                f"{found:,} rows{many} are duplicates of another row in every column that is read, including the card. "
+                "Refused rows and rows of other days are among them. A duplicated trip counts twice and is protected "
+                "half as well: check whether files were exported twice"
+            )
+
+    def mixed_up(self) -> str | None:
+        """Why the leak guard would stop a release of these trips; None where it would not."""
+        labels = self.counted.texts(self.plan)
+        every = words(text for texts in labels.values() for text in texts)
+        cards = counter.cards_among(
+            every, self.plan, memory=self.memory, scratch=self.scratch, shapes=self.counted.cards
+        )
+        try:
+            refuse_mixed_up(labels, cards)
+        except LeakError as error:
+            return str(error)
+        return None
+
+    # --- places and times, from one pass ----------------------------------------------------------------------------
+
+    @cached_property
+    def _looked(self) -> Mapping[str, ExactTable]:
+        """All stops as the trips name them, in pairs; both times; and the days in a time and in the date."""
+        source, used = self.plan.source, set(self.plan.columns.used)
+        sets = {"places": [each for each in PLACES if each in used], "times": [each for each in TIMES if each in used]}
+        columns = dict(source.columns)
+        if timed := self._time_with_a_day:
+            columns[TIME_DAY] = SourceColumn(
+                column=timed.column, kind="date", format=timed.format, missing=timed.missing
+            )
+            sets["days"] = ["date", TIME_DAY]
+        tables = tuple(Table(name=name, columns=tuple(each)) for name, each in sets.items() if each)
+        if source.taps or not tables:
+            return {}
+        return self._count(tables, {"source": source.model_copy(update={"columns": columns}), "privacy": self._trips})
+
+    @property
+    def _trips(self) -> object:
+        """Every trip by itself, whatever the plan protects: that is quickly counted."""
+        single = {"unit": "trip", "trips_per_card": None, "trips_per_day": None, "without_card": None}
+        return self.plan.privacy.model_copy(update=single)
+
+    @property
+    def _time_with_a_day(self) -> SourceColumn | None:
+        """The time that decides the day of a trip, where the files give the day in a column of its own, too."""
+        source = self.plan.source
+        given, times = source.columns.get("date"), [source.columns[name] for name in source.deciding[:1]]
+        if given is None or given.column is None or not source.calendar or source.dates == "service":
+            return None
+        return next((time for time in times if time.column and time.column != given.column), None)
+
+    def _count(self, tables: tuple[Table, ...], changes: Mapping[str, object]) -> Mapping[str, ExactTable]:
+        """Some tables of the trips, with stops as they are named, by mode where there is one, and nothing else."""
+        parts = ("mode",) if "mode" in self.plan.source.columns else ()
+        release = self.plan.release.model_copy(update={"partition": parts})
+        as_named = self.plan.coarsen.model_copy(update={"location": {}})
+        changed = self.plan.model_copy(update={"table": tables, "release": release, "coarsen": as_named, **changes})
+        with self.progress.stage(Stage.LOOKING_UP_STOPS):
+            counted = count(changed, memory=self.memory, scratch=self.scratch, inputs=self.inputs)
+        return counted.tables
+
+    def contradictions(self) -> Iterator[str]:
+        """Columns that cannot both be right: a trip that ends before it begins, a time of another day than the date."""
+        if (times := self._looked.get("times")) and times.packing.columns[-2:] == TIMES:
+            on, off = (_labels(times, name) for name in TIMES)
+            known = (on != MISSING) & (off != MISSING)
+            trips = exact_counts(times)
+            reversed_ = int(trips[known & (off < on)].sum())
+            if reversed_ > MANY_REVERSED * max(int(trips[known].sum()), 1):
+                share = percent(reversed_ / int(trips[known].sum()), digits=0)
+                yield (
+                    f"{share} of trips end before they begin: are tap_on_time and tap_off_time mixed up, or is one of "
+                    "them not a time of day?"
+                )
+        if days := self._looked.get("days"):
+            apart = Counter[bool]()
+            for one, other, trips in zip(
+                _labels(days, "date"), _labels(days, TIME_DAY), exact_counts(days).tolist(), strict=True
+            ):
+                apart[abs((date.fromisoformat(one) - date.fromisoformat(other)).days) > 1] += trips
+            if apart[True] > MANY_OTHER_DAYS * apart.total():
+                column = self.plan.source.columns["date"].column
+                share = percent(apart[True] / apart.total(), digits=0)
+                yield (
+                    f"`{column}` is more than a day from the day in the times, for {share} of trips: is it the day of "
+                    "the trip, or of its settlement?"
+                )
+
+    def unknown_stops(self) -> Iterator[str]:
+        """Stops of the trips that the public lists do not have."""
+        if self.plan.gtfs is None and not self.plan.coarsen.location:
+            return
+        known = set(self.inputs.stops.by_name)
+        for column in (each for each in PLACES if each in self.plan.columns.used):
+            trips = self._by_stop(column)
+            unlisted = [(mode, stop) for mode, stop in trips if not self._is_listed(mode, stop, known)]
+            if unlisted:
+                share = sum(trips[place] for place in unlisted) / trips.total()
+                with_trips = f"with {percent(share, digits=0)} of trips"
+                yield (
+                    f"{column}: {len({stop for _, stop in unlisted}):,} stops, {with_trips}, are not in the public "
+                    "lists, and are UNKNOWN or not on the map: use the right list or timetable, and the right "
+                    "column of it"
+                )
+
+    def _by_stop(self, column: str) -> Counter[tuple[str, str]]:
+        """The trips of each mode and stop of one end; of taps, counted for that end."""
+        if self.plan.source.taps:
+            exact = self._count((Table(name="stops", columns=(column,)),), {})["stops"]
+        else:
+            exact = self._looked["places"]
+        modes = _labels(exact, "mode") if "mode" in exact.labels else np.full(len(exact_counts(exact)), EVERY_MODE)
+        found = Counter[tuple[str, str]]()
+        for mode, stop, trips in zip(modes, _labels(exact, column), exact_counts(exact).tolist(), strict=True):
+            if stop != UNKNOWN:
+                found[mode, stop] += trips
+        return found
+
+    def _is_listed(self, mode: str, stop: str, known: Set[str]) -> bool:
+        if self.plan.coarsen.location.get(mode, self.plan.coarsen.location.get(EVERY_MODE)):
+            return self.inputs.areas.area(mode, stop) != UNKNOWN
+        return self.plan.gtfs is None or stop in known
+
+    # --- coupled places ---------------------------------------------------------------------------------------------
+
+    def coupled(self) -> Iterator[str]:
+        """Places between which there is only one way to go, by the timetable or by the trips, if they would show."""
+        if not set(PLACES) <= set(self.plan.columns.used):
+            return
+        feed = self.inputs.feed
+        if feed and feed.has_lines:
+            found = from_timetable(self.plan, self.inputs.areas, feed)
+        elif self.plan.source.taps and (self.plan.source.card is None or not self.plan.source.deciding):
+            yield "coupled places cannot be found: that needs a timetable, or cards and times by which to pair taps"
+            return
+        else:
+            found = from_trips(self._pairs())
+        shown = self._places_that_show()
+        if showing := [each for each in found if {(each.mode, place) for place in each.places} <= shown]:
+            yield sentence(showing)
+
+    def _pairs(self) -> Pairs:
+        """How many trips of each mode go from each place to each, as places are published; of taps, how many cards."""
+        if self.plan.source.taps:
+            bounds = {"unit": "card", "trips_per_card": MANY_TRIPS, "trips_per_day": None, "without_card": "own-unit"}
+            changes = {"privacy": self.plan.privacy.model_copy(update=bounds)}
+            exact = self._count((Table(name="pairs", columns=PLACES),), changes)["pairs"]
+        else:
+            exact = self._looked["places"]
+        modes = _labels(exact, "mode") if "mode" in exact.labels else np.full(len(exact_counts(exact)), "")
+        ends = zip(modes, *(_labels(exact, column) for column in PLACES), strict=True)
+        area, pairs = self.inputs.areas.area, Counter[tuple[str, str, str]]()
+        for (mode, start, end), trips in zip(ends, exact_counts(exact).tolist(), strict=True):
+            stops = (stop if stop == UNKNOWN else area(mode or EVERY_MODE, stop) for stop in (start, end))
+            pairs[(mode, *stops)] += trips
+        return pairs
+
+    def _places_that_show(self) -> set[tuple[str, str]]:
+        """The places of which some count of a table is large enough to be published: of others nobody learns."""
+        found = set[tuple[str, str]]()
+        for table in self.plan.table:
+            exact, mechanism = self.counted.tables[table.name], self.plan.guarantee.mechanisms[table.name]
+            large = np.flatnonzero(exact_counts(exact) >= float(mechanism.threshold))
+            modes = _labels(exact, "mode")[large] if "mode" in exact.labels else np.full(len(large), "")
+            for column in (each for each in PLACES if each in table.columns and table.level.location is None):
+                found.update(zip(modes.tolist(), _labels(exact, column)[large].tolist(), strict=True))
+        return found
+
+
+def _labels(exact: ExactTable, column: str) -> np.ndarray:
+    """The label of each cell in a column."""
+    return np.array(exact.labels[column], dtype=object)[exact.packing.unpack(exact.words)[column]]
