@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import tapveil
@@ -43,7 +44,7 @@ NAMES = ("card", "day", "start", "end", "from", "to")
 def rows(number: int = 400) -> list[tuple[str, ...]]:
     """Trips in the morning among five places, each of another card."""
     ends = [(start, end) for start in "ABCDE" for end in "ABCDE" if start != end]
-    found = []
+    found: list[tuple[str, ...]] = []
     for n in range(number):
         start, end = ends[n % len(ends)]
         clock = f"2025-03-03 07:{n % 60:02}"
@@ -51,8 +52,8 @@ def rows(number: int = 400) -> list[tuple[str, ...]]:
     return found
 
 
-def notes(folder: Path, trips: list[tuple[str, ...]], text: str = PLAN) -> str:
-    write_csv(folder / "trips.csv", trips, NAMES)
+def notes(folder: Path, trips: Sequence[tuple[str, ...]], text: str = PLAN) -> str:
+    write_csv(folder / "trips.csv", list(trips), NAMES)
     (folder / "plan.toml").write_text(text, encoding="utf-8")
     found = tapveil.outlook(tapveil.Plan.read(folder / "plan.toml"))
     return "\n".join([*found.notes, found.stops or ""])
