@@ -10,7 +10,7 @@ from tapveil.published.estimates.parts import PARTS, Floats
 
 NO_TAP = -1
 """In place of a minute: the entry for no tap."""
-_SELDOM = 2.0**-12
+SELDOM = 2.0**-12
 """What is left for ends that durations do not explain: no tap, or bins that no duration reaches."""
 _HALVES = 30
 """Minutes: where no durations were measured, half of what is left ends within each."""
@@ -44,7 +44,7 @@ class Clock:
         ends in it.
         """
         classes = self.durations or (0,)
-        found = np.full((len(self.on), len(classes), len(self.off)), _SELDOM)
+        found = np.full((len(self.on), len(classes), len(self.off)), SELDOM)
         offs = [minute for minute in self.off if minute != NO_TAP]
         for on, first in enumerate(self.on):
             if first == NO_TAP:

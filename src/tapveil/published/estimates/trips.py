@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tapveil.published.estimates.clock import Clock
+from tapveil.published.estimates.clock import SELDOM, Clock
 from tapveil.published.estimates.parts import PARTS, Floats, Ints
 from tapveil.published.estimates.raking import rake
 from tapveil.published.estimates.world import (
@@ -27,6 +27,9 @@ from tapveil.published.estimates.world import (
     World,
 )
 
+_NEVER = 2.0**-40
+_AT_ONCE = 1 << 22
+"""Weights."""
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 Rows = dict[str, npt.NDArray[np.int32]]
@@ -90,31 +93,44 @@ class Endings:
         columns = (ON_TIME, OFF_TIME, OFF_PLACE)
         expected = self.expected(trips)
         sums: dict[Columns, Floats] = {(OFF_TIME, OFF_PLACE): wanted, (ON_TIME, OFF_PLACE): trips.sum(axis=1) * PARTS}
-        return rake(expected.copy(), columns, sums) / np.maximum(expected, 1.0)
+        bent = rake(expected.copy(), columns, sums) / np.maximum(expected, 1.0)
+        return np.maximum(bent, _NEVER)  # a trip that no measured end allows still ends
 
     def deal(self, trips: Ints, bends: Floats | None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """For each trip of a day, in the order of cells: its class of duration, and the bin of its end."""
-        durations, ends, dealt = [], [], 0
+        durations = ends = np.zeros(0, dtype=np.int32)
+        dealt = 0
         for start, origins, destinations, count in _cells(trips):
-            shares = self.shares(origins, destinations)
-            classes, bins = np.nonzero(self.ends[start] > 0)
-            weights = shares[:, classes] * self.ends[start][classes, bins]
-            if bends is not None:
-                weights = weights * bends[start][bins][:, destinations].T
-            sums = _along(weights)
-            rows = np.repeat(np.arange(len(count)), count)
-            aims = even(dealt, len(rows)) * sums[rows, -1]
-            chosen = np.zeros(len(rows), dtype=np.int64)
-            for step in range(sums.shape[1] - 1):
-                chosen += aims >= sums[rows, step]
-            durations.append(classes[chosen])
-            ends.append(bins[chosen])
-            dealt += len(rows)
-        nothing = np.zeros(0, dtype=np.int32)
-        return (
-            np.concatenate([nothing, *durations]).astype(np.int32),
-            np.concatenate([nothing, *ends]).astype(np.int32),
-        )
+            classes, bins = np.nonzero(self._reached(start, bends is not None))
+            size = max(1, _AT_ONCE // len(classes))
+            for first in range(0, len(count), size):
+                some = slice(first, first + size)
+                weights = self.shares(origins[some], destinations[some])[:, classes] * self.ends[start][classes, bins]
+                if bends is not None:
+                    weights = weights * bends[start][bins][:, destinations[some]].T
+                chosen = _dealt(weights, count[some], dealt)
+                durations = np.concatenate([durations, classes[chosen].astype(np.int32)])
+                ends = np.concatenate([ends, bins[chosen].astype(np.int32)])
+                dealt += len(chosen)
+        return durations, ends
+
+    def _reached(self, start: int, bent: bool) -> npt.NDArray[np.bool_]:
+        """Which classes of duration end in which bins; where measured ends count, the longest in all that are left."""
+        reached: npt.NDArray[np.bool_] = self.ends[start] > 2 * SELDOM
+        if bent:
+            reached[-1] |= ~reached.any(axis=0)
+        return reached
+
+
+def _dealt(weights: Floats, count: Ints, before: int) -> npt.NDArray[np.int64]:
+    """For each trip of some cells, one of the choices that its cell has these weights for."""
+    sums = _along(weights)
+    cells, choices = sums.shape
+    edges = sums / sums[:, -1:] + np.arange(cells)[:, None]
+    rows = np.repeat(np.arange(cells), count)
+    found = np.searchsorted(edges.reshape(-1), rows + even(before, len(rows)), side="right")
+    chosen: npt.NDArray[np.int64] = np.minimum(found - rows * choices, choices - 1)
+    return chosen
 
 
 def _cells(

@@ -136,3 +136,12 @@ def test_the_sequence_fills_every_interval_evenly() -> None:
     for low, high in ((0.0, 0.1), (0.37, 0.5), (0.2, 0.9)):
         assert abs(((dealt >= low) & (dealt < high)).sum() - 1000 * (high - low)) < 4
     assert (even(500, 500) == dealt[500:]).all()
+
+
+def test_a_trip_that_no_measured_end_allows_still_ends() -> None:
+    numbers = FOUND.days[0].astype(np.int64)
+    assert FOUND.endings is not None
+    bends = FOUND.endings.bends(numbers, np.zeros((len(BINS), SHAPE[3])))
+    durations, ends = FOUND.endings.deal(numbers, bends)
+    assert len(durations) == len(ends) == numbers.sum()
+    assert set(ends.tolist()) <= set(range(len(BINS)))
