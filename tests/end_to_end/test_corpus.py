@@ -12,7 +12,7 @@ from tapveil.base.progress import Silent
 from tapveil.counting.counter import count
 from tapveil.internal.draft import Draft, draft, leave_open, take_proposal
 from tapveil.plan.model import Plan
-from tapveil.trips.recognise import Question
+from tapveil.trips.questions import Question
 from tests.support.corpus import CORPUS, Truth
 
 READ = {name: truth for name, truth in CORPUS.items() if not truth.refused}

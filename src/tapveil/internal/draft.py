@@ -35,8 +35,10 @@ from tapveil.plan.model import Area, Plan
 from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.units import Unit
 from tapveil.trips import files as sources
+from tapveil.trips.questions import OPEN, Question
 from tapveil.trips.reading import Sample
-from tapveil.trips.recognise import OPEN, Question, Recognised, recognise
+from tapveil.trips.recognise import recognise
+from tapveil.trips.recognised import Recognised
 from tapveil.trips.sample import (
     Found,
     encoding_of,

@@ -18,7 +18,8 @@ from tapveil.plan.questions import MARK
 from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.units import Unit
 from tapveil.trips.csv_reader import Encoding
-from tapveil.trips.recognise import OPEN, Guess, Question, Recognised
+from tapveil.trips.questions import OPEN, Question
+from tapveil.trips.recognised import Guess, Recognised
 from tapveil.trips.sample import Found
 
 EPSILON, DELTA = "2", "7.5e-7"

@@ -73,9 +73,7 @@ class _Workbook:
             book = self._xml("xl/workbook.xml")
             linked = {link.get("Id"): link.get("Target", "") for link in self._xml("xl/_rels/workbook.xml.rels")}
         except (zipfile.BadZipFile, KeyError, ElementTree.ParseError, EOFError):
-            raise TripDataError(
-                f"{self._path.name} is not a whole Excel workbook (was its transfer cut off?)"
-            ) from None
+            raise TripDataError(f"{self._path.name} is not a complete Excel workbook; copy it again") from None
         if sum(member.file_size for member in self._archive.infolist()) > MOST_BYTES:
             raise TripDataError(f"{self._path.name} is too large for a workbook; export the trips as CSV")
         listed = book.iter(f"{_MAIN}sheet")

@@ -49,5 +49,5 @@ def test_the_sheet_is_named_where_there_are_several(tmp_path: Path) -> None:
 def test_a_workbook_that_is_cut_off_is_said_to_be(kept: int, tmp_path: Path) -> None:
     path = write_workbook(tmp_path / "t.xlsx", {"Only": [HEADER, ROW]})
     path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(TripDataError, match=r"t\.xlsx is not a whole Excel workbook"):
+    with pytest.raises(TripDataError, match=r"t\.xlsx is not a complete Excel workbook"):
         the_sheet(path, None)

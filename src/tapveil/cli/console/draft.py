@@ -13,7 +13,8 @@ from tapveil.cli.console.text import sentence
 from tapveil.internal.draft import Draft
 from tapveil.internal.draft_text import Choices
 from tapveil.privacy.meaning import Meaning
-from tapveil.trips.recognise import OPEN, Question, Recognised
+from tapveil.trips.questions import OPEN, Question
+from tapveil.trips.recognised import Recognised
 
 MOST_UNUSED = 40
 _ROWS = {"trips": "A row is a trip", "taps": "A row is one tap", "counts": "A row is a number of trips"}

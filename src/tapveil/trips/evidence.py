@@ -1,0 +1,367 @@
+"""What is seen in the columns of an export: which hold times, days, places, cards and counts, and how they go together.
+
+Three kinds of evidence: what a column is called (`words`), how its values are written (`reading`), and how columns go
+together in their rows: which of two times is earlier, whether a date is that of the time next to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+
+from tapveil.base.errors import TripDataError
+from tapveil.trips import words
+from tapveil.trips.questions import Asking
+from tapveil.trips.reading import MOST, Sample, odd_rows, share
+
+FEW_MODES, FEW_LABELS, FEW_CARDS = 50, 12, 12
+ORDERED = 0.95
+"""One time is that of the start if it is earlier in this share of rows."""
+AGREE = 0.98
+ENOUGH_ROWS = 10
+"""Fewer rows than this tell nothing about how columns go together."""
+WIDE = 12
+"""As many columns, and more, that differ in a number alone are one column in many."""
+NIGHT = 360
+"""A service day may end this many minutes after midnight."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """Of two times in a row: how often the first is earlier, and later, where they differ; whether they rarely do."""
+
+    earlier: float
+    later: float
+    same: bool
+
+
+class Evidence:
+    """The columns of an export, and what is seen in them."""
+
+    def __init__(self, samples: Sequence[Sample], asking: Asking) -> None:
+        self.samples, self._asking = samples, asking
+        self.by_name = {sample.name: sample for sample in samples}
+        self.looked = any(sample.values is not None for sample in samples)
+
+    @cached_property
+    def times(self) -> list[Sample]:
+        """The columns that hold times of trips: by their values and names, not those of the books."""
+        return [sample for sample in self.samples if _may_be_time(sample) and sample.time.share >= 0.5]
+
+    @cached_property
+    def days(self) -> list[Sample]:
+        """The columns of dates, without those that are times as well."""
+        times = {sample.name for sample in self.times}
+        named = [sample for sample in self.samples if sample.name not in times and _may_be_day(sample)]
+        return [sample for sample in named if sample.date.share >= 0.5]
+
+    @cached_property
+    def card(self) -> Sample | None:
+        named = [
+            sample
+            for sample in self.samples
+            if "card" in sample.says
+            and not sample.says & {"place", "count", "start", "end"}
+            and (sample.in_use or sample.raw == "binary")
+            and (sample.values is None or sample.raw == "binary" or _many(sample))
+            and not (sample.values is None and sample.says & {"tap"})
+            and not ("row" in sample.says and sample.values is not None and _never_again(sample))
+        ]
+        most = max((sample.kinds for sample in named), default=0)
+        if named:
+            return next(sample for sample in named if 2 * sample.kinds >= most)  # as many, or nearly: the first
+        if self.looked:
+            return self._unnamed_card()
+        return None
+
+    def _unnamed_card(self) -> Sample | None:
+        """A column that looks like one of cards, by its values alone: only who knows it can say."""
+        roles = {
+            "time",
+            "day",
+            "place",
+            "count",
+            "mode",
+            "start",
+            "end",
+            "other",
+            "settled",
+            "hour",
+            "period",
+            "vehicle",
+        }
+        dated = {sample.name for sample in (*self.times, *self.days)}
+        free = [sample for sample in self.samples if not sample.says & roles and sample.name not in dated]
+        alike = [sample for sample in free if _looks_like_cards(sample)]
+        if not alike:
+            return None
+        text = (
+            f"Is `{alike[0].name}` the card, or another number of a person? It looks like one; it is never published."
+        )
+        return alike[0] if self._asking.ask("card", text, "yes", ("yes", "no")) != "no" else None
+
+    @cached_property
+    def mode(self) -> Sample | None:
+        named = [
+            sample
+            for sample in self.samples
+            if "mode" in sample.says and sample.in_use and sample is not self.card and sample not in self.times
+        ]
+        few = [sample for sample in named if sample.kinds <= FEW_MODES]
+        return min(few, key=lambda sample: sample.kinds, default=None)
+
+    @cached_property
+    def counts(self) -> list[Sample]:
+        """The columns that say how many trips a row stands for."""
+        return [
+            sample
+            for sample in self.samples
+            if "count" in sample.says
+            and not sample.says & {"identifier", "time", "day", "card", "settled", "mode"}
+            and sample not in self.times
+            and (sample.raw in ("integer", "number") or (sample.values is not None and sample.whole >= 0.5))
+        ]
+
+    @cached_property
+    def count(self) -> Sample | None:
+        counts = [sample for sample in self.counts if sample.values is None or sample.whole >= 0.5]
+        if len(counts) < 2:
+            return counts[0] if counts else self._only_number
+        first = next((sample for sample in counts if "start" in sample.says), counts[0])
+        text = (
+            f"Which of {listed(counts)} is to be counted? A plan counts one of them; for another, write a second plan "
+            'with its own [ledger] data_set = "…" only if no trip is in both.'
+        )
+        return self.by_name.get(self._asking.ask("count", text, first.name, [sample.name for sample in counts]), first)
+
+    @property
+    def averages(self) -> list[Sample]:
+        """Columns that are called numbers of trips, and are numbers, but not whole."""
+        named = [s for s in self.samples if "count" in s.says and s.values and s.whole < 0.5]
+        return [s for s in named if share(bool(_A_FRACTION.fullmatch(value.strip())) for value in s.some) >= 0.5]
+
+    @property
+    def finest(self) -> int:
+        """The steps in which the finest times are given, in minutes."""
+        return min((sample.grain for sample in self.times), default=1440)
+
+    @cached_property
+    def _only_number(self) -> Sample | None:
+        """The only column of numbers in rows that are alike in nothing else: it may be how many trips there were."""
+        if not self.looked or self.card or any(sample.grain < 15 for sample in self.times):
+            return None
+        roles = {
+            "identifier",
+            "card",
+            "place",
+            "time",
+            "hour",
+            "day",
+            "other",
+            "settled",
+            "start",
+            "end",
+            "mode",
+            "period",
+        }
+        free = [s for s in self.samples if not s.says & roles and s.whole >= MOST and s.kinds > FEW_LABELS]
+        others = [sample for sample in self.samples if free and sample is not free[0]]
+        if len(free) != 1 or not others:
+            return None
+        rows = list(zip(*(sample.rows for sample in others if len(sample.rows) == len(free[0].rows)), strict=True))
+        return free[0] if rows and len(rows) - len(set(rows)) <= odd_rows(len(rows)) else None
+
+    @cached_property
+    def label(self) -> Sample | None:
+        """The column that says on or off, by its values."""
+        found = [sample for sample in self.samples if sample.values is not None and _says_on(sample) > 0.2]
+        named = [sample for sample in found if "tap" in sample.says]
+        sure = [sample for sample in found if _says_on(sample) > 0.8]
+        return max(named or sure, key=_says_on, default=None)
+
+    @cached_property
+    def unknown_label(self) -> Sample | None:
+        """A column that may say on or off in words that are not known."""
+        taken = {sample.name for sample in (self.card, self.mode) if sample}
+        for sample in self.samples:
+            if "tap" not in sample.says or sample.name in taken or sample.says & _NO_LABEL:
+                continue
+            if sample.values is None or (2 <= len(sample.frequent) <= FEW_LABELS and _says_bound(sample) < 0.5):
+                return sample
+        return None
+
+    @cached_property
+    def two_times(self) -> bool:
+        """Whether a row has two times, one of which is later."""
+        plain = [s for s in self.times if not s.says & {"start", "end"}]
+        named = [s for s in self.times if s.says & {"start", "end"}]
+        if {"start", "end"} <= {word for s in named for word in s.says}:
+            return True
+        return any(
+            (order := self.order(one, two)) is not None
+            and not order.same
+            and (order.earlier >= ORDERED or order.later >= ORDERED)
+            for one in (*named, *plain)
+            for two in plain
+            if one is not two
+        )
+
+    def order(self, one: Sample, two: Sample) -> Order | None:
+        """How two times go together in their rows; None where they cannot be compared."""
+        pairs = [
+            ((day or other_day, minute), (other_day or day, other))
+            for (day, minute), (other_day, other) in zip(one.moments, two.moments, strict=False)
+            if minute is not None and other is not None
+        ]
+        if len(pairs) < ENOUGH_ROWS or len(one.moments) != len(two.moments):
+            return None
+        clocks = not any(first[0] for first, _ in pairs)
+        return Order(
+            share(
+                first < second or (clocks and first[1] - second[1] > 720) for first, second in pairs if first != second
+            ),
+            share(first > second for first, second in pairs if first != second),
+            share(first == second for first, second in pairs) >= MOST,
+        )
+
+    @cached_property
+    def places(self) -> list[Sample]:
+        """The columns that name places."""
+        taken = {s.name for s in (*self.times, *self.days, *self.counts, self.card, self.mode, self.label) if s}
+        free = [sample for sample in self.samples if sample.name not in taken]
+        places = [sample for sample in free if _may_be_place(sample)]
+        return places or [s for s in free if "area" in s.says and not s.says & _NO_PLACE and s.kinds != 1]
+
+    def distinct(self, times: Sequence[Sample]) -> list[Sample]:
+        """Columns of times, without those that say the same as one before them; a better reading first."""
+        ranked = sorted(times, key=lambda s: (s.time.share < MOST, "time" not in s.says, len(s.name)))
+        if not self.looked:
+            return ranked[:1]
+        kept: list[Sample] = []
+        for sample in ranked:
+            if not any((order := self.order(sample, each)) is None or order.same for each in kept):
+                kept.append(sample)
+        return kept
+
+    def best_places(self, places: Sequence[Sample]) -> list[Sample]:
+        """The name of a place rather than its number; several where that does not decide."""
+        if not places:
+            return []
+
+        def rank(sample: Sample) -> tuple[bool, bool, bool, bool]:
+            return (
+                "place" not in sample.says,
+                "name" not in sample.says,
+                "identifier" in sample.says,
+                not sample.in_use,
+            )
+
+        best = min(map(rank, places))
+        equal = [sample for sample in places if rank(sample) == best]
+        return equal[:1] if not self.looked else equal
+
+    def agreement(self, sample: Sample, time: Sample) -> tuple[float, float]:
+        """In which share of rows a date is that of a time; in which it is the day before, by night."""
+        same = night = rows = 0
+        for day, (on, minute) in zip(sample.days, time.moments, strict=False):
+            if day and on and minute is not None:
+                rows += 1
+                same += day == on
+                night += minute < NIGHT and date.fromisoformat(day) + timedelta(days=1) == date.fromisoformat(on)
+        return (same / rows, night / rows) if rows >= ENOUGH_ROWS else (1.0, 0.0)
+
+    def same_days(self, one: Sample, two: Sample) -> bool:
+        pairs = [(a, b) for a, b in zip(one.days, two.days, strict=False) if a and b]
+        return not self.looked or share(a == b for a, b in pairs) >= AGREE
+
+    def refuse_wide(self) -> None:
+        alike = Counter(
+            re.sub(r"[0-9]+", "#", sample.name) for sample in self.samples if re.search("[0-9]", sample.name)
+        )
+        for pattern, columns in alike.items():
+            if columns >= WIDE and (not self.looked or self._are_numbers(pattern)):
+                raise TripDataError(
+                    f"it has {columns} columns named like `{pattern}`, one for each hour or stop: tapveil reads one "
+                    "row for each. Turn the columns into rows (in pandas `melt`, in DuckDB `UNPIVOT`), then try again"
+                )
+
+    def _are_numbers(self, pattern: str) -> bool:
+        return all(s.whole >= 0.5 or not s.in_use for s in self.samples if re.sub(r"[0-9]+", "#", s.name) == pattern)
+
+
+_A_FRACTION = re.compile(r"[0-9]*[.,][0-9]+")
+_NO_LABEL = frozenset({"place", "time", "day", "start", "end", "card", "identifier", "period", "hour", "mode", "other"})
+_NO_PLACE = frozenset({"other", "time", "hour", "day", "period", "card", "settled", "mode", "count"})
+
+
+def _may_be_time(sample: Sample) -> bool:
+    if sample.says & {"settled", "other"}:
+        return False
+    if sample.raw in ("time", "timestamp", "instant"):
+        return True
+    if sample.raw == "date" or "area" in sample.says:
+        return False
+    return bool(sample.says & {"time", "hour"}) or (sample.values is not None and sample.has_clock)
+
+
+def _may_be_day(sample: Sample) -> bool:
+    if "other" in sample.says and "day" not in sample.says:
+        return False
+    dashed = r"\d{4}[-/.年]\d\d?[-/.月]\d\d?日?|\d\d?[-/.]\d\d?[-/.]\d{2,4}"
+    return (
+        sample.raw == "date"
+        or "day" in sample.says
+        or share(bool(re.fullmatch(dashed, value.strip())) for value in sample.some[:100]) >= MOST
+    )
+
+
+def _may_be_place(sample: Sample) -> bool:
+    if sample.raw not in ("text", "integer", "number") or sample.says & _NO_PLACE:
+        return False
+    several = sample.values is None or sample.kinds > 1
+    return several and bool(sample.says & {"place", "start", "end"})
+
+
+def _never_again(sample: Sample) -> bool:
+    """Whether no value comes twice, but for a few: it numbers the rows."""
+    return len(sample.filled) - len(set(sample.filled)) <= odd_rows(len(sample.filled))
+
+
+def _many(sample: Sample) -> bool:
+    return sample.kinds > FEW_CARDS or 4 * sample.kinds >= len(sample.filled) > 0
+
+
+def _looks_like_cards(sample: Sample) -> bool:
+    """Whether values are long numbers or hashes of one length, many of them, and come again."""
+    lengths = Counter(len(value.strip()) for value in sample.some)
+    digits = share(bool(re.fullmatch(r"[0-9A-Fa-f-]{8,}", value.strip())) for value in sample.some)
+    again = sample.kinds < 0.95 * len(sample.filled)
+    return (
+        bool(lengths)
+        and digits >= MOST
+        and lengths.most_common(1)[0][1] >= MOST * lengths.total()
+        and again
+        and _many(sample)
+    )
+
+
+def _says_on(sample: Sample) -> float:
+    """Which share of values means on or off, where more than a few mean on, and there are few kinds."""
+    if sample.kinds > 40:
+        return 0.0
+    lowered = [words.said(value) for value in sample.some]
+    ons = sum(value in words.values("on") for value in lowered) > odd_rows(len(lowered))
+    return share(value in words.values("on") | words.values("off") for value in lowered) if ons else 0.0
+
+
+def _says_bound(sample: Sample) -> float:
+    return share(words.said(value) in words.values("bound") for value in sample.some)
+
+
+def listed(samples: Sequence[Sample]) -> str:
+    names = [f"`{sample.name}`" for sample in samples]
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

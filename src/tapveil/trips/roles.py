@@ -1,0 +1,432 @@
+"""The roles of the columns of an export, and what a row is: by what is seen in them, and by what is answered.
+
+A column that has a role has no other. What the evidence does not settle is a question, with a proposal.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from tapveil.base.errors import TripDataError
+from tapveil.trips import words
+from tapveil.trips.evidence import AGREE, FEW_LABELS, ORDERED, Evidence, listed
+from tapveil.trips.questions import OPEN, Asking
+from tapveil.trips.reading import MOST, Reading, Sample, odd_rows, share
+from tapveil.trips.recognised import Guess, Recognised, Shape, Sureness
+
+TURNED = 0.5
+"""Below this share of rows in which the start is earlier, names and rows disagree."""
+
+
+class Roles:
+    """Gives each column its role, step by step."""
+
+    def __init__(self, samples: Sequence[Sample], asking: Asking) -> None:
+        self._asking = asking
+        self._seen = Evidence(samples, asking)
+        self._found = Recognised(questions=asking.questions)
+        self._asked_formats: set[str] = set()
+
+    def recognised(self) -> Recognised:
+        """The roles of all columns, and what a row is."""
+        found = self._found
+        self._seen.refuse_wide()
+        self._decide_shape()
+        if card := self._seen.card:
+            self._take("card", card, "its name says so" if "card" in card.says else _LIKE_A_CARD)
+        if mode := self._seen.mode:
+            self._take("mode", mode, "its name says so")
+        if found.shape == "counts" and self._seen.count:
+            self._take("count", self._seen.count, "its name and its values say so")
+        if found.shape == "taps":
+            self._take_tap()
+        else:
+            self._take_ends()
+        self._take_day()
+        found.grain = self._grain()
+        self._ask_about_formats()
+        if not any(ours.endswith("location") for ours in found.columns):
+            found.remarks.append("No column was recognised as a place: no table has any.")
+        if not any(ours.endswith("time") for ours in found.columns):
+            found.remarks.append("No column was recognised as a time: no table has any.")
+        if "date" not in found.columns:
+            found.remarks.append("No column was recognised as a day: every table is over the whole period.")
+        return found
+
+    def _take(self, ours: str, sample: Sample, why: str, reading: Reading | None = None, asked: bool = False) -> None:
+        """Give a column its role."""
+        sureness: Sureness = "question" if asked and self._asking.is_open(ours) else "sure"
+        if not self._seen.looked and sureness == "sure":
+            sureness, why = "likely", self._by_name_alone(ours, sample)
+        missing = sample.missing
+        if ours == "tap_off_time" and _zeros_mean_none(sample):
+            missing = (*missing, "0")
+        written = reading.format if reading else None
+        self._found.columns[ours] = Guess(sample.name, sureness, why, written, missing)
+
+    def _by_name_alone(self, ours: str, sample: Sample) -> str:
+        """What a name says that no value supports, and what is left to be said by who knows them."""
+        if sample.raw in ("date", "time", "timestamp", "instant"):
+            return "its name and its type say so"
+        ask = "its values were not looked at"
+        if ours.endswith("time"):
+            ask = "add `format` unless it is written like 07:31 or 2016-08-08 07:31"
+        elif ours == "date":
+            labels = self._found.labels
+            ask = "taken for names of days, not dates" if labels else "add `format` unless it is like 2016-08-08"
+        return f"its name says so; {ask}"
+
+    def _choose(self, ours: str, among: Sequence[Sample], text: str, proposal: Sample, why: str) -> Sample | None:
+        """One of several columns, by asking."""
+        names = [sample.name for sample in among]
+        chosen = self._asking.ask(ours, text, proposal.name, names)
+        sample = self._seen.by_name.get(chosen)
+        if sample:
+            answered = not self._asking.is_open(ours)
+            self._take(ours, sample, "so you said" if answered else why, self._reading_for(ours, sample), asked=True)
+        return sample
+
+    def _reading_for(self, ours: str, sample: Sample) -> Reading | None:
+        return sample.time if ours.endswith("time") else sample.date if ours == "date" else None
+
+    def _ask_about_formats(self) -> None:
+        """Day and month that could be the other way round, and numbers that could be something else."""
+        for ours, guess in list(self._found.columns.items()):
+            sample = self._seen.by_name.get(guess.column)
+            reading = self._reading_for(ours, sample) if sample else None
+            if (
+                sample is None
+                or reading is None
+                or guess.column in self._asked_formats
+                or (ours == "date" and self._found.labels)
+            ):
+                continue
+            if reading.other:
+                text = f"How is `{sample.name}` written? Day and month could be the other way round."
+                chosen = self._asking.ask(
+                    f"format.{ours}", text, str(reading.format), (str(reading.format), reading.other)
+                )
+            elif reading.doubt:
+                text = (
+                    f"How is `{sample.name}` written? In the rows looked at {reading.doubt}. Name its format, "
+                    'such as "hours" or "%H%M"; for minutes after midnight, none (on a terminal: minutes).'
+                )
+                chosen = self._asking.ask(f"format.{ours}", text, str(reading.format or OPEN))
+            else:
+                continue
+            self._asked_formats.add(guess.column)
+            is_open = self._asking.is_open(f"format.{ours}")
+            for each, known in list(self._found.columns.items()):
+                if known.column == guess.column:
+                    written = OPEN if is_open else chosen
+                    self._found.columns[each] = replace(known, format=written if written != "minutes" else None)
+
+    def _free(self) -> Iterator[Sample]:
+        """The columns that have no role yet."""
+        taken = {guess.column for guess in self._found.columns.values()}
+        return (sample for sample in self._seen.samples if sample.name not in taken)
+
+    def _decide_shape(self) -> None:
+        """Trips, taps or counts: the first evidence that holds."""
+        found = self._found
+        ends = {end: [s for s in (*self._seen.times, *self._seen.places) if end in s.says] for end in ("start", "end")}
+        both, count = bool(ends["start"] and ends["end"]), None if self._seen.card else self._seen.count
+        label, unknown = self._seen.label, self._seen.unknown_label
+        if count and label:
+            raise TripDataError(
+                f"rows of taps on and rows of taps off, by `{label.name}`, are both counts (`{count.name}`): added up, "
+                "each trip would be in twice. Make a file of each kind, and a plan for each"
+            )
+        average = next((each for each in self._seen.averages if not self._seen.card and not self._seen.count), None)
+        if average and not (both and self._seen.finest < 15):
+            raise TripDataError(
+                f"`{average.name}` is called a number of trips, but its values are not whole: averages and shares "
+                "cannot be counted. Take a file of whole numbers; or, if a row is one trip, rename the column"
+            )
+        if count and "count" in count.says and unknown and self._seen.looked:
+            self._ask_shape(
+                f"Is a trip in several rows, by `{unknown.name}` (one for its start, one for its end)? Then it would "
+                "be counted in each: make a file of each kind first.",
+                "counts",
+                ("counts",),
+            )
+        elif count and "count" in count.says and self._seen.two_times and self._seen.finest < 15:
+            self._ask_shape(f"Is a row one trip, or as many as `{count.name}` says?", "counts", ("trips", "counts"))
+        elif count and "count" in count.says:
+            found.shape, found.why = (
+                "counts",
+                f"`{count.name}` says how many trips a row stands for, and no card is there",
+            )
+        elif count:
+            self._ask_shape(
+                f"Is a row one trip, or as many as `{count.name}` says? No two rows are alike in all other columns.",
+                "counts",
+                ("trips", "counts"),
+            )
+        elif label and not (both and self._seen.two_times):
+            found.shape, found.why = "taps", f"the values of `{label.name}` mean on and off"
+        elif both or self._seen.two_times:
+            found.why = "both ends of a trip are in a row"
+        elif unknown and (self._seen.card or not self._seen.looked):
+            found.shape, found.why = (
+                "taps",
+                f"`{unknown.name}` has few different values, and a row has one end of a trip",
+            )
+        elif ends["start"]:
+            found.why = f"`{ends['start'][0].name}` is where a trip begins, and no column is where it ends"
+        elif self._seen.times or self._seen.places:
+            self._ask_shape(
+                "Is a row a trip, or one tap (on or off)? It has one time or place, and no column that says on or off. "
+                "If rows are taps on and off, counting them as trips counts each trip twice and protects half of it: "
+                "then leave one kind out of the files, or add a column that distinguishes them.",
+                "trips",
+                ("trips", "taps"),
+            )
+
+    def _ask_shape(self, text: str, proposal: Shape, choices: tuple[Shape, ...]) -> None:
+        answer = self._asking.ask("shape", text, proposal, choices)
+        shapes: dict[str, Shape] = {each: each for each in choices}
+        self._found.shape = shapes.get(answer, proposal)
+        self._found.why = "so you said" if not self._asking.is_open("shape") else "a question is open"
+
+    def _take_tap(self) -> None:
+        """The columns of a tap: what says on or off, its time, and its place."""
+        found, label = self._found, self._seen.label or self._seen.unknown_label
+        if label:
+            self._take("tap", label, "its values mean on and off" if self._seen.label else found.why)
+            self._take_words(label)
+        else:
+            text = "Which column says whether a tap is on or off? Without one taps cannot be counted."
+            free = [sample for sample in self._free() if 2 <= sample.kinds <= FEW_LABELS]
+            self._asking.ask("tap", text, choices=[sample.name for sample in free])
+            chosen = self._seen.by_name.get(self._asking.answers.get("tap", OPEN))
+            if chosen:
+                self._take("tap", chosen, "so you said")
+                self._take_words(chosen)
+            else:
+                found.columns["tap"] = Guess(OPEN, "question", "no column was recognised")
+                found.on = (OPEN,)
+        times = [sample for sample in self._seen.times if sample is not label]
+        self._take_one("tap_time", times, "Which column is the time of the tap?", lambda s: "time" in s.says)
+        places = [sample for sample in self._seen.places if sample is not label]
+        self._take_one("tap_location", self._seen.best_places(places), "Which column is the place of the tap?", None)
+
+    def _take_words(self, label: Sample) -> None:
+        """The values that mean on, and off."""
+        found = self._found
+        values = sorted(label.frequent)
+        found.on = tuple(value for value in values if words.said(value) in words.values("on"))
+        found.off = tuple(value for value in values if words.said(value) in words.values("off"))
+        if found.on:
+            return
+        if not values and not self._seen.looked:
+            self._asking.ask("on", f"Which values of `{label.name}` mean a tap on? Its values were not looked at.")
+            self._asking.ask("off", f"Which values of `{label.name}` mean a tap off? None: leave the list empty.")
+        else:
+            first = self._first_of_two(label, values)
+            text = f"Which values of `{label.name}` mean a tap on? Its commonest values are {', '.join(values)}."
+            self._asking.ask("on", text, first or OPEN, values)
+            text = f"Which values of `{label.name}` mean a tap off? Empty, if there are none."
+            self._asking.ask("off", text, next((v for v in values if v != first), "") if first else OPEN, values)
+        for end in ("on", "off"):
+            answer = self._asking.answers.get(end, OPEN)
+            listed = tuple(part.strip() for part in answer.split(",") if part.strip())
+            found.on, found.off = (listed, found.off) if end == "on" else (found.on, listed)
+
+    def _first_of_two(self, label: Sample, values: Sequence[str]) -> str | None:
+        """Of two values, the one that comes first on a card and day: a trip begins before it ends."""
+        card, times = self._seen.card, [sample for sample in self._seen.times if sample.date.share >= MOST]
+        if card is None or not times or len(values) != 2:
+            return None
+        taps: dict[tuple[str, str], list[tuple[int, str]]] = {}
+        for who, (day, minute), value in zip(card.rows, times[0].moments, label.rows, strict=True):
+            if minute is not None and value.strip() in values:
+                taps.setdefault((who, day), []).append((minute, value.strip()))
+        firsts = Counter(min(each)[1] for each in taps.values() if len({value for _, value in each}) == 2)
+        best = max(firsts, key=firsts.__getitem__, default=None)
+        return best if best and firsts[best] >= max(20, 0.9 * firsts.total()) else None
+
+    def _take_one(
+        self, ours: str, among: Sequence[Sample], text: str, likelier: Callable[[Sample], bool] | None
+    ) -> None:
+        """The only column that can be it; or else a question."""
+        named = [sample for sample in among if likelier and likelier(sample)] or list(among)
+        distinct = self._seen.distinct(named) if ours.endswith("time") else named
+        if len(distinct) == 1:
+            self._take(ours, distinct[0], "its name and its values say so", self._reading_for(ours, distinct[0]))
+        elif distinct:
+            self._choose(ours, distinct, f"{text} {listed(distinct)} could be.", distinct[0], "the first that could be")
+
+    def _take_ends(self) -> None:
+        """The times and places of both ends of a trip, or of one."""
+        self._take_times()
+        if self._found.shape == "counts" and "tap_on_time" not in self._found.columns:
+            off = self._found.columns.pop("tap_off_time", None)  # the only time of a count is that of its trips
+            if off:
+                self._found.columns["tap_on_time"] = off
+        places = {
+            end: self._seen.best_places([s for s in self._seen.places if end in s.says]) for end in ("start", "end")
+        }
+        plain = self._seen.best_places([s for s in self._seen.places if not s.says & {"start", "end"}])
+        for end, ours in (("start", "tap_on_location"), ("end", "tap_off_location")):
+            if len(places[end]) == 1:
+                self._take(ours, places[end][0], "its name and its values say so")
+            elif places[end]:
+                text = f"Where does a trip {'begin' if end == 'start' else 'end'}? {listed(places[end])} could be it."
+                self._choose(ours, places[end], text, places[end][0], "the first that could be")
+        if not places["start"] and not places["end"] and plain:
+            if len(plain) == 1:
+                self._take("tap_on_location", plain[0], "it is the only place in a row")
+            else:
+                text = f"Where does a trip begin? {listed(plain)} are places."
+                self._choose("tap_on_location", plain, text, plain[0], "the first that could be")
+        self._say_what_is_missing()
+
+    def _say_what_is_missing(self) -> None:
+        """One end found, and the other missed."""
+        columns = self._found.columns
+        for kind in ("time", "location"):
+            on, off = f"tap_on_{kind}" in columns, f"tap_off_{kind}" in columns
+            what = "time" if kind == "time" else "place"
+            if on != off and self._found.shape == "trips":
+                ours = f"tap_{'off' if on else 'on'}_{kind}"
+                self._found.remarks.append(
+                    f"No column was recognised as the {what} where a trip {'ends' if on else 'begins'}. If there is "
+                    f"one, name it as {ours}."
+                )
+
+    def _take_times(self) -> None:
+        named = {end: self._seen.distinct([s for s in self._seen.times if end in s.says]) for end in ("start", "end")}
+        plain = self._seen.distinct([s for s in self._seen.times if not s.says & {"start", "end"}])
+        for end, ours in (("start", "tap_on_time"), ("end", "tap_off_time")):
+            if len(named[end]) > 1:
+                text = f"When does a trip {'begin' if end == 'start' else 'end'}? {listed(named[end])} differ."
+                self._choose(ours, named[end], text, named[end][0], "the first that could be")
+            elif named[end]:
+                self._take(ours, named[end][0], "its name and its values say so", named[end][0].time)
+        on, off = named["start"], named["end"]
+        if len(on) == 1 and len(off) == 1:
+            self._ask_if_turned(on[0], off[0])
+        elif on and not off:
+            self._take_later(on[0], plain)
+        elif off and not on:
+            self._take_earlier(off[0], plain)
+        elif not on and not off:
+            self._take_plain_times(plain)
+
+    def _ask_if_turned(self, on: Sample, off: Sample) -> None:
+        order = self._seen.order(on, off)
+        if order and not order.same and order.earlier < TURNED:
+            text = (
+                f"When does a trip begin, at `{on.name}` or at `{off.name}`? By their names the first, but in most "
+                "rows it is the later of the two."
+            )
+            chosen = self._asking.ask("tap_on_time", text, off.name, (on.name, off.name))
+            first, last = (on, off) if chosen == on.name else (off, on)
+            why = "in most rows it is the earlier of the two" if chosen == off.name else "so you said"
+            self._take("tap_on_time", first, why, first.time, asked=True)
+            self._take("tap_off_time", last, "the other of the two", last.time)
+
+    def _take_later(self, on: Sample, plain: Sequence[Sample]) -> None:
+        later = [s for s in plain if (o := self._seen.order(on, s)) and not o.same and o.earlier >= ORDERED]
+        if not self._seen.looked:
+            later = [sample for sample in plain if "stop" in sample.words]
+        if later and self._found.shape == "trips":
+            why = f"it is later than `{on.name}` in nearly every row" if self._seen.looked else "its name says so"
+            self._take("tap_off_time", later[0], why, later[0].time)
+
+    def _take_earlier(self, off: Sample, plain: Sequence[Sample]) -> None:
+        earlier = [s for s in plain if (o := self._seen.order(s, off)) and not o.same and o.earlier >= ORDERED]
+        if earlier:
+            why = f"it is earlier than `{off.name}` in nearly every row"
+            self._take("tap_on_time", earlier[0], why, earlier[0].time)
+
+    def _take_plain_times(self, plain: Sequence[Sample]) -> None:
+        """Times whose names do not say which end they are of: the rows' own time does."""
+        if len(plain) == 1:
+            self._take("tap_on_time", plain[0], "it is the only time in a row", plain[0].time)
+            return
+        orders = [(one, two, self._seen.order(one, two)) for one in plain for two in plain if one is not two]
+        clear = [(one, two) for one, two, order in orders if order and order.earlier >= ORDERED and not order.same]
+        if len(plain) == 2 and clear:
+            (on, off), why = clear[0], "in nearly every row it is the {} of the two"
+            self._take("tap_on_time", on, why.format("earlier"), on.time)
+            self._take("tap_off_time", off, why.format("later"), off.time)
+        elif plain:
+            text = f"When does a trip begin? {listed(plain)} are times."
+            self._choose("tap_on_time", plain, text, plain[0], "the first that could be")
+
+    def _take_day(self) -> None:
+        """The day: a column of dates that agrees with the times, or the day of the time at which a trip begins."""
+        columns = self._found.columns
+        free = {sample.name for sample in self._free()}
+        days = [sample for sample in self._seen.days if sample.name in free and "settled" not in sample.says]
+        start = next((columns[each] for each in ("tap_on_time", "tap_time", "tap_off_time") if each in columns), None)
+        time = self._seen.by_name.get(start.column) if start else None
+        if time and start and time.date.share >= 0.5:
+            self._take_day_beside(days, time, start)
+            return
+        if not days:
+            self._take_doubtful_day(free)
+            return
+        distinct = [s for n, s in enumerate(days) if not any(self._seen.same_days(s, each) for each in days[:n])]
+        if len(distinct) > 1 and self._seen.looked:
+            text = f"Which is the day of a trip? {listed(distinct)} differ."
+            self._choose("date", distinct, text, distinct[0], "the first that could be")
+        else:
+            self._take("date", days[0], "its name and its values say so", days[0].date)
+        beyond = [s for s in self._seen.times if s.raw == "text" and _often(s, lambda minute: minute >= 1440)]
+        beyond += [
+            s for s in self._seen.times if s.raw == "integer" and not s.time.format and _often(s, lambda m: m >= 1440)
+        ]
+        self._found.service = bool(beyond)
+
+    def _take_day_beside(self, days: Sequence[Sample], time: Sample, start: Guess) -> None:
+        """Where times have dates of their own: a column of dates is the day only if it agrees with them."""
+        for sample in days:
+            agree, night = self._seen.agreement(sample, time)
+            if not self._seen.looked or agree + night >= AGREE:
+                self._take("date", sample, "its name and its values say so", sample.date)
+                self._found.service = night > 0.001 and "period" not in sample.says
+                return
+            self._found.remarks.append(
+                f"`{sample.name}` is not taken for the day of a trip: in {round(100 * (1 - agree))} of 100 rows it is "
+                f"another day than that of `{time.name}`."
+            )
+        ours = next(each for each, guess in self._found.columns.items() if guess is start)
+        why = f"the day of {ours}, which holds dates as well"
+        self._found.columns["date"] = replace(start, why=why, missing=start.missing)
+
+    def _take_doubtful_day(self, free: set[str]) -> None:
+        """Names of days and months; or a date that may be that of the books."""
+        periods = [s for s in self._seen.samples if s.name in free and s.says & {"period", "day"} and s.in_use]
+        few = [s for s in periods if (s.values is None or 0 < s.kinds <= 400) and not s.says & {"settled"}]
+        booked = [s for s in self._seen.days if s.name in free]
+        if few:
+            self._found.labels = True
+            best = min(few, key=lambda s: ("period" not in s.says, "tap" in s.says))
+            self._take("date", best, "its name says so; its values are names of days or months, not dates")
+        elif booked:
+            text = f"Is `{booked[0].name}` the day of a trip? By its name it may be a day of the books."
+            if self._asking.ask("date", text, booked[0].name, (booked[0].name, "no")) != "no":
+                self._take("date", booked[0], "the only column of dates", booked[0].date, asked=True)
+
+    def _grain(self) -> int:
+        """The bins that times are given in, where all of them start at such."""
+        theirs = {guess.column for ours, guess in self._found.columns.items() if ours.endswith("time")}
+        return min((self._seen.by_name[name].grain for name in theirs if name in self._seen.by_name), default=1)
+
+
+_LIKE_A_CARD = "its values look like numbers of cards"
+
+
+def _zeros_mean_none(sample: Sample) -> bool:
+    zeros = [value.strip() in ("0", "0.0") for value in sample.filled]
+    return share(zeros) > 0.01 and sum(zeros) > odd_rows(len(zeros)) and sample.time.format is None
+
+
+def _often(sample: Sample, holds: Callable[[int], bool]) -> bool:
+    minutes = [minute for _, minute in sample.moments if minute is not None]
+    return sum(map(holds, minutes)) > odd_rows(len(minutes))
