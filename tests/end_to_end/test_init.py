@@ -113,6 +113,26 @@ def test_the_bike_share_month(shared_data: Path, tmp_path: Path) -> None:
     assert Plan.read(tmp_path / "plan.toml").privacy.looked_at_trips is False, "the days are in the name of the file"
 
 
+def test_two_periods_in_a_row_are_released_from_one_budget(shared_data: Path, tmp_path: Path) -> None:
+    """The commands of the README, for the first and the second half of a real month: the days are in the names."""
+    real = (shared_data / "bikeshare" / "JC-201510-citibike-tripdata.csv").read_text(encoding="utf-8").splitlines()
+    halves: dict[str, list[str]] = {"trips_20151001_20151015.csv": [], "trips_20151016_20151031.csv": []}
+    for line in real[1:]:
+        late = int(line.split("2015-10-", 1)[1][:2]) > 15
+        halves[list(halves)[late]].append(line)
+    for number, (name, lines) in enumerate(halves.items()):
+        assert len(lines) > 5000
+        (tmp_path / name).write_text("\n".join([real[0], *lines]) + "\n", encoding="utf-8")
+        plan = f"plan-{number}.toml"
+        assert run("init", name, "-o", plan, cwd=tmp_path).returncode == 0
+        assert run("check", plan, cwd=tmp_path).returncode == 0
+        if number == 0:
+            assert run("ledger", "start", plan, "--epsilon", "2", "--delta", "1e-6", cwd=tmp_path).returncode == 0
+        released = run("release", plan, "-o", f"published-{number}", cwd=tmp_path)
+        assert released.returncode == 0, released.stderr
+        assert run("verify", f"published-{number}", cwd=tmp_path).returncode == 0
+
+
 def test_the_cairns_timetable(shared_data: Path, tmp_path: Path) -> None:
     """Its dictionary, and a release of a city laid on its stops: pure ε, no threshold but the cut."""
     feed = shared_data / "gtfs" / "cairns_gtfs.zip"

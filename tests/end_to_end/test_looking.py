@@ -270,7 +270,7 @@ def test_a_plan_that_does_not_say_is_not_taken_for_one_that_did_not_look(tmp_pat
     assert f"{SAID[None]} If it was, epsilon does not account for that." in readme
     lines = list(closing_lines(plan, published, tmp_path / "plan.toml", in_ledger=False))
     assert SAID[None] in lines
-    assert "State it in the plan: looked_at_trips = true, or false, under [privacy]." in lines
+    assert "State it in the plan: looked_at_trips = true or false, under [privacy]." in lines
     assert len(lines) <= LINES
     assert f"t{SAID[None][1:-1]}" in verify_folder(tmp_path / "out").notes
     checked = run("check", "plan.toml", "--plan-only", cwd=tmp_path)
