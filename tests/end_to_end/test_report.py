@@ -514,7 +514,7 @@ def test_what_the_bounds_of_a_card_leave_out_is_said_wherever_numbers_are_praise
     assert "The mean error of a published count" in page.words
     assert "This does not include the 8,000 of 10,000 trips (80.0 %)" in page.words
     (words,) = page.actions
-    assert "8,000 of 10,000 trips (80.0 %) are left out before anything is counted" in words
+    assert "8,000 of 10,000 trips (80.0 %) are left out before counting" in words
     assert "Raise trips_per_card = 2 if" in words
     before, after = (plan_of_busy_cards(tmp_path, most).guarantee.mechanisms["on"] for most in (2, 4))
     off, least = (f"{three_digits(mean_error(each))}" for each in (after, before)), before.smallest_published
