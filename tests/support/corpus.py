@@ -550,6 +550,44 @@ def bands(folder: Path) -> Path:
     )
 
 
+def clipper(folder: Path) -> Path:
+    """Clocks without a date; days are numbers of the week. A tag is a tap, and in German a day."""
+    header = "ClipperCardID,TagOnTime,TagOnLocationName,TagOffTime,TagOffLocationName,FareAmount,DayOfWeekID"
+    rows = [
+        (
+            r.card,
+            f"{r.on:%H:%M:%S}",
+            ENGLISH[r.origin],
+            f"{r.off:%H:%M:%S}",
+            ENGLISH[r.destination],
+            2.5,
+            r.on.isoweekday(),
+        )
+        for r in rides(60)
+    ]
+    return write(folder / "clipper.csv", header, rows)
+
+
+def groups(folder: Path) -> Path:
+    """Is a row of three passengers one trip, or three?"""
+    header = "start_time,end_time,start_stop,end_stop,passengers"
+    rows = [(r.on, r.off, ENGLISH[r.origin], ENGLISH[r.destination], 1 + r.chance.randrange(3)) for r in rides(61)]
+    return write(folder / "rides.csv", header, rows)
+
+
+def averages(folder: Path) -> Path:
+    rows = [(at, o, d, n / 7) for at, o, d, n in hours(62, ENGLISH[:8])]
+    header = "Timestamp,Origin Station Complex Name,Destination Station Complex Name,Estimated Average Ridership"
+    return write(folder / "od_estimate.csv", header, rows)
+
+
+def boarding_types(folder: Path) -> Path:
+    """`boarding_type` is no place, and a row may be a trip or a tap."""
+    header = "txn_dtm_pacific,card_id,stop_code,mode_id,boarding_type"
+    rows = [(r.on, r.card, 500 + r.origin, 4, r.chance.choice(["Initial", "Transfer"])) for r in rides(63)]
+    return write(folder / "orca_202503.csv", header, rows)
+
+
 def _ends(*theirs: str) -> dict[str, str]:
     return dict(zip(("tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location"), theirs, strict=True))
 
@@ -683,6 +721,26 @@ CORPUS: dict[str, Truth] = {
         {"card": "card_hash", "mode": "mode", "date": "service_date"}
         | _ends("tap_on_datetime", "tap_on_stop", "tap_off_datetime", "tap_off_stop"),
         service=True,
+        unit="card-day",
+    ),
+    "Clipper": Truth(
+        clipper,
+        "trips",
+        {"card": "ClipperCardID", "date": "DayOfWeekID"}
+        | _ends("TagOnTime", "TagOnLocationName", "TagOffTime", "TagOffLocationName"),
+        labels=True,
+    ),
+    "groups of passengers": Truth(
+        groups,
+        "counts",
+        {"count": "passengers", "date": "start_time"} | _ends("start_time", "start_stop", "end_time", "end_stop"),
+        asks=frozenset({"shape"}),
+    ),
+    "kinds of boardings": Truth(
+        boarding_types,
+        "trips",
+        {"card": "card_id", "mode": "mode_id", "tap_on_time": "txn_dtm_pacific", "tap_on_location": "stop_code"},
+        asks=frozenset({"shape"}),
         unit="card-day",
     ),
     # taps
@@ -859,5 +917,6 @@ CORPUS: dict[str, Truth] = {
     # what cannot be read, and says why
     "Seoul, an hour a column": Truth(seoul_wide, "", {}, refused="Turn the columns into rows"),
     "BART, without a header": Truth(bart, "", {}, refused="must name the columns"),
+    "averages": Truth(averages, "", {}, refused="averages and shares cannot be counted"),
     "published counts of both ends": Truth(published_counts, "", {}, refused="Make a file of each kind"),
 }

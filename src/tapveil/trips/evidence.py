@@ -234,6 +234,9 @@ class Evidence:
         taken = {s.name for s in (*self.times, *self.days, *self.counts, self.card, self.mode, self.label) if s}
         free = [sample for sample in self.samples if sample.name not in taken]
         places = [sample for sample in free if _may_be_place(sample)]
+        named = [sample for sample in places if "place" in sample.says]
+        ends = {end for sample in places if sample not in named for end in ("start", "end") if end in sample.says}
+        places = named if named and len(ends) == 1 else places  # `boarding_type` is no place where there is a `stop`
         return places or [s for s in free if "area" in s.says and not s.says & _NO_PLACE and s.kinds != 1]
 
     def distinct(self, times: Sequence[Sample]) -> list[Sample]:

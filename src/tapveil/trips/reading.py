@@ -34,7 +34,8 @@ FORMATS = (
 )
 _DAYS = "%d/%m/%Y %m/%d/%Y %d-%m-%Y %m-%d-%Y %d.%m.%Y %d/%m/%y %m/%d/%y %d.%m.%y %d-%b-%Y %d-%b-%y %Y/%m/%d %Y.%m.%d"
 DATE_FORMATS = (*_DAYS.split(), "%d %b %Y", "%Y年%m月%d日", "%Y년 %m월 %d일", "%y%m%d", *FORMATS)
-TIME_FORMATS = ("%H.%M", "%H:%M:%S %p", "%I:%M %p", "%I:%M:%S %p", "%Hh%M", "%H時%M分", "%H시%M분", *FORMATS)
+_HOURS = ("%Hh", "%H时", "%H時", "%H시", "%H Uhr")
+TIME_FORMATS = ("%H.%M", "%H:%M:%S %p", "%I:%M %p", "%I:%M:%S %p", "%Hh%M", "%H時%M分", "%H시%M분", *_HOURS, *FORMATS)
 """Ways to write a day or a time that need to be named, those with the day first before those with the month first."""
 
 A_FEW, ONE_IN = 4, 1000
@@ -44,7 +45,7 @@ ANY_ZONE = ZoneInfo("UTC")
 GRAINS = (60, 30, 15, 10, 5)
 _A_CLOCK = re.compile(r".*\d\d?[:h時시]\d\d")
 _FROM_TO = re.compile(r"\d{1,2}(?:[:.h]\d{2})?\s*(?:-|–|~|to|à|bis|至)\s*\d{1,2}(?:[:.h]\d{2})?\D*")
-_WHOLE = re.compile(r"([0-9]+)(?:\.0+)?")
+_WHOLE = re.compile(r"([0-9]{1,20})(?:\.0+)?")
 _SINCE_1970 = range(946_684_800, 2_208_988_800)
 """Seconds from 2000 to 2040: other numbers of ten digits are no moments of trips."""
 

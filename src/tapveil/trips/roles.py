@@ -241,7 +241,7 @@ class Roles:
         if card is None or not times or len(values) != 2:
             return None
         taps: dict[tuple[str, str], list[tuple[int, str]]] = {}
-        for who, (day, minute), value in zip(card.rows, times[0].moments, label.rows, strict=True):
+        for who, (day, minute), value in zip(card.rows, times[0].moments, label.rows, strict=False):
             if minute is not None and value.strip() in values:
                 taps.setdefault((who, day), []).append((minute, value.strip()))
         firsts = Counter(min(each)[1] for each in taps.values() if len({value for _, value in each}) == 2)

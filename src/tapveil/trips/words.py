@@ -70,7 +70,7 @@ def _says(words: frozenset[str], whole: str, word: str) -> bool:
     if word.endswith("-"):
         return any(each.startswith(word[:-1]) for each in words)
     if word.startswith("-"):
-        return any(each.endswith(word[1:]) for each in words)
+        return any(each.endswith(word[1:]) and each != word[1:] for each in words)
     return word in words
 
 

@@ -43,6 +43,12 @@ def test_no_value_means_both() -> None:
     assert not (words.values("on") | words.values("off")) & words.values("bound")
 
 
+def test_a_word_of_one_language_is_not_that_of_another() -> None:
+    """`Tag` is a day in German, and a tap in English."""
+    assert words.concepts("TagOnLocationName") == {"start", "place", "name"}
+    assert "day" in words.concepts("Verkehrstag")
+
+
 def test_a_settlement_date_is_one_of_the_books() -> None:
     for name in ("Posting Date", "close_date", "结算日期", "fecha_liquidacion", "Buchungsdatum"):
         assert {"settled", "day"} <= words.concepts(name), name
