@@ -75,7 +75,7 @@ def test_it_says_what_was_published_what_it_cost_what_is_left_and_what_is_next(p
 @pytest.mark.parametrize(
     ("epsilon", "delta", "room"),
     [
-        ("14.4", "1.5e-6", "Room for no more releases like this"),
+        ("14.4", "1.5e-6", "For these days the budget is used up"),
         ("16", "1.5e-6", "Room for 1 more release like this"),
         ("22", "1.5e-6", "Room for 2 more releases like this"),
         ("1000", "1.5e-6", "Room for 7 more releases like this"),  # delta is spent, too
@@ -207,6 +207,6 @@ def test_check_ends_with_what_it_comes_to(small: Path) -> None:
         "A release would spend epsilon = 8, delta = 7.5e-7, for any one trip; no table is nearly empty.",
         "If you change the plan because of this output, set looked_at_trips = true under [privacy].",
         NAMES_NO_DAYS,
-        "Next: tapveil ledger start plan.toml --epsilon ... --delta ...",
+        "Next: tapveil ledger start plan.toml --epsilon 8 --delta 7.5e-7",
         "Next: tapveil release plan.toml -o published",
     ]

@@ -163,6 +163,9 @@ def _left_in_words(plan: Plan, entries: Sequence[Entry], release: str) -> Iterat
                 number = f"{more} or more" if more == FAR_ENOUGH else f"{more or 'no'} more"
                 others = "; releases of other days fit as well" if other_days_fit(account, spend) else ""
                 room = f" Room for {number} release{'' if more == 1 else 's'} like this one{others}."
+                if not more:
+                    new = "; new days have their own" if others else ""
+                    room = f" For these days the budget is used up{new}."
             yield f"Ledger {plan.ledger_path}: budget {limit}; {left}.{room}"
     if spend and names_no_days(spend):
         yield NAMES_NO_DAYS

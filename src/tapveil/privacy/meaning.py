@@ -76,3 +76,7 @@ did; if you did travel, 73 of 100.
         (wrong, right), (did_not, did) = self.of_100, _DID[unit]
         who = "would make a suspicious neighbour believe that you did"
         return f"If {did_not}, {wrong} of 100 such publications {who}; if you {did}, {right} of 100."
+
+    def in_words(self, unit: Unit) -> str:
+        """The same, with the verdict."""
+        return f"What that means: {self.sentence(unit)} This is a {self.verdict} promise."

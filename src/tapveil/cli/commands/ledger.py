@@ -190,6 +190,7 @@ def declare(plan: Plan, budget: Budget, *, quiet: bool = False) -> None:
     from tapveil.cli.summary import budget_in_words, spent_in_words
     from tapveil.ledger.accounts import over_budget
     from tapveil.ledger.book import Ledger
+    from tapveil.privacy.meaning import Meaning
 
     with Ledger.open(plan.ledger_path) as book:
         book.declare(budget)
@@ -197,3 +198,4 @@ def declare(plan: Plan, budget: Budget, *, quiet: bool = False) -> None:
             err.print(f"Note: {spent_in_words(spent)} at this delta is already spent: no further release fits.")
     if not quiet:
         err.print(f"In {plan.ledger_path}: {budget_in_words(budget)}. Keep the ledger and its backups for ever.")
+        err.print(Meaning(budget.loss.epsilon, budget.loss.delta).in_words(budget.unit))

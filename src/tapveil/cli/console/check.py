@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from fractions import Fraction
 from math import exp
 from pathlib import Path
@@ -107,12 +108,14 @@ def _show_whole_cards(console: Console, cards: list[dict[str, Any]]) -> None:
 
 def room(plan: Plan, plan_file: Path) -> tuple[str, list[str]]:
     """What the ledger would say to a release of this plan into a folder here, and how to go on."""
-    path, next_step = plan.ledger_path, f"Next: tapveil release {plan_file} -o published"
+    quoted, loss = shlex.quote(str(plan_file)), plan.guarantee.loss
+    path, next_step = plan.ledger_path, f"Next: tapveil release {quoted} -o published"
     if not path.exists():
         # Published folders next to its place show that there was one.
         if left := [found.name for found in map(folder_of, around_ledger(path)) if found.ledger]:
             return ledger_words.missing(path, left), ["The ledger is missing: see above."]
-        start = f"tapveil ledger start {plan_file} --epsilon ... --delta ..."
+        budget = f"--epsilon {rounded_up(loss.epsilon)} --delta {rounded_up(loss.delta)}"
+        start = f"tapveil ledger start {quoted} {budget}"
         return f"There is no ledger yet: {start}", [f"Next: {start}", next_step]
     try:
         with Ledger.open(path) as book:
