@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +186,10 @@ PUBLISHERS = re.compile(
     r"|(ledger|public_files_sha256|software|areas|wider|covers|day)(\.|$).*)$"
 )
 """What only the publisher knows: no folder can tell it from another."""
+ACCOUNTED = re.compile(
+    r"^(guarantees\.[0-9]+\.delta_accounted|curve\.points\.[0-9]+\.delta|whole_cards\.[0-9]+\.epsilon)$"
+)
+"""Figures of the accountant, which may get better: a folder may state a little more than is true, never less."""
 
 
 def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
@@ -198,7 +202,7 @@ def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
     yield path
 
 
-def inside(data: Any, path: tuple[str | int, ...]) -> Any:
+def inside(data: Any, path: Sequence[str | int]) -> Any:
     for step in path:
         data = data[step]
     return data
@@ -297,6 +301,14 @@ def test_no_edit_of_a_manifest_passes(kind: str, tmp_path: Path) -> None:
     assert not verify_folder(folder).findings
 
 
+def is_overstated(where: str, data: dict[str, Any], sound: dict[str, Any]) -> bool:
+    path = [int(step) if step.isdigit() else step for step in where.split(".")]
+    if not ACCOUNTED.match(where) or path[-1] not in inside(data, path[:-1]):
+        return False
+    stated, true = inside(data, path), inside(sound, path)
+    return isinstance(stated, int | float) and bool(stated > true)
+
+
 def test_what_passes_when_all_else_is_made_to_fit_is_the_publishers_to_say(tmp_path: Path) -> None:
     """Somebody who knows the format writes all that follows from the manifest anew, by our own writers."""
     chance, folder = random.Random(5), tmp_path / "folder"
@@ -309,6 +321,7 @@ def test_what_passes_when_all_else_is_made_to_fit_is_the_publishers_to_say(tmp_p
         if json_text(data) != json_text(sound):
             (folder / "privacy.json").write_text(json_text(data))
             describe_again(folder)
-            assert verify_folder(folder).findings or PUBLISHERS.match(where), (number, where)
+            passes = PUBLISHERS.match(where) or is_overstated(where, data, sound)
+            assert verify_folder(folder).findings or passes, (number, where)
         for path, content in kept.items():
             path.write_bytes(content)

@@ -284,6 +284,14 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: change_table(f, "on_time", lambda r: r[0].update(date="2020-01-01")),
         "value-impossible",
     ),
+    "places as days": (
+        lambda f: change_manifest(f, lambda m: m["columns"].update(tap_on_location="date")),
+        "value-impossible",
+    ),
+    "a day written in another way": (
+        lambda f: change_table(f, "on_time", lambda r: r[-1].update(date=r[-1]["date"].replace("-", "")), text=True),
+        "value-impossible",
+    ),
     "a column beyond": (lambda f: change_table(f, "on_time", with_columns(rider="{n}")), "column-unexpected"),
     "a total that cannot be": (
         lambda f: change_table(f, "on_location", lambda r: [row.update(count="90000") for row in r]),

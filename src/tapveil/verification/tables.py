@@ -38,6 +38,8 @@ PARQUET_ROWS_AT_ONCE = 10_000
 """Fewer: a page of a few bytes can stand for many long texts."""
 _COUNT_PATTERN = r"^[1-9][0-9]{0,11}$"
 """Below 10^12: no city has more trips, and sums of such counts stay exact."""
+_DAYS = {True: re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"), False: re.compile(r"[0-9]{8}")}
+"""The one way to write a day, by whether the layout has days: two ways in one file could be a message."""
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8}")
 
 _TOO_LONG = "has longer texts than any release; its rows would not fit into memory"
@@ -173,8 +175,12 @@ class SheetCheck:
 
     def _possible(self, column: str) -> Iterator[tuple[Callable[[str], bool], str]]:
         covers = self.manifest.covers
-        if {"time": "time", **self.manifest.columns}.get(column) == "time":
+        kind = {"time": "time", **self.manifest.columns}.get(column)
+        if kind == "time":
             yield self._bins.__contains__, "is not the start of a time bin"
+        if kind == "date" and self.manifest.day.calendar:
+            written = _DAYS[self.manifest.has_days]
+            yield (lambda text: bool(written.fullmatch(text)) and _is_day_within(text)), "is not a day of the calendar"
         if column == "date" and (first := covers.first_day) and (last := covers.last_day):
             yield (lambda text: _is_day_within(text, first, last)), "is not one of the days covered"
         if column == "mode" and covers.modes is not None:
@@ -197,7 +203,7 @@ class SheetCheck:
         self._find("not-sorted", "rows are not sorted by their keys", np.concatenate([shift, behind]))
 
 
-def _is_day_within(text: str, first: date, last: date) -> bool:
+def _is_day_within(text: str, first: date = date.min, last: date = date.max) -> bool:
     try:
         return bool(_DAY.fullmatch(text)) and first <= date.fromisoformat(text) <= last
     except ValueError:
