@@ -17,6 +17,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
+from tapveil.base.errors import TripDataError
 from tapveil.counting import counter
 from tapveil.counting.counter import count
 from tapveil.counting.direct import clock, tally
@@ -25,6 +26,7 @@ from tapveil.counting.direct.batches import NeedsEngineError
 from tapveil.counting.direct.fast_path import FastPath
 from tapveil.counting.direct.tally import Tally
 from tapveil.counting.exact import Counted
+from tapveil.counting.refusals import refuse_too_many
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
 from tapveil.trips import files
@@ -496,6 +498,27 @@ def test_rows_that_are_numbers_of_trips_count_the_same_by_either_route(
             hour = "-1" if row["hour"] is None else f"{row['hour']:02}:00"
             expected[row["day"], hour, row["from"] or "UNKNOWN"] += min(int(number), 40)
     assert cells(ours.tables["on"]) == expected
+
+
+@pytest.mark.parametrize("written", ["<100", "1,000", "1.000", "1 000", "-1", "2.5", "", None])
+def test_a_number_that_cannot_be_read_stops_the_release_and_not_its_row(tmp_path: Path, written: str | None) -> None:
+    """999 and 1,000 are one trip apart; and of a table with `<100`, one trip more may change a cell by 100."""
+    table = pa.table({"day": ["2016-08-08", "x"], "hour": [7, 8], "from": ["A", "B"], "trips": ["9" * 40, written]})
+    plan = counts_plan(tmp_path / "plan", table)
+    for counted in both_routes(plan):
+        assert cells(counted.tables["total"]) == {("2016-08-08",): 40}
+        refuse_too_many(counted.refusals, plan)  # of a row without a day, the number does not matter
+    plan = counts_plan(tmp_path / "plan", table.set_column(0, "day", pa.array(["2016-08-08"] * 2)))
+    for counted in both_routes(plan):
+        with pytest.raises(TripDataError, match=r"a number of trips \(column `trips`\) is missing, masked or not a"):
+            refuse_too_many(counted.refusals, plan)
+
+
+def test_a_separator_in_a_number_stops_the_release_also_where_it_breaks_the_line(tmp_path: Path) -> None:
+    plan = counts_plan(tmp_path / "plan", counts_table([1], pa.int64()), "csv")
+    (tmp_path / "plan" / "counts.csv").write_text("day,hour,from,trips\n20160808,7,A,999\n20160808,8,A,1,000\n")
+    with pytest.raises(TripDataError, match="or a line does not match the header"):
+        refuse_too_many(count(plan).refusals, plan)
 
 
 def test_one_trip_more_in_a_row_changes_one_cell_by_at_most_one(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tapveil.base.errors import TripDataError
-from tapveil.base.vocabulary import CARD, TAP
+from tapveil.base.vocabulary import CARD, COUNT, TAP
 from tapveil.inputs.values import READABLE
 from tapveil.plan.model import Plan
 from tapveil.trips.reasons import MALFORMED, NOT_COVERED, NOT_UTF8, Reason
@@ -64,6 +64,13 @@ def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
         )
         held = f"`{plan.source.table}` has" if plan.source.table else "the files have a header but"
         raise TripDataError(f"{held} no trips{where}")
+    if plan.source.most_per_row and any(_may_be_its_number(reason) for reason in refusals.by_reason):
+        raise TripDataError(
+            f"a number of trips (column `{plan.columns.read[COUNT]}`) is missing, masked or not a whole number, or a "
+            "line does not match the header. One trip more may be the reason (999 and 1,000; <100 and 100), and then a "
+            "cell would change by all the trips of a row. Write every number in digits alone, and 0 where there are "
+            "none; numbers that are masked cannot be protected"
+        )
     # Of a row without a day nobody knows whether the plan covers it: it is one among all.
     if refusals.refused > plan.source.max_refused * (refusals.rows + refusals.elsewhere):
         by_frequency = sorted(refusals.by_reason, key=lambda reason: -refusals.by_reason[reason])
@@ -72,6 +79,11 @@ def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
             f"more than {share} of the rows cannot be read ([source] max_refused). Main reasons: "
             f"{'; '.join(map(str, by_frequency[:3]))}.{_hint(by_frequency[0], plan)}"
         )
+
+
+def _may_be_its_number(reason: Reason) -> bool:
+    """Whether a row may be refused because of its number of trips: unless the reason is another column alone."""
+    return reason.column in (None, COUNT)
 
 
 def _hint(reason: Reason, plan: Plan) -> str:

@@ -29,7 +29,7 @@ READABLE: dict[str, str] = {
 """Accepted values by kind, for messages."""
 
 _MINUTES = re.compile(r"(0|[1-9][0-9]{0,3})(?:\.0+)?")  # 0731 is more likely a clock than 731 minutes: refused
-_NUMBER = re.compile(r"([0-9]{1,18})(?:\.0+)?")
+_NUMBER = re.compile(r"([0-9]+)(?:\.(?!000$)0+)?")
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?")
 _DATE = re.compile(r"([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-?W[0-9]{2}-?[1-7])(?:\.0+)?")
 _APART = re.compile(r"\s+([+-][0-9]{2}:?[0-9]{2}|Z)$")
@@ -140,16 +140,20 @@ def read_date(text: str, zone: ZoneInfo | None = None, written: str | None = Non
 def read_number(text: str, most: int) -> str | None:
     """A number of trips, at most `most`; "" where there is none, None where it is no whole number or below zero.
 
-    Cut, not refused: a row that was refused for one trip more would change its cell by all of them.
+    Cut, not refused: a row that was refused for one trip more would change its cell by all of them. So a number that
+    cannot be read stops the release (`refusals`); and 1.000 cannot be read, since it follows 999 in some countries.
 
     >>> read_number(" 12 ", 100), read_number("12.0", 100), read_number("250", 100), read_number("", 100)
     ('12', '12', '100', '')
-    >>> read_number("-3", 100), read_number("1.5", 100), read_number("1,250", 100)
-    (None, None, None)
+    >>> read_number("-3", 100), read_number("1.5", 100), read_number("1,250", 100), read_number("1.000", 100)
+    (None, None, None, None)
     """
     text = text.strip()
     match = _NUMBER.fullmatch(text)
-    return str(min(int(match[1]), most)) if match else None if text else ""
+    if match is None:
+        return None if text else ""
+    digits = match[1].lstrip("0") or "0"
+    return str(min(int(digits), most) if len(digits) <= len(str(most)) else most)
 
 
 def read_location(text: str) -> str:

@@ -28,6 +28,7 @@ from tapveil.privacy.loss import certified
 
 if TYPE_CHECKING:
     from tapveil.plan.model import Plan, Privacy, Table
+    from tapveil.plan.source import Source
 
 RELEASE, COARSEN, PRIVACY, TABLES = ("release",), ("coarsen",), ("privacy",), ("table",)
 SOURCE, COLUMNS = ("source",), ("source", "columns")
@@ -298,8 +299,8 @@ def _unit_problems(plan: Plan) -> Iterator[Problem]:
     if COUNT in source.columns and source.shape != "counts":
         words = 'is reserved for the number of trips of a row with shape = "counts"; rename it'
         yield Problem(COLUMNS, "needs-counts", words, COUNT)
-    elif COUNT in source.columns and source.columns[COUNT].kind is not None:
-        yield Problem(COLUMNS, "kind", "is a number of trips: it has no other kind", COUNT)
+    elif COUNT in source.columns:
+        yield from _count_problems(source)
     if not privacy.by_card:
         for key in ("trips_per_day", "trips_per_card", "without_card"):
             if dict(privacy)[key] is not None:
@@ -336,6 +337,21 @@ def _unit_problems(plan: Plan) -> Iterator[Problem]:
         # The trips kept of one day would depend on those of other days, and a changed day would show in all of them.
         words = 'cannot be used with unit = "card-day", whose days must not depend on each other; remove it'
         yield Problem(PRIVACY, "days-depend", words, "trips_per_card")
+
+
+def _count_problems(source: Source) -> Iterator[Problem]:
+    """Whether one trip more can change anything other than the number of one row, and that by more than one."""
+    count = source.columns[COUNT]
+    if count.kind is not None:
+        yield Problem(COLUMNS, "kind", "is a number of trips: it has no other kind", COUNT)
+    for key, given in (("missing", count.missing), ("format", count.format)):
+        if given:
+            words = f"is a whole number of trips; remove `{key}`, and write 0 in the files where there are none"
+            yield Problem(COLUMNS, "number-of-trips", words, COUNT)
+    for name, column in source.columns.items():
+        if name != COUNT and column.column == count.column:
+            words = f"`{column.column}` is the number of trips; with one trip more, all of them would change their cell"
+            yield Problem(COLUMNS, "number-of-trips", words, name)
 
 
 def _budget_problems(plan: Plan) -> Iterator[Problem]:

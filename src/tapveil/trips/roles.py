@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tapveil.base.errors import TripDataError
+from tapveil.base.vocabulary import COUNT
 from tapveil.trips import words
 from tapveil.trips.evidence import AGREE, FEW_LABELS, ORDERED, Evidence, listed
 from tapveil.trips.questions import OPEN, Asking
@@ -60,7 +61,7 @@ class Roles:
         sureness: Sureness = "question" if asked and self._asking.is_open(ours) else "sure"
         if not self._seen.looked and sureness == "sure":
             sureness, why = "likely", self._by_name_alone(ours, sample)
-        missing = sample.missing
+        missing = sample.missing if ours != COUNT else ()  # a number that is missing or masked stops a release
         if ours == "tap_off_time" and _zeros_mean_none(sample):
             missing = (*missing, "0")
         written = reading.format if reading else None

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -234,6 +235,22 @@ def test_rows_that_are_numbers_of_trips_protect_single_trips_only() -> None:
     by_card = text.replace('unit = "trip"', 'unit = "card"\ntrips_per_card = 2\nwithout_card = "refuse"', 1)
     with pytest.raises(PlanError, match='use unit = "trip"'):
         Plan.parse(by_card)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('count = "riders"', 'count = { column = "riders", missing = ["<5"] }', "count: is a whole number"),
+        ('count = "riders"', 'count = { column = "riders", format = "%H" }', "count: is a whole number"),
+        ('count = "riders"', 'count = "riders"\nsize = "riders"', "size: `riders` is the number of trips"),
+    ],
+)
+def test_nothing_but_the_number_of_a_row_follows_from_its_number_of_trips(old: str, new: str, message: str) -> None:
+    """Else one trip more would move, or hide, all the trips of its row."""
+    text = preset_text("opal").replace("[source]\n", '[source]\nshape = "counts"\n', 1)
+    text = text.replace("[source.columns]", '[source.columns]\ncount = "riders"', 1)
+    with pytest.raises(PlanError, match=re.escape(message)):
+        Plan.parse(text.replace(old, new))
 
 
 AT_A_REGION = {
