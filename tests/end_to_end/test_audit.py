@@ -22,7 +22,7 @@ from tapveil.counting.sql import query
 from tapveil.internal.audit.attack import audit
 from tapveil.plan.model import Plan
 from tapveil.privacy import calibration, mechanisms
-from tapveil.privacy.mechanisms import StabilityHistogram
+from tapveil.privacy.mechanisms import StabilityHistogram, World
 from tapveil.privacy.noise import NoiseTable, rounded_laplace
 from tapveil.veil import crossing
 from tests.conftest import opal_text
@@ -276,3 +276,87 @@ def test_the_command_exits_1_when_a_bound_is_broken(monkeypatch: Patch) -> None:
     result = CliRunner().invoke(app, ["audit", "--trials", "2000", "--json"])
     assert result.exit_code == 1
     assert any(finding["broken"] for finding in json.loads(result.stdout))
+
+
+# --- a known world ----------------------------------------------------------------------------------------------------
+
+
+def world_of(unit: str = "trip", neighbours: str = "replace", bounds: str = "") -> Plan:
+    """As tests of the world have it; of the lists an audit has its own."""
+    return Plan.parse(
+        f"""
+        [release]
+        name = "world"
+        title = "World"
+        partition = ["date"]
+        [source]
+        path = "trips.csv"
+        first_day = 2025-03-03
+        last_day = 2025-03-04
+        [source.columns]
+        card = "card"
+        date = "day"
+        tap_on_location = "stop"
+        [places]
+        path = "places.csv"
+        [privacy]
+        unit = "{unit}"
+        neighbours = "{neighbours}"
+        mechanism = "world"
+        epsilon = 4
+        delta = 1e-6
+        {bounds}
+        [[table]]
+        name = "stops"
+        columns = ["tap_on_location"]
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        pytest.param(world_of(), id="trip"),
+        pytest.param(world_of("card-day", "add-remove", BY_DAY), id="card-day"),
+        pytest.param(world_of("card", "add-remove", BY_CARD), id="card"),
+    ],
+)
+def test_a_world_passes(plan: Plan) -> None:
+    assert broken(plan, trials=4_000) == []
+
+
+def test_noise_on_occurring_cells_only(monkeypatch: Patch) -> None:
+    """Cells that nobody is in are published as they are: a cell with noise tells that somebody was there."""
+    real = World.draw
+
+    def draw(self: World, counts: npt.NDArray[np.int64], random_bytes: Any) -> Any:
+        numbers, published = real(self, counts, random_bytes)
+        return np.where(counts > 0, numbers, 0), published
+
+    monkeypatch.setattr(World, "draw", draw)
+    assert any("share of cells of count 0 published as" in check for check in broken(world_of(), trials=4_000))
+
+
+def test_noise_of_a_world_a_tenth_too_narrow(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(World, "noise", property(lambda self: mechanisms._gaussian_table(self.sigma * Fraction(9, 10))))
+    assert any("share of cells of count" in check for check in broken(world_of()))
+
+
+def test_a_list_taken_from_the_trips(monkeypatch: Patch) -> None:
+    """Places that nobody used are then missing, and a place that is there tells that somebody was."""
+    real: Any = crossing.draw
+
+    def draw(exact: Any, plan: Plan, table: Any, world: pa.Table, random_bytes: Any) -> Any:
+        return real(exact, plan, table, world.take(pa.array(exact.places_in(world)[0])), random_bytes)
+
+    monkeypatch.setattr(crossing, "draw", draw)
+    found = broken(world_of(), trials=2_000)
+    assert any("share of cells of count 0 published" in check for check in found)
+    assert any("a trip alone in its cell: delta" in check for check in found)
+
+
+def test_a_card_over_its_bound_in_a_world(monkeypatch: Patch) -> None:
+    real = query.units_sql
+    monkeypatch.setattr(query, "units_sql", lambda *given: real(*given).replace("SELECT DISTINCT", "SELECT"))
+    plan = world_of("card", "add-remove", BY_CARD)
+    assert any("cards with many trips" in check for check in broken(plan, trials=8_000))

@@ -19,12 +19,13 @@ from tapveil.ledger.entry import Budget, Spend, SpentTable
 from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Exposure, over_time
 from tapveil.privacy.calibration import calibrate
-from tapveil.privacy.loss import certified
-from tapveil.privacy.mechanisms import Gaussian, Laplace, Mechanism
+from tapveil.privacy.loss import Loss, certified
+from tapveil.privacy.mechanisms import Gaussian, Laplace, Mechanism, World
 from tapveil.privacy.units import Neighbours, Unit
 from tests.conftest import opal_text
 
 CROWD = 200
+CLOSELY = Fraction(1, 10**6)
 ONE = (Fraction(1),)
 ACROSS = Exposure("replace", across=True)
 
@@ -203,3 +204,31 @@ def test_releases_chosen_from_the_same_one_are_one_generation() -> None:
     assert [len(each) for each in many._generations] == [1] * 13
     assert one_source.epsilon is not None
     assert many.epsilon is None or many.epsilon > 2 * one_source.epsilon
+
+
+# --- a known world ----------------------------------------------------------------------------------------------------
+
+
+def shown(mechanism: Mechanism, count: int) -> Law:
+    """What a cell of a known world shows: also one in which nobody is."""
+    return {value: float(p) for value, p in mechanism.distribution(count).items()}
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, 2.0])
+@pytest.mark.parametrize("left", [False, True])
+def test_in_a_known_world_trips_that_react_cost_nothing(epsilon: float, left: bool) -> None:
+    """A lonely cell and a crowded one lose the same, so whoever looks first at what was published gains nothing."""
+    world = World(Fraction(3))
+    lonely, crowded = [(shown(world, count), shown(world, count - 1)) for count in (1, CROWD)]
+    lonely, crowded = [pair if left else pair[::-1] for pair in (lonely, crowded)]
+
+    def adaptive(first: tuple[Law, Law], second: list[tuple[Law, Law]]) -> float:
+        p, q = first
+        ratios = ((mass, exp(epsilon) * q.get(value, 0.0) / mass) for value, mass in p.items() if mass)
+        return sum(mass * max(excess(ratio, *pair) for pair in second) for mass, ratio in ratios)
+
+    reacting = max(adaptive(first, [lonely, crowded]) for first in (lonely, crowded))
+    assert reacting == pytest.approx(adaptive(crowded, [crowded]), rel=1e-9, abs=1e-15)
+    assert certified(
+        [world, world], Loss(Fraction(epsilon), Fraction(reacting) * (1 + CLOSELY)), Exposure("add-remove")
+    )

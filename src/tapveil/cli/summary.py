@@ -92,7 +92,7 @@ class _Contents:
         tables: dict[str, tuple[int, int]] = {}
         labels: dict[str, set[str]] = defaultdict(set)
         for name in published.sheets:
-            path = published.path / "data" / f"{name}.parquet"
+            path = published.path / published.manifest.arrangement.folder / f"{name}.parquet"
             with pq.ParquetFile(path) as file:
                 tables[name] = (file.metadata.num_rows, int(pc.sum(file.read([COUNT]).column(COUNT)).as_py() or 0))
                 columns = file.schema_arrow.names

@@ -6,7 +6,7 @@ through a mechanism, and by code for the data custodian alone. A test enforces t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,19 +36,42 @@ class ExactTable:
 
     def places_in(self, cells: pa.Table) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """The rows of a list of cells that occur in this table, ascending, and the index of each in this table."""
-        wanted = {
-            name: pc.index_in(cells.column(name), pa.array(labels, pa.string())) for name, labels in self.labels.items()
-        }
-        listed = pa.table({**wanted, "#place": np.arange(len(cells))})
+        wanted = {name: _codes(cells.column(name), labels) for name, labels in self.labels.items()}
+        if self.packing.words == 1:
+            known = np.ones(len(cells), dtype=np.bool_)
+            for each in wanted.values():
+                known &= each >= 0
+            places = np.flatnonzero(known)
+            words = self.packing.pack({name: each[places] for name, each in wanted.items()}, len(places))[0]
+            order = np.argsort(self.words[0])
+            ours = self.words[0][order]
+            nearest = np.minimum(np.searchsorted(ours, words), max(len(ours) - 1, 0))
+            found = np.flatnonzero(ours[nearest] == words) if len(ours) else np.empty(0, dtype=np.intp)
+            return places[found], order[nearest[found]]
+        listed = pa.table(
+            {**{name: pa.array(each, mask=each < 0) for name, each in wanted.items()}, "#place": np.arange(len(cells))}
+        )
         codes = self.packing.unpack(self.words)
-        ours = {name: pa.array(code, pa.int32()) for name, code in codes.items()}
-        occurring = pa.table({**ours, "#cell": np.arange(len(self.words[0]))})
+        own = {name: pa.array(code, pa.int64()) for name, code in codes.items()}
+        occurring = pa.table({**own, "#cell": np.arange(len(self.words[0]))})
         found = listed.join(occurring, keys=list(wanted), join_type="inner").sort_by("#place")
         return found.column("#place").to_numpy().astype(np.intp), found.column("#cell").to_numpy().astype(np.intp)
 
     def label_codes(self, chosen: npt.NDArray[np.intp]) -> dict[str, npt.NDArray[np.int64]]:
         """For the chosen cells, the index of each column's label in `labels`."""
         return self.packing.unpack(tuple(word[chosen] for word in self.words))
+
+
+def _codes(column: pa.ChunkedArray, labels: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Where the values of a column stand among some labels; −1 where they do not."""
+    texts = column.unify_dictionaries().combine_chunks() if pa.types.is_dictionary(column.type) else column
+    every = pa.array(labels, pa.string())
+    if isinstance(texts, pa.DictionaryArray):
+        of_label = pc.fill_null(pc.index_in(texts.dictionary, every), -1).to_numpy().astype(np.int64)
+        found: npt.NDArray[np.int64] = of_label[texts.indices.to_numpy()]
+        return found
+    found = pc.fill_null(pc.index_in(texts, every), -1).to_numpy().astype(np.int64)
+    return found
 
 
 @dataclass(frozen=True, repr=False)

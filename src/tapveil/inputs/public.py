@@ -17,6 +17,7 @@ from tapveil.inputs.areas import Areas, Stops, read_areas, read_stops, read_wide
 from tapveil.inputs.cell_list import Dictionaries, read_dictionaries
 from tapveil.inputs.map import read_places
 from tapveil.inputs.snapshot import Snapshot
+from tapveil.inputs.world import Places, listed_places, with_listed_places, world_cells
 from tapveil.plan.model import TIMETABLE, Plan
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class PublicInputs:
     @cached_property
     def areas(self) -> Areas:
         """The published areas of stops."""
-        return read_areas(self.plan, self.snapshot)
+        areas = read_areas(self.plan, self.snapshot)
+        return with_listed_places(self.plan, areas, self.snapshot) if self.plan.privacy.is_world else areas
 
     @cached_property
     def wider(self) -> Mapping[str, Areas]:
@@ -51,8 +53,15 @@ class PublicInputs:
         return read_wider(self.plan, self.snapshot)
 
     @cached_property
+    def world(self) -> Places:
+        """All places that tables of a known world can have."""
+        return listed_places(self.plan, self.areas)
+
+    @cached_property
     def dictionaries(self) -> Dictionaries:
         """The list of all possible cells of each table."""
+        if self.plan.privacy.is_world:
+            return world_cells(self.plan, self.world)
         return read_dictionaries(self.plan, self.snapshot, self.wider, self._timetable)
 
     # Stops, shapes and the timetable may take more memory than all else. They are needed before and after counting, and

@@ -162,7 +162,7 @@ def nearly_empty(plan: Plan, table: Table, share: float) -> str | None:
 def _unlisted(plan: Plan, counted: Counted, dictionaries: Mapping[str, pa.Table | None]) -> Iterator[str]:
     """With a dictionary: what it leaves out, and how much of what is printed would be noise alone."""
     for name, dictionary in dictionaries.items():
-        if dictionary is None:
+        if dictionary is None or plan.privacy.is_world:  # where every cell is published, and none lies outside
             continue
         exact, mechanism = counted.tables[name], plan.guarantee.mechanisms[name]
         places, cells = exact.places_in(dictionary)
@@ -186,7 +186,7 @@ def _no_such_taps(plan: Plan, counted: Counted) -> Iterator[str]:
 
 def room(plan: Plan, shares: Mapping[str, float], counted: Counted) -> Iterator[str]:
     """How much smaller epsilon could be while nearly as much would be published: a stronger promise at little cost."""
-    if plan.privacy.lists_cells or not shares or min(shares.values()) < MUCH_PUBLISHED:
+    if plan.privacy.lists_cells or plan.privacy.is_world or not shares or min(shares.values()) < MUCH_PUBLISHED:
         return
     fits: tuple[Fraction, float] | None = None
     for part in (2, 4, 8, 16):

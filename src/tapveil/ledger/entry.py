@@ -117,7 +117,7 @@ class SpentTable(Frozen):
 
     name: Name
     """Its name in the plan."""
-    mechanism: Literal["sbh", "laplace", "gaussian", "dictionary"]
+    mechanism: Literal["sbh", "laplace", "gaussian", "dictionary", "world"]
     """How noise was added."""
     scale: Exact
     """The scale of the noise."""

@@ -204,7 +204,7 @@ class Privacy(Frozen):
     """Unit of protection: a single trip, all trips of a card on a day, or all trips of a card."""
     neighbours: Neighbours
     """`replace`: a unit is exchanged for any other; `add-remove`: a unit is present or absent."""
-    mechanism: Literal["sbh", "laplace", "gaussian", "dictionary"]
+    mechanism: Literal["sbh", "laplace", "gaussian", "dictionary", "world"]
     """Mechanism: how noise is added, and which cells are published."""
     epsilon: Epsilon | None = None
     """Total ε of the release, shared among the tables by `weight`; without it, each table has its own."""
@@ -227,6 +227,11 @@ class Privacy(Frozen):
     def lists_cells(self) -> bool:
         """Whether every cell of a list gets noise, so that no threshold and no δ is needed."""
         return self.mechanism == "dictionary"
+
+    @property
+    def is_world(self) -> bool:
+        """Whether every cell of a public world is measured, and published as it is."""
+        return self.mechanism == "world"
 
     @property
     def by_card(self) -> bool:

@@ -48,6 +48,7 @@ def problems(plan: Plan) -> Iterator[Problem]:
     yield from promise or _mechanism_problems(plan)
     yield from _total_problems(plan)
     yield from _opal_problems(plan)
+    yield from _world_problems(plan)
 
 
 def _of(table: Table) -> Location:
@@ -419,6 +420,34 @@ def _mechanism_problems(plan: Plan) -> Iterator[Problem]:
     elif not certified(mechanisms, guarantee.loss, guarantee.exposure):
         words = "the noise is too coarse for these parameters; use a smaller epsilon or a larger delta"
         yield Problem(where, "too-coarse", words)
+
+
+def _world_problems(plan: Plan) -> Iterator[Problem]:
+    """Whether every column of the tables has a public list, so that all cells are known before a trip is read."""
+    source, keys = plan.source, {column for table in plan.table for column in plan.columns.of(table)}
+    if not plan.privacy.is_world:
+        return
+    what = 'mechanism = "world"'
+    if "date" in keys and source.first_day is None:
+        yield Problem(SOURCE, "needs-days", f"{what} measures every day: give first_day and last_day")
+    if "date" in keys and not source.calendar:
+        yield Problem(SOURCE, "needs-calendar", f"{what} needs dates of a calendar: give the format of the date")
+    if "mode" in keys and plan.release.partition[:1] != ("mode",):
+        yield Problem(RELEASE, "world-partition", f"{what} needs `mode` as the first column", "partition")
+    if "mode" in keys and source.columns["mode"].value is None and not source.modes:
+        yield Problem(SOURCE, "needs-modes", f"{what} needs the list of modes, [source] modes")
+    for section, key, column in _published(plan):
+        listed = column in ("mode", "date") or source.kind(column) in ("time", "location")
+        if column in source.columns and not listed:
+            words = f"{what} has no public list for `{column}`: use times, places, the date and the mode"
+            yield Problem(section, "not-in-world", words, key)
+    for table in plan.table:
+        if table.level.location:
+            words = f"{what} has no wider areas: give the areas under [coarsen.location]"
+            yield Problem(_of(table), "not-in-world", words)
+    if plan.release.layout != "tables" or plan.release.synthetic:
+        words = f"{what} has files of its own: leave out `layout` and `synthetic`"
+        yield Problem(RELEASE, "world-layout", words, "layout")
 
 
 def _opal_problems(plan: Plan) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
@@ -28,6 +29,7 @@ from tapveil.privacy.mechanisms import (
     Laplace,
     Mechanism,
     StabilityHistogram,
+    World,
 )
 from tapveil.privacy.noise import NoiseTable
 from tapveil.privacy.rational import decimal_text, float_below
@@ -40,6 +42,7 @@ TRIED = 8
 FINENESS = 1000
 """Widths are searched in steps of 1/1000: fine enough to lose nothing, coarse enough to read."""
 
+_NO_NOISE = "no noise was found for this epsilon and delta; use a larger epsilon or fewer trips per unit"
 _TOO_WIDE = "the noise would be wider than any count; use a larger epsilon or fewer trips per unit"
 
 Thresholded = Laplace | Gaussian
@@ -90,6 +93,9 @@ def calibrate(
         raise ValueError("delta must be at least 1e-15 for every table, and below 1")
     if name == "sbh":
         return tuple(StabilityHistogram(share, delta / len(weights), exposure) for share in shares)
+    if name == "world":
+        # Nobody is alone in a cell that is always there, so trips that react to earlier releases cost nothing.
+        return tuple(_Design(name, weights, epsilon, delta, replace(exposure, across=False)).narrowest())
     return tuple(_Design(name, weights, epsilon, delta, exposure).least())
 
 
@@ -100,11 +106,21 @@ class _Design:
         self, name: str, weights: tuple[Fraction, ...], epsilon: Fraction, delta: Fraction, exposure: Exposure
     ) -> None:
         self._name = name
-        self._estimate = {"laplace": _laplace_estimate, "gaussian": _gaussian_estimate}[name]
+        self._estimate = {"laplace": _laplace_estimate, "gaussian": _gaussian_estimate, "world": _gaussian_estimate}[
+            name
+        ]
         self._weights = weights
         self._epsilon, self._delta, self._exposure = epsilon, delta, exposure
         # Noise of this width needs no search: each changed cell gets its share of ε, as in basic composition.
         self._basic = sum(weights) * exposure.changed / epsilon
+
+    def narrowest(self) -> list[World]:
+        """The narrowest noise that keeps (ε, δ) where every cell of a world is published."""
+        for width in self._widths():
+            made = [World(width / weight) for weight in self._weights]
+            if self._keep(made):
+                return made
+        raise ValueError(_NO_NOISE)
 
     def least(self) -> list[Thresholded]:
         """The narrowest noise whose shifts alone satisfy (ε, δ), then the least thresholds that do.
@@ -115,9 +131,7 @@ class _Design:
         designs = (design for width in self._widths() if (design := self._least_thresholds(width)))
         first = next(designs, None)
         if first is None:
-            raise ValueError(
-                "no noise was found for this epsilon and delta; use a larger epsilon or fewer trips per unit"
-            )
+            raise ValueError(_NO_NOISE)
         return min([first, *islice(designs, TRIED)] if self._exposure.across else [first], key=self._cost)
 
     def _cost(self, design: Sequence[Thresholded]) -> Fraction:
@@ -151,7 +165,11 @@ class _Design:
         return any_exceeds(changes(cells, self._exposure), float(self._epsilon), float(self._delta))
 
     def _fits(self, width: Fraction, thresholds: Sequence[int]) -> bool:
-        cells = [mechanism.cells for mechanism in self._mechanisms(width, thresholds)]
+        return self._keep(self._mechanisms(width, thresholds))
+
+    def _keep(self, mechanisms: Sequence[Mechanism]) -> bool:
+        """Whether tables of these mechanisms keep the total."""
+        cells = [mechanism.cells for mechanism in mechanisms]
         return not any_exceeds(changes(cells, self._exposure), float_below(self._epsilon), float_below(self._delta))
 
     def _make(self, width: Fraction, least: int) -> Thresholded:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from math import prod
 
 from tapveil.privacy.accountant import Exposure
-from tapveil.privacy.mechanisms import Gaussian, Mechanism
+from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.rational import power_below, sqrt_above
 
 
@@ -45,10 +45,10 @@ class Concentrated:
 
 def concentrated(mechanisms: Sequence[Mechanism], exposure: Exposure) -> Concentrated | None:
     """The ρ of tables of these mechanisms together, for this exposure; None without Gaussian noise."""
-    gaussian = [mechanism for mechanism in mechanisms if isinstance(mechanism, Gaussian)]
+    gaussian = [mechanism for mechanism in mechanisms if mechanism.is_gaussian]
     if not gaussian or len(gaussian) < len(mechanisms):
         return None
     mu_squared = sum((exposure.changed / mechanism.scale**2 for mechanism in gaussian), start=Fraction(0))
     # On either data set only the cells of its own unit can be its singletons: a replacement has no more of them.
-    absent = (power_below(1 - mechanism.publish_probability(1), exposure.cells) for mechanism in gaussian)
+    absent = (power_below(1 - mechanism.cells.singleton, exposure.cells) for mechanism in gaussian)
     return Concentrated(mu_squared, 1 - prod(absent, start=Fraction(1)))

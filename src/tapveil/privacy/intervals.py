@@ -37,13 +37,13 @@ class Interval:
         """The interval of a published number; of a cell that is not published for None."""
         if published is None:
             return 0, self.absent
-        return max(self.least, published - self.half_width), published + self.half_width
+        return max(self.least, published - self.half_width), max(0, published + self.half_width)
 
     def low(self, published: Counts) -> Counts:
         return np.maximum(self.least, published - self.half_width)
 
     def high(self, published: Counts) -> Counts:
-        return published + self.half_width
+        return np.maximum(0, published + self.half_width)
 
 
 @lru_cache

@@ -14,7 +14,7 @@ from math import ceil, inf, isinf
 
 from tapveil.privacy import accountant
 from tapveil.privacy.accountant import ChangedCells, Exposure
-from tapveil.privacy.mechanisms import Dictionary, Gaussian, Mechanism
+from tapveil.privacy.mechanisms import Dictionary, Mechanism
 from tapveil.privacy.rational import float_below
 
 
@@ -222,7 +222,7 @@ def in_other_notion(mechanisms: Sequence[Mechanism], loss: Loss, exposure: Expos
     """
     factor = Fraction(2) if exposure.neighbours == "replace" else Fraction(1, 2)
     scaled = Loss(loss.epsilon * factor, loss.delta)
-    gaussian = any(isinstance(mechanism, Gaussian) for mechanism in mechanisms)
+    gaussian = any(mechanism.is_gaussian for mechanism in mechanisms)
     if not gaussian and certified(mechanisms, scaled, exposure):
         return scaled
     epsilon = accountant.epsilon([mechanism.cells for mechanism in mechanisms], float_below(loss.delta), exposure)

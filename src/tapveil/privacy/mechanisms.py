@@ -30,7 +30,13 @@ SMALLEST_DELTA = Fraction(1, 10**15)
 WIDEST = 20_000
 """The maximum scale of the noise, in counts: with more, nothing would be published."""
 _FINEST = 1 / (2 * LARGEST_EPSILON)
-NARROWEST = {"sbh": 2 * _FINEST, "laplace": _FINEST, "dictionary": _FINEST, "gaussian": Fraction(1, 10)}
+NARROWEST = {
+    "sbh": 2 * _FINEST,
+    "laplace": _FINEST,
+    "dictionary": _FINEST,
+    "gaussian": Fraction(1, 10),
+    "world": Fraction(1, 10),
+}
 """The minimum scale of each mechanism: narrower noise protects nothing."""
 THRESHOLD_GRID = 10**30
 """Thresholds are rounded up to 1 divided by this, so that they can be written exactly."""
@@ -47,6 +53,9 @@ class Mechanism(ABC):
     noise_code: ClassVar[str]
     """The distribution of the noise, as a code."""
     visits_empty_cells: ClassVar[bool] = False
+    publishes_every_cell: ClassVar[bool] = False
+    """Whether there is no threshold, so that no number is chosen for its size."""
+    is_gaussian: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -257,6 +266,7 @@ class Gaussian(_IntegerThreshold):
 
     name = "gaussian"
     noise_code = "discrete-gaussian"
+    is_gaussian = True
 
     @property
     def scale(self) -> Fraction:
@@ -308,15 +318,53 @@ class Dictionary(_IntegerThreshold):
         return _distinct(number, cells, random_bytes), self.noise.sample(number, random_bytes, at_least=self.least)
 
 
+@dataclass(frozen=True)
+class World(Mechanism):
+    """Discrete Gaussian noise on every cell of a public world, published as it is: no threshold, also below zero.
+
+    No cell appears or disappears, so no cell tells that somebody was alone in it: only shifts by one are left to hide.
+    """
+
+    sigma: Fraction
+
+    name = "world"
+    noise_code = "discrete-gaussian-world"
+    visits_empty_cells = True
+    publishes_every_cell = True
+    is_gaussian = True
+
+    @property
+    def scale(self) -> Fraction:
+        return self.sigma
+
+    @property
+    def threshold(self) -> Fraction:
+        """None: it is written as 0."""
+        return Fraction(0)
+
+    @property
+    def noise(self) -> NoiseTable:
+        return _gaussian_table(self.sigma)
+
+    @property
+    def publish_step(self) -> int:
+        """The least that an empty cell can show."""
+        return self.noise.first
+
+    @property
+    def cells(self) -> ChangedCells:
+        return _integer_cells(Fraction(0), _gaussian_shift(self.sigma))
+
+
 def stated(name: str, scale: Fraction, threshold: Fraction) -> Mechanism:
     """The mechanism that a manifest or a ledger states by its name, scale and threshold.
 
     These three never change their meaning: whatever was written years ago is accounted for as it was drawn.
 
     Args:
-        name: `sbh`, `laplace`, `gaussian` or `dictionary`.
+        name: `sbh`, `laplace`, `gaussian`, `dictionary` or `world`.
         scale: b of Laplace, σ of Gaussian noise.
-        threshold: What a noisy count has to reach.
+        threshold: What a noisy count has to reach; 0 for `world`, which has none.
 
     Returns:
         The mechanism.
@@ -333,7 +381,7 @@ def stated(name: str, scale: Fraction, threshold: Fraction) -> Mechanism:
     numbers = (scale.numerator, scale.denominator, threshold.numerator, threshold.denominator)
     if any(number.bit_length() > LONGEST_NUMBER for number in numbers):
         raise ValueError("a scale or threshold has too many digits")
-    if not scale > 0 or not 0 < threshold <= HIGHEST:
+    if not scale > 0 or not 0 <= threshold <= HIGHEST or (threshold == 0) != (name == World.name):
         raise ValueError("a scale or threshold is out of range")
     _check_width(scale)
     if name != "sbh" and threshold.denominator != 1:
@@ -346,6 +394,8 @@ def stated(name: str, scale: Fraction, threshold: Fraction) -> Mechanism:
         return StatedHistogram(scale, threshold)
     if name == "gaussian":
         return Gaussian(scale, int(threshold))
+    if name == "world":
+        return World(scale)
     return (Laplace if name == "laplace" else Dictionary)(1 / scale, int(threshold))
 
 

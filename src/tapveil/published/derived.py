@@ -33,6 +33,8 @@ def derived(
     given: Mapping[str, Ints] | None = None,
 ) -> list[DerivedSheet]:
     """All derived sheets of the published tables; with `given`, from these numbers instead of the consistent ones."""
+    if manifest.is_world:
+        return []
     whole = lattice(manifest, made, tables, wider)
     adds_up = consistent(whole) if why_not(manifest) is None else None
     if adds_up and given:

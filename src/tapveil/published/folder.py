@@ -7,19 +7,34 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from tapveil.base.errors import FolderError, UsageError, did_you_mean
-from tapveil.base.vocabulary import CONSISTENT, COUNT, FINEST, HIGH, LOW, MANIFEST, MISSING, NOUNS, NUMBERS, TOTAL
+from tapveil.base.vocabulary import (
+    CONSISTENT,
+    COUNT,
+    FINEST,
+    HIGH,
+    LOW,
+    MANIFEST,
+    MISSING,
+    NOUNS,
+    NUMBERS,
+    TOTAL,
+    WORLD,
+)
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.published.columns import Column, read_columns
 from tapveil.published.describe.wording import loss_in_words
+from tapveil.published.domain import Domain, has_places, places_in_world
 from tapveil.published.frame import Estimate, Frame, load_optional
 from tapveil.published.lattice import why_not
 from tapveil.published.layouts import TAP
@@ -108,11 +123,11 @@ class Folder:
 
     @property
     def sheets(self) -> list[str]:
-        """The names of the files in `data/`: those of the tables, unless the layout is that of the Opal data."""
+        """The names of the files of counts: those of the tables, unless the layout is that of the Opal data."""
         return list(self.manifest.sheets)
 
     def sheet(self, name: str) -> Any:
-        """One file of `data/`, as an Arrow table. Needs pyarrow.
+        """One file of counts, as an Arrow table. Needs pyarrow.
 
         Args:
             name: The name of the file, without its ending; `sheets` lists them.
@@ -130,14 +145,19 @@ class Folder:
         """
         if name not in self.sheets:
             raise UsageError(f"there is no table `{name}` in {self.path} (tables: {', '.join(self.sheets)})")
-        with load_optional("pyarrow.parquet").ParquetFile(self.path / "data" / f"{name}.parquet") as file:
+        with load_optional("pyarrow.parquet").ParquetFile(self._file(f"{name}.parquet")) as file:
             return file.read()
 
+    def _file(self, name: str) -> Path:
+        return self.path / self.manifest.arrangement.folder / name
+
     @cached_property
-    def _raw(self) -> dict[str, dict[str, Column]]:
-        """The published counts by table, from the files of `data/`."""
+    def _raw(self) -> Mapping[str, dict[str, Column]]:
+        """The published counts by table."""
+        if self.manifest.is_world:
+            return _Measured(self)
         try:
-            files = {name: read_columns(self.path / "data" / f"{name}.csv", NUMBERS) for name in self.sheets}
+            files = {name: read_columns(self._file(f"{name}.csv"), NUMBERS) for name in self.sheets}
             return {claim.name: self._raw_table(claim, files) for claim in self.manifest.tables}
         except (OSError, ValueError, KeyError, csv.Error):
             raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
@@ -185,10 +205,55 @@ class Folder:
     @cached_property
     def _parts(self) -> dict[str, frozenset[str]]:
         """Which days and modes, or other parts, are published at all."""
+        if self.manifest.is_world:
+            lists = self.domain.cells(self.manifest.tables[0])
+            return {column: frozenset(lists[column][0]) for column in self.manifest.partition}
         return {
             column: frozenset(label for table in self._raw.values() for label in table[column].tolist())
             for column in self.manifest.partition
         }
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The public lists of a known world, whose product is the cells of its tables.
+
+        Raises:
+            FolderError: It is not a folder of a known world, or its list of places is damaged.
+        """
+        if not self.manifest.is_world:
+            raise FolderError(f"{self.path} has no list of all cells: only tables of a known world have every cell")
+        try:
+            text = (self.path / WORLD).read_bytes().decode() if has_places(self.manifest) else ""
+            return Domain(self.manifest, places_in_world(self.manifest, text) if text else {})
+        except (OSError, ValueError):
+            raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
+
+    def measurement(self, columns: Sequence[str]) -> Frame:
+        """The measured table with just these columns, every cell of it, negative numbers too.
+
+        Args:
+            columns: Its columns, in any order; those that split every table may be left out.
+
+        Returns:
+            The table: counts without bias, each with its interval.
+
+        Raises:
+            UsageError: No such table was measured.
+            FolderError: It is not a folder of a known world, or is damaged.
+
+        Example:
+            >>> import tapveil
+            >>> release = tapveil.open("published")
+            >>> release.measurement(["tap_on_time"]) if release.manifest.is_world else release.manifest.mechanism
+            'gaussian'
+        """
+        _ = self.domain
+        wanted = {*columns, *self.manifest.partition}
+        for claim in self.manifest.tables:
+            if set(self.manifest.keys(claim)) == wanted and claim.level is None:
+                return self.table(claim.name)
+        tables = "; ".join(", ".join(self.manifest.keys(each)) for each in self.manifest.tables if each.level is None)
+        raise UsageError(f"no measured table has just the columns {', '.join(sorted(wanted))} ({tables})")
 
     def table(self, name: str, version: Version = "published") -> Frame:
         """One table, every number with its interval.
@@ -338,3 +403,35 @@ class Folder:
         if self.manifest.columns[column] != "time":
             return frame
         return frame.filled(column, [label for label in self.manifest.times(fits[0]).labels if label != MISSING])
+
+
+class _Measured(Mapping[str, dict[str, Column]]):
+    """The tables of a known world, each read when it is asked for: their keys are its lists."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._folder.tables)
+
+    def __len__(self) -> int:
+        return len(self._folder.tables)
+
+    def __getitem__(self, name: str) -> dict[str, Column]:
+        manifest, domain = self._folder.manifest, self._folder.domain
+        claim = next(table for table in manifest.tables if table.name == name)
+        try:
+            counts = self._counts(self._folder.path / manifest.files(claim)[0])
+            keys = {key: np.array(labels, dtype=object)[codes] for key, (labels, codes) in domain.cells(claim).items()}
+        except (OSError, ValueError, KeyError, csv.Error):
+            raise FolderError(f"{self._folder.path} is damaged: `tapveil verify` says where") from None
+        if len(counts) != claim.cells or any(len(codes) != claim.cells for codes in keys.values()):
+            raise FolderError(f"{self._folder.path} is damaged: `tapveil verify` says where")
+        return {**keys, COUNT: counts}
+
+    @staticmethod
+    def _counts(file: Path) -> Column:
+        if file.suffix == ".csv":
+            return read_columns(file, NUMBERS)[COUNT]
+        counts: Column = load_optional("pyarrow.parquet").read_table(file, columns=[COUNT]).column(COUNT).to_numpy()
+        return counts

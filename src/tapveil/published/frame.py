@@ -331,7 +331,7 @@ class Frame:
             }
             noise = np.array([spreads[number] for number in cells.tolist()], dtype=np.int64)
             low, high = low - noise, high + noise
-        numbers = {COUNT: counts, LOW: np.maximum(low, 0), HIGH: high, "cells": cells}
+        numbers = {COUNT: counts, LOW: np.maximum(low, 0), HIGH: np.maximum(high, 0), "cells": cells}
         return Frame({**_key_columns(by, groups), **numbers}, tuple(by))
 
     def _margins(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -339,6 +339,8 @@ class Frame:
         counts = self._numbers(COUNT)
         if self.mechanism is None:
             return (counts - self._numbers(LOW)).astype(float), (self._numbers(HIGH) - counts).astype(float)
+        if self.mechanism.publishes_every_cell:  # none is there because noise raised it
+            return np.zeros(len(counts)), np.zeros(len(counts))
         half_width = interval(self.mechanism, MISS).half_width
         lean = np.minimum(LEANING * variance(self.mechanism) / np.maximum(counts, 1), half_width)
         near = counts < self.mechanism.smallest_published + half_width

@@ -177,6 +177,8 @@ def chains(whole: Lattice) -> list[list[Node]]:
 
 def why_not(manifest: Manifest) -> str | None:
     """Why the tables of a release need not add up; None where they must."""
+    if manifest.is_world:
+        return "every cell was measured with noise of its own, and is published as it is"
     if manifest.unit != "trip":
         return "a card counts once in each cell, so cells of cards do not add up"
     if manifest.from_a_list:

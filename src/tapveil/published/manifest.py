@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from tapveil.base.domain import MOST_CELLS
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.types import Clock, Exact, Name, Text, known_zone
 from tapveil.base.vocabulary import EVERY_MODE, Kind, columns_in_words, level_in_words
@@ -177,7 +178,9 @@ class LevelClaim(_Part):
         return level_in_words(self.time_minutes, self.times, self.location)
 
 
-NoiseCode = Literal["laplace-rounded", "discrete-laplace", "discrete-gaussian", "discrete-laplace-listed"]
+NoiseCode = Literal[
+    "laplace-rounded", "discrete-laplace", "discrete-gaussian", "discrete-laplace-listed", "discrete-gaussian-world"
+]
 
 
 class TableClaim(_Part):
@@ -187,6 +190,8 @@ class TableClaim(_Part):
     """As in the plan."""
     columns: Annotated[tuple[str, ...], Field(max_length=20)]
     """What is counted, besides the partition; none where it is the total of each part."""
+    cells: Annotated[int, Field(ge=1, le=MOST_CELLS)] | None = None
+    """Of a known world: how many cells it has, all of them published. Only tables of such a folder state it."""
     level: LevelClaim | None
     """How much coarser than the plan's resolution it is; null where it is not."""
     epsilon: Number | None = None
@@ -204,7 +209,7 @@ class TableClaim(_Part):
     scale_exact: Exact
     """As a fraction."""
     threshold: Number
-    """What a noisy count must reach to be published."""
+    """What a noisy count must reach to be published; 0 in a known world, where every count is."""
     threshold_exact: Exact
     """As a fraction."""
     smallest_published: int
@@ -349,7 +354,7 @@ class Manifest(_Part):
     """How much of one unit is counted, at most."""
     neighbours: Neighbours
     """The notion in which the plan states ε and δ."""
-    mechanism: Literal["sbh", "laplace", "gaussian", "dictionary"]
+    mechanism: Literal["sbh", "laplace", "gaussian", "dictionary", "world"]
     """As in the plan."""
     epsilon: Number
     """ε, rounded up to 15 digits."""
@@ -374,7 +379,7 @@ class Manifest(_Part):
     columns: dict[Label, Kind]
     """What sort of values each key column has."""
     layout: Literal["tables", "opal"]
-    """How the files of `data/` are laid out."""
+    """How the files of `data/` are laid out; of a known world, `measurements/` has one file for each table."""
     synthetic: bool | None = None
     """Whether there are synthetic rows, too."""
     rows: Literal["trips", "taps"]
@@ -405,6 +410,9 @@ class Manifest(_Part):
         for part, new in ((self, _NEW), (self.day, {"calendar"}), (self.versions, {"readme", "package"})):
             if part.model_fields_set & new != (new if self.manifest_version >= 3 else set()):
                 raise ValueError("it has other fields than its version")
+        world = self.is_world and self.manifest_version >= 3
+        if self.is_world > world or any(("cells" in table.model_fields_set) != world for table in self.tables):
+            raise ValueError("it has other fields than its mechanism")
         return self
 
     @classmethod
@@ -438,6 +446,11 @@ class Manifest(_Part):
         return self.mechanism == "dictionary"
 
     @property
+    def is_world(self) -> bool:
+        """Whether every cell of public lists was measured and is published: none is absent, none suppressed."""
+        return self.mechanism == "world"
+
+    @property
     def by_card(self) -> bool:
         """Whether cards are protected, and counted."""
         return self.unit != "trip"
@@ -460,7 +473,13 @@ class Manifest(_Part):
     @property
     def arrangement(self) -> Layout:
         """How its tables become files."""
-        return LAYOUTS[self.layout]
+        return LAYOUTS["world" if self.is_world else self.layout]
+
+    def files(self, table: TableClaim) -> tuple[str, ...]:
+        """The files that a table is in, the first of which the data dictionary describes."""
+        layout = self.arrangement
+        name, _ = layout.file_of(table)
+        return tuple(f"{layout.folder}/{name}.{form}" for form in layout.formats(table))
 
     @property
     def sheets(self) -> dict[str, tuple[str, ...]]:

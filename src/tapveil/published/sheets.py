@@ -1,4 +1,4 @@
-"""Published tables as the files of `data/`, and back."""
+"""Published tables as the files of a folder, and back."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class Sheet:
     fields: tuple[Field, ...]
     smallest: int
     numbers: tuple[str, ...]
+    files: tuple[str, ...]
 
     @property
     def keys(self) -> list[str]:
@@ -74,7 +75,7 @@ def _sheet(manifest: Manifest, name: str, claims: Sequence[TableClaim]) -> Sheet
         keys = [Field(_OPAL_NAMES[kind], kind) for kind in kinds]
         fields = (*(Field(key, "label") for key in (MODE, DATE, TAP)), *keys)
         title = f"tap counts by {' and '.join(key.name for key in keys)}"
-    return Sheet(name, title, fields, smallest, manifest.numbers)
+    return Sheet(name, title, fields, smallest, manifest.numbers, manifest.files(first))
 
 
 def published_kind(manifest: Manifest, key: str) -> Kind:
@@ -88,7 +89,9 @@ def laid_out(manifest: Manifest, tables: Sequence[PublishedTable]) -> dict[str, 
     claims, pieces = {claim.name: claim for claim in manifest.tables}, dict[str, list[pa.Table]]()
     for table in tables:
         name, tap = manifest.arrangement.file_of(claims[table.name])
-        if tap is None:
+        if manifest.is_world:
+            rows = table.cells  # keys as codes: there are many cells, and few labels
+        elif tap is None:
             rows = with_interval(table.cells, manifest.mechanisms[table.name])
             for index, key in enumerate(rows.column_names):
                 if published_kind(manifest, key) == "date":
@@ -100,6 +103,16 @@ def laid_out(manifest: Manifest, tables: Sequence[PublishedTable]) -> dict[str, 
             rows = pa.table([mode, pc.replace_substring(date, "-", ""), taps, *keys, count], names=names)
         pieces.setdefault(name, []).append(rows)
     return {name: _in_order(rows) if len(rows) > 1 else rows[0] for name, rows in pieces.items()}
+
+
+def as_written(manifest: Manifest, rows: pa.Table) -> pa.Table:
+    """Some rows of a file with the types that it has: codes become the texts, or the days, that they stand for."""
+    for index, field in enumerate(rows.schema):
+        if pa.types.is_dictionary(field.type):
+            texts = rows.column(index).cast(pa.string())
+            kind = published_kind(manifest, field.name)
+            rows = rows.set_column(index, field.name, texts.cast(pa.date32()) if kind == "date" else texts)
+    return rows
 
 
 def with_interval(cells: pa.Table, mechanism: Mechanism) -> pa.Table:
@@ -119,6 +132,9 @@ def raw_tables(manifest: Manifest, files: Mapping[str, pa.Table]) -> dict[str, p
     for claim in manifest.tables:
         name, tap = manifest.arrangement.file_of(claim)
         rows, keys = files[name], manifest.keys(claim)
+        if manifest.is_world:
+            found[claim.name] = rows
+            continue
         if tap is not None:
             rows = rows.filter(pc.equal(rows.column(TAP).cast(pa.string()), tap)).drop_columns(TAP)
             rows = rows.rename_columns([*keys, COUNT])

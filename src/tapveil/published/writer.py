@@ -22,7 +22,19 @@ import pyarrow.parquet as pq
 from tapveil.base import atomic
 from tapveil.base.errors import UsageError
 from tapveil.base.progress import Reporter, Silent, Stage
-from tapveil.base.vocabulary import CHECKSUMS, COUNT, EXPLORER, MANIFEST, PACKAGE, PLACES, README, SIGNATURE, WIDER
+from tapveil.base.vocabulary import (
+    CHECKSUMS,
+    COUNT,
+    EXPLORER,
+    MANIFEST,
+    PACKAGE,
+    PLACES,
+    README,
+    SIGNATURE,
+    WIDER,
+    WORLD,
+)
+from tapveil.published import domain
 from tapveil.published.csv import pieces, pieces_of, write_csv
 from tapveil.published.derived import derived
 from tapveil.published.describe.datapackage import FileFacts, datapackage
@@ -33,13 +45,15 @@ from tapveil.published.folder import Folder
 from tapveil.published.lattice import WIDER_COLUMNS, Wider
 from tapveil.published.manifest import Manifest, json_text
 from tapveil.published.places import FeatureCollection, places_text
-from tapveil.published.sheets import DerivedSheet, laid_out, raw_tables
+from tapveil.published.sheets import DerivedSheet, as_written, laid_out, raw_tables
 from tapveil.published.table import PublishedTable
 
 if TYPE_CHECKING:  # what a key needs takes time to load, and most have none
     from tapveil.published.signature import SigningKey
 
 ROWS_AT_ONCE = 1_000_000
+ROW_GROUP = 2**20
+"""Rows of a part of a Parquet file that is read at once."""
 
 
 def check_destination(path: Path) -> None:
@@ -61,6 +75,7 @@ def write(
     *,
     places: FeatureCollection | None = None,
     wider: Wider | None = None,
+    world: domain.Places | None = None,
     guard: Callable[[Path], None],
     bind: Callable[[bytes], None],
     key: SigningKey | None = None,
@@ -91,6 +106,7 @@ def write(
         PACKAGE: json_text(package),
         **portal_texts(manifest.as_json, package),
         **({PLACES: places_text(places)} if places is not None else {}),
+        **({WORLD: domain.places_text(world)} if world else {}),
         README: readme(manifest, signed=key is not None),
     }
     with progress.stage(Stage.DRAWING_PAGE):
@@ -129,9 +145,7 @@ def _write_tables(
     cells, written = sum(map(len, rows.values())) + sum(len(each.cells) for each in beside), 0
     with progress.stage(Stage.WRITING_TABLES, lambda: written, total=cells, unit="cells"):
         for name, table in rows.items():
-            (folder / "data").mkdir(exist_ok=True)
-            pq.write_table(table, folder / "data" / f"{name}.parquet", compression="zstd", row_group_size=2**20)
-            write_csv(folder / "data" / f"{name}.csv", pieces(table))
+            _write_table(folder, manifest, name, table)
             if manifest.synthetic:
                 _write_synthetic(folder / "synthetic", name, table.drop_columns(list(manifest.numbers)), table[COUNT])
             written += len(table)
@@ -139,6 +153,22 @@ def _write_tables(
             (folder / each.folder).mkdir(exist_ok=True)
             write_csv(folder / each.path, pieces(each.cells))
             written += len(each.cells)
+
+
+def _write_table(folder: Path, manifest: Manifest, name: str, table: pa.Table) -> None:
+    """A table in each of its formats, some rows at a time."""
+    claim = next(each for each in manifest.tables if manifest.arrangement.file_of(each)[0] == name)
+    for file in manifest.files(claim):
+        (folder / file).parent.mkdir(exist_ok=True)
+        if file.endswith(".csv"):
+            write_csv(folder / file, (as_written(manifest, piece) for piece in pieces(table)))
+            continue
+        if not manifest.is_world:
+            pq.write_table(table, folder / file, compression="zstd", row_group_size=ROW_GROUP)
+            continue
+        with pq.ParquetWriter(folder / file, as_written(manifest, table.slice(0, 0)).schema, compression="zstd") as out:
+            for start in range(0, max(len(table), 1), ROW_GROUP):
+                out.write_table(as_written(manifest, table.slice(start, ROW_GROUP)), row_group_size=ROW_GROUP)
 
 
 def _write_synthetic(folder: Path, name: str, keys: pa.Table, counts: pa.ChunkedArray) -> None:

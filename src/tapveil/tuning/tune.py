@@ -237,6 +237,8 @@ def _promise(folder: Path) -> tuple[Manifest, list[Mechanism]]:
     made, findings = manifests.mechanisms(manifest) if manifest else ({}, findings)
     if manifest is None or findings:
         raise FolderError(_no_release(folder, findings[0]))
+    if manifest.is_world:
+        raise FolderError(f"{folder} has every cell, and nothing in it is suppressed: there is nothing to tune")
     every = [made[table.name] for table in manifest.tables]
     try:
         kept = min(map(_weight, manifest.tables)) > 0 and certified(every, manifest.exact.loss, manifest.exposure)

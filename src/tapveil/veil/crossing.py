@@ -15,7 +15,7 @@ from tapveil.counting.exact import ExactTable
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.cell_list import LONG_LIST
 from tapveil.plan.model import Plan, Table
-from tapveil.privacy.mechanisms import Dictionary, Mechanism
+from tapveil.privacy.mechanisms import Dictionary, Mechanism, World
 from tapveil.privacy.noise import RandomBytes
 from tapveil.published.table import Field, PublishedTable
 
@@ -27,7 +27,9 @@ def draw(
 ) -> PublishedTable:
     """Draw one table through its mechanism. Every call spends the table's budget again."""
     mechanism = plan.guarantee.mechanisms[table.name]
-    if isinstance(mechanism, Dictionary) and dictionary is not None:
+    if isinstance(mechanism, World) and dictionary is not None:
+        keys, numbers = _measure(exact, mechanism, dictionary, random_bytes)
+    elif isinstance(mechanism, Dictionary) and dictionary is not None:
         keys, numbers = _draw_listed(exact, mechanism, dictionary, random_bytes)
     elif mechanism.visits_empty_cells:
         raise ValueError("a dictionary mechanism needs its list of cells")
@@ -61,6 +63,17 @@ def _draw_occurring(exact: ExactTable, mechanism: Mechanism, random_bytes: Rando
     # `take` copies the labels of published cells only; a dictionary-encoded column would include all labels.
     keys = {name: pa.array(exact.labels[name], pa.string()).take(pa.array(codes[name])) for name in codes}
     return keys, (np.concatenate(drawn) if drawn else np.empty(0, dtype=np.int64))[order]
+
+
+def _measure(exact: ExactTable, mechanism: World, world: pa.Table, random_bytes: RandomBytes) -> tuple[Keys, Numbers]:
+    """Every cell of the world, whether anyone was in it or not: which cells there are says nothing of the trips."""
+    places, cells = exact.places_in(world)
+    if len(places) < len(exact.words[0]):
+        raise AssertionError("a trip was counted outside of its world")  # lists are applied before counting
+    every = np.zeros(len(world), dtype=np.int64)
+    every[places] = exact_counts(exact)[cells]
+    numbers, _ = mechanism.draw(every, random_bytes)
+    return dict(zip(world.column_names, world.combine_chunks().columns, strict=True)), numbers
 
 
 def _draw_listed(

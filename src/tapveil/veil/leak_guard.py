@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from tapveil.base.errors import LeakError
 from tapveil.base.vocabulary import RESERVED, UNTIL
 from tapveil.plan.model import Plan
+from tapveil.published import domain
 from tapveil.published.identifiers import MOST, SOME, ColumnLook
 from tapveil.published.lattice import WIDER_COLUMNS
 from tapveil.published.layouts import OPAL_COLUMNS
@@ -47,6 +48,8 @@ def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
     keys = {column for table in plan.table for column in plan.columns.of(table)}
     ends = {f"{column}{UNTIL}" for column in keys if plan.source.kind(column) == "time"}
     known, copied = keys | ends | RESERVED | set(WIDER_COLUMNS), {key for key in keys if plan.columns.copies(key)}
+    if plan.privacy.is_world:  # what is copied there are public lists, whatever the trips say
+        known |= set(domain.COLUMNS)
     if plan.release.layout == "opal":
         known, copied = known | set(OPAL_COLUMNS), {"mode", "loc", *({"date"} if plan.columns.copies("date") else ())}
     for file, column in _columns(folder):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tapveil.base.errors import EngineError, InputFileError
-from tapveil.base.vocabulary import PLACES, WIDER
+from tapveil.base.vocabulary import PLACES, WIDER, WORLD
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
 from tapveil.published import places as published_places
@@ -21,9 +21,12 @@ def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:
     """The places to publish; TripDataError for those that `verify` would not accept, before the budget is charged."""
     places = inputs.places
     wider = {area for areas in inputs.wider.values() for listed in areas.lookups.values() for area in listed.values()}
+    listed = inputs.world.values() if inputs.plan.privacy.is_world else ()
+    world = {place for places in listed for place in places}
     for finding in (
         *(published_places.places_findings(places, PLACES) if places else ()),
         *published_places.name_findings(WIDER, wider),
+        *published_places.name_findings(WORLD, world),
     ):
         raise InputFileError(f"the lists of places cannot be published: {finding.place} {finding.sentence}")
     if places and (size := len(published_places.places_text(places).encode())) > published_places.LARGEST:

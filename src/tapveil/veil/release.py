@@ -187,13 +187,20 @@ class _Job:
         with self.progress.stage(Stage.COMPUTING_PROMISE):
             drawn = sound_places(self.inputs) is not None
             try:
-                stated = statement.manifest(self.plan, date.fromisoformat(created), self.inputs.sha256, places=drawn)
+                on, lists = date.fromisoformat(created), self.inputs.sha256
+                stated = statement.manifest(self.plan, on, lists, places=drawn, cells=self._cells)
             except ValidationError as error:
                 place = ".".join(str(part) for part in error.errors()[0]["loc"])
                 raise PlanError(f"the plan has too many entries, or too long names, for a manifest ({place})") from None
             for finding in free_text_findings(stated):
                 raise PlanError(f"a name, title or description in the plan cannot be published: it {finding.sentence}")
             return stated
+
+    @property
+    def _cells(self) -> dict[str, int] | None:
+        """How many cells each table of a known world has: public, as the lists are."""
+        listed = self.inputs.dictionaries.items() if self.plan.privacy.is_world else ()
+        return {name: len(cells) for name, cells in listed if cells is not None} or None
 
     def _count(self) -> Counted:
         counted = counter.count(
@@ -215,6 +222,7 @@ class _Job:
                 tables,
                 places=self.inputs.places,
                 wider=_wider_areas(self.inputs, tables),
+                world=self.inputs.world if self.plan.privacy.is_world else None,
                 guard=partial(refuse_leaks, plan=self.plan, cards_among=cards_among),
                 key=self.key,
                 bind=partial(self._bind, work.journal),

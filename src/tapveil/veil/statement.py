@@ -23,8 +23,15 @@ NOT_YET = "0" * 32
 """Stands for the release ID until the budget is charged."""
 
 
-def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, places: bool = False) -> claims.Manifest:
-    """The contents of `privacy.json`; ValueError if names are too long.
+def manifest(
+    plan: Plan,
+    created: date,
+    public_files: Mapping[str, str],
+    *,
+    places: bool = False,
+    cells: Mapping[str, int] | None = None,
+) -> claims.Manifest:
+    """The contents of `privacy.json`; ValueError if names are too long. `cells`: of each table of a known world.
 
     The release ID and the ledger entry are added when the budget is charged.
     """
@@ -44,11 +51,11 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
         licence=release.licence,
         region=release.region,
         created=created,
-        **_cost(plan),
+        **_cost(plan, cells),
         covers=claims.Covers(
             first_day=source.first_day,
             last_day=source.last_day,
-            modes=tuple(sorted(source.modes)) if source.modes else None,
+            modes=_modes(plan),
         ),
         partition=release.partition,
         columns={name: source.kind(name) for table in plan.table for name in plan.columns.of(table)},
@@ -72,12 +79,19 @@ def manifest(plan: Plan, created: date, public_files: Mapping[str, str], *, plac
     )
 
 
+def _modes(plan: Plan) -> tuple[str, ...] | None:
+    """The modes that are counted; of a known world all are named, also where the source has but one."""
+    modes, mode = plan.source.modes, plan.source.columns.get("mode")
+    only = (mode.value,) if mode and mode.value and plan.privacy.is_world else None
+    return tuple(sorted(modes)) if modes else only
+
+
 def cost(plan: Plan) -> dict[str, Any]:
     """The privacy guarantee and cost of a plan, in total and per table, as in the manifest."""
     return claims.Manifest.model_construct(**_cost(plan)).model_dump(mode="json", exclude_unset=True)
 
 
-def _cost(plan: Plan) -> dict[str, Any]:
+def _cost(plan: Plan, cells: Mapping[str, int] | None = None) -> dict[str, Any]:
     privacy = plan.privacy
     given = privacy.model_dump(include={"trips_per_day", "trips_per_card", "without_card"}, exclude_none=True)
     return {
@@ -93,7 +107,7 @@ def _cost(plan: Plan) -> dict[str, Any]:
         "curve": claims.Curve(neighbours=privacy.neighbours, points=_curve(plan)),
         "gaussian": gaussian(gaussian_part(plan)),
         "whole_cards": None if privacy.by_card else [_whole_card(plan, trips) for trips in claims.EXAMPLE_CARDS],
-        "tables": tuple(_table(plan, table) for table in plan.table),
+        "tables": tuple(_table(plan, table, cells) for table in plan.table),
     }
 
 
@@ -156,8 +170,9 @@ def _guarantee(plan: Plan, neighbours: Neighbours) -> claims.Guarantee:
     return claims.Guarantee(neighbours=neighbours, **_loss(loss), delta_accounted=_few_digits(accounted))
 
 
-def _table(plan: Plan, table: Table) -> claims.TableClaim:
+def _table(plan: Plan, table: Table, cells: Mapping[str, int] | None) -> claims.TableClaim:
     mechanism, level = plan.guarantee.mechanisms[table.name], table.level
+    every: dict[str, Any] = {"cells": cells[table.name]} if cells else {}
     if table.epsilon is None:
         share: dict[str, Any] = {"weight": claims.number(table.weight or Fraction(1))}
     else:
@@ -165,6 +180,7 @@ def _table(plan: Plan, table: Table) -> claims.TableClaim:
     return claims.TableClaim(
         name=table.name,
         columns=table.columns,
+        **every,
         level=None if level == Level() else claims.LevelClaim.model_construct(**dict(level)),
         **share,
         noise=cast(claims.NoiseCode, mechanism.noise_code),

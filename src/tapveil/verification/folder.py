@@ -24,11 +24,13 @@ from tapveil.base.vocabulary import (
     README,
     SIGNATURE,
     WIDER,
+    WORLD,
 )
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.describe.metadata import METADATA, texts
 from tapveil.published.describe.readme import readme
 from tapveil.published.describe.wording import LOOKED, loss_in_words
+from tapveil.published.domain import Domain, has_places
 from tapveil.published.identifiers import text_findings
 from tapveil.published.manifest import MANIFEST_VERSION, Manifest, json_text
 from tapveil.published.sheets import DerivedSheet
@@ -48,6 +50,7 @@ from tapveil.verification.places import places_in
 from tapveil.verification.reading import UnreadableError
 from tapveil.verification.tables import SheetCheck, synthetic_findings
 from tapveil.verification.totals import totals_findings
+from tapveil.verification.world import WorldCheck, domain_findings, domain_of, measured_tables
 
 LARGEST_README = 2**16
 """A release with 64 tables writes half of it."""
@@ -118,11 +121,14 @@ class _Check:
             self._add(impossible)
             if not impossible:
                 self._add(manifests.promise_findings(manifest, made))
-        sheets = self._tables(manifest, made)
+        domain = domain_of(self.folder, manifest) if manifest.is_world else None
+        if domain:
+            self._add(domain_findings(domain))
+        sheets = self._tables(manifest, made, domain)
         with self.progress.stage(Stage.CHECKING_SUMS):
             lacking = {each.place for each in unexpected if each.code == "file-missing"}
             sound = not impossible and WIDER not in lacking and not any(sheet.findings for sheet in sheets)
-            tables = published_tables(self.folder, manifest) if sound else {}
+            tables = self._published(manifest, domain) if sound else {}
             beside = self._derived(manifest, made, tables) if sound else None
             faults = list(self._package(manifest, beside))
             self._add(faults)
@@ -217,7 +223,8 @@ class _Check:
     def _unexpected(self, manifest: Manifest) -> Iterator[Finding]:
         """Files that a release does not have, whoever listed them; and those that it must have."""
         files, kinds = set(self.files), ("csv", "parquet")
-        needed = {f"data/{sheet}.{kind}" for sheet in manifest.sheets for kind in kinds} | {*DESCRIPTIONS}
+        needed = {file for table in manifest.tables for file in manifest.files(table)} | {*DESCRIPTIONS}
+        needed |= {WORLD} if has_places(manifest) else set()
         needed |= {manifest.places} if manifest.places else set()
         needed |= {WIDER} if manifest.wider else set()
         synthetic = {f"synthetic/{sheet}.{kind}" for sheet in manifest.sheets for kind in kinds}
@@ -245,12 +252,20 @@ class _Check:
     def _text(self, name: str) -> str:
         return reading.text_of(self.folder, name)
 
-    def _tables(self, manifest: Manifest, made: Mapping[str, Mechanism]) -> list[SheetCheck]:
-        sheets = [SheetCheck(self.folder, name, keys, manifest, made) for name, keys in manifest.sheets.items()]
+    def _published(self, manifest: Manifest, domain: Domain | None) -> Mapping[str, pa.Table]:
+        return measured_tables(self.folder, domain) if domain else published_tables(self.folder, manifest)
+
+    def _tables(self, manifest: Manifest, made: Mapping[str, Mechanism], domain: Domain | None) -> Sequence[SheetCheck]:
+        sheets = [
+            WorldCheck(self.folder, name, keys, manifest, made, domain=domain)
+            if domain
+            else SheetCheck(self.folder, name, keys, manifest, made)
+            for name, keys in manifest.sheets.items()
+        ]
         read = 0
         with self.progress.stage(Stage.READING_TABLES, lambda: read, total=len(sheets), unit="tables"):
             for sheet in sheets:
-                if {sheet.csv, f"data/{sheet.name}.parquet"} <= set(self.files):
+                if sheet.files <= set(self.files):
                     sheet.run()
                     self._add(sheet.findings)
                     synthetic = {f"synthetic/{sheet.name}.{kind}" for kind in ("csv", "parquet")}

@@ -15,6 +15,7 @@ from typing import Any
 
 import pydantic
 
+from tapveil.base.domain import MOST_CELLS
 from tapveil.base.findings import Finding
 from tapveil.base.vocabulary import OPAL_SHAPES, TOTAL
 from tapveil.privacy import loss as losses
@@ -79,6 +80,8 @@ def _misshapen(manifest: Manifest) -> Iterator[str]:
     levels = {table.level.location for table in tables if table.level and table.level.location}
     if set(manifest.columns) != used or set(manifest.wider) != levels:
         yield "does not list exactly the columns and wider areas that its tables use"
+    if manifest.is_world:
+        yield from _misshapen_world(manifest)
     if len({table.name for table in tables}) < len(tables):
         yield "has two tables with the same name"
     # The table of totals has a name of its own, and no level; in version 1 of what is derived there is none.
@@ -86,6 +89,24 @@ def _misshapen(manifest: Manifest) -> Iterator[str]:
     totals = [table for table in tables if not table.columns or table.name == TOTAL]
     if not all(several and not table.columns and table.name == TOTAL and table.level is None for table in totals):
         yield f"has an invalid table of totals, or uses the name `{TOTAL}` for another table"
+
+
+def _misshapen_world(manifest: Manifest) -> Iterator[str]:
+    """Every key of a known world has a public list: days, times, modes and places."""
+    kinds, covers = manifest.columns, manifest.covers
+    listed = all(key == "mode" or kind in ("date", "time", "location") for key, kind in kinds.items())
+    ordered = "mode" not in kinds or manifest.partition[:1] == ("mode",)
+    if (
+        not listed
+        or not ordered
+        or ("mode" in kinds and not covers.modes)
+        or ("date" in kinds and not covers.first_day)
+    ):
+        yield "has a column of which every value would have to be listed, and is not"
+    if manifest.layout != "tables" or manifest.synthetic or manifest.wider or not manifest.has_days:
+        yield "has files or areas that a release of every cell does not have"
+    if sum(table.cells or 0 for table in manifest.tables) > MOST_CELLS:
+        yield f"has more than {MOST_CELLS:,} cells"
 
 
 def mechanisms(manifest: Manifest) -> tuple[Mapping[str, Mechanism], list[Finding]]:

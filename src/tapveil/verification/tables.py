@@ -74,6 +74,11 @@ class SheetCheck:
         return f"data/{self.name}.csv"
 
     @property
+    def files(self) -> set[str]:
+        """What it is checked by."""
+        return {self.csv, f"data/{self.name}.parquet"}
+
+    @property
     def columns(self) -> tuple[str, ...]:
         return (*self.keys, *self.manifest.numbers)
 

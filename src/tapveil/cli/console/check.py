@@ -53,9 +53,13 @@ def show_cost(console: Console, plan: Plan) -> None:
         at, delta = f"{guarantee['epsilon']:g}", rounded_up(Fraction(guarantee["delta_accounted"]))
         say(console, f"Exact accounting for {meant}: epsilon = {at}, delta at most {delta}.")
     if part := gaussian_part(plan):
-        say(console, gaussian_in_words(plan.privacy.unit, plan.privacy.neighbours, part))
+        every = plan.privacy.is_world
+        say(console, gaussian_in_words(plan.privacy.unit, plan.privacy.neighbours, part, every_cell=every))
     if spent["whole_cards"]:
         _show_whole_cards(console, spent["whole_cards"])
+    if plan.privacy.is_world:
+        say(console, "Every cell of the public lists is published, whether anyone was in it or not.")
+        return
     head(console, f"Probability that a cell is published, by its exact number of {NOUNS[plan.privacy.unit]}")
     chances = Grid("table", *(str(count) for count in EXAMPLE_COUNTS))
     alike: dict[Mechanism, list[str]] = {}

@@ -29,15 +29,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tapveil.base.defaults import AUDIT_TRIALS, MEMORY
 from tapveil.base.progress import Reporter, Silent, Stage
+from tapveil.base.vocabulary import MEASUREMENTS, UNKNOWN
 from tapveil.counting import counter
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.cell_list import LONG_LIST
-from tapveil.internal.audit.city import PARTS, City, Counts, Row, busy_units
+from tapveil.internal.audit.city import DAY, PARTS, City, Counts, Row, busy_units
 from tapveil.internal.audit.closed_form import FLOATS, NOTHING, ClosedForm
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.binomial import Trials, delta_lower_bound, epsilon_lower_bound
@@ -57,6 +59,8 @@ BOUNDS = ("trips_per_day", "trips_per_card", "cut")
 TABLES = ("wide", "narrow")
 """The widest and the narrowest noise of the plan."""
 EVERY_TABLE = ", ".join(TABLES)
+LAST_DAY, CLOCK = "2025-03-11", "00:00"
+"""Of a known world: the last of its days, and the only time that its trips have."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,10 @@ def audit(
         return list(_Attack(plan, Path(folder), trials, progress or Silent()).findings())
 
 
+_WORLD = {"part": "mode", "date": "date", "place": "tap_on_location", "twin": "tap_on_time", "card": "card"}
+"""What the columns of generated trips are in a known world, which has lists for these kinds alone."""
+
+
 def _audit_plan(plan: Plan, folder: Path) -> Plan:
     """A small plan with the same unit, neighbours and mechanism, over the audit's own trips."""
     privacy = plan.privacy
@@ -113,16 +121,20 @@ def _audit_plan(plan: Plan, folder: Path) -> Plan:
         shares = [table.epsilon or Fraction(1) for table in plan.table]
     slack = 4 if privacy.mechanism == "sbh" else 1
     delta = min(slack * SINGLETON * plan.guarantee.exposure.cells, Fraction(4, 10))
+    names = _WORLD if privacy.is_world else {name: name for name in _WORLD}
+    days = f"modes = {list(PARTS)}\nfirst_day = {DAY}\nlast_day = {LAST_DAY}\n" if privacy.is_world else ""
     lines = [
-        '[release]\nname = "audit"\ntitle = "Audit"\npartition = ["part", "date"]',
-        '[source]\npath = "trips.parquet"\nmax_refused = 0',
+        f'[release]\nname = "audit"\ntitle = "Audit"\npartition = ["{names["part"]}", "date"]',
+        f'[source]\npath = "trips.parquet"\nmax_refused = 0\n{days}',
         "[source.columns]",
-        *(f'{name} = "{name}"' for name in ("part", "date", "place", "twin", "card")),
+        *(f'{ours} = "{theirs}"' for theirs, ours in names.items()),
+        *(['[places]\npath = "places.csv"', "[coarsen]\ntime_minutes = 1440"] if privacy.is_world else []),
         f'[privacy]\nunit = "{privacy.unit}"\nneighbours = "{privacy.neighbours}"\nmechanism = "{privacy.mechanism}"',
         *(f"{key} = {each}" for key, each in privacy.model_dump(include=set(BOUNDS), exclude_none=True).items()),
         *([f'without_card = "{privacy.without_card}"'] if privacy.without_card else []),
     ]
-    for name, columns, epsilon in zip(TABLES, (["place"], ["place", "twin"]), (min(shares), max(shares)), strict=True):
+    place, twin = names["place"], names["twin"]
+    for name, columns, epsilon in zip(TABLES, ([place], [place, twin]), (min(shares), max(shares)), strict=True):
         lines.append(f'[[table]]\nname = "{name}"\ncolumns = {columns}\nepsilon = "{epsilon}"')
         lines.append('cells = "cells.csv"' if privacy.lists_cells else f'delta = "{delta}"')
     return Plan.parse("\n".join(lines), where="audit", base=folder)
@@ -146,6 +158,8 @@ class _Attack:
             scale = exposure.changed / float(table.epsilon or 1)
             return ClosedForm(name, scale, 1 + scale * log(2 * exposure.cells / float(table.delta or 1)))
         stated = next(each for each in cost(self._audited)["tables"] if each["name"] == table.name)
+        if self._audited.privacy.is_world:
+            return ClosedForm("gaussian", stated["scale"], 0, visits_empty_cells=True, every_cell=True)
         return ClosedForm(name, stated["scale"], stated["threshold"], self._audited.privacy.lists_cells)
 
     def findings(self) -> Iterator[AuditResult]:
@@ -180,6 +194,7 @@ class _Attack:
 
         Other units have more trips than are counted, over many days, and the new one brings places of its own.
         """
+        self._list(pa.table({"part": ["*"] * 23, "place": [f"p {number}" for number in range(23)]}))
         busy, unit = busy_units(self._audited.guarantee.exposure.cells), self._audited.privacy.unit
         trips = 5 * self._audited.guarantee.exposure.cells if unit != "trip" else 1
         day = (np.arange(trips) % 9 if unit == "card" else np.zeros(trips, np.int64)).tolist()
@@ -205,7 +220,7 @@ class _Attack:
         dates = [f"2025-03-{3 + int(day.split()[1]):02d}" for day in days]
         fixed = {"part": [PARTS[0]] * len(rows), "twin": ["x"] * len(rows)}
         table = pa.table({**fixed, "date": dates, "place": places, "card": pa.array(cards, pa.string())})
-        pq.write_table(table, self._folder / "trips.parquet")
+        pq.write_table(self._with_clocks(table), self._folder / "trips.parquet")
         counted = counter.count(self._audited, memory=MEMORY, scratch=None, progress=Silent())
         found: dict[str, Counter[tuple[str, ...]]] = {}
         for name, exact in counted.tables.items():
@@ -220,10 +235,9 @@ class _Attack:
         epsilon, allowed = float(table.epsilon or 0), float(table.delta or 0) + FLOATS
         if exposure.cells > 1 and expected.mechanism in ("laplace", "gaussian"):
             alone = 1 - expected.outcomes(1)[NOTHING]
-            apart = {
-                "all trips removed": expected.all_shifted(exposure.changed, epsilon),
-                "all trips alone in their cells": 1 - (1 - alone) ** exposure.cells,
-            }
+            apart = {"all trips removed": expected.all_shifted(exposure.changed, epsilon)}
+            if not expected.every_cell:
+                apart["all trips alone in their cells"] = 1 - (1 - alone) ** exposure.cells
         else:
             whole = exposure.cells == 1 and exposure.neighbours == "replace"
             epsilon = epsilon if whole else epsilon / exposure.changed
@@ -253,10 +267,10 @@ class _Attack:
 
     def _randomness(self, given: int) -> AuditResult:
         """Every cell that is visited takes a word of its own from the operating system."""
-        every = self._audited.privacy.lists_cells
+        every = self._audited.privacy.lists_cells or self._audited.privacy.is_world
         groups = sum(1 for count in self._counts.values() if count or every)
         visited = len(TABLES) * groups * self._trials
-        needed = 8 * visited if visited < LONG_LIST else 0
+        needed = 8 * visited if visited < LONG_LIST or self._audited.privacy.is_world else 0
         return AuditResult(
             "random bytes read from the system", EVERY_TABLE, f"{given:,}", f"at least {needed:,}", given < needed
         )
@@ -275,15 +289,43 @@ class _Attack:
 
     def _released(self, city: City, name: str) -> dict[str, pa.Table]:
         """The published tables, every column of them as text."""
-        pq.write_table(city.trips(), self._folder / "trips.parquet")
+        pq.write_table(self._with_clocks(city.trips()), self._folder / "trips.parquet")
+        self._list(city.cells())
         if self._audited.privacy.lists_cells:
             pa_csv.write_csv(city.cells(), self._folder / "cells.csv")
         release.release(self._audited, self._folder / name, in_ledger=False, progress=self._progress)
+        if self._audited.privacy.is_world:
+            return {table: self._measured(name, table) for table in TABLES}
         options = pa_csv.ConvertOptions(
             column_types=dict.fromkeys(("part", "date", "place", "twin", "count"), pa.string())
         )
         data = self._folder / name / "data"
         return {table: pa_csv.read_csv(data / f"{table}.csv", convert_options=options) for table in TABLES}
+
+    def _with_clocks(self, trips: pa.Table) -> pa.Table:
+        """In a known world the second column is a time."""
+        if not self._audited.privacy.is_world:
+            return trips
+        index = trips.column_names.index("twin")
+        return trips.set_column(index, "twin", pa.array([CLOCK]).take(pa.array(np.zeros(len(trips), np.int64))))
+
+    def _list(self, cells: pa.Table) -> None:
+        """The public list of places of a known world; where they lie, nobody asks."""
+        nowhere = pa.array(np.zeros(len(cells)))
+        columns = {"name": cells.column("place"), "mode": cells.column("part")}
+        listed = pa.table({**columns, "latitude": nowhere, "longitude": nowhere})
+        pa_csv.write_csv(listed, self._folder / "places.csv")
+
+    def _measured(self, name: str, table: str) -> pa.Table:
+        """The cells of a measured table in which generated trips can be: those of their day, their time and a place."""
+        cells = pq.read_table(self._folder / name / MEASUREMENTS / f"{table}.parquet")
+        cells = pa.table({column: cells.column(column).cast(pa.string()) for column in cells.column_names})
+        named = {theirs: ours for ours, theirs in _WORLD.items()}
+        cells = cells.rename_columns([named.get(column, column) for column in cells.column_names])
+        own = pc.and_(pc.equal(cells.column("date"), DAY), pc.not_equal(cells.column("place"), UNKNOWN))
+        return cells.filter(
+            pc.and_(own, pc.equal(cells.column("twin"), CLOCK)) if "twin" in cells.column_names else own
+        )
 
     def _losses(self, name: str, expected: ClosedForm, seen: Mapping[str, Counts]) -> Iterator[AuditResult]:
         """Events that distinguish neighbours: no δ that they prove may exceed the true one of those neighbours."""
@@ -292,7 +334,7 @@ class _Attack:
         # A trip moves from one cell to another: here the first is the busier one, there the second.
         own = (busy[:half] >= high, less[:half] >= high, less[-half:] >= high, busy[-half:] >= high)
         elsewhere = _trials(own[0] & ~own[1]), _trials(own[2] & ~own[3])
-        one, none = _trials(seen["one"] >= 0), _trials(seen["none"] >= 0)
+        one, none = _trials(seen["one"] != NOTHING), _trials(seen["none"] != NOTHING)
         above, less_above = _trials(busy >= high), _trials(less >= high)
         below, less_below = _trials(busy < high), _trials(less < high)
         for epsilon in (0.5 / expected.scale, 1 / expected.scale):
@@ -314,7 +356,7 @@ class _Attack:
 
     def _nothing_invented(self, city: City, published: Mapping[str, pa.Table]) -> Iterator[AuditResult]:
         """Every published cell is one that the trips (or the public list) have, in its own part, and a whole number."""
-        every = self._audited.privacy.lists_cells
+        every = self._audited.privacy.lists_cells or self._audited.privacy.is_world
         known = {
             (PARTS[index % 2], str(index))
             for index, (group, _) in enumerate(city.places)
@@ -329,14 +371,14 @@ class _Attack:
 
 
 def _by_group(city: City, published: Mapping[str, pa.Table]) -> dict[str, dict[str, Counts]]:
-    """What is published for each place, by table and group, −1 where nothing is."""
+    """What is published for each place, by table and group; `NOTHING` where nothing is."""
     found, groups = {}, len(city.trips_at)
     for table, rows in published.items():
         place = np.array(rows.column("place").to_pylist(), dtype=np.int64)
         values = np.array([int(float(text)) for text in rows.column("count").to_pylist()], dtype=np.int64)
         part = np.array([PARTS.index(text) if text in PARTS else -1 for text in rows.column("part").to_pylist()])
         own = (part == place % 2) & (place < len(city.places))
-        numbers = np.full(len(city.places), -1, dtype=np.int64)
+        numbers = np.full(len(city.places), NOTHING, dtype=np.int64)
         numbers[place[own]] = values[own]
         found[table] = {group: numbers[index::groups] for index, group in enumerate(city.trips_at)}
     return found
@@ -368,7 +410,7 @@ def _conformance(
     for group, count in counts.items():
         outcomes = expected.outcomes(count)
         what = f"share of cells of count {count}"
-        yield _as_often(f"{whose}{what} published", name, seen[group] >= 0, 1 - outcomes[NOTHING])
+        yield _as_often(f"{whose}{what} published", name, seen[group] != NOTHING, 1 - outcomes[NOTHING])
         common = {value: p for value, p in outcomes.items() if p * len(seen[group]) > 5}
         unlikely = {value: _trials(seen[group] == value).unlikely(p) for value, p in common.items()}
         worst = min(unlikely, key=lambda value: unlikely[value])

@@ -23,20 +23,23 @@ class ClosedForm:
     scale: float
     threshold: float
     visits_empty_cells: bool = False
+    every_cell: bool = False
+    """Whether every number is published, also below zero."""
 
     @property
     def smallest(self) -> int:
-        """The least number that can be printed."""
+        """The least number that can be printed; 0 where that is any."""
         return floor(self.threshold + 0.5)
 
     def outcomes(self, count: int) -> dict[int, float]:
-        """The probability of each number, and of none (−1)."""
+        """The probability of each number, and of none."""
         if count == 0 and not self.visits_empty_cells:
             return {NOTHING: 1.0}
         reach = ceil(45 * self.scale) + 2 if self.mechanism != "gaussian" else ceil(12 * self.scale) + 2
-        values = range(self.smallest, max(self.smallest, count + reach) + 1)
+        least = count - reach if self.every_cell else self.smallest
+        values = range(least, max(least, count + reach) + 1)
         known = {value: self._value(value, count) for value in values}
-        return {NOTHING: 1 - sum(known.values()), **known}
+        return {NOTHING: max(0.0, 1 - sum(known.values())), **known}
 
     def _value(self, value: int, count: int) -> float:
         if self.mechanism == "sbh":  # rounded after the threshold: the value beside it has the outer part of its mass
@@ -88,7 +91,8 @@ class ClosedForm:
         return _hockey_stick(here, there, epsilon)
 
 
-NOTHING = -1
+NOTHING = -(2**62)
+"""Instead of a number, where none is published: further below zero than any noise."""
 FLOATS = 1e-12
 """What sums of floats may be wrong by, in closed forms that are here for comparison only."""
 

@@ -17,6 +17,7 @@ from typing import Any
 import pydantic
 
 from tapveil.base.defaults import MEMORY
+from tapveil.base.errors import UsageError
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted
@@ -34,6 +35,10 @@ EPSILONS = (Fraction(1, 2), *map(Fraction, (1, 2, 4, 8, 16)))
 """The totals that are compared, besides the plan's own."""
 MECHANISMS = ("sbh", "laplace", "gaussian")
 LISTED = "dictionary"
+NOTHING_SUPPRESSED = (
+    'mechanism = "world" publishes every cell, so {what} of what is suppressed does not apply; `tapveil check` has the '
+    "error of each table"
+)
 TRIPS_PER_DAY, TRIPS_PER_CARD = 4, 28
 """The bounds of a card, where the plan has none."""
 WIDEST_COMPARED = 250
@@ -167,7 +172,7 @@ def compare(
     Raises:
         TripDataError: The trips, or a file that the plan names, cannot be used.
         EngineError: The engine, the memory or the disk failed.
-        UsageError: `memory` is not an amount.
+        UsageError: `memory` is not an amount; or the plan publishes every cell, so there is nothing to compare.
 
     Example:
         >>> import tapveil
@@ -188,6 +193,8 @@ def compared(
 ) -> Comparison:
     """The comparison; with `truth`, what the plan itself counts, nothing is counted, and its unit alone is compared."""
     plan = inputs.plan
+    if plan.privacy.is_world:
+        raise UsageError(NOTHING_SUPPRESSED.format(what="a comparison"))
     _ = inputs.dictionaries  # what is wrong with a list is said before the trips are read
     units = [plan.privacy.unit] if truth else list(_units(plan))
     points: list[Point] = []

@@ -8,7 +8,6 @@ from urllib.parse import quote
 from tapveil.published.describe import facts
 from tapveil.published.describe.facts import Document
 from tapveil.published.describe.template import json_text
-from tapveil.published.describe.wording import wording
 
 _CROISSANT_TYPES = {
     "string": "sc:Text",
@@ -65,7 +64,7 @@ def croissant_text(manifest: Document, package: Document) -> str:
         "isLiveDataset": False,
         "rai:personalSensitiveInformation": facts.promise(manifest),
         "rai:dataPreprocessingProtocol": list(facts.coarsening(manifest)),
-        "rai:dataLimitations": wording(facts.versions(manifest)["wording"]).say("portals.limitations"),
+        "rai:dataLimitations": facts.limitations(manifest),
         "distribution": [_file_object(resource) for resource in package["resources"]],
         "recordSet": [_record_set(resource) for resource in package["resources"]],
     }

@@ -59,8 +59,9 @@ def datapackage(manifest: Manifest, beside: Iterable[DerivedSheet], facts: Facts
 def _resource(manifest: Manifest, sheet: Sheet, facts: Facts) -> dict[str, Any]:
     fields = [key_field(manifest, field) for field in sheet.fields]
     fields += [number_field(manifest, name, sheet.smallest) for name in sheet.numbers]
-    table = _table(sheet.name, sheet.title, f"data/{sheet.name}.csv", fields, sheet.keys, facts)
-    return table | {"alternates": [_file(f"data/{sheet.name}.parquet", facts)]}
+    first, *others = sheet.files
+    table = _table(sheet.name, sheet.title, first, fields, sheet.keys, facts)
+    return table | ({"alternates": [_file(each, facts) for each in others]} if others else {})
 
 
 def _synthetic_resource(manifest: Manifest, sheet: Sheet, facts: Facts) -> dict[str, Any]:
@@ -91,7 +92,7 @@ def _table(
         "type": "table",
         "title": title,
         **_file(path, facts),
-        "encoding": "utf-8",
+        **({"encoding": "utf-8"} if path.endswith(".csv") else {}),
         "schema": {"fields": fields, "missingValues": [], **key},
     }
 
@@ -142,6 +143,9 @@ def derived_key_field(manifest: Manifest, name: str) -> dict[str, Any]:
 def number_field(manifest: Manifest, name: str, smallest: int) -> dict[str, Any]:
     """A column of numbers."""
     words, listed = words_of(manifest), manifest.from_a_list
+    if manifest.is_world:
+        said = words.say("package.count_measured", counted=words.counted[manifest.unit].capitalize())
+        return _whole_number(name, said, smallest)
     counted, absent = words.counted[manifest.unit].capitalize(), words.absent(from_a_list=listed)
     key = f"package.{name}_from_a_list" if name == LOW and listed else f"package.{name}"
     said = words.say(key, counted=counted, absent=absent, smallest=smallest)

@@ -71,9 +71,16 @@ def loss(stated: Document) -> str:
 def promise(manifest: Document) -> str:
     words = wording(versions(manifest)["wording"])
     meaning = next(each["meaning"] for each in manifest["guarantees"] if each["neighbours"] == manifest["neighbours"])
-    absent = words.absent(from_a_list=manifest["mechanism"] == "dictionary")
-    facts = {"counted": manifest["counted"], "loss": loss(manifest), "change": meaning, "absent": absent}
-    return words.say("portals.promise", **facts)
+    facts = {"counted": manifest["counted"], "loss": loss(manifest), "change": meaning}
+    if manifest["mechanism"] == "world":
+        return words.say("portals.promise_measured", **facts)
+    return words.say("portals.promise", **facts, absent=words.absent(from_a_list=manifest["mechanism"] == "dictionary"))
+
+
+def limitations(manifest: Document) -> str:
+    """What whoever uses the counts must know."""
+    measured = "_measured" if manifest["mechanism"] == "world" else ""
+    return wording(versions(manifest)["wording"]).say(f"portals.limitations{measured}")
 
 
 def coarsening(manifest: Document) -> Iterator[str]:

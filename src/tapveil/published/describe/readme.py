@@ -10,6 +10,7 @@ from tapveil.privacy.concentrated import Concentrated
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.template import rendered
 from tapveil.published.describe.wording import wording
+from tapveil.published.lattice import why_not
 from tapveil.published.manifest import Manifest, TableClaim
 
 
@@ -38,5 +39,5 @@ def readme(manifest: Manifest, *, signed: bool) -> str:
         has_total=TOTAL in {table.name for table in manifest.tables},
         has_levels=len({frozenset(table.columns) for table in manifest.tables}) < len(manifest.tables),
         noun="taps on" if manifest.rows == "taps" and not manifest.by_card else NOUNS[manifest.unit],
-        adds_up=not manifest.by_card and not manifest.from_a_list and manifest.rows == "trips",
+        adds_up=why_not(manifest) is None,
     )

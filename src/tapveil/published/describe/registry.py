@@ -8,6 +8,7 @@ the actors and in the notes. Metadata of version 1 differ in their fields; the s
 from __future__ import annotations
 
 from tapveil.base.types import read_exact
+from tapveil.base.vocabulary import MEASUREMENTS
 from tapveil.published.describe import facts
 from tapveil.published.describe.facts import Document
 from tapveil.published.describe.template import rendered
@@ -52,6 +53,6 @@ def registry_text(manifest: Document, package: Document) -> str:
         promised=by_neighbours[manifest["neighbours"]],
         curve=by_neighbours[manifest["curve"]["neighbours"]],
         has_intervals={"low", "high"} <= fields,
-        derived=[folder for folder in folders if folder != "data"],
+        derived=[folder for folder in folders if folder not in ("data", MEASUREMENTS)],
         software=facts.software(manifest),
     )

@@ -52,6 +52,8 @@ def contents(
     """The page's contents, from what the folder publishes: `tables` by their names, keys as texts."""
     stated, manifest = manifest, _drawn_as(manifest)
     shown = _that_fit(manifest, tables)
+    if manifest.is_world:
+        tables = {name: _drawn(cells) if name in shown else cells for name, cells in tables.items()}
     labels = _labels(manifest, {name: tables[name] for name in shown})
     words = wording(manifest.versions.wording)
     losses = {each.neighbours: each.exact.loss for each in manifest.guarantees}
@@ -109,7 +111,7 @@ def _totals(manifest: Manifest, tables: Mapping[str, pa.Table], beside: Sequence
 
 def _least(manifest: Manifest) -> int:
     """The least true count of a published cell."""
-    return 0 if manifest.from_a_list else 1
+    return 0 if manifest.from_a_list or manifest.is_world else 1
 
 
 def _that_fit(manifest: Manifest, tables: Mapping[str, pa.Table]) -> set[str]:
@@ -120,6 +122,12 @@ def _that_fit(manifest: Manifest, tables: Mapping[str, pa.Table]) -> set[str]:
         if room >= 0 and _largest(tables[name]) <= LARGEST:
             fit.add(name)
     return fit
+
+
+def _drawn(cells: pa.Table) -> pa.Table:
+    """The cells of a known world as they are drawn: keys as texts, and no number below zero."""
+    keys = {name: cells.column(name).cast(pa.string()) for name in cells.column_names if name != COUNT}
+    return pa.table({**keys, COUNT: np.maximum(cells.column(COUNT).to_numpy(), 0)})
 
 
 def _largest(cells: pa.Table) -> int:
@@ -133,6 +141,8 @@ def _what_was_done(manifest: Manifest) -> str:
     at_most = " and ".join(words.say(name, most=most) for name, most in limits.items() if most)
     counted = words.counted[manifest.unit]
     cut = words.say("page.at_most", counted=counted, limits=at_most) if at_most else counted
+    if manifest.is_world:
+        return words.say("page.done_measured", counted=cut)
     return words.say("page.done_from_a_list" if manifest.from_a_list else "page.done", counted=cut)
 
 
@@ -187,7 +197,7 @@ def _table(
         "half": table.error_95,
         "least": _least(manifest),
         "absent": table.absent_95,
-        "smallest": table.smallest_published,
+        "smallest": 1 if manifest.is_world else table.smallest_published,
         "mean_error": table.mean_error,
         "noise": wording(manifest.versions.wording).noise[table.noise],
     }

@@ -10,10 +10,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from tapveil.base.defaults import MEMORY
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import PlanError, UsageError
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.inputs.public import PublicInputs
-from tapveil.internal.comparison.compare import ALL, Comparison, Point, Truth, compared
+from tapveil.internal.comparison.compare import ALL, NOTHING_SUPPRESSED, Comparison, Point, Truth, compared
 from tapveil.internal.outlook import Outlook, count_and_locate, outlook_of
 from tapveil.internal.report.model.accuracy import TableAccuracy, accuracy
 from tapveil.internal.report.model.bounds import LeftOut, left_out
@@ -183,6 +183,8 @@ def findings(
     progress: Reporter | None = None,
 ) -> Findings:
     """Count the trips once and look at them from all sides; draw nothing, publish nothing."""
+    if plan.privacy.is_world:
+        raise UsageError(NOTHING_SUPPRESSED.format(what="a report"))
     progress = progress or Silent()
     inputs = PublicInputs.of(plan, scratch)
     opened = _of_this_plan(inputs, folder) if folder else None

@@ -72,10 +72,11 @@ class Wording:
             other=loss_in_words(losses["replace"]),
         )
 
-    def gaussian(self, unit: Unit, neighbours: Neighbours, part: Concentrated) -> str:
-        """ρ of the Gaussian noise for a person, rounded up."""
+    def gaussian(self, unit: Unit, neighbours: Neighbours, part: Concentrated, *, every_cell: bool = False) -> str:
+        """ρ of the Gaussian noise for a person, rounded up; where every cell is published, it is all there is."""
         rho, mu, delta = (rounded_up(each) for each in (part.rho, part.mu, part.delta_singletons))
-        return self.say("gaussian", change=self.change(unit, neighbours), rho=rho, mu=mu, delta=delta)
+        name = "gaussian_measured" if every_cell else "gaussian"
+        return self.say(name, change=self.change(unit, neighbours), rho=rho, mu=mu, delta=delta)
 
     def _likelier(self, loss: Loss) -> str:
         """δ is added to a probability; it is not the probability that the guarantee fails."""

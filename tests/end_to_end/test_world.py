@@ -1,0 +1,372 @@
+"""A known world, from the plan to the folder: every cell is published, verified and read; tampering shows."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import tapveil
+from tapveil.base.errors import BudgetError, FolderError, PlanError, UsageError
+from tapveil.internal.comparison.compare import compare
+from tapveil.internal.outlook import outlook, read_public_files
+from tapveil.internal.report.model.findings import findings
+from tapveil.plan.model import Plan
+from tapveil.published.layouts import WorldLayout
+from tapveil.published.manifest import Manifest
+from tapveil.veil.release import release
+from tapveil.verification.folder import verify_folder
+from tests.conftest import start_ledger, write_csv
+from tests.property.test_world import BOUNDS, PLACES, PLAN
+from tests.support.tampering import refresh
+
+KEYS = ("card", "mode", "day", "hour", "from", "to")
+
+
+def world_plan(folder: Path, unit: str = "trip", **changes: str) -> Plan:
+    text = PLAN.format(unit=unit, bounds=BOUNDS[unit])
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    write_csv(folder / "places.csv", PLACES, ("name", "mode", "latitude", "longitude"))
+    return Plan.parse(text, base=folder)
+
+
+def write_trips(folder: Path, trips: int = 3_000) -> None:
+    draw = np.random.default_rng(5)
+    stops = np.array(["Ash", "Oak", "Elm", "Nowhere"])
+    rows = [
+        (str(draw.integers(500)), mode, f"2025-03-0{day}", f"{hour:02d}:30", *stops[draw.integers(4, size=2)])
+        for mode, day, hour in zip(
+            draw.choice(["bus", "train"], trips), draw.choice([3, 5], trips), draw.integers(24, size=trips), strict=True
+        )
+    ]
+    write_csv(folder / "trips.csv", rows, KEYS)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("world")
+    write_trips(folder)
+    plan = world_plan(folder)
+    start_ledger(plan, epsilon="20", delta="1e-5")
+    release(plan, folder / "out")
+    return folder / "out"
+
+
+@pytest.fixture
+def copy(published: Path, tmp_path: Path) -> Path:
+    shutil.copytree(published, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def codes(folder: Path) -> set[str]:
+    return {finding.code for finding in verify_folder(folder).findings}
+
+
+@pytest.mark.parametrize("unit", ["trip", "card-day", "card"])
+def test_every_cell_is_published_and_the_folder_verifies(unit: str, tmp_path: Path) -> None:
+    write_trips(tmp_path)
+    folder = release(world_plan(tmp_path, unit), tmp_path / "out", in_ledger=False)
+    assert verify_folder(folder.path).findings == []
+    # Bus: Ash, Elm, Oak and all others; train: Ash, Elm and all others; three days, five times with none.
+    assert {name: len(folder.table(name)) for name in folder.tables} == {
+        "od": 3 * (4 * 4 + 3 * 3),
+        "origins": 3 * 5 * (4 + 3),
+        "total": 2 * 3,
+    }
+    assert sorted({path.parent.name for path in folder.path.rglob("*.parquet")}) == ["measurements"]
+
+
+def test_a_day_on_which_nobody_travelled_is_there(published: Path) -> None:
+    """Which days, places and times a folder has does not depend on the trips."""
+    folder = tapveil.open(published)
+    empty = folder.measurement(["tap_on_location", "tap_off_location"]).where(date="2025-03-04")
+    assert len(empty) == 16 + 9
+    assert {row["mode"] for row in empty.rows()} == {"bus", "train"}
+
+
+def test_a_release_of_one_trip_verifies(tmp_path: Path) -> None:
+    write_csv(tmp_path / "trips.csv", [("1", "bus", "2025-03-03", "08:00", "Ash", "Oak")], KEYS)
+    folder = release(world_plan(tmp_path), tmp_path / "out", in_ledger=False)
+    assert verify_folder(folder.path).findings == []
+    assert len(folder.table("od")) == 75
+
+
+def test_a_folder_without_modes_or_days_verifies(tmp_path: Path) -> None:
+    write_trips(tmp_path)
+    plan = world_plan(tmp_path, **{'partition = ["mode", "date"]': "partition = []"})
+    folder = release(plan, tmp_path / "out", in_ledger=False)
+    assert verify_folder(folder.path).findings == []
+    assert len(folder.table("total")) == 1
+    assert len(folder.table("od")) == 4 * 4
+    assert abs((folder.total().count or 0) - 3_000) < 8 * float(folder.mechanism("total").scale) + 1
+
+
+def test_where_a_source_has_one_mode_it_is_named(tmp_path: Path) -> None:
+    write_trips(tmp_path)
+    one = {'modes = ["bus", "train"]\n': "", 'mode = "mode"\n': 'mode = { value = "bus" }\n'}
+    folder = release(world_plan(tmp_path, **one), tmp_path / "out", in_ledger=False)
+    assert verify_folder(folder.path).findings == []
+    assert folder.manifest.covers.modes == ("bus",)
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_come_with_intervals_and_sums_without_bias(published: Path) -> None:
+    folder = tapveil.open(published)
+    cells = folder.measurement(["tap_off_location", "tap_on_location"])
+    assert cells.columns == ["mode", "date", "tap_on_location", "tap_off_location", "count", "low", "high"]
+    assert all(0 <= row["low"] <= row["high"] for row in cells.rows())
+    whole = cells.sum().rows()[0]
+    assert whole["low"] < whole["count"] < whole["high"]
+    assert abs(whole["count"] - 3_000) < 8 * float(folder.mechanism("od").scale) * len(cells) ** 0.5
+    assert folder.total(mode="bus", date="2025-03-03").count is not None
+
+
+def test_a_measurement_that_was_not_made_is_refused(published: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no measured table has just the columns"):
+        tapveil.open(published).measurement(["tap_off_location"])
+    with pytest.raises(FolderError, match="no consistent version"):
+        tapveil.open(published).table("od", "consistent")
+
+
+def test_a_table_without_a_csv_file_is_read_and_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tapveil.published.layouts.MOST_IN_CSV", 80)
+    write_trips(tmp_path)
+    folder = release(world_plan(tmp_path), tmp_path / "out", in_ledger=False)
+    assert sorted(path.name for path in (folder.path / "measurements").glob("*.csv")) == ["od.csv", "total.csv"]
+    assert verify_folder(folder.path).findings == []
+    assert len(tapveil.open(folder.path).table("origins")) == 105
+    assert WorldLayout().formats(folder.manifest.tables[1]) == ("parquet",)
+
+
+def test_a_frame_has_what_the_file_has(published: Path) -> None:
+    with (published / "measurements" / "od.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = [{key: str(value) for key, value in row.items()} for row in tapveil.open(published).table("od").rows()]
+    assert [{key: row[key] for key in rows[0]} for row in found] == rows
+
+
+# --- the ledger -------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_spent_is_in_the_ledger_and_no_more_is_given(tmp_path: Path) -> None:
+    write_trips(tmp_path)
+    plan = world_plan(tmp_path)
+    start_ledger(plan, epsilon="9", delta="1e-5")
+    release(plan, tmp_path / "out")
+    with pytest.raises(BudgetError):
+        release(plan, tmp_path / "again", again=True)
+
+
+# --- tampering --------------------------------------------------------------------------------------------------------
+
+
+def rewrite(folder: Path, name: str, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Change a table, in both its files, and make the checksums fit."""
+    path = folder / "measurements" / f"{name}.parquet"
+    table = change(pq.read_table(path))
+    pq.write_table(table, path, compression="zstd")
+    write_csv(
+        path.with_suffix(".csv"), zip(*(each.to_pylist() for each in table.columns), strict=True), table.column_names
+    )
+    path.with_suffix(".csv").write_bytes(path.with_suffix(".csv").read_bytes().replace(b"\r\n", b"\n"))
+    refresh(folder)
+
+
+def change_manifest(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    manifest = json.loads((folder / "privacy.json").read_text())
+    change(manifest)
+    (folder / "privacy.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    refresh(folder)
+
+
+def test_a_folder_that_is_written_again_as_it_was_verifies(copy: Path) -> None:
+    rewrite(copy, "od", lambda table: table)
+    assert codes(copy) == set()
+
+
+def test_a_cell_that_is_missing_is_found(copy: Path) -> None:
+    rewrite(copy, "od", lambda table: pa.concat_tables([table.slice(0, 10), table.slice(11)]))
+    assert "world-differs" in codes(copy)
+
+
+def test_a_last_cell_that_is_missing_is_found(copy: Path) -> None:
+    rewrite(copy, "od", lambda table: table.slice(0, len(table) - 1))
+    assert "world-differs" in codes(copy)
+
+
+def test_a_cell_too_many_is_found(copy: Path) -> None:
+    rewrite(copy, "od", lambda table: pa.concat_tables([table, table.slice(len(table) - 1)]))
+    assert "world-differs" in codes(copy)
+
+
+def test_two_cells_in_another_order_are_found(copy: Path) -> None:
+    rewrite(copy, "od", lambda table: table.take(pa.array([1, 0, *range(2, len(table))])))
+    assert "world-differs" in codes(copy)
+
+
+def test_a_place_that_no_list_has_is_found(copy: Path) -> None:
+    def renamed(table: pa.Table) -> pa.Table:
+        names = ["Oaks" if name == "Oak" else name for name in table.column("tap_on_location").to_pylist()]
+        return table.set_column(2, "tap_on_location", pa.array(names, pa.string()))
+
+    rewrite(copy, "od", renamed)
+    assert "world-differs" in codes(copy)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("bus,Oak\n", ""),
+        ("bus,Oak\n", "bus,Oak\nbus,Oaks\n"),
+        ("bus,Oak\n", "bus,Oak\nbus,Oak\n"),
+        ("bus,Elm\nbus,Oak\n", "bus,Oak\nbus,Elm\n"),
+        ("train,UNKNOWN\n", ""),
+        ("bus,Oak\n", 'bus,"Oak"\n'),
+        ("train,Ash\n", "ferry,Ash\n"),
+        ("mode,place\n", "mode,stop\n"),
+    ],
+)
+def test_another_list_of_places_is_found(copy: Path, old: str, new: str) -> None:
+    text = (copy / "world.csv").read_text()
+    assert old in text
+    (copy / "world.csv").write_text(text.replace(old, new))
+    refresh(copy)
+    assert {"world-shape", "world-differs"} & codes(copy)
+
+
+def test_a_list_that_is_missing_is_found(copy: Path) -> None:
+    (copy / "world.csv").unlink()
+    refresh(copy)
+    assert "file-missing" in codes(copy)
+
+
+def test_negative_zero_is_no_number(copy: Path) -> None:
+    path = copy / "measurements" / "od.csv"
+    lines = path.read_text().splitlines()
+    rewrite(copy, "od", lambda table: table.set_column(4, "count", pa.array([0] * len(table), pa.int64())))
+    path.write_text(path.read_text().replace(",0\n", ",-0\n", 1))
+    refresh(copy)
+    assert len(lines) == 76
+    assert "parquet-differs" in codes(copy)
+
+
+def test_a_number_that_noise_cannot_give_is_found(copy: Path) -> None:
+    def below(table: pa.Table) -> pa.Table:
+        return table.set_column(4, "count", pa.array([-(10**6), *table.column("count").to_pylist()[1:]], pa.int64()))
+
+    rewrite(copy, "od", below)
+    assert "count-below-smallest" in codes(copy)
+
+
+def test_tables_of_other_trips_are_found(copy: Path) -> None:
+    def doubled(table: pa.Table) -> pa.Table:
+        return table.set_column(4, "count", pa.array([2 * n for n in table.column("count").to_pylist()], pa.int64()))
+
+    rewrite(copy, "od", doubled)
+    assert "totals-differ" in codes(copy)
+
+
+def test_narrower_noise_than_is_needed_is_found(copy: Path) -> None:
+    def narrower(manifest: dict[str, Any]) -> None:
+        for table in manifest["tables"]:
+            table["scale"], table["scale_exact"] = 1, "1"
+
+    change_manifest(copy, narrower)
+    assert "epsilon-understated" in codes(copy)
+
+
+@pytest.mark.parametrize("change", [{"cells": 74}, {"cells": 76}, {"threshold": 1, "threshold_exact": "1"}])
+def test_another_number_of_cells_or_a_threshold_is_found(copy: Path, change: dict[str, Any]) -> None:
+    change_manifest(copy, lambda manifest: manifest["tables"][0].update(change))
+    assert {"world-shape", "mechanism-impossible"} & codes(copy)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"mechanism": "gaussian"},
+        {"layout": "opal"},
+        {"synthetic": True},
+        {"covers": {"first_day": None, "last_day": None, "modes": ["bus", "train"]}},
+        {"covers": {"first_day": "2025-03-03", "last_day": "2025-03-05", "modes": None}},
+        {"covers": {"first_day": "2025-03-03", "last_day": "2025-03-04", "modes": ["bus", "train"]}},
+    ],
+)
+def test_a_manifest_of_something_else_is_found(copy: Path, change: dict[str, Any]) -> None:
+    change_manifest(copy, lambda manifest: manifest.update(change))
+    assert {"manifest-shape", "world-shape", "words-differ"} & codes(copy)
+
+
+def test_only_folders_of_every_cell_state_how_many_there_are(copy: Path) -> None:
+    manifest = json.loads((copy / "privacy.json").read_text())
+    del manifest["tables"][0]["cells"]
+    with pytest.raises(ValueError, match="other fields than its mechanism"):
+        Manifest.read(manifest)
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("first_day = 2025-03-03\nlast_day = 2025-03-05\n", "", "measures every day"),
+        ('modes = ["bus", "train"]\n', "", "needs the list of modes"),
+        ('partition = ["mode", "date"]', 'partition = ["date", "mode"]', "needs `mode` as the first column"),
+        ('partition = ["mode", "date"]', 'partition = ["mode", "date"]\nlayout = "opal"', "files of its own"),
+        ('partition = ["mode", "date"]', 'partition = ["mode", "date"]\nsynthetic = true', "files of its own"),
+        ('tap_on_location = "from"\n', 'tap_on_location = "from"\nfare = "fare"\n', "no public list for `fare`"),
+        ("delta = 1e-6\n", "", "delta is missing"),
+    ],
+)
+def test_a_plan_whose_cells_are_not_known_beforehand_is_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
+    changes = {old: new}
+    if "fare" in new:
+        changes['columns = ["tap_on_time", "tap_on_location"]'] = 'columns = ["tap_on_time", "fare"]'
+    with pytest.raises(PlanError, match=words):
+        world_plan(tmp_path, **changes)
+
+
+def test_without_a_list_of_places_nothing_is_read(tmp_path: Path) -> None:
+    plan = world_plan(tmp_path, **{'[places]\npath = "places.csv"\n': ""})
+    with pytest.raises(PlanError, match="A list made from the trips is not public"):
+        read_public_files(plan)
+
+
+def test_a_world_that_is_too_large_is_refused_before_trips_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tapveil.inputs.world.MOST_CELLS", 100)
+    with pytest.raises(PlanError, match="has 186 cells, and 100 are the most; most of them are in table origins"):
+        read_public_files(world_plan(tmp_path))
+
+
+def test_all_trips_are_expected_to_be_published(tmp_path: Path) -> None:
+    write_trips(tmp_path)
+    found = outlook(world_plan(tmp_path))
+    assert {table.trip_share for table in found.tables} == {1.0}
+    assert not any("listed cells are empty" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("ask", [compare, findings])
+def test_what_is_about_suppression_does_not_apply(tmp_path: Path, ask: Callable[[Plan], object]) -> None:
+    write_trips(tmp_path)
+    with pytest.raises(UsageError, match="publishes every cell"):
+        ask(world_plan(tmp_path))
+
+
+def test_there_is_nothing_to_tune(published: Path) -> None:
+    with pytest.raises(FolderError, match="there is nothing to tune"):
+        tapveil.tune(published)

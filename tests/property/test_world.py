@@ -1,0 +1,123 @@
+"""A known world: a unit changes as many measured cells as it may, each by one, and all cells are always there."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tapveil.counting import counter
+from tapveil.counting.reveal import exact_counts
+from tapveil.inputs.public import PublicInputs
+from tapveil.plan.model import Plan
+from tests.conftest import write_csv
+
+Row = tuple[str, str, str, str, str, str]
+"""Card, mode, day, hour, origin, destination."""
+PLAN = """
+[release]
+name = "world"
+title = "World"
+partition = ["mode", "date"]
+[source]
+path = "trips.csv"
+max_refused = 1
+modes = ["bus", "train"]
+first_day = 2025-03-03
+last_day = 2025-03-05
+[source.columns]
+card = "card"
+mode = "mode"
+date = "day"
+tap_on_time = "hour"
+tap_on_location = "from"
+tap_off_location = "to"
+[places]
+path = "places.csv"
+[coarsen]
+time_minutes = 360
+[privacy]
+unit = "{unit}"
+neighbours = "add-remove"
+mechanism = "world"
+epsilon = 8
+delta = 1e-6
+{bounds}
+[[table]]
+name = "od"
+columns = ["tap_on_location", "tap_off_location"]
+[[table]]
+name = "origins"
+columns = ["tap_on_time", "tap_on_location"]
+[[table]]
+name = "total"
+columns = []
+"""
+PLACES = [("Ash", "bus", 0, 0), ("Oak", "bus", 0, 1), ("Ash", "train", 0, 0), ("Elm", "*", 0, 2)]
+BOUNDS = {
+    "trip": "",
+    "card-day": 'trips_per_day = 2\nwithout_card = "refuse"',
+    "card": 'trips_per_card = 3\nwithout_card = "own-unit"',
+}
+MOST = {"trip": 1, "card-day": 2, "card": 3}
+MODES, DAYS = st.sampled_from(["bus", "train", "ferry"]), st.sampled_from([f"2025-03-0{n}" for n in (2, 3, 4, 5, 6)])
+HOURS = st.sampled_from(["03:00", "08:00", "23:59", ""])
+STOPS = st.sampled_from(["Ash", "Oak", "Elm", "ash", "UNKNOWN", "Nowhere", ""])
+TRIP = st.tuples(MODES, DAYS, HOURS, STOPS, STOPS)
+ROWS = st.lists(st.tuples(st.sampled_from(["1", "2", "3"]), MODES, DAYS, HOURS, STOPS, STOPS), max_size=25)
+
+
+def measured(folder: Path, unit: str, rows: list[Row]) -> dict[str, Counter[tuple[str, ...]]]:
+    """The exact number in every cell of the world, before noise."""
+    write_csv(folder / "places.csv", PLACES, ("name", "mode", "latitude", "longitude"))
+    write_csv(folder / "trips.csv", rows, ("card", "mode", "day", "hour", "from", "to"))
+    plan = Plan.parse(PLAN.format(unit=unit, bounds=BOUNDS[unit]), base=folder)
+    inputs = PublicInputs.of(plan)
+    counted = counter.count(plan, inputs=inputs)
+    found = {}
+    for name, world in inputs.dictionaries.items():
+        assert world is not None
+        exact = counted.tables[name]
+        places, cells = exact.places_in(world)
+        assert len(places) == len(exact_counts(exact)), "a trip outside of the world"
+        every = np.zeros(len(world), dtype=np.int64)
+        every[places] = exact_counts(exact)[cells]
+        labels = zip(*(column.to_pylist() for column in world.columns), strict=True)
+        found[name] = Counter(dict(zip(labels, every.tolist(), strict=True)))
+        assert len(found[name]) == len(world), "a cell is listed twice"
+    return found
+
+
+@pytest.mark.parametrize("unit", ["trip", "card-day", "card"])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=ROWS, trace=st.lists(TRIP, min_size=1, max_size=8))
+def test_a_unit_changes_as_many_cells_as_it_may_each_by_one(
+    unit: str, rows: list[Row], trace: list[tuple[str, str, str, str, str]]
+) -> None:
+    """Also with places that no list has: they are one cell before a card is counted, not after."""
+    if unit == "trip":
+        trace = trace[:1]
+    if unit == "card-day":
+        trace = [(mode, trace[0][1], *rest) for mode, _, *rest in trace]  # type: ignore[misc]
+    with tempfile.TemporaryDirectory() as name:
+        without = measured(Path(name), unit, rows)
+        added = measured(Path(name), unit, [*rows, *(("new", *trip) for trip in trace)])
+    for table in without:
+        assert list(without[table]) == list(added[table]), "the cells that are there depend on trips"
+        changes = [abs(added[table][cell] - without[table][cell]) for cell in without[table]]
+        assert sum(change > 0 for change in changes) <= MOST[unit]
+        assert max(changes) <= 1
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=ROWS)
+def test_all_trips_of_listed_days_and_modes_are_in_every_table(rows: list[Row]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        found = measured(Path(name), "trip", rows)
+    inside = [row for row in rows if row[1] != "ferry" and "2025-03-03" <= row[2] <= "2025-03-05"]
+    assert {sum(table.values()) for table in found.values()} == {len(inside)}
