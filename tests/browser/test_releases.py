@@ -240,7 +240,7 @@ def test_a_column_called_place_is_not_the_places(tmp_path: Path, look: Opener) -
 
 def test_bounds_on_cards_are_said(tmp_path: Path, look: Opener) -> None:
     folder = tapveil.release(SHAPES["card-days"](tmp_path), tmp_path / "published", in_ledger=False).path
-    assert "of each card at most 2 trips a day" in look(folder).page.inner_text("#lead")
+    assert "at most 2 trips a day of each card" in look(folder).page.inner_text("#lead")
 
 
 def test_seventy_thousand_places_are_drawn(tmp_path: Path, look: Opener) -> None:

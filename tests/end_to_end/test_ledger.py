@@ -328,7 +328,7 @@ def test_from_start_to_verify_on_the_command_line(source: Path) -> None:  # noqa
     for name, asked in {"one": [], "two": ["--again"]}.items():
         done = run("release", "--all-days", "plan.toml", "-o", name, *asked, cwd=source)
         assert done.returncode == 0, done.stderr
-    assert "Ledger ledger.sqlite: epsilon = 8" in done.stdout
+    assert "Ledger ledger.sqlite: budget epsilon = 8" in done.stdout
     shown = run("ledger", cwd=source)
     assert "release crash" in shown.stdout
     assert "Remaining: epsilon" in shown.stdout

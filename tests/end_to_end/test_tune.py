@@ -507,15 +507,15 @@ def test_levels_of_a_table_have_weights_of_their_own(city: Path, tuned: Tuned, l
 
 
 CHANGES = {
-    "another name": ('name = "on_time"', 'name = "on_times"', "tables of the plan"),
+    "another name": ('name = "on_time"', 'name = "on_times"', "different tables"),
     "other columns": (
         'columns = ["tap_on_time"]',
         'columns = ["tap_on_time", "tap_off_location"]',
-        "tables of the plan",
+        "different tables",
     ),
     "other neighbours": ('neighbours = "replace"', 'neighbours = "add-remove"', "neighbours"),
-    "another total": ("epsilon = 2\n", "epsilon = 3\n", "promises epsilon = 10"),
-    "another delta": ("1/8000000", "1/9000000", "promises"),
+    "another total": ("epsilon = 2\n", "epsilon = 3\n", "the plan has epsilon = 10"),
+    "another delta": ("1/8000000", "1/9000000", "the same epsilon and delta as the folder"),
     "another partition": ('partition = ["mode", "date"]', 'partition = ["mode"]', "partition"),
     "other bins": ("time_minutes = 15", "time_minutes = 30", "time bins"),
 }
@@ -534,7 +534,7 @@ def test_a_plan_that_is_spelt_in_another_way_is_left_to_its_owner(city: Path, tu
     start, end = text.index("\n[privacy]"), text.index("\n[[table]]")
     inline = 'privacy = { unit = "trip", neighbours = "replace", mechanism = "sbh" }\n'
     with pytest.raises(
-        PlanError, match=r'By hand: under \[privacy\] mechanism = "gaussian", epsilon = 8, delta = 7\.5e-7'
+        PlanError, match=r'by hand: under \[privacy\] mechanism = "gaussian", epsilon = 8, delta = 7\.5e-7'
     ):
         next_plan(inline + text[:start] + text[end:], tuned)
 
