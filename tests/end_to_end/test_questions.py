@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tapveil.base.errors import PlanError
+from tapveil.ledger.words import HAS_NO_DAYS, NAMES_NO_DAYS
 from tapveil.plan.model import Plan
 from tests.conftest import opal_plan, start_ledger, write_csv
 from tests.support.commands import run
@@ -87,3 +88,17 @@ def test_a_plan_that_names_no_days_is_released_only_for_all_days(tmp_path: Path)
     assert (refused.returncode, "names no days" in refused.stderr) == (2, True)
     assert not (tmp_path / "out").exists()
     assert run("release", "plan.toml", "-o", "out", "--all-days", cwd=tmp_path).returncode == 0
+
+
+def test_days_that_are_names_are_not_asked_to_be_named(tmp_path: Path) -> None:
+    """Where the plan cannot name days, nobody is told to; and the next command that is shown works as it stands."""
+    write_csv(tmp_path / "trips.csv", [["1", "Mon", "train", "08:00", "A", "08:30", "B"]] * 50)
+    start_ledger(opal_plan(tmp_path, **{"\n[source]\n": '\n[source]\ndates = "labels"\n'}))
+    checked = run("check", "plan.toml", "-q", cwd=tmp_path).stdout
+    assert "Days: 1, Mon." in checked
+    assert (HAS_NO_DAYS in checked, NAMES_NO_DAYS in checked) == (True, False)
+    refused = run("release", "plan.toml", "-o", "out", cwd=tmp_path).stderr
+    assert ("reads no calendar dates" in refused, "Name the days" in refused) == (True, False)
+    shown = checked.splitlines()[-1].removeprefix("Next: tapveil ")
+    released = run(*shown.split(), cwd=tmp_path)
+    assert (released.returncode, HAS_NO_DAYS in " ".join(released.stdout.split())) == (0, True)

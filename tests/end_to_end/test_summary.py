@@ -208,5 +208,5 @@ def test_check_ends_with_what_it_comes_to(small: Path) -> None:
         "If you change the plan because of this output, set looked_at_trips = true under [privacy].",
         NAMES_NO_DAYS,
         "Next: tapveil ledger start plan.toml --epsilon 8 --delta 7.5e-7",
-        "Next: tapveil release plan.toml -o published",
+        "Next: tapveil release plan.toml -o published --all-days",
     ]

@@ -470,7 +470,7 @@ def test_days_that_were_released_before_take_again(source: Path, monkeypatch: py
     assert len(spends(source)) == 1
     checked = command(source, ["check", "plan.toml"]).out
     assert "were released before (crash" in checked
-    assert checked.rstrip().endswith("Next: tapveil release plan.toml -o published --again")
+    assert checked.rstrip().endswith("Next: tapveil release plan.toml -o published --all-days --again")
     assert command(source, ["release", "--all-days", "plan.toml", "-o", "second", "--again"]).code == 0
     assert len(spends(source)) == 2
 

@@ -25,7 +25,7 @@ from tapveil.ledger.accounts import FAR_ENOUGH, Account, accounts, most_more, ot
 from tapveil.ledger.book import Ledger
 from tapveil.ledger.coverage import names_no_days
 from tapveil.ledger.entry import Budget, Entry, Spend
-from tapveil.ledger.words import NAMES_NO_DAYS
+from tapveil.ledger.words import HAS_NO_DAYS, NAMES_NO_DAYS
 from tapveil.plan.model import Plan
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.metadata import DCAT
@@ -168,7 +168,7 @@ def _left_in_words(plan: Plan, entries: Sequence[Entry], release: str) -> Iterat
                     room = f" For these days the budget is used up{new}."
             yield f"Ledger {plan.ledger_path}: budget {limit}; {left}.{room}"
     if spend and names_no_days(spend):
-        yield NAMES_NO_DAYS
+        yield NAMES_NO_DAYS if plan.source.can_name_days else HAS_NO_DAYS
 
 
 def budget_in_words(budget: Budget) -> str:

@@ -27,7 +27,7 @@ from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.coupling import from_timetable, from_trips, sentence
 from tapveil.plan.model import Plan, Table
-from tapveil.plan.source import SourceColumn
+from tapveil.plan.source import SourceColumn, has_a_day
 from tapveil.veil.leak_guard import refuse_mixed_up, words
 
 MANY_TRIPS = 10_000
@@ -132,7 +132,9 @@ class Look:
         given, times = source.columns.get("date"), [source.columns[name] for name in source.deciding[:1]]
         if given is None or given.column is None or not source.calendar or source.dates == "service":
             return None
-        return next((time for time in times if time.column and time.column != given.column), None)
+        # A format of hours and minutes would be read as a day of 1900.
+        brings = (time for time in times if time.format is None or has_a_day(time.format))
+        return next((time for time in brings if time.column and time.column != given.column), None)
 
     def _count(self, tables: tuple[Table, ...], changes: Mapping[str, object]) -> Mapping[str, ExactTable]:
         """Some tables of the trips, with stops as they are named, by mode where there is one, and nothing else."""
@@ -154,8 +156,8 @@ class Look:
             if reversed_ > MANY_REVERSED * max(int(trips[known].sum()), 1):
                 share = percent(reversed_ / int(trips[known].sum()), digits=0)
                 yield (
-                    f"{share} of trips end before they begin: are tap_on_time and tap_off_time mixed up, or is one of "
-                    "them not a time of day?"
+                    f"{share} of trips end before they begin: check that tap_on_time and tap_off_time are not "
+                    "mixed up, and that both are times of day"
                 )
         if days := self._looked.get("days"):
             apart = Counter[bool]()
@@ -167,8 +169,8 @@ class Look:
                 column = self.plan.source.columns["date"].column
                 share = percent(apart[True] / apart.total(), digits=0)
                 yield (
-                    f"`{column}` is more than a day from the day in the times, for {share} of trips: is it the day of "
-                    "the trip, or of its settlement?"
+                    f"`{column}` is more than a day from the day in the times, for {share} of trips: check that it is "
+                    "the day of the trip, not of its settlement"
                 )
 
     def unknown_stops(self) -> Iterator[str]:

@@ -200,7 +200,7 @@ def room(plan: Plan, shares: Mapping[str, float], counted: Counted) -> Iterator[
         fits = plan.guarantee.loss.epsilon / part, least
     if fits:
         of = f"{percent(fits[1], digits=0)} of {NOUNS[plan.privacy.unit]}"
-        yield f"you have room: at epsilon = {float(fits[0]):g} every table would still publish at least {of}"
+        yield f"you have room: at epsilon = {float(fits[0]):g} even the emptiest table would still publish {of}"
 
 
 def _at_a_part(plan: Plan, part: int) -> Guarantee:

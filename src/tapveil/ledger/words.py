@@ -20,6 +20,10 @@ NAMES_NO_DAYS = (
     "This plan names no days, so in the ledger it counts for every day, for ever. Set first_day and last_day so that "
     "later releases fit."
 )
+HAS_NO_DAYS = (
+    "These trips have no calendar dates by which the ledger could tell releases apart, so this release counts for "
+    "every day, for ever: every later release of such trips adds up with it."
+)
 EVERYWHERE = {
     Everywhere.CARD: "a card may travel on every day",
     Everywhere.TAPS: (

@@ -232,6 +232,12 @@ class Source(Frozen):
         return self.dates != "labels"
 
     @property
+    def can_name_days(self) -> bool:
+        """Whether a plan can name the days it covers: the files give the date of every trip."""
+        dated = self.columns.get("date")
+        return dated is not None and dated.column is not None and self.kind("date") == "date" and self.calendar
+
+    @property
     def day_follows_time(self) -> bool:
         """Whether the day of a trip depends on its time: before 04:00 it is still the day before."""
         return self.day_starts > 0 and self.dates == "calendar" and "date" in self.columns and bool(self.deciding)

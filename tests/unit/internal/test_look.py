@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
+
+import pytest
 
 import tapveil
 from tests.conftest import write_csv
@@ -66,7 +69,9 @@ def test_ordinary_trips_are_not_remarked_on(tmp_path: Path) -> None:
 
 def test_trips_that_end_before_they_begin_are_named(tmp_path: Path) -> None:
     turned = [(card, day, end, start, a, b) for card, day, start, end, a, b in rows()]
-    assert "100 % of trips end before they begin: are tap_on_time and tap_off_time mixed up" in notes(tmp_path, turned)
+    assert "100 % of trips end before they begin: check that tap_on_time and tap_off_time are not mixed up" in notes(
+        tmp_path, turned
+    )
     few = [*turned[:8], *rows()[8:]]
     assert "before they begin" not in notes(tmp_path, few)
 
@@ -76,6 +81,17 @@ def test_a_date_that_is_not_the_day_of_the_times_is_named(tmp_path: Path) -> Non
     assert "`day` is more than a day from the day in the times, for 100 % of trips" in notes(tmp_path, settled)
     night = [(card, "2025-03-02", *others) for card, _, *others in rows()]  # a service day may be the day before
     assert "settlement" not in notes(tmp_path, night)
+
+
+@pytest.mark.parametrize("written", ["%H%M", "%H", "%H.%M"])
+def test_a_time_that_brings_no_day_does_not_contradict_the_date(tmp_path: Path, written: str) -> None:
+    clocks = [
+        (card, day, *(datetime.fromisoformat(time).strftime(written) for time in (start, end)), *places)
+        for card, day, start, end, *places in rows()
+    ]
+    plan = PLAN.replace('"start"', f'{{ column = "start", format = "{written}" }}')
+    plan = plan.replace('"end"', f'{{ column = "end", format = "{written}" }}')
+    assert "settlement" not in notes(tmp_path, clocks, plan)
 
 
 def test_many_duplicates_are_said_with_their_share(tmp_path: Path) -> None:
@@ -100,5 +116,7 @@ def test_a_column_that_holds_cards_stops_check_as_it_stops_a_release(tmp_path: P
 
 def test_room_for_a_smaller_epsilon_is_said_where_much_is_published(tmp_path: Path) -> None:
     only_times = PLAN[: PLAN.index("[[table]]")] + '[[table]]\nname = "total"\ncolumns = []\n'
-    assert "you have room: at epsilon = 0.5 every table would still publish" in notes(tmp_path, rows(), only_times)
+    assert "you have room: at epsilon = 0.5 even the emptiest table would still publish" in notes(
+        tmp_path, rows(), only_times
+    )
     assert "you have room" not in notes(tmp_path, rows(60))

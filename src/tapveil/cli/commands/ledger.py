@@ -60,7 +60,7 @@ def ledger_start(plan_file: OfTrips, epsilon: BudgetEpsilon, delta: BudgetDelta)
     from tapveil.ledger.book import Ledger
     from tapveil.ledger.coverage import names_no_days
     from tapveil.ledger.witness import around_ledger, folder_of
-    from tapveil.ledger.words import NAMES_NO_DAYS
+    from tapveil.ledger.words import HAS_NO_DAYS, NAMES_NO_DAYS
     from tapveil.veil.spend import would_spend
 
     plan = read_plan(plan_file)
@@ -68,7 +68,7 @@ def ledger_start(plan_file: OfTrips, epsilon: BudgetEpsilon, delta: BudgetDelta)
     Ledger.start(plan.ledger_path, budget.on)
     declare(plan, budget)
     if names_no_days(would_spend(plan)):
-        err.print(NAMES_NO_DAYS)
+        err.print(NAMES_NO_DAYS if plan.source.can_name_days else HAS_NO_DAYS)
     with Ledger.open(plan.ledger_path) as book:
         for finding in book.findings(beside=map(folder_of, around_ledger(plan.ledger_path))):
             err.print(f"Note: {finding.sentence}. Until this is resolved, no release can be made.")

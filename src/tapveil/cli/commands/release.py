@@ -50,9 +50,16 @@ def release(
     progress = for_console(err, quiet=quiet, every_step=True)
     plan = read_plan(plan_file, progress)
     if plan.source.first_day is None and not (all_days or resume or no_ledger):
+        missing = "names no days ([source] first_day and last_day)"
+        ways = "Name the days, or add --all-days"
+        if not plan.source.can_name_days:
+            missing, ways = (
+                "reads no calendar dates, and so names no days",
+                "To release it nevertheless, add --all-days",
+            )
         raise PlanError(
-            f"{plan_file} names no days ([source] first_day and last_day), so its cost counts for every day, for ever, "
-            "and later releases of these trips would find the budget used up. Name the days, or add --all-days"
+            f"{plan_file} {missing}, so its cost counts for every day, for ever, and later releases of these trips "
+            f"would find the budget used up. {ways}"
         )
     key = None
     if sign:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from fractions import Fraction
 from math import exp
 from pathlib import Path
@@ -56,7 +57,7 @@ def show_cost(console: Console, plan: Plan) -> None:
         every = plan.privacy.is_world
         say(console, gaussian_in_words(plan.privacy.unit, plan.privacy.neighbours, part, every_cell=every))
     if spent["whole_cards"]:
-        _show_whole_cards(console, spent["whole_cards"])
+        _show_whole_cards(console, plan, spent["whole_cards"])
     if plan.privacy.is_world:
         say(console, "Every cell of the public lists is published, whether anyone was in it or not.")
         return
@@ -95,7 +96,7 @@ def _show_tables(console: Console, plan: Plan) -> None:
         say(console, f"(The paper's 95 % error bound, before rounding: {each}.)")
 
 
-def _show_whole_cards(console: Console, cards: list[dict[str, Any]]) -> None:
+def _show_whole_cards(console: Console, plan: Plan, cards: list[dict[str, Any]]) -> None:
     """What the guarantee for single trips means for a person with many."""
     head(console, "What this means for a whole card that is added or removed, with all its trips in different cells")
     grid = Grid("trips of the card", "epsilon", "delta", "any result up to")
@@ -104,16 +105,16 @@ def _show_whole_cards(console: Console, cards: list[dict[str, Any]]) -> None:
         likely = f"{exp(epsilon):,.0f}" if exp(epsilon) < 1e6 else "> 1 million"
         grid.add(str(card["trips"]), f"{epsilon:.2f}", f"{card['delta']:.3g}", f"{likely} times as likely")
     grid.show(console)
-    say(
-        console,
-        'A card with several trips in one cell is protected less. To protect cards, set unit to "card-day" or "card".',
-    )
+    more = ' To protect cards, set unit to "card-day" or "card".' if plan.source.shape != "counts" else ""
+    say(console, f"A card with several trips in one cell is protected less.{more}")
 
 
 def room(plan: Plan, plan_file: Path) -> tuple[str, list[str]]:
     """What the ledger would say to a release of this plan into a folder here, and how to go on."""
     quoted, loss = shlex.quote(str(plan_file)), plan.guarantee.loss
     path, next_step = plan.ledger_path, f"Next: tapveil release {quoted} -o published"
+    if plan.source.first_day is None:
+        next_step += " --all-days"
     if not path.exists():
         # Published folders next to its place show that there was one.
         if left := [found.name for found in map(folder_of, around_ledger(path)) if found.ledger]:
@@ -135,6 +136,10 @@ def room(plan: Plan, plan_file: Path) -> tuple[str, list[str]]:
     return f"The ledger {path} has room for it.\n{again}", [f"{next_step} --again"]
 
 
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:MOST_UNUSED]) + (", …" if len(names) > MOST_UNUSED else "")
+
+
 def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
     """What would survive, from the exact counts: internal."""
     console.print(f"\n--- {NOTICE} Do not publish. ---", style="bold")
@@ -149,11 +154,13 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
     if outlook.elsewhere:
         console.print(f"{outlook.elsewhere:,} more rows have days or modes that the plan does not cover.")
     if days := outlook.found.get("date"):
-        console.print(f"Days: {len(days):,}, from {days[0]} to {days[-1]}.")
+        named = f"from {days[0]} to {days[-1]}" if plan.source.calendar else _listed(days)
+        console.print(f"Days: {len(days):,}, {named}.")
     if modes := outlook.found.get("mode"):
-        console.print(f"Modes: {', '.join(modes[:MOST_UNUSED])}.")
+        console.print(f"Modes: {_listed(modes)}.")
     if outlook.left_out:
-        console.print(f"{outlook.left_out:,} trips exceed the plan's bounds per card, and were left out.")
+        trips = "trip exceeds" if outlook.left_out == 1 else "trips exceed"
+        console.print(f"{outlook.left_out:,} {trips} the plan's bounds per card: left out.")
     if outlook.stops:
         console.print(f"A release would stop: {outlook.stops}")
         return
@@ -188,6 +195,6 @@ def show_verdict(console: Console, plan: Plan, outlook: Outlook, further: list[s
     if not plan.privacy.looked_at_trips:
         say(console, "If you change the plan because of this output, set looked_at_trips = true under [privacy].")
     if names_no_days(would_spend(plan)):
-        say(console, ledger_words.NAMES_NO_DAYS)
+        say(console, ledger_words.NAMES_NO_DAYS if plan.source.can_name_days else ledger_words.HAS_NO_DAYS)
     for words in further:
         say(console, words)
