@@ -21,7 +21,7 @@ NAMES_NO_DAYS = (
     "later releases fit."
 )
 HAS_NO_DAYS = (
-    "These trips have no calendar dates by which the ledger could tell releases apart, so this release counts for "
+    "These trips have no calendar dates by which the ledger could distinguish releases, so this one counts for "
     "every day, for ever: every later release of such trips adds up with it."
 )
 EVERYWHERE = {
