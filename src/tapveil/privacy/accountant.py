@@ -26,6 +26,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from heapq import heappop, heappush
 from math import exp, expm1, inf, log1p, nextafter, prod
+from typing import get_args
 
 from tapveil.privacy.spectrum import NO_CELL, Spectrum
 from tapveil.privacy.units import Neighbours, Unit
@@ -67,6 +68,13 @@ class Exposure:
     cells: int = 1
     across: bool = False
     """Whether a replaced unit may leave one release and enter another one with the same noise, on other days."""
+
+    def __post_init__(self) -> None:
+        # Any other word would be taken for the weaker notion, and half a cell for half of the loss.
+        if self.neighbours not in get_args(Neighbours):
+            raise ValueError(f"neighbours must be {' or '.join(get_args(Neighbours))}, not {self.neighbours!r}")
+        if not isinstance(self.cells, int) or self.cells < 1:
+            raise ValueError(f"a unit changes a whole number of cells, at least one, not {self.cells!r}")
 
     @property
     def changed(self) -> int:

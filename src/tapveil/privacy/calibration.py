@@ -21,6 +21,7 @@ from tapveil.privacy import spectrum
 from tapveil.privacy.accountant import ChangedCells, Exposure, any_exceeds, changes
 from tapveil.privacy.mechanisms import (
     LARGEST_EPSILON,
+    NARROWEST,
     SMALLEST_DELTA,
     SMALLEST_EPSILON,
     WIDEST,
@@ -76,6 +77,12 @@ def calibrate(
         >>> [table.smallest_published for table in tables]
         [30, 15]
     """
+    if name not in NARROWEST:
+        raise ValueError(f"`{name}` is not a mechanism; use one of {', '.join(NARROWEST)}")
+    if not weights or not all(isinstance(each, Fraction | int) for each in (*weights, epsilon, delta)):
+        raise ValueError("give at least one table, and weights, epsilon and delta as Fractions: floats are rounded")
+    if min(weights) <= 0:
+        raise ValueError("weights must be above 0")
     if epsilon > LARGEST_EPSILON * len(weights):
         raise ValueError(f"epsilon must be at most {LARGEST_EPSILON} for a table; above it nothing is protected")
     shares = tuple(epsilon * weight / sum(weights) for weight in weights)

@@ -45,6 +45,9 @@ HIGHEST = 10**9
 LONGEST_NUMBER = 400
 """The maximum number of bits of the numerator and denominator of a stated scale or threshold."""
 
+LARGEST_COUNT = 2**61
+"""Larger counts would not leave room for noise in 64 bits, and come out negative."""
+
 
 class Mechanism(ABC):
     """A mechanism: noise, then a threshold."""
@@ -91,6 +94,8 @@ class Mechanism(ABC):
         self, counts: npt.NDArray[np.int64], random_bytes: RandomBytes
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Draw noise for each cell: the noisy counts, and whether each is published."""
+        if len(counts) and (counts.dtype != np.int64 or counts.max() > LARGEST_COUNT):
+            raise ValueError(f"counts must be integers of 64 bits, up to {LARGEST_COUNT}")
         steps = self.noise.steps_per_count
         noisy = self.noise.sample(len(counts), random_bytes)
         noisy += counts if steps == 1 else steps * counts
@@ -244,6 +249,9 @@ class Laplace(_IntegerThreshold):
     name = "laplace"
     noise_code = "discrete-laplace"
 
+    def __post_init__(self) -> None:
+        _check_exact(self.cell_epsilon, self.least)
+
     @property
     def scale(self) -> Fraction:
         return 1 / self.cell_epsilon
@@ -267,6 +275,9 @@ class Gaussian(_IntegerThreshold):
     name = "gaussian"
     noise_code = "discrete-gaussian"
     is_gaussian = True
+
+    def __post_init__(self) -> None:
+        _check_exact(self.sigma, self.least)
 
     @property
     def scale(self) -> Fraction:
@@ -294,6 +305,9 @@ class Dictionary(_IntegerThreshold):
     name = "dictionary"
     noise_code = "discrete-laplace-listed"
     visits_empty_cells = True
+
+    def __post_init__(self) -> None:
+        _check_exact(self.cell_epsilon, self.least)
 
     @property
     def scale(self) -> Fraction:
@@ -441,6 +455,14 @@ def _gaussian_shift(sigma: Fraction) -> spectrum.Spectrum:
 def _integer_cells(singleton: Fraction, shift: spectrum.Spectrum) -> ChangedCells:
     """The losses of a symmetric table are the same in both directions."""
     return ChangedCells(singleton, shift, shift)
+
+
+def _check_exact(width: Fraction, least: int) -> None:
+    """Floats are rounded, nobody knows which way; and noise of no width, or turned around, is none."""
+    if not isinstance(width, Fraction | int) or not isinstance(least, int):
+        raise TypeError(f"noise needs an exact width, a Fraction, and an integer threshold, not {width!r}, {least!r}")
+    if width <= 0:
+        raise ValueError(f"the width of noise must be above 0, not {width}")
 
 
 def _check_width(scale: Fraction) -> None:
