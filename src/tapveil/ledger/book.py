@@ -9,7 +9,9 @@ by trying which one has the hash (docs/privacy/proofs.md, 12).
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import re
 import secrets
 import shlex
@@ -25,7 +27,7 @@ from tapveil.base import atomic
 from tapveil.base.errors import BudgetError, LedgerError
 from tapveil.base.findings import Finding
 from tapveil.ledger import refusals, words
-from tapveil.ledger.entry import Accepted, Budget, Entry, Published, Spend, Start, read
+from tapveil.ledger.entry import ENTRY_VERSION, Accepted, Budget, Entry, Published, Spend, Start, read
 
 APPLICATION = 0x74617076  # "tapv"
 FORMAT = 1
@@ -99,6 +101,14 @@ class Ledger:
             >>> tapveil.Ledger.start("new.sqlite")
         """
         path, today = Path(path), today or datetime.now(UTC).date()
+        try:
+            with _only_one(path.parent):
+                cls._start(path, today)
+        except OSError as error:
+            raise LedgerError(f"the ledger {path} cannot be made: {error.strerror}") from None
+
+    @staticmethod
+    def _start(path: Path, today: date) -> None:
         if path.exists():
             raise LedgerError(
                 f"{path} already exists; a ledger is started only once. To set a budget: tapveil ledger budget"
@@ -118,8 +128,6 @@ class Ledger:
             atomic.sync(aside)
             _write_head(path, 1, digest)
             atomic.rename(aside, path)
-        except OSError as error:
-            raise LedgerError(f"the ledger {path} cannot be made: {error.strerror}") from None
         finally:
             aside.unlink(missing_ok=True)
 
@@ -312,7 +320,12 @@ class Ledger:
 
     def _append(self, entry: Entry) -> int:
         before, _, hash_before = self._rows()[-1]
-        number, body = before + 1, entry.text(secrets.token_hex(16))
+        newest = entry.model_copy(update={"version": ENTRY_VERSION})
+        number, body = before + 1, newest.text(secrets.token_hex(16))
+        try:
+            read(number, body)
+        except LedgerError:  # once it is written, nobody could read the ledger again
+            raise LedgerError(f"an entry of kind {entry.kind} cannot be written: its fields are invalid") from None
         digest = _chained(number, hash_before, body)
         with _translated(self.path):
             self._connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, body, digest))
@@ -343,6 +356,17 @@ class Ledger:
         finally:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+
+
+@contextmanager
+def _only_one(folder: Path) -> Iterator[None]:
+    """Nobody else starts a ledger in this folder meanwhile: the second would take the place of the first."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
