@@ -347,6 +347,9 @@ class World(Mechanism):
     publishes_every_cell = True
     is_gaussian = True
 
+    def __post_init__(self) -> None:
+        _check_exact(self.sigma)
+
     @property
     def scale(self) -> Fraction:
         return self.sigma
@@ -457,7 +460,7 @@ def _integer_cells(singleton: Fraction, shift: spectrum.Spectrum) -> ChangedCell
     return ChangedCells(singleton, shift, shift)
 
 
-def _check_exact(width: Fraction, least: int) -> None:
+def _check_exact(width: Fraction, least: int = 0) -> None:
     """Floats are rounded, nobody knows which way; and noise of no width, or turned around, is none."""
     if not isinstance(width, Fraction | int) or not isinstance(least, int):
         raise TypeError(f"noise needs an exact width, a Fraction, and an integer threshold, not {width!r}, {least!r}")
