@@ -30,7 +30,15 @@ DECISIONS = [f"decisions/{path.stem}" for path in sorted((Path(__file__).parent 
 NAVIGATION = {
     "Start": ["tutorial", "glossary"],
     "Publish": [
-        *("publish", "exports", "plan", "guides/choose-a-unit", "guides/bins-and-areas", "guides/choose-a-mechanism", "world"),
+        *(
+            "publish",
+            "exports",
+            "plan",
+            "guides/choose-a-unit",
+            "guides/bins-and-areas",
+            "guides/choose-a-mechanism",
+            "world",
+        ),
         *("resolutions", "ledger", "guides/every-week", "tuning", "guides/publish-on-a-portal", "portals"),
         *("report", "commands", "guides/spark", "guides/database"),
     ],

@@ -9,6 +9,7 @@ The noise is never the same twice, so the pictures are not either: make them ane
 from __future__ import annotations
 
 import argparse
+import html
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,8 @@ from typing import Literal
 
 from playwright.sync_api import Browser, sync_playwright
 from tests.browser import launch
+from tests.support.corpus import CORPUS
+from tests.support.terminal import talk
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 TAPVEIL = Path(sys.executable).with_name("tapveil")
@@ -49,7 +52,21 @@ ALL = (
     Picture("explorer-map", view="table=on_location&mode=bus&date=2025-03-03", part="#map", size=(1200, 900)),
     Picture("explorer-phone", view="mode=ferry&date=2025-03-03", from_="#profile", size=(390, 760), scheme="dark"),
     Picture("report", page="report.html", size=(1100, 900)),
+    Picture("init", page="init.html", part="pre", size=(1100, 900)),
 )
+TERMINAL = (
+    "<pre style='margin:0; padding:20px; width:100ch; white-space:pre-wrap; background:#16202c; color:#e6edf3; "
+    "font:14px monospace'>"
+)
+"""A screen, as it looks in a browser."""
+ANSWERS = (
+    ("[Enter: 1]", "1"),
+    ("[Enter: 0]", "0"),
+    ("[Enter: 2025-03-03 to 2025-03-16]", "2025-03-03 to 2025-03-16"),
+    ("[Enter: card-day]", ""),
+    ("[Enter: 2]", "1"),
+)
+"""What somebody with an export of taps types."""
 
 
 def take(browser: Browser, city: Path, picture: Picture, folder: Path) -> Path:
@@ -82,10 +99,20 @@ def main() -> None:
         _tapveil("demo", str(city))
         if "report" in names:
             _tapveil("report", str(city / "plan.toml"), "-o", str(city / "report.html"))
+        if "init" in names:
+            _init(city)
         for picture in ALL:
             if picture.name in names:
                 print(take(browser, city, picture, PICTURES))
         browser.close()
+
+
+def _init(folder: Path) -> None:
+    """The screen of somebody who is asked by `tapveil init`, in a real terminal."""
+    trips = CORPUS["Hangzhou, 0 and 1"].make(folder / "export")
+    _, screen = talk(("init", trips.name), ANSWERS, trips.parent)
+    said = html.escape(f"$ tapveil init {trips.name}\n{screen.rstrip()}")
+    (folder / "init.html").write_text(f"<meta charset='utf-8'>{TERMINAL}{said}</pre>", encoding="utf-8")
 
 
 def _tapveil(*words: str) -> None:

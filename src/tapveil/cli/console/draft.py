@@ -66,20 +66,17 @@ def asking(console: Console, read: Callable[[], str]) -> Callable[[Question], st
 
     def ask(question: Question) -> str:
         console.print("\n" + "\n".join(textwrap.wrap(question.text, 100)))
+        # Choices that are numbers themselves have none of their own: 1 would mean two of them.
+        numbered = not any(choice.isdecimal() for choice in question.choices)
         for number, choice in enumerate(question.choices, 1):
-            console.print(f"  {number}  {choice}")
+            console.print(f"  {number}  {choice}" if numbered else f"  {choice}")
         proposal = f"[Enter: {question.proposal}] " if question.proposal != OPEN else '["?" leaves it open] '
         while True:
             console.print(proposal, end="")
             said = read().strip()
             if not said:
                 return question.proposal
-            if (
-                said.isdecimal()
-                and question.choices
-                and 1 <= int(said) <= len(question.choices)
-                and said not in question.choices
-            ):
+            if numbered and said.isdecimal() and 1 <= int(said) <= len(question.choices):
                 return question.choices[int(said) - 1]
             parts = [part.strip() for part in said.split(",")]
             if said == OPEN or not question.choices or set(parts) <= set(question.choices):
