@@ -62,7 +62,8 @@ def _about_rows(report: str) -> Iterator[str]:
     _, _, after = report.partition(f"{NOTICE} Do not publish. ---\n")
     found = ("Days: ", "Modes: ")  # these are the holder's, and no fault
     yield from (line for line in after.partition("\n\n")[0].splitlines() if line and not line.startswith(found))
-    yield from (line for line in after.splitlines() if re.match(r"[\d,]+ rows (\([^)]*\) )?are|No row is|.*beside the trips", line))
+    about = re.compile(r"[\d,]+ rows (\([^)]*\) )?are|No row is|.*beside the trips")
+    yield from filter(about.match, after.splitlines())
 
 
 def pairs(one: Row, other: Row, number: int = PAIRS) -> list[Row]:
