@@ -13,16 +13,21 @@ import zipfile
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Literal
 from xml.etree import ElementTree
 
 from tapveil.base.errors import TripDataError
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
-"""The built-in styles that show a number as a day or a time (ECMA-376, 18.8.30)."""
-_A_DATE = re.compile(r"[ymdhs]", re.IGNORECASE)
+_Shown = Literal["day", "time"]
+_DATES, _TIMES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}, {*range(18, 23), *range(45, 48)}
+_BUILT_IN: dict[int, _Shown] = {number: "time" if number in _TIMES else "day" for number in _DATES}
+"""The built-in styles that show a number as a day, or with a time (ECMA-376, 18.8.30)."""
+_A_DATE, _A_TIME = re.compile(r"[ymdhs]", re.IGNORECASE), re.compile(r"[hs]", re.IGNORECASE)
 _NOT_SHOWN = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|General', re.IGNORECASE)
+_LAST = 2_958_466 - 1462
+"""From this number on, counted from 1904, there is no day: such a number stays one, and refuses its row alone."""
 MOST_BYTES = 1 << 32
 """An archive that claims to be larger is not unpacked."""
 
@@ -101,7 +106,7 @@ class _Workbook:
         except (KeyError, IndexError, ValueError, EOFError, zipfile.BadZipFile, ElementTree.ParseError):
             raise TripDataError(f"{self._path.name} is damaged, or not a workbook of Excel; export it as CSV") from None
 
-    def _values(self, row: ElementTree.Element, texts: list[str], dates: list[bool]) -> list[str]:
+    def _values(self, row: ElementTree.Element, texts: list[str], dates: list[_Shown | None]) -> list[str]:
         values: list[str] = []
         for cell in row.iter(f"{_MAIN}c"):
             column = _column(cell.get("r", "")) if cell.get("r") else len(values)
@@ -109,7 +114,7 @@ class _Workbook:
             values.append(" ".join(self._value(cell, texts, dates).split("\n")).replace("\r", ""))
         return values
 
-    def _value(self, cell: ElementTree.Element, texts: list[str], dates: list[bool]) -> str:
+    def _value(self, cell: ElementTree.Element, texts: list[str], dates: list[_Shown | None]) -> str:
         kind, given = cell.get("t", "n"), cell.findtext(f"{_MAIN}v") or ""
         if kind == "s":
             return texts[int(given)]
@@ -118,14 +123,16 @@ class _Workbook:
         if kind != "n" or not given:
             return given
         style = int(cell.get("s", "0"))
-        return self._moment(float(given)) if style < len(dates) and dates[style] else _number(given)
+        shown = dates[style] if style < len(dates) else None
+        return self._moment(float(given), shown) if shown and 0 <= float(given) < _LAST else _number(given)
 
-    def _moment(self, days: float) -> str:
-        """A day, a time of day, or both: what the number has of them."""
+    def _moment(self, days: float, shown: _Shown) -> str:
+        """A day, a time of day, or both: what the number has of them; midnight where a time is shown."""
         moment = self._zero + timedelta(seconds=round(days * 86400))
         if days < 1:
             return f"{moment:%H:%M:%S}"
-        return f"{moment:%Y-%m-%d}" if days == int(days) else f"{moment:%Y-%m-%d %H:%M:%S}"
+        whole = days == int(days) and shown == "day"
+        return f"{moment:%Y-%m-%d}" if whole else f"{moment:%Y-%m-%d %H:%M:%S}"
 
     def _shared_texts(self) -> list[str]:
         if "xl/sharedStrings.xml" not in self._archive.namelist():
@@ -133,19 +140,28 @@ class _Workbook:
         listed = self._xml("xl/sharedStrings.xml").iter(f"{_MAIN}si")
         return ["".join(part.text or "" for part in each.iter(f"{_MAIN}t")) for each in listed]
 
-    def _date_styles(self) -> list[bool]:
-        """Which styles of cells show a number as a day or a time."""
+    def _date_styles(self) -> list[_Shown | None]:
+        """Which styles of cells show a number as a day, or with a time."""
         if "xl/styles.xml" not in self._archive.namelist():
             return []
         styles = self._xml("xl/styles.xml")
         formats = {each.get("numFmtId"): each.get("formatCode", "") for each in styles.iter(f"{_MAIN}numFmt")}
-        shown = {number for number, code in formats.items() if _A_DATE.search(_NOT_SHOWN.sub("", code))}
+        codes = {number: _NOT_SHOWN.sub("", code) for number, code in formats.items()}
         used = styles.find(f"{_MAIN}cellXfs")
         numbers = [each.get("numFmtId", "0") for each in used] if used is not None else []
-        return [number in shown or (number not in formats and int(number) in _DATES) for number in numbers]
+        return [_shown(codes[number]) if number in codes else _BUILT_IN.get(int(number)) for number in numbers]
 
     def _xml(self, name: str) -> ElementTree.Element:
         return ElementTree.fromstring(self._archive.read(name))  # noqa: S314 (the custodian's own file)
+
+
+def _shown(code: str) -> _Shown | None:
+    """What a format of numbers shows of a moment.
+
+    >>> _shown("yyyy-mm-dd"), _shown("dd.mm.yyyy hh:mm"), _shown("0.00")
+    ('day', 'time', None)
+    """
+    return "time" if _A_TIME.search(code) else "day" if _A_DATE.search(code) else None
 
 
 def _column(reference: str) -> int:

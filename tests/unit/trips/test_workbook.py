@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import zipfile
 from datetime import date, datetime, time
 from pathlib import Path
 
@@ -28,6 +29,30 @@ def test_texts_numbers_days_and_times_are_as_a_person_sees_them(shared: bool, tm
         HEADER,
         ["0012", "2025-03-03", "2025-03-03 07:31:00", "07:31:00", 'Quay, "No. 3" Wharf', "7"],
     ]
+
+
+@pytest.mark.parametrize("number", [-0.5, -3, 2_957_004, 1e9, 1e300])
+def test_a_number_that_is_no_day_concerns_its_own_row_alone(number: float, tmp_path: Path) -> None:
+    """Excel shows ####: one such cell must neither stop the reading of all others nor be taken for a time."""
+    path = write_workbook(tmp_path / "t.xlsx", {"Trips": [HEADER, ROW, ROW]})
+    change_sheet(path, f"<v>{(datetime(2025, 3, 3) - datetime(1899, 12, 30)).days}</v>", f"<v>{number!r}</v>")
+    changed, other = read(path, "Trips")[1:]
+    assert float(changed[1]) == number
+    assert other[1:3] == ["2025-03-03", "2025-03-03 07:31:00"]
+
+
+def test_midnight_is_a_time_where_times_are_shown(tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "t.xlsx", {"a": [["at", "day"], [datetime(2025, 3, 3), date(2025, 3, 3)]]})
+    assert read(path, "a")[1] == ["2025-03-03 00:00:00", "2025-03-03"]
+
+
+def change_sheet(path: Path, old: str, new: str) -> None:
+    """The first of some texts of a sheet, replaced."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text.replace(old, new, 1))
 
 
 def test_gaps_keep_their_column_and_empty_rows_are_left_out(tmp_path: Path) -> None:
