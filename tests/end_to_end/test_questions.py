@@ -102,3 +102,25 @@ def test_days_that_are_names_are_not_asked_to_be_named(tmp_path: Path) -> None:
     shown = checked.splitlines()[-1].removeprefix("Next: tapveil ")
     released = run(*shown.split(), cwd=tmp_path)
     assert (released.returncode, HAS_NO_DAYS in " ".join(released.stdout.split())) == (0, True)
+
+
+def test_an_answer_that_is_none_is_asked_again_and_not_taken_in_silence(tmp_path: Path) -> None:
+    rows = [[1740981060000 + 60000 * n, 1740981660000 + 60000 * n, n % 7, n % 5] for n in range(3000)]
+    write_csv(tmp_path / "rides.csv", rows, ("started_at", "ended_at", "start_station", "end_station"))
+    asked = [
+        ("In which time zone are the trips", "Berlin"),
+        ("Please answer with the name of a time zone, such as Europe/Berlin.", "Europe/Berlin"),
+        ("Which days does this release cover", "March"),
+        ("Please answer with two days, such as 2025-03-01 to 2025-03-31.", "2025-03-01 to 2025-03-31"),
+        ("How strong is the promise (epsilon)?", "strong"),
+        ("Please answer with a number above 0, up to 100.", "1/2"),
+        ("Please answer with a number above 0, up to 100.", "0.5"),
+    ]
+    code, screen = talk(("init", "rides.csv"), asked, tmp_path)
+    assert code == 0, screen
+    plan = Plan.read(tmp_path / "plan.toml")
+    assert (plan.source.timezone, str(plan.source.last_day), float(plan.privacy.epsilon or 0)) == (
+        "Europe/Berlin",
+        "2025-03-31",
+        0.5,
+    )

@@ -32,6 +32,7 @@ from tapveil.internal.draft_text import EPSILON, UNSEEN_WIDTH, Choices, Timetabl
 from tapveil.internal.outlook import shares_by_width
 from tapveil.internal.public_days import Days, days_in_names
 from tapveil.plan.model import Area, Plan
+from tapveil.plan.source import SourceColumn
 from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.units import Unit
 from tapveil.trips import files as sources
@@ -161,9 +162,13 @@ class _Drafting:
         return found
 
     def _ask(self, question: Question) -> str:
-        """The answer to a question; what is proposed, where it is left open."""
+        """The answer to a question; what is proposed, where it is left open, or where the answer is none."""
+        if not question.choices and (expected := _EXPECTED.get(question.key.partition(".")[0])):
+            question = replace(question, like=expected[0], fits=expected[1])
         self._asked[question.key] = question
         answer = self._answer(question)
+        if not question.choices and not question.fits(answer):
+            answer = OPEN
         self._answers[question.key] = answer
         return question.proposal if answer == OPEN else answer
 
@@ -178,8 +183,7 @@ class _Drafting:
                 "In which time zone are the trips, such as Australia/Sydney? Times carry an offset from UTC, or are "
                 "counted from 1970: what the clocks showed, nobody can guess."
             )
-            answer = self._ask(Question("timezone", text))
-            zone = answer if answer in zone_names() else OPEN
+            zone = self._ask(Question("timezone", text))
         days = self._days()
         unit = self._unit()
         epsilon = self._ask(Question("epsilon", _about_epsilon(), EPSILON, must=False))
@@ -188,7 +192,7 @@ class _Drafting:
             zone=zone,
             days=days,
             unit=unit,
-            epsilon=_an_epsilon(epsilon),
+            epsilon=epsilon,
             width=width,
             timetable=timetable,
             area=Area(gtfs="station_name") if timetable else None,
@@ -212,9 +216,7 @@ class _Drafting:
         )
         self._ask(Question("days", text, str(seen) if seen else OPEN))
         answer = self._answers["days"]
-        days = Days.read(answer, seen) if answer != OPEN else None
-        self._answers["days"] = str(days) if days else OPEN
-        return days
+        return Days.read(answer, seen) if answer != OPEN else None
 
     def _unit(self) -> Unit:
         columns = self._found.columns
@@ -279,11 +281,24 @@ class _Drafting:
         return Draft(text, self._found, self._remarks, still, self._choices)
 
 
-def _an_epsilon(text: str) -> str:
+def _is_epsilon(text: str) -> bool:
+    return bool(re.fullmatch(r"[0-9]+(\.[0-9]+)?", text)) and 0 < Fraction(text) <= 100  # as TOML writes numbers
+
+
+def _is_format(text: str) -> bool:
     try:
-        return text if 0 < Fraction(text) <= 100 else EPSILON
-    except (ValueError, ZeroDivisionError):
-        return EPSILON
+        return text == "minutes" or bool(SourceColumn(column="any", format=text))
+    except ValueError:
+        return False
+
+
+_EXPECTED: Mapping[str, tuple[str, Callable[[str], bool]]] = {
+    "timezone": ("the name of a time zone, such as Europe/Berlin", lambda text: text in zone_names()),
+    "days": ("two days, such as 2025-03-01 to 2025-03-31", lambda text: Days.read(text, None) is not None),
+    "epsilon": ("a number above 0, up to 100", _is_epsilon),
+    "format": ('a format such as "%H%M", hours, range, epoch or minutes, without quotes', _is_format),
+}
+"""What answers look like that are no choice among some: what does not is asked again."""
 
 
 _UNITS = (

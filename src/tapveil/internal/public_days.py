@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 _DAY = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12][0-9]|3[01])(?![0-9])")
+_DAY_AND_MORE = re.compile(_DAY.pattern + r"[-_.~][0-9]{1,2}(?![0-9])")
+"""`20250303-09`: the ninth may be the last day, or the ninth file."""
 _MONTH = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})[-_.]?(0[1-9]|1[0-2])(?![0-9])")
 _A_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -75,6 +77,8 @@ def days_in_names(path: str, files: Sequence[Path]) -> Days | None:
 
 
 def _in_name(name: str) -> tuple[date, date] | None:
+    if _DAY_AND_MORE.search(name):
+        return None
     found = []
     for year, month, day in _DAY.findall(name):
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 OPEN = "?"
@@ -21,6 +21,10 @@ class Question:
     """The answers that there are; none where any text will do."""
     must: bool = True
     """Whether there is no plan without an answer; else what is proposed stands in it, for somebody to decide."""
+    like: str = ""
+    """What an answer looks like, where there are no choices and not any text will do."""
+    fits: Callable[[str], bool] = field(default=lambda _: True, compare=False)
+    """Whether a text is such an answer."""
 
 
 @dataclass

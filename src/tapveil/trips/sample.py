@@ -111,19 +111,35 @@ def sheets_of_trips(found: Found) -> list[str]:
 
 def encoding_of(files: Sequence[Path]) -> Encoding:
     """The encoding of most lines that are not plain ASCII; where hardly any line is such, that of the headers."""
+    of_headers = header_encoding(files)
     lines = [_script(line) for path in files[:MOST_FILES] for line in _first_lines(path, MOST_LINES)[1:]]
     seen = Counter(lines)
-    if max(seen["utf-8"], seen["windows-1252"]) <= odd_rows(len(lines)):
-        return header_encoding(files)
+    if max(seen["utf-8"], seen["windows-1252"], seen["other"]) <= odd_rows(len(lines)):
+        return of_headers
+    if seen["other"] > seen["utf-8"] + seen["windows-1252"]:
+        raise TripDataError(_UNREADABLE.format(files[0].name))
     return _majority(seen)
 
 
 def header_encoding(files: Sequence[Path]) -> Encoding:
     """The encoding of the first lines, which name the columns; UTF-8 where they are plain ASCII."""
-    return _majority(Counter(_script(line) for path in files for line in _first_lines(path, 1)))
+    scripts = {path: _script(line) for path in files for line in _first_lines(path, 1)}
+    if other := next((path for path, script in scripts.items() if script == "other"), None):
+        raise TripDataError(_UNREADABLE.format(other.name))
+    return _majority(Counter(scripts.values()))
 
 
-_Script = Encoding | Literal["ascii"]
+_UNREADABLE = (
+    "{0} seems to be neither UTF-8 nor Windows-1252 (perhaps Shift-JIS, Big5, GBK, EUC-KR or Windows-1251): save it as "
+    "UTF-8, for example with `iconv -f SHIFT_JIS -t UTF-8 {0}`"
+)
+_Script = Encoding | Literal["ascii", "other"]
+_LETTERS = frozenset(range(0xC0, 0x100)) - {0xD7, 0xF7} | {0x8A, 0x8C, 0x8E, 0x9A, 0x9C, 0x9E, 0x9F, 0xAA, 0xBA}
+"""Letters of Windows-1252 that are not ASCII."""
+_MARKS = frozenset([0x80, 0x85, *range(0x91, 0x98), 0xA0, 0xA1, 0xA7, 0xAB, 0xB0, 0xB4, 0xB7, 0xBB, 0xBF])
+"""Its quotes, dashes and the like, which say nothing about the language."""
+_UNDEFINED = frozenset([0x81, 0x8D, 0x8F, 0x90, 0x9D])
+_RUN = re.compile(rb"[\x80-\xff]{3,}")
 
 
 def _majority(seen: Counter[_Script]) -> Encoding:
@@ -131,14 +147,28 @@ def _majority(seen: Counter[_Script]) -> Encoding:
 
 
 def _script(line: bytes) -> _Script:
-    """What a line can be; what is not UTF-8 is taken to be Windows-1252."""
+    """What a line can be."""
     if line.isascii():
         return "ascii"
     try:
         line.decode()
     except UnicodeDecodeError:
-        return "windows-1252"
+        return "windows-1252" if _is_western(line) else "other"
     return "utf-8"
+
+
+def _is_western(line: bytes) -> bool:
+    """Whether a line reads like Windows-1252: mostly single letters with accents among plain ones.
+
+    Bytes of other scripts are more often signs than letters there, or stand in rows.
+    """
+    beyond = [byte for byte in line if byte > 0x7F]
+    telling = [byte for byte in beyond if byte not in _MARKS]
+    return (
+        not _UNDEFINED.intersection(beyond)
+        and 2 * sum(byte in _LETTERS for byte in telling) >= len(telling)
+        and 2 * sum(map(len, _RUN.findall(line))) <= len(beyond)
+    )
 
 
 def _first_lines(path: Path, most: int) -> list[bytes]:

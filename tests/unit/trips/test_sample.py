@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tapveil.base.errors import TripDataError
-from tapveil.trips.sample import samples, sheets_of_trips, trip_files, whole_files
+from tapveil.trips.sample import encoding_of, header_encoding, samples, sheets_of_trips, trip_files, whole_files
 from tests.support.workbook import write_workbook
 
 ROWS = "card,tap_on_time\n1,07:31\n"
@@ -64,3 +64,32 @@ def test_sheets_with_columns_may_hold_the_trips(tmp_path: Path) -> None:
     rows = [["card", "time"], ["1", "07:31"]]
     path = write_workbook(tmp_path / "t.xlsx", {"Notes": [["a title"]], "Stops": rows, "Trips": [[*rows[0], "stop"]]})
     assert sheets_of_trips(trip_files(str(path))) == ["Trips", "Stops"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "header", "row"),
+    [
+        ("shift_jis", "カード番号,乗車時刻,乗車駅", "1,07:31,渋谷"),
+        ("big5", "日期,時段,進站,出站,人次", "2025-03-03,7,台北車站,西門,12"),
+        ("gbk", "卡号,进站时间,站点", "1,07:31,西直门"),
+        ("euc_kr", "카드번호,승차시간,역", "1,07:31,서울역"),
+        ("cp1251", "Карта,Время,Станция", "1,07:31,Москва"),
+        ("cp1253", "Κάρτα,Ώρα,Σταθμός", "1,07:31,Πειραιάς"),
+    ],
+)
+def test_scripts_that_cannot_be_read_are_refused_and_not_read_as_something_else(
+    tmp_path: Path, encoding: str, header: str, row: str
+) -> None:
+    """Under mangled names, the column of cards was taken for a place."""
+    for name, lines in {"named.csv": [header, "1,07:31,A"], "rows.csv": ["card,time,place", *[row] * 9]}.items():
+        (tmp_path / name).write_bytes("\n".join(lines).encode(encoding))
+        with pytest.raises(TripDataError, match="neither UTF-8 nor Windows-1252"):
+            encoding_of([tmp_path / name])
+    with pytest.raises(TripDataError, match="neither UTF-8 nor Windows-1252"):
+        header_encoding([tmp_path / "named.csv"])
+
+
+@pytest.mark.parametrize("row", ["Königsplatz", "ÉTOILE", "São João – Ñuñoa", "St. Mary’s", "N° 5 «Dôme»", "CRÉÉE"])
+def test_western_names_are_windows_1252(tmp_path: Path, row: str) -> None:
+    (tmp_path / "t.csv").write_bytes("\n".join(["Straße,größe", *[row] * 9]).encode("cp1252"))
+    assert encoding_of([tmp_path / "t.csv"]) == header_encoding([tmp_path / "t.csv"]) == "windows-1252"

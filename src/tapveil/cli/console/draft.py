@@ -79,8 +79,8 @@ def asking(console: Console, read: Callable[[], str]) -> Callable[[Question], st
             if numbered and said.isdecimal() and 1 <= int(said) <= len(question.choices):
                 return question.choices[int(said) - 1]
             parts = [part.strip() for part in said.split(",")]
-            if said == OPEN or not question.choices or set(parts) <= set(question.choices):
+            if said == OPEN or (set(parts) <= set(question.choices) if question.choices else question.fits(said)):
                 return said
-            console.print(f"Please answer with one of: {', '.join(question.choices)}.")
+            console.print(f"Please answer with {question.like or 'one of: ' + ', '.join(question.choices)}.")
 
     return ask
