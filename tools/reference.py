@@ -53,6 +53,7 @@ PLAN: list[tuple[str, str, Model]] = [
         "Coordinates of published places, for the map: from a public list, never from the trips.",
         model.PlaceList,
     ),
+    ("[world]", 'Public facts for [estimates](../world.md#estimates), with `mechanism = "world"`.', model.WorldFacts),
     ("[ledger]", "Where spending is recorded; see [the ledger](../ledger.md).", model.LedgerPlace),
     (
         "[privacy]",

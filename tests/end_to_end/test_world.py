@@ -19,7 +19,7 @@ from tapveil.base.errors import BudgetError, FolderError, PlanError, UsageError
 from tapveil.internal.comparison.compare import compare
 from tapveil.internal.outlook import outlook, read_public_files
 from tapveil.internal.report.model.findings import findings
-from tapveil.plan.model import Plan
+from tapveil.plan.model import Plan, preset_text
 from tapveil.published.layouts import WorldLayout
 from tapveil.published.manifest import Manifest
 from tapveil.veil.release import release
@@ -155,6 +155,118 @@ def test_a_frame_has_what_the_file_has(published: Path) -> None:
         rows = list(csv.DictReader(file))
     found = [{key: str(value) for key, value in row.items()} for row in tapveil.open(published).table("od").rows()]
     assert [{key: row[key] for key in rows[0]} for row in found] == rows
+
+
+# --- estimates --------------------------------------------------------------------------------------------------------
+
+
+def estimates(folder: Path, name: str) -> list[dict[str, str]]:
+    with (folder / "estimates" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_estimates_add_up_and_are_never_negative(published: Path) -> None:
+    names = sorted(path.stem for path in (published / "estimates").iterdir())
+    assert names == ["joint", "od", "origins", "total"]
+    found = {name: estimates(published, name) for name in names}
+    for part in ({"mode": "bus", "date": "2025-03-03"}, {"mode": "train", "date": "2025-03-05"}):
+        sums = {sum(int(row["count"]) for row in rows if part.items() <= row.items()) for rows in found.values()}
+        assert len(sums) == 1
+    assert min(int(row["count"]) for rows in found.values() for row in rows) > 0
+    assert all(int(row["low"]) <= int(row["count"]) <= int(row["high"]) for rows in found.values() for row in rows)
+    assert {0 <= int(row["weight"]) <= 100 for rows in found.values() for row in rows} == {True}
+
+
+def test_estimates_by_any_columns_are_those_of_the_files(published: Path) -> None:
+    folder = tapveil.open(published)
+    listed = {
+        (row["mode"], row["date"], row["tap_on_location"], row["tap_off_location"]): int(row["count"])
+        for row in estimates(published, "od")
+    }
+    every = folder.estimate(["date", "tap_on_location", "tap_off_location"])
+    assert len(every) == 75
+    found = {tuple(row[key] for key in every.keys): row["count"] for row in every.rows()}
+    assert {cell: count for cell, count in found.items() if count} == listed
+    assert sum(row["count"] for row in folder.estimate(["tap_off_location"]).rows()) == sum(listed.values())
+    with pytest.raises(UsageError, match="no estimates by tap_off_time"):
+        folder.estimate(["tap_off_time"])
+
+
+@pytest.mark.parametrize("name", ["od", "joint"])
+def test_an_estimate_that_does_not_follow_from_the_measurements_is_found(copy: Path, name: str) -> None:
+    path = copy / "estimates" / f"{name}.csv"
+    head, first, *rest = path.read_text().splitlines(keepends=True)
+    fields = first.split(",")
+    fields[-4] = str(int(fields[-4]) + 1)
+    path.write_text("".join([head, ",".join(fields), *rest]))
+    refresh(copy, rederive=False)
+    assert codes(copy) == {"derived-differs"}
+
+
+def test_estimates_that_are_missing_or_more_are_found(copy: Path) -> None:
+    (copy / "estimates" / "joint.csv").rename(copy / "estimates" / "other.csv")
+    assert {"file-missing", "file-unexpected"} <= codes(copy)
+
+
+def test_a_folder_cannot_deny_its_estimates(copy: Path) -> None:
+    shutil.rmtree(copy / "estimates")
+    package = json.loads((copy / "datapackage.json").read_text())
+    package["resources"] = [each for each in package["resources"] if not each["path"].startswith("estimates/")]
+    (copy / "datapackage.json").write_text(json.dumps(package))
+    change_manifest(copy, lambda manifest: manifest["versions"].pop("estimates"))
+    assert "manifest-version" in codes(copy)
+
+
+def test_holidays_are_stated_and_change_estimates_alone(tmp_path: Path) -> None:
+    write_trips(tmp_path)
+    text = "[world]\nholidays = [2025-03-05, 2025-03-04]\n[coarsen]"
+    folder = release(world_plan(tmp_path, **{"[coarsen]": text}), tmp_path / "out", in_ledger=False)
+    assert [day.isoformat() for day in folder.manifest.holidays or ()] == ["2025-03-04", "2025-03-05"]
+    assert verify_folder(folder.path).findings == []
+    assert "2025-03-04, 2025-03-05" in (folder.path / "README.md").read_text()
+
+
+def test_holidays_are_for_estimates_alone(tmp_path: Path) -> None:
+    world = {
+        'mechanism = "world"': 'mechanism = "gaussian"',
+        "[coarsen]": "[world]\nholidays = [2025-03-04]\n[coarsen]",
+    }
+    with pytest.raises(PlanError, match="holidays"):
+        world_plan(tmp_path, **world)
+
+
+def test_a_large_table_of_estimates_is_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tapveil.published.derived.MOST_IN_CSV", 80)
+    write_trips(tmp_path)
+    folder = release(world_plan(tmp_path), tmp_path / "out", in_ledger=False)
+    names = sorted(path.name for path in (folder.path / "estimates").iterdir())
+    assert names == ["joint.parquet", "od.csv", "origins.parquet", "total.csv"]
+    assert verify_folder(folder.path).findings == []
+
+
+def test_trips_with_both_times_have_estimates(tmp_path: Path) -> None:
+    write_trips(tmp_path)
+    ends = {
+        'tap_off_location = "to"\n': 'tap_off_location = "to"\ntap_off_time = "hour"\n',
+        'name = "total"\ncolumns = []\n': 'name = "ends"\ncolumns = ["tap_off_time", "tap_off_location"]\n',
+    }
+    folder = release(world_plan(tmp_path, **ends), tmp_path / "out", in_ledger=False)
+    assert verify_folder(folder.path).findings == []
+    assert {path.stem for path in (folder.path / "estimates").iterdir()} == {"od", "origins", "ends", "joint"}
+
+
+def test_the_preset_gives_a_folder_that_verifies(tmp_path: Path) -> None:
+    text = preset_text("journeys").replace('"trips/*"', '"trips.csv"').replace("2016-08-", "2025-03-")
+    text = text.replace("2025-03-08", "2025-03-03").replace("2025-03-14", "2025-03-05")
+    for ours, theirs in (("card_id", "card"), ("trip_date", "day"), ("tap_on_time", "hour")):
+        text = text.replace(f'= "{ours}"', f'= "{theirs}"')
+    text = text.replace('tap_on_location = "tap_on_location"', 'tap_on_location = "from"')
+    text = text.replace('tap_off_location = "tap_off_location"', 'tap_off_location = "to"')
+    write_trips(tmp_path)
+    world_plan(tmp_path)
+    folder = release(Plan.parse(text, base=tmp_path), tmp_path / "out", in_ledger=False)
+    assert verify_folder(folder.path).findings == []
+    assert (folder.path / "estimates" / "joint.csv").is_file()
 
 
 # --- the ledger -------------------------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ ENDS = {"tap_time": ("tap_on_time", "tap_off_time"), "tap_location": ("tap_on_lo
 COUNT = "count"
 """The column of numbers in a published table; and, where a row of the source is a count, that of its trips."""
 LOW, HIGH = "low", "high"
+WEIGHT = "weight"
+"""Of an estimate: how much it depends on its own measurement, in per cent."""
 NUMBERS = (COUNT, LOW, HIGH)
 """The columns of a published table that are not keys."""
 RESERVED = {*NUMBERS, "total", "listed", "other", "other_low", "other_high", "row", "table", "cells", "published"}
@@ -80,7 +82,7 @@ DIGITS = 6
 
 # --- files of a folder ----------------------------------------------------------------------------------------------
 
-CONSISTENT, FINEST = "consistent", "finest"
+CONSISTENT, FINEST, ESTIMATES = "consistent", "finest", "estimates"
 """The folders of derived tables."""
 MANIFEST = "privacy.json"
 """The manifest: the privacy guarantee and its parameters."""

@@ -11,6 +11,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from importlib import resources
@@ -33,7 +34,7 @@ from tapveil.privacy.units import Neighbours, Unit
 if TYPE_CHECKING:
     from tapveil.plan.guarantee import Guarantee
 
-PRESETS = ("opal", "od")
+PRESETS = ("opal", "od", "journeys")
 TIMETABLE = "gtfs"
 """The value of `cells` that takes the cells of the timetable instead of a file."""
 
@@ -197,6 +198,13 @@ def _is_release_id(value: str) -> str:
     return value
 
 
+class WorldFacts(Frozen):
+    """What is public about the days of a known world."""
+
+    holidays: tuple[date, ...] = ()
+    """Days on which people travel as on a Sunday: estimates take weekdays, Saturdays and Sundays each to be alike."""
+
+
 class Privacy(Frozen):
     """The privacy guarantee. Its main settings have no default, so that they are chosen."""
 
@@ -353,6 +361,7 @@ class Plan(Frozen):
     coarsen: Coarsen = Coarsen()
     gtfs: Gtfs | None = None
     places: PlaceList | None = None
+    world: WorldFacts = WorldFacts()
     ledger: LedgerPlace = LedgerPlace()
     privacy: Privacy
     table: Annotated[tuple[Table, ...], Field(min_length=1)]

@@ -12,12 +12,27 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tapveil.base.vocabulary import CONSISTENT, COUNT, FINEST, HIGH, LOW, ROW, TABLE, UNTIL, Kind, columns_in_words
+from tapveil.base.vocabulary import (
+    CONSISTENT,
+    COUNT,
+    ESTIMATES,
+    FINEST,
+    HIGH,
+    LOW,
+    ROW,
+    TABLE,
+    UNTIL,
+    Kind,
+    columns_in_words,
+)
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.consistent import Consistent, around, consistent
 from tapveil.published.describe.wording import Wording, wording
+from tapveil.published.domain import Domain
+from tapveil.published.estimated import Estimated
 from tapveil.published.lattice import Edge, Floats, Ints, Lattice, Node, Wider, chains, lattice, why_not
+from tapveil.published.layouts import MOST_IN_CSV
 from tapveil.published.manifest import Manifest
 from tapveil.published.sheets import DerivedSheet, published_kind
 
@@ -31,16 +46,35 @@ def derived(
     tables: Mapping[str, pa.Table],
     wider: Wider,
     given: Mapping[str, Ints] | None = None,
+    domain: Domain | None = None,
 ) -> list[DerivedSheet]:
     """All derived sheets of the published tables; with `given`, from these numbers instead of the consistent ones."""
-    if manifest.is_world:
-        return []
+    if domain is not None:
+        return list(_estimates(domain, tables)) if manifest.versions.estimates else []
     whole = lattice(manifest, made, tables, wider)
     adds_up = consistent(whole) if why_not(manifest) is None else None
     if adds_up and given:
         adds_up = replace(adds_up, numbers={**adds_up.numbers, **given})
     found = list(_consistent_sheets(adds_up, made)) if adds_up else []
     return [*found, *(_finest(manifest, whole, chain, adds_up, made) for chain in chains(whole))]
+
+
+# --- a known world ----------------------------------------------------------------------------------------------------
+
+
+def _estimates(domain: Domain, tables: Mapping[str, pa.Table]) -> Iterator[DerivedSheet]:
+    """Estimates over the columns of each measured table, and of whole trips; cells that are 0 are left out."""
+    counts = {name: cells.column(COUNT).to_numpy() for name, cells in tables.items()}
+    estimated = Estimated(domain, counts)
+    for name, columns, number in estimated.tables():
+        keys, numbers = estimated.cells(("date", *columns))
+        cells = {
+            key: pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(labels, pa.string()))
+            for key, (labels, codes) in keys.items()
+        }
+        form = "csv" if number <= MOST_IN_CSV else "parquet"
+        title = columns_in_words(columns)
+        yield DerivedSheet(ESTIMATES, name, title, tuple(keys), tuple(numbers), pa.table({**cells, **numbers}), form)
 
 
 # --- the consistent version -----------------------------------------------------------------------------------------

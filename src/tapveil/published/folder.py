@@ -35,6 +35,8 @@ from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.published.columns import Column, read_columns
 from tapveil.published.describe.wording import loss_in_words
 from tapveil.published.domain import Domain, has_places, places_in_world
+from tapveil.published.estimated import Estimated
+from tapveil.published.estimated import why_not as why_not_estimated
 from tapveil.published.frame import Estimate, Frame, load_optional
 from tapveil.published.lattice import why_not
 from tapveil.published.layouts import TAP
@@ -227,6 +229,46 @@ class Folder:
             return Domain(self.manifest, places_in_world(self.manifest, text) if text else {})
         except (OSError, ValueError):
             raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
+
+    @cached_property
+    def _estimated(self) -> Estimated:
+        if why := why_not_estimated(self.domain):
+            raise FolderError(f"{self.path} has no estimates: {why}")
+        return Estimated(self.domain, {name: self._raw[name][COUNT] for name in self.tables})
+
+    def estimate(self, columns: Sequence[str]) -> Frame:
+        """Estimates over any columns of a trip, and the mode: not negative, and they add up. Not measurements.
+
+        They are computed from the measurements, which takes some seconds the first time.
+
+        Args:
+            columns: Such as `["date", "tap_on_location", "tap_off_location"]`; also columns that no table has together.
+                The mode is always among them, where tables are split by it.
+
+        Returns:
+            Every cell, with `count`, `low` and `high`, and `weight`: how much an estimate depends on its own
+            measurement, in per cent. Intervals contain the true count for about 19 of 20 cells, measured on real trips.
+
+        Raises:
+            UsageError: There are no estimates by these columns.
+            FolderError: It is not a folder of a known world, has no estimates, or is damaged.
+
+        Example:
+            >>> import tapveil
+            >>> release = tapveil.open("published")
+            >>> release.estimate(["tap_on_time"]) if release.manifest.is_world else release.manifest.mechanism
+            'gaussian'
+        """
+        estimated, modes = self._estimated, self.manifest.partition[:-1]
+        wanted = [column for column in columns if column not in modes]
+        if unknown := [column for column in wanted if column not in self.manifest.columns]:
+            raise UsageError(f"there are no estimates by {unknown[0]}{did_you_mean(unknown[0], self.manifest.columns)}")
+        try:
+            keys, numbers = estimated.cells(wanted, zeros=True)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        cells = {key: np.array(labels, dtype=object)[codes] for key, (labels, codes) in keys.items()}
+        return Frame({**cells, **numbers}, tuple(cells), adds_up=False)
 
     def measurement(self, columns: Sequence[str]) -> Frame:
         """The measured table with just these columns, every cell of it, negative numbers too.

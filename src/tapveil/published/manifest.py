@@ -311,6 +311,8 @@ class Versions(_Part):
     """`README.md`; before version 3 it could not be made again."""
     package: Literal[1, 2] | None = None
     """`datapackage.json`, likewise."""
+    estimates: Literal[1] | None = None
+    """`estimates/`, in folders of a known world that have them; others do not state it."""
 
 
 VERSIONS = Versions(derived=2, page=1, metadata=2, wording=2, readme=2, package=2)
@@ -392,6 +394,8 @@ class Manifest(_Part):
     """What a day is."""
     areas: Areas
     """What stops are published as, by mode."""
+    holidays: Annotated[tuple[date, ...], Field(max_length=MOST_LABELS)] | None = None
+    """Of a known world: days that are taken to be like Sundays in `estimates/`. Only such folders state it."""
     wider: Annotated[dict[Name, Areas], Field(max_length=MOST_TABLES)]
     """The wider areas, by their name and the mode."""
     plan_sha256: Digest
@@ -411,7 +415,10 @@ class Manifest(_Part):
             if part.model_fields_set & new != (new if self.manifest_version >= 3 else set()):
                 raise ValueError("it has other fields than its version")
         world = self.is_world and self.manifest_version >= 3
-        if self.is_world > world or any(("cells" in table.model_fields_set) != world for table in self.tables):
+        own = [("cells" in table.model_fields_set) == world for table in self.tables]
+        own += [("holidays" in self.model_fields_set) == world, world or not self.versions.estimates]
+        own += [("estimates" in self.versions.model_fields_set) == bool(self.versions.estimates)]
+        if self.is_world > world or not all(own):
             raise ValueError("it has other fields than its mechanism")
         return self
 

@@ -39,7 +39,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class DerivedSheet:
-    """A CSV file that follows from the published tables."""
+    """A file that follows from the published tables."""
 
     folder: str
     name: str
@@ -48,10 +48,12 @@ class DerivedSheet:
     numbers: tuple[str, ...]
     cells: pa.Table
     """Keys as texts, then integers."""
+    form: str = "csv"
+    """Or `parquet`, where a CSV file would be too large."""
 
     @property
     def path(self) -> str:
-        return f"{self.folder}/{self.name}.csv"
+        return f"{self.folder}/{self.name}.{self.form}"
 
 
 def sheets(manifest: Manifest) -> list[Sheet]:

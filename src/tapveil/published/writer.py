@@ -89,7 +89,8 @@ def write(
     progress, rows = progress or Silent(), laid_out(manifest, tables)
     raw = raw_tables(manifest, rows)
     with progress.stage(Stage.MAKING_CONSISTENT):
-        beside = derived(manifest, manifest.mechanisms, raw, wider or {})
+        lists = domain.Domain(manifest, world or {}) if manifest.is_world else None
+        beside = derived(manifest, manifest.mechanisms, raw, wider or {}, domain=lists)
     shutil.rmtree(workspace, ignore_errors=True)
     workspace.mkdir()
     _write_tables(workspace, manifest, rows, beside, progress)
@@ -151,7 +152,7 @@ def _write_tables(
             written += len(table)
         for each in beside:
             (folder / each.folder).mkdir(exist_ok=True)
-            write_csv(folder / each.path, pieces(each.cells))
+            _write_parts(folder / each.path, manifest, each.cells)
             written += len(each.cells)
 
 
@@ -160,15 +161,20 @@ def _write_table(folder: Path, manifest: Manifest, name: str, table: pa.Table) -
     claim = next(each for each in manifest.tables if manifest.arrangement.file_of(each)[0] == name)
     for file in manifest.files(claim):
         (folder / file).parent.mkdir(exist_ok=True)
-        if file.endswith(".csv"):
-            write_csv(folder / file, (as_written(manifest, piece) for piece in pieces(table)))
-            continue
-        if not manifest.is_world:
+        if file.endswith(".parquet") and not manifest.is_world:
             pq.write_table(table, folder / file, compression="zstd", row_group_size=ROW_GROUP)
-            continue
-        with pq.ParquetWriter(folder / file, as_written(manifest, table.slice(0, 0)).schema, compression="zstd") as out:
-            for start in range(0, max(len(table), 1), ROW_GROUP):
-                out.write_table(as_written(manifest, table.slice(start, ROW_GROUP)), row_group_size=ROW_GROUP)
+        else:
+            _write_parts(folder / file, manifest, table)
+
+
+def _write_parts(path: Path, manifest: Manifest, table: pa.Table) -> None:
+    """A table whose keys may be codes, some rows at a time: as CSV or Parquet, by the name of the file."""
+    if path.suffix == ".csv":
+        write_csv(path, (as_written(manifest, piece) for piece in pieces(table)))
+        return
+    with pq.ParquetWriter(path, as_written(manifest, table.slice(0, 0)).schema, compression="zstd") as out:
+        for start in range(0, max(len(table), 1), ROW_GROUP):
+            out.write_table(as_written(manifest, table.slice(start, ROW_GROUP)), row_group_size=ROW_GROUP)
 
 
 def _write_synthetic(folder: Path, name: str, keys: pa.Table, counts: pa.ChunkedArray) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil.base.errors import LeakError
-from tapveil.base.vocabulary import RESERVED, UNTIL
+from tapveil.base.vocabulary import RESERVED, UNTIL, WEIGHT
 from tapveil.plan.model import Plan
 from tapveil.published import domain
 from tapveil.published.identifiers import MOST, SOME, ColumnLook
@@ -49,7 +49,7 @@ def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
     ends = {f"{column}{UNTIL}" for column in keys if plan.source.kind(column) == "time"}
     known, copied = keys | ends | RESERVED | set(WIDER_COLUMNS), {key for key in keys if plan.columns.copies(key)}
     if plan.privacy.is_world:  # what is copied there are public lists, whatever the trips say
-        known |= set(domain.COLUMNS)
+        known |= {*domain.COLUMNS, WEIGHT}
     if plan.release.layout == "opal":
         known, copied = known | set(OPAL_COLUMNS), {"mode", "loc", *({"date"} if plan.columns.copies("date") else ())}
     for file, column in _columns(folder):

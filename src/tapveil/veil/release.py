@@ -32,7 +32,8 @@ from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Published, Spend
 from tapveil.ledger.witness import refuse_outdated
 from tapveil.plan.model import Plan
-from tapveil.published import writer
+from tapveil.published import estimated, writer
+from tapveil.published.domain import Domain
 from tapveil.published.folder import Folder
 from tapveil.published.lattice import Wider
 from tapveil.published.manifest import LedgerEntry, Manifest
@@ -189,6 +190,9 @@ class _Job:
             try:
                 on, lists = date.fromisoformat(created), self.inputs.sha256
                 stated = statement.manifest(self.plan, on, lists, places=drawn, cells=self._cells)
+                if stated.is_world and estimated.why_not(Domain(stated, self.inputs.world)) is None:
+                    versions = stated.versions.model_copy(update={"estimates": 1})
+                    stated = stated.model_copy(update={"versions": versions})
             except ValidationError as error:
                 place = ".".join(str(part) for part in error.errors()[0]["loc"])
                 raise PlanError(f"the plan has too many entries, or too long names, for a manifest ({place})") from None

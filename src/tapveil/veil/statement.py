@@ -37,6 +37,7 @@ def manifest(
     """
     release, source = plan.release, plan.source
     taps = source.taps if plan.columns.pairs_taps else None
+    world: dict[str, Any] = {"holidays": tuple(sorted(set(plan.world.holidays)))} if plan.privacy.is_world else {}
     levels = sorted({table.level.location for table in plan.table if table.level.location})
     return claims.Manifest(
         manifest_version=claims.MANIFEST_VERSION,
@@ -52,6 +53,7 @@ def manifest(
         region=release.region,
         created=created,
         **_cost(plan, cells),
+        **world,
         covers=claims.Covers(
             first_day=source.first_day,
             last_day=source.last_day,

@@ -15,6 +15,7 @@ from tapveil.base.findings import Finding
 from tapveil.base.vocabulary import CONSISTENT, COUNT, HIGH, LOW, WIDER
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.derived import derived
+from tapveil.published.domain import Domain
 from tapveil.published.lattice import WIDER_COLUMNS, Ints, Wider
 from tapveil.published.manifest import Manifest
 from tapveil.published.places import name_findings
@@ -22,7 +23,13 @@ from tapveil.published.sheets import DerivedSheet, raw_tables
 from tapveil.verification import reading
 from tapveil.verification.known_versions import LARGEST_PLACES
 from tapveil.verification.reading import UnreadableError
-from tapveil.verification.tables import csv_batches, is_written_otherwise, same_rows
+from tapveil.verification.tables import (
+    ROWS_AT_ONCE,
+    csv_batches,
+    is_written_otherwise,
+    parquet_batches,
+    same_rows,
+)
 
 ROUNDED = 1
 """Largest difference to a number that another build computed."""
@@ -44,10 +51,14 @@ def published_tables(folder: Path, manifest: Manifest) -> dict[str, pa.Table]:
 
 
 def derived_sheets(
-    folder: Path, manifest: Manifest, made: Mapping[str, Mechanism], tables: Mapping[str, pa.Table]
+    folder: Path,
+    manifest: Manifest,
+    made: Mapping[str, Mechanism],
+    tables: Mapping[str, pa.Table],
+    domain: Domain | None = None,
 ) -> list[DerivedSheet]:
     """The sheets that follow from the tables."""
-    return derived(manifest, made, tables, _wider(folder, manifest))
+    return derived(manifest, made, tables, _wider(folder, manifest), domain=domain)
 
 
 def rounded_otherwise(
@@ -113,14 +124,21 @@ def _texts(folder: Path, path: str, columns: tuple[str, ...]) -> pa.Table:
 def sheet_findings(folder: Path, sheet: DerivedSheet) -> Iterator[Finding]:
     """Whether a file says what follows from the tables."""
     columns = (*sheet.keys, *sheet.numbers)
-    expected = pa.table({column: sheet.cells.column(column).cast(pa.string()) for column in columns})
+    batches = csv_batches if sheet.form == "csv" else parquet_batches
     try:
-        if not same_rows(iter([expected]), csv_batches(folder, sheet.path, columns)):
+        if not same_rows(_as_texts(sheet.cells, columns), batches(folder, sheet.path, columns)):
             yield Finding("derived-differs", sheet.path, "does not follow from the published tables")
-        elif is_written_otherwise(folder, sheet.path, columns):
+        elif sheet.form == "csv" and is_written_otherwise(folder, sheet.path, columns):
             yield Finding("hidden-data", sheet.path, reading.NOT_CANONICAL)
     except UnreadableError as error:
         yield error.finding
+
+
+def _as_texts(cells: pa.Table, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """Every value as text, some rows at a time."""
+    for start in range(0, len(cells), ROWS_AT_ONCE):
+        piece = cells.slice(start, ROWS_AT_ONCE)
+        yield pa.table({column: piece.column(column).cast(pa.string()) for column in columns})
 
 
 def wider_findings(folder: Path, manifest: Manifest, tables: Mapping[str, pa.Table]) -> Iterator[Finding]:

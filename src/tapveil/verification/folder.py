@@ -16,6 +16,7 @@ from tapveil.base.progress import BYTES, Reporter, Silent, Stage
 from tapveil.base.vocabulary import (
     CHECKSUMS,
     CONSISTENT,
+    ESTIMATES,
     EXPLORER,
     FINEST,
     MANIFEST,
@@ -129,7 +130,7 @@ class _Check:
             lacking = {each.place for each in unexpected if each.code == "file-missing"}
             sound = not impossible and WIDER not in lacking and not any(sheet.findings for sheet in sheets)
             tables = self._published(manifest, domain) if sound else {}
-            beside = self._derived(manifest, made, tables) if sound else None
+            beside = self._derived(manifest, made, tables, domain) if sound else None
             faults = list(self._package(manifest, beside))
             self._add(faults)
             drawn = not manifest.places or manifest.places in self.files
@@ -236,7 +237,7 @@ class _Check:
 
     @property
     def _derived_files(self) -> set[str]:
-        return {name for name in self.files if name.startswith((f"{CONSISTENT}/", f"{FINEST}/"))}
+        return {name for name in self.files if name.startswith((f"{CONSISTENT}/", f"{FINEST}/", f"{ESTIMATES}/"))}
 
     def _texts(self, manifest: Manifest) -> Iterator[Finding]:
         """What the texts of a folder say of ε must be what the manifest says."""
@@ -275,17 +276,21 @@ class _Check:
         return sheets
 
     def _derived(
-        self, manifest: Manifest, made: Mapping[str, Mechanism], tables: Mapping[str, pa.Table]
+        self,
+        manifest: Manifest,
+        made: Mapping[str, Mechanism],
+        tables: Mapping[str, pa.Table],
+        domain: Domain | None,
     ) -> list[DerivedSheet]:
         """What follows from the tables: each file there, and as it follows."""
         if WIDER in self.files:
             self._add(wider_findings(self.folder, manifest, tables))
-        beside = derived_sheets(self.folder, manifest, made, tables)
+        beside = derived_sheets(self.folder, manifest, made, tables, domain)
         paths = {sheet.path for sheet in beside}
         for name in sorted(self._derived_files - paths):
             self._add([Finding("file-unexpected", shown(name), "does not belong to a release")])
         found = list(self._derived_findings(beside))
-        if any(each.code == "derived-differs" for each in found) and paths <= set(self.files):
+        if domain is None and any(each.code == "derived-differs" for each in found) and paths <= set(self.files):
             theirs = rounded_otherwise(self.folder, manifest, made, tables, beside)
             if theirs and not list(self._derived_findings(theirs)):
                 note = "counts in consistent/ are rounded differently, by at most one; their sums are exact"

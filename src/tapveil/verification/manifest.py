@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from decimal import ROUND_CEILING
 from fractions import Fraction
 from typing import Any
@@ -299,9 +299,11 @@ def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Findi
     written = manifest_1.written(manifest.as_json, entry) if first else manifest.as_json
     if json.dumps(data) != json.dumps(written):
         yield Finding("hidden-data", PLACE, NOT_CANONICAL)
-    if manifest.versions not in [VERSIONS, *VERSIONS_OF[manifest.manifest_version]]:
+    versions = manifest.versions.model_copy(update={"estimates": None})  # which the lists of a world say
+    if versions not in [VERSIONS, *VERSIONS_OF[manifest.manifest_version]]:
         yield Finding("manifest-version", PLACE, "lists versions that were never used together")
-    sorted_since = [manifest.covers.modes or (), manifest.wider]
+    holidays = [day.isoformat() for day in manifest.holidays or ()]
+    sorted_since: list[Collection[str]] = [manifest.covers.modes or (), holidays, manifest.wider]
     if not first:  # which has areas and files in the order of the plan
         sorted_since += [manifest.areas, manifest.public_files_sha256, *manifest.wider.values()]
     used = dict.fromkeys(column for table in manifest.tables for column in (*manifest.partition, *table.columns))

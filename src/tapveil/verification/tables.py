@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from tapveil.base.findings import Finding
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS, TAP
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS, TAP, WEIGHT
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.csv import csv_bytes
@@ -282,7 +282,7 @@ def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator
         with os.fdopen(open_inside(folder, name), "rb") as file:
             parquet = open_parquet(file, name)
             _require_columns(name, parquet.schema_arrow.names, columns)
-            types = dict.fromkeys(NUMBERS, (pa.int64(),))
+            types = dict.fromkeys((*NUMBERS, WEIGHT), (pa.int64(),))
             if any(each.type not in types.get(each.name, (pa.string(), pa.date32())) for each in parquet.schema_arrow):
                 raise UnreadableError("column-type", name, "a column has an unexpected type")
             groups = chunks(parquet)

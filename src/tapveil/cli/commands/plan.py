@@ -16,7 +16,9 @@ from tapveil.cli.options import Json, Quiet, err, out
 
 
 def plan(
-    preset: Annotated[str, Argument(help="Which plan: opal, or od (origin to destination).")],
+    preset: Annotated[
+        str, Argument(help="Which plan: opal, od (origin to destination), or journeys (every cell, and estimates).")
+    ],
     output: Annotated[Path | None, Option("--output", "-o", help="Write to this new file, not to the screen.")] = None,
 ) -> None:
     """Write a commented plan to start from."""
