@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -125,7 +126,13 @@ def _init(trips: Path, plan_path: Path) -> str:
     if drafted.open:
         with pytest.raises(PlanError, match="open question"):
             Plan.parse(drafted.text, base=plan_path.parent)
-    return drafted.text + _shown(lambda console: screen.show_draft(console, drafted))
+    said = drafted.text + _shown(lambda console: screen.show_draft(console, drafted))
+    # The days that a release covers are published; where they were taken from the rows, the plan says that it looked.
+    looked = "looked_at_trips = true" in drafted.text
+    return _DAYS.sub("", said) if looked else said
+
+
+_DAYS = re.compile(r"(first_day = |last_day = |Days: |#.*by the rows).*")
 
 
 def _shown(show: Callable[[Console], None]) -> str:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
+from tapveil.base.vocabulary import EARLIEST_YEAR, LATEST_YEAR
 from tapveil.trips.questions import Asking
 from tapveil.trips.reading import Sample, odd_rows
 from tapveil.trips.recognised import Guess, Recognised
@@ -65,8 +66,9 @@ def _first_and_last(found: Recognised, by_name: Mapping[str, Sample]) -> tuple[d
     if day is None or found.labels or day.column not in by_name or by_name[day.column].values is None:
         return None
     rows = by_name[day.column].days
-    often = sorted(each for each, seen in Counter(filter(None, rows)).items() if seen > min(4, len(rows) // 50))
-    return (date.fromisoformat(often[0]), date.fromisoformat(often[-1])) if often else None
+    often = (date.fromisoformat(each) for each, n in Counter(filter(None, rows)).items() if n > min(4, len(rows) // 50))
+    days = sorted(day for day in often if EARLIEST_YEAR <= day.year <= LATEST_YEAR)
+    return (days[0], days[-1]) if days else None
 
 
 def _tides(by_name: Mapping[str, Sample]) -> Recognised:
