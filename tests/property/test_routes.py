@@ -531,3 +531,19 @@ def test_one_trip_more_in_a_row_changes_one_cell_by_at_most_one(tmp_path: Path) 
         for name in before.tables:
             one, other = cells(before.tables[name]), cells(after.tables[name])
             assert sum(abs(one[cell] - other[cell]) for cell in {*one, *other}) <= 1
+
+
+@pytest.mark.parametrize("others", [[1001.0], [2.5], [-1.0], [1001.0, 1002.0], [None]])
+def test_what_nan_counts_as_does_not_depend_on_other_trips(tmp_path: Path, others: list[float | None]) -> None:
+    """Statistics of Parquet leave NaN out: by them, a column of NaN and one number holds that number alone."""
+    stops = [*[float("nan")] * 3, *others]
+    table = {"day": ["2016-08-08"] * len(stops), "hour": [7] * len(stops), "from": stops, "card": stops}
+    pq.write_table(pa.table(table), tmp_path / "trips.parquet")
+    text = COUNTS.replace('shape = "counts"\n', "").replace('count = "trips"\n', 'card = "card"\n')
+    text = text.replace("[source.counts]\nmost = 40\n", "").replace("counts.*", "trips.parquet")
+    by_card = 'unit = "card"\ntrips_per_card = 9\nwithout_card = "own-unit"'
+    for unit in ('unit = "trip"', by_card):
+        (tmp_path / "plan.toml").write_text(text.replace('unit = "trip"', unit), encoding="utf-8")
+        unknown = 3 + sum(each in (None, -1.0) for each in others)
+        for counted in both_routes(Plan.read(tmp_path / "plan.toml")):
+            assert cells(counted.tables["on"])["2016-08-08", "07:00", "UNKNOWN"] == unknown

@@ -188,7 +188,7 @@ def _card_sql(group: FileGroup, theirs: str, missing: frozenset[str] = frozenset
     whole = f"CASE WHEN {card} LIKE '%.0' THEN regexp_replace({card}, '^([0-9]+)\\.0$', '\\1') ELSE {card} END"
     if raw == "number":
         a_float = f"typeof({stored}) IN ('FLOAT', 'DOUBLE')"
-        beyond = f"abs(TRY_CAST({stored} AS DOUBLE)) > {LARGEST_EXACT_FLOAT}"
+        beyond = f"abs(TRY_CAST({stored} AS DOUBLE)) > {LARGEST_EXACT_FLOAT} AND {card} IS NOT NULL"  # NaN is no card
         whole = f"CASE WHEN {a_float} AND {beyond} THEN {literal(UNSURE_CARD)} ELSE {whole} END"
     none = ", ".join(literal(text) for text in sorted({"", *missing}))
     return f"CASE WHEN {whole} NOT IN ({none}) THEN {whole} END"
