@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from tapveil.base.vocabulary import EARLIEST_YEAR, LATEST_YEAR
+from tapveil.base.vocabulary import YEARS
 from tapveil.trips.questions import Asking
 from tapveil.trips.reading import Sample, odd_rows
 from tapveil.trips.recognised import Guess, Recognised
@@ -67,7 +67,7 @@ def _first_and_last(found: Recognised, by_name: Mapping[str, Sample]) -> tuple[d
         return None
     rows = by_name[day.column].days
     often = (date.fromisoformat(each) for each, n in Counter(filter(None, rows)).items() if n > min(4, len(rows) // 50))
-    days = sorted(day for day in often if EARLIEST_YEAR <= day.year <= LATEST_YEAR)
+    days = sorted(day for day in often if day.year in YEARS)
     return (days[0], days[-1]) if days else None
 
 
