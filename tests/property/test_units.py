@@ -377,7 +377,7 @@ def test_a_release_of_cards_says_so(tmp_path: Path) -> None:
     assert stated["whole_cards"] is None
     readme = (tmp_path / "out" / "README.md").read_text()
     assert "cards, each once per cell" in readme
-    assert "at most 2 trips are counted" in readme
+    assert "At most 2 trips of each card are counted" in readme
     with (tmp_path / "out" / "data" / "both.csv").open() as file:
         (published,) = csv.DictReader(file)
     assert abs(int(published["count"]) - 200) < 40
@@ -484,7 +484,7 @@ def test_a_long_list_is_drawn_sparsely_with_the_same_law(tmp_path: Path, monkeyp
 
 def test_the_holder_sees_what_the_list_leaves_out(tmp_path: Path) -> None:
     (note,) = outlooks.outlook(listed_plan(tmp_path)).notes
-    assert "of 100 listed cells 99 are empty" in note
+    assert "99 of 100 listed cells are empty" in note
     assert "300 trips are in cells that are not listed" in note
 
 
