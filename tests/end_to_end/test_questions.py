@@ -124,3 +124,30 @@ def test_an_answer_that_is_none_is_asked_again_and_not_taken_in_silence(tmp_path
         "2025-03-31",
         0.5,
     )
+
+
+def test_without_looking_a_number_of_trips_is_asked_about_and_not_passed_over(tmp_path: Path) -> None:
+    """Each row was taken for one trip: of 12 trips 1 was counted, and protected as if it were all."""
+    rows = [["2025-03-03", n % 24, "A", "B", n] for n in range(200)]
+    write_csv(tmp_path / "od.csv", rows, ("Date", "Hour", "Origin", "Destination", "Ridership"))
+    said = run("init", "od.csv", "--no-look", cwd=tmp_path).stdout
+    assert "Open question: Is a row one trip, or as many as `Ridership` says? Proposed: counts." in said
+    assert 'shape = "?"' in (tmp_path / "plan.toml").read_text(encoding="utf-8")
+    write_csv(tmp_path / "on_off.csv", [["2025-03-03", "on", "A", 7]] * 9, ("date", "tap", "loc", "count"))
+    said = run("init", "on_off.csv", "--no-look", "-o", "taps.toml", cwd=tmp_path).stdout
+    assert "Open question: Is a trip in several rows, by `tap`" in said
+
+
+def test_readings_of_a_counter_are_not_numbers_of_trips(tmp_path: Path) -> None:
+    readings = [
+        [f"S{gate}", "2025-03-03", f"{n % 24:02}:00", 90_000 * (9 - gate) + 97 * n]
+        for gate in range(6)
+        for n in range(48)
+    ]
+    header = ("STATION", "DATE", "TIME", "ENTRIES")
+    write_csv(tmp_path / "gates.csv", readings, header)
+    refused = run("init", "gates.csv", cwd=tmp_path)
+    assert (refused.returncode, "`ENTRIES` seems to be the reading of a counter" in refused.stderr) == (3, True)
+    in_order = [[place, day, time, 2_000 + 5 * n] for n, (place, day, time, _) in enumerate(readings)]
+    write_csv(tmp_path / "sorted.csv", in_order, header)
+    assert run("init", "sorted.csv", "-o", "sorted.toml", cwd=tmp_path).returncode == 0, "sorted by its numbers"

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
+from itertools import pairwise
 
 from tapveil.base.errors import TripDataError
 from tapveil.trips import words
 from tapveil.trips.questions import Asking
-from tapveil.trips.reading import MOST, Sample, odd_rows, share
+from tapveil.trips.reading import MOST, WHOLE, Sample, odd_rows, share
 
 FEW_MODES, FEW_LABELS, FEW_CARDS = 50, 12, 12
 ORDERED = 0.95
@@ -26,6 +27,8 @@ ENOUGH_ROWS = 10
 """Fewer rows than this tell nothing about how columns go together."""
 WIDE = 12
 """As many columns, and more, that differ in a number alone are one column in many."""
+COUNTER, STEADY = 1000, 0.7
+"""Readings of a counter are at least so large, and in this share of rows at most a hundredth more than in the last."""
 NIGHT = 360
 """A service day may end this many minutes after midnight."""
 
@@ -123,7 +126,7 @@ class Evidence:
             if "count" in sample.says
             and not sample.says & {"identifier", "time", "day", "card", "settled", "mode"}
             and sample not in self.times
-            and (sample.raw in ("integer", "number") or (sample.values is not None and sample.whole >= 0.5))
+            and (sample.values is None or sample.raw in ("integer", "number") or sample.whole >= 0.5)
         ]
 
     @cached_property
@@ -137,6 +140,17 @@ class Evidence:
             'with its own [ledger] data_set = "…" only if no trip is in both.'
         )
         return self.by_name.get(self._asking.ask("count", text, first.name, [sample.name for sample in counts]), first)
+
+    @property
+    def is_a_counter(self) -> bool:
+        """Whether the numbers of trips are readings of a counter that runs on: large, and hardly more in every row."""
+        if self.count is None or not self.count.values:
+            return False
+        found = [int(match[1]) for value in self.count.values if (match := WHOLE.fullmatch(value.strip()))]
+        in_order = sorted(found)
+        if len(found) < ENOUGH_ROWS or in_order[len(found) // 2] < COUNTER or found == in_order:
+            return False  # in a file that is sorted by its numbers, they grow as well
+        return share(0 <= later - one <= one // 100 for one, later in pairwise(found)) >= STEADY
 
     @property
     def averages(self) -> list[Sample]:

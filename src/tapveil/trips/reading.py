@@ -45,7 +45,7 @@ ANY_ZONE = ZoneInfo("UTC")
 GRAINS = (60, 30, 15, 10, 5)
 _A_CLOCK = re.compile(r".*\d\d?[:h時시]\d\d")
 _FROM_TO = re.compile(r"\d{1,2}(?:[:.h]\d{2})?\s*(?:-|–|~|to|à|bis|至)\s*\d{1,2}(?:[:.h]\d{2})?\D*")
-_WHOLE = re.compile(r"([0-9]{1,20})(?:\.0+)?")
+WHOLE = re.compile(r"([0-9]{1,20})(?:\.0+)?")
 _SINCE_1970 = range(946_684_800, 2_208_988_800)
 """Seconds from 2000 to 2040: other numbers of ten digits are no moments of trips."""
 
@@ -145,7 +145,7 @@ class Sample:
     def whole(self) -> float:
         """Which share of its values are whole numbers, without zeros in front."""
         return share(
-            bool((match := _WHOLE.fullmatch(value.strip())) and match[1] == str(int(match[1]))) for value in self.some
+            bool((match := WHOLE.fullmatch(value.strip())) and match[1] == str(int(match[1]))) for value in self.some
         )
 
     @cached_property
@@ -220,7 +220,7 @@ class Sample:
 
     def _number(self, kind: Written, values: Sequence[str]) -> Reading | None:
         """What plain numbers mean: hours, clocks, minutes, moments since 1970. None where they are no such numbers."""
-        digits = [match[1] for value in values if (match := _WHOLE.fullmatch(value.strip()))]
+        digits = [match[1] for value in values if (match := WHOLE.fullmatch(value.strip()))]
         found = len(digits) / max(1, len(values))
         if found < MOST:
             return None

@@ -140,20 +140,29 @@ class Roles:
                 f"rows of taps on and rows of taps off, by `{label.name}`, are both counts (`{count.name}`): added up, "
                 "each trip would be in twice. Make a file of each kind, and a plan for each"
             )
+        if count and self._seen.is_a_counter:
+            raise TripDataError(
+                f"`{count.name}` seems to be the reading of a counter, which grows a little from row to row, and not "
+                "the number of trips of a row: make a file of the differences first"
+            )
         average = next((each for each in self._seen.averages if not self._seen.card and not self._seen.count), None)
         if average and not (both and self._seen.finest < 15):
             raise TripDataError(
                 f"`{average.name}` is called a number of trips, but its values are not whole: averages and shares "
-                "cannot be counted. Take a file of whole numbers; or, if a row is one trip, rename the column"
+                "cannot be counted, nor numbers with separators. Take a file of whole numbers; or, if a row is one "
+                "trip, rename the column"
             )
-        if count and "count" in count.says and unknown and self._seen.looked:
+        if count and "count" in count.says and unknown:
             self._ask_shape(
                 f"Is a trip in several rows, by `{unknown.name}` (one for its start, one for its end)? Then it would "
                 "be counted in each: make a file of each kind first.",
                 "counts",
                 ("counts",),
             )
-        elif count and "count" in count.says and self._seen.two_times and self._seen.finest < 15:
+        elif count and (
+            ("count" in count.says and self._seen.two_times and self._seen.finest < 15)
+            or (count.raw == "text" and not self._seen.looked)
+        ):
             self._ask_shape(f"Is a row one trip, or as many as `{count.name}` says?", "counts", ("trips", "counts"))
         elif count and "count" in count.says:
             found.shape, found.why = (
