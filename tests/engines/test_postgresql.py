@@ -467,7 +467,7 @@ def test_a_database_of_another_encoding_is_refused(
     options = "TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'"
     connected.run("DROP DATABASE IF EXISTS canary_latin", f"CREATE DATABASE canary_latin {options}")
     monkeypatch.setenv("PGDATABASE", "canary_latin")
-    with pytest.raises(TripDataError, match="has no table"):
+    with pytest.raises(TripDataError, match="finds no table or view"):
         count(plan)
     latin = plan.model_copy(update={"source": plan.source.model_copy(update={"table": "pg_catalog.pg_class"})})
     named = {ours: each.model_copy(update={"column": "relname"}) for ours, each in plan.source.columns.items()}
