@@ -78,6 +78,8 @@ def contents(
             "shapes": places["features"] if places else [],
         }
     )
+    if manifest.is_world:
+        page.about["every_cell"] = True
     page.about["tables"] = [
         _table(manifest, table, tables[table.name], labels, page) for table in manifest.tables if table.name in shown
     ]

@@ -45,7 +45,7 @@ class Heat {
     at("heat-note").replaceChildren(
       view.comparing && this.cells.across
         ? `Change from ${words.label(table, view.day, view.vs, view.part)} to ${words.label(table, view.day, view.part[view.day], view.part)}, where both are published.`
-        : `${plural(this.cells.size, "count")} published in ${plural(this.rows.length, "row")}${this.rows.length > 24 ? ", scroll for more" : ""}; hatched: not published, ${words.absent(table)}.`,
+        : `${plural(this.cells.size, "count")} published in ${plural(this.rows.length, "row")}${this.rows.length > 24 ? ", scroll for more" : ""}${release.every_cell ? "" : `; hatched: not published, ${words.absent(table)}`}.`,
       this.cells.across && table.kind(this.cells.across) !== "time"
         ? ` Down: ${words.columnTitle(this.cells.down)}; across: ${words.columnTitle(this.cells.across)}.`
         : "",
@@ -443,5 +443,6 @@ function legend(where, app, scale, unit, hatched) {
     mark = pen(swatch, 26, 14);
   mark.fillStyle = app.colours.hatch(mark);
   mark.fillRect(0, 0, 26, 14);
-  where.replaceChildren(el("span", { class: "item" }, strip, unit), el("span", { class: "item" }, swatch, hatched));
+  where.replaceChildren(el("span", { class: "item" }, strip, unit));
+  if (!app.release.every_cell) where.append(el("span", { class: "item" }, swatch, hatched));
 }

@@ -157,8 +157,8 @@ class App {
         el("td", { class: "number" }, number(table.rows)),
         el("td", { class: "number" }, `± ${number(table.half)}`),
         el("td", { class: "number" }, String(table.mean_error)),
-        el("td", { class: "number" }, number(table.smallest)),
-        el("td", { class: "number" }, words.absent(table)),
+        el("td", { class: "number" }, release.every_cell ? "any" : number(table.smallest)),
+        el("td", { class: "number" }, release.every_cell ? "none" : words.absent(table)),
         el("td", {}, table.noise),
       ),
     );

@@ -113,7 +113,7 @@ class CityMap {
     const when = this.code ? words.span(this.table, this.code) : words.whole(view);
     const shown = this.places.filter((place) => this.value(place) !== null).length;
     at("map-note").textContent =
-      `${this.other ? "Change over" : "Counts for"} ${when}: ${number(shown)} of ${number(this.places.length)} places ${this.other ? "published on both days" : "published"}; the others are hatched or hollow.`;
+      `${this.other ? "Change over" : "Counts for"} ${when}: ${number(shown)} of ${number(this.places.length)} places ${this.other ? "published on both days" : "published"}${release.every_cell ? "." : "; the others are hatched or hollow."}`;
     legend(
       at("map-legend"),
       this.app,

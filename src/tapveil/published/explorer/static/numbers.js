@@ -25,8 +25,10 @@ class Numbers {
     ].filter(Boolean);
     at("numbers-note").replaceChildren(
       `${words.title(table)}, ${this.partTitle()}. ${about.length ? `Only ${about.join(", ")}: ` : ""}${plural(this.rows.filter((row) => row.count !== SUPPRESSED).length, "published count")}${about.length ? ` of ${number(whole.size)}` : ""}. `,
-      about.length ? "" : `All other combinations are not published: ${words.absent(table)}. `,
-      `The intervals contain the true count for at least 19 of 20 cells, published or not. Near the smallest published count, ${number(table.smallest)}, the true count may be much smaller.`,
+      about.length || release.every_cell ? "" : `All other combinations are not published: ${words.absent(table)}. `,
+      release.every_cell
+        ? "The intervals contain the true count for at least 19 of 20 cells."
+        : `The intervals contain the true count for at least 19 of 20 cells, published or not. Near the smallest published count, ${number(table.smallest)}, the true count may be much smaller.`,
     );
     const axes = orderedAxes(table).filter(Boolean);
     const columns = [

@@ -25,7 +25,7 @@ class Profile {
         ? view.place === null
           ? "Select a place to see its own day."
           : "Times by place are not published here: this is all places together."
-        : `Bands: 95 % intervals of the true counts. Hatched: not published, ${absent}.`;
+        : `Bands: 95 % intervals of the true counts.${this.app.release.every_cell ? "" : ` Hatched: not published, ${absent}.`}`;
     this.paint(named);
     at("profile-legend").replaceChildren(
       ...this.lines.map((line) => el("span", { class: "item" }, sample(line), line.title)),
