@@ -141,6 +141,73 @@ def _taps(folder: Path) -> Plan:
     return Plan.read(folder / "plan.toml")
 
 
+WORLD = """
+[release]
+name = "world"
+title = "Journeys: every cell, and estimates"
+licence = "CC-BY-4.0"
+publisher = "Port Vesper Transit"
+partition = ["mode", "date"]
+[source]
+path = "trips.csv"
+modes = ["metro", "tram"]
+first_day = 2025-03-06
+last_day = 2025-03-10
+[source.columns]
+card = "card"
+mode = "mode"
+date = "day"
+tap_on_time = "time"
+tap_on_location = "from"
+tap_off_location = "to"
+[places]
+path = "places.csv"
+[coarsen]
+time_minutes = 360
+[world]
+holidays = [2025-03-07]
+[privacy]
+unit = "card-day"
+trips_per_day = 2
+without_card = "refuse"
+neighbours = "add-remove"
+mechanism = "world"
+epsilon = 2
+delta = 1e-6
+looked_at_trips = false
+[[table]]
+name = "od"
+columns = ["tap_on_location", "tap_off_location"]
+[[table]]
+name = "origin_time"
+columns = ["tap_on_time", "tap_on_location"]
+[[table]]
+name = "total"
+columns = []
+weight = "1/4"
+"""
+
+
+def _world(folder: Path) -> Plan:
+    stops = ("Central", "Quay, West", "東門", "Hill", "Depot")
+    rows = [
+        (
+            f"3085{n % 900:012}",
+            ("metro", "tram")[n % 3 > 1],
+            f"2025-03-{6 + n % 5:02d}",
+            f"{5 + n * n % 19:02d}:{n % 60:02d}",
+            stops[n % 4],
+            stops[n * n % 11 % 5],
+        )
+        for n in range(3000)
+    ]
+    write_csv(folder / "trips.csv", rows, ("card", "mode", "day", "time", "from", "to"))
+    places = [(stop, "" if stop == "Central" else "metro", n, n) for n, stop in enumerate(stops[:4])]
+    write_csv(folder / "places.csv", [*places, ("Hill", "tram", 3, 3)], ("name", "mode", "latitude", "longitude"))
+    (folder / "plan.toml").write_text(WORLD, encoding="utf-8")
+    return Plan.read(folder / "plan.toml")
+
+
 KINDS: dict[str, Callable[[Path], Plan]] = {
     "paper": lambda folder: _opal(folder),
     "paper-layout": lambda folder: _opal(
@@ -155,6 +222,7 @@ KINDS: dict[str, Callable[[Path], Plan]] = {
     "levels-of-card-days": lambda folder: levelled_plan(folder, **BY_CARD),
     "dictionary": _dictionary,
     "taps": _taps,
+    "world": _world,
     "spark": lambda folder: _opal(
         folder, _total("gaussian") | NO_MAP | {"[source]\n": '[source]\nengine = "spark"\n'}, "parquet"
     ),

@@ -15,6 +15,7 @@ VERSIONS_OF: Mapping[int, list[Versions]] = {
     3: [
         Versions(derived=2, page=1, metadata=2, wording=1, readme=1, package=1),
         Versions(derived=2, page=1, metadata=2, wording=2, readme=2, package=2),
+        Versions(derived=2, page=1, metadata=2, wording=2, readme=2, package=2, estimates=1),
     ],
 }
 """By the version of the manifest: the versions of the methods that made such folders."""
