@@ -81,7 +81,8 @@ class Look:
         found = counter.copies(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
         if found:
             rows = self.counted.refusals.rows + self.counted.refusals.elsewhere
-            many = f" ({percent(found / rows, digits=0)} of all rows)" if found > MANY_COPIES * rows else ""
+            # Of taps that are neither on nor off no row is counted, though rows may be alike.
+            many = f" ({percent(found / rows, digits=0)} of all rows)" if 0 < MANY_COPIES * rows < found <= rows else ""
             yield (
                 f"{found:,} rows{many} are duplicates of another row in every column that is read, including the card. "
                 "Refused rows and rows of other days are among them. A duplicated trip counts twice and is protected "
