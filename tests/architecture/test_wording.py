@@ -16,7 +16,7 @@ from tapveil.cli.app import COMMANDS, app
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tapveil"
-FROZEN = re.compile(r"_1\.py$|/v\d+\.py$|/wording/1/")
+FROZEN = re.compile(r"_1\.py$|/v\d+\.py$|/wording/[12]/")
 """What older folders are made of stays as it was."""
 LONGEST = 30
 """Words in a sentence."""

@@ -57,9 +57,26 @@ def test_there_is_a_folder_of_every_kind() -> None:
 
 def test_there_is_a_folder_of_all_versions_that_were_used_together() -> None:
     read = [Manifest.read(json.loads((path / "privacy.json").read_text())) for path in FOLDERS]
-    made = {(each.manifest_version, each.versions) for each in read}
+    made = {(each.manifest_version, each.versions.without_parts) for each in read}
     known = {(form, each) for form, all_of_it in known_versions.VERSIONS_OF.items() for each in all_of_it}
-    assert made == known
+    assert made | {(MANIFEST_VERSION, VERSIONS)} == known  # the present ones may still change
+
+
+def test_there_is_a_folder_of_every_part_that_only_some_have() -> None:
+    read = [Manifest.read(json.loads((path / "privacy.json").read_text())).versions for path in FOLDERS]
+    for wording in {each.wording for each in read}:
+        made = {one for each in read if each.wording == wording for one in each.parts.items()}
+        parts = known_versions.PARTS_OF.get(wording, {})
+        assert made == {(part, number) for part in VERSIONS.parts for number in (None, *parts.get(part, ()))}
+
+
+def test_versions_that_were_never_used_together_are_refused() -> None:
+    first = known_versions.VERSIONS_OF[3][0]
+    assert known_versions.were_used_together(3, first)
+    assert not known_versions.were_used_together(2, first)
+    assert not known_versions.were_used_together(3, first.model_copy(update={"page": 2}))
+    assert not known_versions.were_used_together(3, first.model_copy(update={"estimates": 1}))
+    assert known_versions.were_used_together(3, VERSIONS.model_copy(update={"estimates": 1}))
 
 
 def test_the_present_page_program_is_on_the_list() -> None:

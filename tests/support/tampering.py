@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from contextlib import suppress
+from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +20,9 @@ from tapveil.base.vocabulary import EXPLORER, PLACES, README, SIGNATURE
 from tapveil.published.describe.datapackage import FileFacts, datapackage
 from tapveil.published.describe.metadata import texts
 from tapveil.published.describe.readme import readme
-from tapveil.published.explorer.page import page
-from tapveil.published.manifest import Manifest
+from tapveil.published.explorer import page
+from tapveil.published.explorer.page import Shell, packed, taken_apart
+from tapveil.published.manifest import VERSIONS, Manifest
 from tapveil.verification import manifest as manifests
 from tapveil.verification.derived import derived_sheets, published_tables
 from tapveil.verification.reading import UnreadableError
@@ -35,6 +39,8 @@ STUMBLES = (
     pa.ArrowException,
 )
 """What a folder that is none does to those who make it fit."""
+
+_TITLES = re.compile("(<title>|<h1>).*?(</title>|</h1>)", re.DOTALL)
 
 
 def refresh(folder: Path, *, rederive: bool = True) -> None:
@@ -120,7 +126,12 @@ def redraw(folder: Path) -> None:
     places = json.loads((folder / PLACES).read_text()) if manifest.places else None
     with np.errstate(invalid="ignore"):
         beside = derived_sheets(folder, manifest, made, tables)
-    (folder / EXPLORER).write_text(page(manifest, package, tables, beside, places), encoding="utf-8")
+    data = packed(page.data(manifest, package, tables, beside, places))
+    shell = Shell.titled(manifest.title)
+    if manifest.versions.page != VERSIONS.page:  # the program of its own version, with the title of today
+        shell, _ = taken_apart((folder / EXPLORER).read_text(encoding="utf-8"))
+        shell = replace(shell, head=_TITLES.sub(lambda found: found[1] + escape(manifest.title) + found[2], shell.head))
+    (folder / EXPLORER).write_text(shell.text(data), encoding="utf-8")
     if manifest.versions.readme:
         signed = (folder / SIGNATURE).exists()
         (folder / README).write_text(readme(manifest, signed=signed), encoding="utf-8")

@@ -301,21 +301,31 @@ class Versions(_Part):
 
     derived: Literal[1, 2]
     """`consistent/` and `finest/`; in version 1 with totals that were guessed."""
-    page: Literal[1]
+    page: Literal[1, 2]
     """What `explorer.html` holds."""
     metadata: Literal[1, 2]
     """`dp-registry.yaml`, `croissant.json`, `dcat.jsonld`."""
-    wording: Literal[1, 2]
+    wording: Literal[1, 2, 3]
     """The sentences in them."""
-    readme: Literal[1, 2] | None = None
+    readme: Literal[1, 2, 3] | None = None
     """`README.md`; before version 3 it could not be made again."""
-    package: Literal[1, 2] | None = None
+    package: Literal[1, 2, 3] | None = None
     """`datapackage.json`, likewise."""
     estimates: Literal[1] | None = None
     """`estimates/`, in folders of a known world that have them; others do not state it."""
 
+    @property
+    def parts(self) -> Mapping[str, int | None]:
+        """What some folders have and others do not: each states its version only where it is there."""
+        return {"estimates": self.estimates}
 
-VERSIONS = Versions(derived=2, page=1, metadata=2, wording=2, readme=2, package=2)
+    @property
+    def without_parts(self) -> Versions:
+        """Of the methods that every folder has."""
+        return self.model_copy(update=dict.fromkeys(self.parts))
+
+
+VERSIONS = Versions(derived=2, page=2, metadata=2, wording=3, readme=3, package=3)
 """Versions of new folders: `verify` recomputes the other files by them."""
 
 
@@ -416,8 +426,9 @@ class Manifest(_Part):
                 raise ValueError("it has other fields than its version")
         world = self.is_world and self.manifest_version >= 3
         own = [("cells" in table.model_fields_set) == world for table in self.tables]
-        own += [("holidays" in self.model_fields_set) == world, world or not self.versions.estimates]
-        own += [("estimates" in self.versions.model_fields_set) == bool(self.versions.estimates)]
+        own += [("holidays" in self.model_fields_set) == world]
+        for name, version in self.versions.parts.items():
+            own += [(name in self.versions.model_fields_set) == bool(version), world or not version]
         if self.is_world > world or not all(own):
             raise ValueError("it has other fields than its mechanism")
         return self

@@ -34,13 +34,12 @@ from tapveil.published.manifest import (
     EXAMPLE_CARDS,
     EXAMPLE_COUNTS,
     MANIFEST_VERSION,
-    VERSIONS,
     Guarantee,
     Manifest,
     TableClaim,
     number,
 )
-from tapveil.verification.known_versions import VERSIONS_OF
+from tapveil.verification.known_versions import were_used_together
 from tapveil.verification.reading import NOT_CANONICAL
 
 PLACE = "privacy.json"
@@ -299,8 +298,7 @@ def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Findi
     written = manifest_1.written(manifest.as_json, entry) if first else manifest.as_json
     if json.dumps(data) != json.dumps(written):
         yield Finding("hidden-data", PLACE, NOT_CANONICAL)
-    versions = manifest.versions.model_copy(update={"estimates": None})  # which the lists of a world say
-    if versions not in [VERSIONS, *VERSIONS_OF[manifest.manifest_version]]:
+    if not were_used_together(manifest.manifest_version, manifest.versions):
         yield Finding("manifest-version", PLACE, "lists versions that were never used together")
     holidays = [day.isoformat() for day in manifest.holidays or ()]
     sorted_since: list[Collection[str]] = [manifest.covers.modes or (), holidays, manifest.wider]

@@ -12,7 +12,7 @@ import pyarrow as pa
 from tapveil._version import __version__
 from tapveil.base.findings import Finding
 from tapveil.base.vocabulary import EXPLORER
-from tapveil.published.explorer.contents import contents
+from tapveil.published.explorer import page
 from tapveil.published.explorer.page import LEVEL, Shell, taken_apart, unpacked
 from tapveil.published.manifest import VERSIONS, Manifest
 from tapveil.published.places import FeatureCollection
@@ -54,7 +54,7 @@ def page_findings(
     places: FeatureCollection | None,
 ) -> Iterator[Finding]:
     """Whether the page shows what the tables and the places say, and holds nothing else."""
-    expected = contents(manifest, package, tables, beside, places).data
+    expected = page.data(manifest, package, tables, beside, places)
     data = taken_apart(reading.text_of(folder, EXPLORER, LARGEST_PAGE))[1]
     if unpacked(data, len(expected)) != expected:
         yield Finding("page-differs", EXPLORER, "does not show the data of the folder's tables")

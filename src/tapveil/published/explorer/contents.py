@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapveil.base.vocabulary import CHECKSUMS, CONSISTENT, COUNT, HIGH, LOW, MANIFEST, PACKAGE, README, TOTAL
+from tapveil.base.vocabulary import CHECKSUMS, COUNT, HIGH, LOW, MANIFEST, PACKAGE, README
 from tapveil.published.describe.wording import wording
 from tapveil.published.explorer.columns import LARGEST, Integers, packed, width_of
 from tapveil.published.lattice import Labels
@@ -83,7 +83,7 @@ def contents(
     page.about["tables"] = [
         _table(manifest, table, tables[table.name], labels, page) for table in manifest.tables if table.name in shown
     ]
-    total = _totals(stated, tables, beside)
+    total = _totals(stated, tables)
     fits = total is not None and _largest(total) <= LARGEST
     page.about["total"] = _total(manifest, total, labels, page) if fits else None
     return page
@@ -98,10 +98,8 @@ def _drawn_as(manifest: Manifest) -> Manifest:
     return manifest.model_copy(update={"tables": (alone,), "partition": tuple(partition)})
 
 
-def _totals(manifest: Manifest, tables: Mapping[str, pa.Table], beside: Sequence[DerivedSheet]) -> pa.Table | None:
-    """All trips of each part, with intervals: as they were published; in version 1, as they were guessed."""
-    if manifest.versions.derived == 1:
-        return next((each.cells for each in beside if (each.folder, each.name) == (CONSISTENT, TOTAL)), None)
+def _totals(manifest: Manifest, tables: Mapping[str, pa.Table]) -> pa.Table | None:
+    """All trips of each part, with intervals."""
     claim = next((table for table in manifest.tables if not table.columns), None)
     if claim is None or len(manifest.tables) == 1:
         return None

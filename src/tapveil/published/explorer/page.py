@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tapveil.published.explorer.contents import contents
+from tapveil.published.explorer import contents, contents_1
 from tapveil.published.manifest import Manifest
 from tapveil.published.places import FeatureCollection
 from tapveil.published.sheets import DerivedSheet
@@ -39,9 +39,26 @@ def page(
     beside: Sequence[DerivedSheet],
     places: FeatureCollection | None,
 ) -> str:
-    """The page of a release."""
-    made = contents(manifest, package, tables, beside, places)
-    return Shell.titled(manifest.title).text(base64.b64encode(zlib.compress(made.data, LEVEL)).decode())
+    """The page of a release that is made now."""
+    return Shell.titled(manifest.title).text(packed(data(manifest, package, tables, beside, places)))
+
+
+def data(
+    manifest: Manifest,
+    package: Mapping[str, Any],
+    tables: Mapping[str, pa.Table],
+    beside: Sequence[DerivedSheet],
+    places: FeatureCollection | None,
+) -> bytes:
+    """What the page of a folder holds, by the version of its contents."""
+    if manifest.versions.page == 1:
+        return contents_1.contents(manifest, package, tables, beside, places).data
+    return contents.contents(manifest, package, tables, beside, places).data
+
+
+def packed(data: bytes) -> str:
+    """The data of a page as they stand in it."""
+    return base64.b64encode(zlib.compress(data, LEVEL)).decode()
 
 
 @dataclass(frozen=True)

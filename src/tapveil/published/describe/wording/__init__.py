@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tapveil.privacy.concentrated import Concentrated
     from tapveil.privacy.loss import Loss
 
-WORDING = 2
+WORDING = 3
 """Of the folders that are made now."""
 
 
