@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 import tapveil
+from tapveil.base.layouts import LAYOUTS
+from tapveil.privacy.mechanisms import MECHANISMS
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tapveil"
@@ -232,3 +234,37 @@ def test_no_code_compares_an_english_sentence() -> None:
 def test_a_planted_sentence_is_seen(source: str) -> None:
     assert list(sentences_compared(source))
     assert not list(sentences_compared('text.split(" "), text.startswith("x"), a == "code-1", print("a b")'))
+
+
+# --- what a mechanism or a layout is like is asked of it --------------------------------------------------------------
+
+FAR_REACHING = {"opal", "dictionary", "world"}
+"""Which cells get noise, and which files there are: every part of a release is concerned."""
+
+
+def names_compared(source: str) -> Iterator[str]:
+    """Names on which a program decides: whoever adds a mechanism or a layout would have to find them all."""
+    for node in ast.walk(ast.parse(source)):
+        found = []
+        if isinstance(node, ast.Compare):
+            found = [node.left, *node.comparators]
+        elif isinstance(node, ast.MatchValue):
+            found = [node.value]
+        for part in found:
+            inside = part.elts if isinstance(part, ast.Tuple | ast.List | ast.Set) else [part]
+            yield from (each.value for each in inside if isinstance(each, ast.Constant) and each.value in FAR_REACHING)
+
+
+def test_no_code_decides_on_the_name_of_a_mechanism_or_a_layout_that_reaches_far() -> None:
+    """It asks `privacy/mechanisms.py` and `base/layouts.py`, where each says what it is like."""
+    assert not {name for name, path in MODULES.items() if set(names_compared(path.read_text(encoding="utf-8")))}
+    known = {*MECHANISMS, *LAYOUTS}
+    assert known >= FAR_REACHING, "names that are no longer known would be looked for in vain"
+
+
+@pytest.mark.parametrize(
+    "source", ['if plan.layout == "opal": pass', 'x in ("sbh", "world")', 'match x:\n    case "dictionary": pass']
+)
+def test_a_planted_decision_on_a_name_is_seen(source: str) -> None:
+    assert list(names_compared(source))
+    assert not list(names_compared('LAYOUTS["opal"], a == "total", Literal["world"]'))

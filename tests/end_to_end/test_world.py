@@ -16,11 +16,11 @@ import pytest
 
 import tapveil
 from tapveil.base.errors import BudgetError, FolderError, PlanError, UsageError
+from tapveil.base.layouts import WorldLayout
 from tapveil.internal.comparison.compare import compare
 from tapveil.internal.outlook import outlook, read_public_files
 from tapveil.internal.report.model.findings import findings
 from tapveil.plan.model import Plan, preset_text
-from tapveil.published.layouts import WorldLayout
 from tapveil.published.manifest import Manifest
 from tapveil.veil.release import release
 from tapveil.verification.folder import verify_folder
@@ -141,13 +141,13 @@ def test_a_measurement_that_was_not_made_is_refused(published: Path, tmp_path: P
 
 
 def test_a_table_without_a_csv_file_is_read_and_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tapveil.published.layouts.MOST_IN_CSV", 80)
+    monkeypatch.setattr("tapveil.base.layouts.MOST_IN_CSV", 80)
     write_trips(tmp_path)
     folder = release(world_plan(tmp_path), tmp_path / "out", in_ledger=False)
     assert sorted(path.name for path in (folder.path / "measurements").glob("*.csv")) == ["od.csv", "total.csv"]
     assert verify_folder(folder.path).findings == []
     assert len(tapveil.open(folder.path).table("origins")) == 105
-    assert WorldLayout().formats(folder.manifest.tables[1]) == ("parquet",)
+    assert WorldLayout().formats(folder.manifest.tables[1].cells) == ("parquet",)
 
 
 def test_a_frame_has_what_the_file_has(published: Path) -> None:

@@ -48,17 +48,6 @@ def columns_in_words(columns: Sequence[str]) -> str:
     return " × ".join(columns) or TOTAL
 
 
-OPAL_SHAPES: dict[tuple[str, ...], tuple[str, str]] = {
-    ("tap_on_time",): ("time", "on"),
-    ("tap_off_time",): ("time", "off"),
-    ("tap_on_location",): ("loc", "on"),
-    ("tap_off_location",): ("loc", "off"),
-    ("tap_on_time", "tap_on_location"): ("time-loc", "on"),
-    ("tap_off_time", "tap_off_location"): ("time-loc", "off"),
-}
-"""The file of the published Opal data for a table, and its `tap`."""
-
-
 def level_in_words(time_minutes: int | None, times: Sequence[int] | None, location: str | None) -> str:
     """A cell of a coarser table in a few words."""
     length = "the whole day" if time_minutes == MINUTES_PER_DAY else f"{time_minutes} minutes"

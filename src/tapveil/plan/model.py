@@ -33,6 +33,7 @@ from tapveil.privacy.units import Neighbours, Unit
 
 if TYPE_CHECKING:
     from tapveil.plan.guarantee import Guarantee
+    from tapveil.privacy.mechanisms import Mechanism
 
 PRESETS = ("opal", "od", "journeys")
 TIMETABLE = "gtfs"
@@ -232,14 +233,21 @@ class Privacy(Frozen):
     """Whether bins, areas or tables were chosen by looking at the trips. Stated in the folder, not accounted for."""
 
     @property
+    def kind(self) -> type[Mechanism]:
+        """The mechanism, without its noise."""
+        from tapveil.privacy.mechanisms import MECHANISMS
+
+        return MECHANISMS[self.mechanism]
+
+    @property
     def lists_cells(self) -> bool:
         """Whether every cell of a list gets noise, so that no threshold and no δ is needed."""
-        return self.mechanism == "dictionary"
+        return self.kind.from_a_list
 
     @property
     def is_world(self) -> bool:
         """Whether every cell of a public world is measured, and published as it is."""
-        return self.mechanism == "world"
+        return self.kind.publishes_every_cell
 
     @property
     def by_card(self) -> bool:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tapveil.base.errors import did_you_mean
+from tapveil.base.layouts import LAYOUTS
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import (
     CARD,
     COUNT,
     EVERY_MODE,
     MOST_LEVELS,
-    OPAL_SHAPES,
     RESERVED,
     TAP,
     TOTAL,
@@ -47,7 +48,7 @@ def problems(plan: Plan) -> Iterator[Problem]:
     promise = [*_unit_problems(plan), *_budget_problems(plan)]
     yield from promise or _mechanism_problems(plan)
     yield from _total_problems(plan)
-    yield from _opal_problems(plan)
+    yield from _layout_problems(plan)
     yield from _world_problems(plan)
 
 
@@ -452,15 +453,16 @@ def _world_problems(plan: Plan) -> Iterator[Problem]:
         yield Problem(RELEASE, "world-layout", words, "layout")
 
 
-def _opal_problems(plan: Plan) -> Iterator[Problem]:
-    """The layout of the published Opal data has one bin width and no levels."""
-    if plan.release.layout != "opal":
-        return
-    if plan.release.partition != ("mode", "date"):
-        yield Problem(RELEASE, "opal-partition", '"opal" needs partition = ["mode", "date"]', "layout")
+def _layout_problems(plan: Plan) -> Iterator[Problem]:
+    """That of the published Opal data has one partition, one bin width and no levels."""
+    name, layout = plan.release.layout, LAYOUTS[plan.release.layout]
+    if layout.partition not in (None, plan.release.partition):
+        needed = json.dumps(layout.partition)
+        yield Problem(RELEASE, f"{name}-partition", f'"{name}" needs partition = {needed}', "layout")
     for table in plan.table:
-        if not table.level.is_finest:
-            yield Problem(_of(table), "opal-level", 'layout "opal" has no file for a coarser level; remove the level')
-        if table.columns not in OPAL_SHAPES:
+        if not (layout.has_levels or table.level.is_finest):
+            words = f'layout "{name}" has no file for a coarser level; remove the level'
+            yield Problem(_of(table), f"{name}-level", words)
+        if not layout.has_file_for(table.columns):
             what = f"the columns {', '.join(table.columns)}" if table.columns else "totals; remove the table"
-            yield Problem(_of(table), "opal-columns", f'layout "opal" has no file for {what}')
+            yield Problem(_of(table), f"{name}-columns", f'layout "{name}" has no file for {what}')

@@ -21,7 +21,7 @@ from tapveil.privacy import spectrum
 from tapveil.privacy.accountant import ChangedCells, Exposure, any_exceeds, changes
 from tapveil.privacy.mechanisms import (
     LARGEST_EPSILON,
-    NARROWEST,
+    MECHANISMS,
     SMALLEST_DELTA,
     SMALLEST_EPSILON,
     WIDEST,
@@ -77,8 +77,8 @@ def calibrate(
         >>> [table.smallest_published for table in tables]
         [30, 15]
     """
-    if name not in NARROWEST:
-        raise ValueError(f"`{name}` is not a mechanism; use one of {', '.join(NARROWEST)}")
+    if name not in MECHANISMS:
+        raise ValueError(f"`{name}` is not a mechanism; use one of {', '.join(MECHANISMS)}")
     if not weights or not all(isinstance(each, Fraction | int) for each in (*weights, epsilon, delta)):
         raise ValueError("give at least one table, and weights, epsilon and delta as Fractions: floats are rounded")
     if min(weights) <= 0:
@@ -90,7 +90,7 @@ def calibrate(
         words = f"epsilon must be at least {SMALLEST_EPSILON} for a table"
         smallest = f"; the smallest share of this total, by weight, is {decimal_text(min(shares), 3)}"
         raise ValueError(words if len(shares) == 1 else words + smallest)
-    if name == "dictionary":
+    if MECHANISMS[name].from_a_list:
         if max(shares) / exposure.changed > LARGEST_CELL_EPSILON:
             raise ValueError(f"epsilon must be at most {LARGEST_CELL_EPSILON} for each changed cell of a dictionary")
         if min(shares) / exposure.changed * WIDEST < 1:
@@ -100,7 +100,7 @@ def calibrate(
         raise ValueError("delta must be at least 1e-15 for every table, and below 1")
     if name == "sbh":
         return tuple(StabilityHistogram(share, delta / len(weights), exposure) for share in shares)
-    if name == "world":
+    if MECHANISMS[name].publishes_every_cell:
         # Nobody is alone in a cell that is always there, so trips that react to earlier releases cost nothing.
         return tuple(_Design(name, weights, epsilon, delta, replace(exposure, across=False)).narrowest())
     return tuple(_Design(name, weights, epsilon, delta, exposure).least())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -30,14 +30,6 @@ SMALLEST_DELTA = Fraction(1, 10**15)
 WIDEST = 20_000
 """The maximum scale of the noise, in counts: with more, nothing would be published."""
 _FINEST = 1 / (2 * LARGEST_EPSILON)
-NARROWEST = {
-    "sbh": 2 * _FINEST,
-    "laplace": _FINEST,
-    "dictionary": _FINEST,
-    "gaussian": Fraction(1, 10),
-    "world": Fraction(1, 10),
-}
-"""The minimum scale of each mechanism: narrower noise protects nothing."""
 THRESHOLD_GRID = 10**30
 """Thresholds are rounded up to 1 divided by this, so that they can be written exactly."""
 HIGHEST = 10**9
@@ -55,10 +47,19 @@ class Mechanism(ABC):
     name: ClassVar[str]
     noise_code: ClassVar[str]
     """The distribution of the noise, as a code."""
+    narrowest: ClassVar[Fraction] = _FINEST
+    """The minimum scale: narrower noise protects nothing."""
     visits_empty_cells: ClassVar[bool] = False
+    from_a_list: ClassVar[bool] = False
+    """Whether the cells of a public list are counted, and no others."""
     publishes_every_cell: ClassVar[bool] = False
     """Whether there is no threshold, so that no number is chosen for its size."""
     is_gaussian: ClassVar[bool] = False
+
+    @classmethod
+    @abstractmethod
+    def _of_scale(cls, scale: Fraction, threshold: Fraction) -> Mechanism:
+        """The mechanism with a scale and a threshold; ValueError if there is none with this threshold."""
 
     @property
     @abstractmethod
@@ -141,6 +142,11 @@ class _RoundedThreshold(Mechanism):
 
     name = "sbh"
     noise_code = "laplace-rounded"
+    narrowest = 2 * _FINEST
+
+    @classmethod
+    def _of_scale(cls, scale: Fraction, threshold: Fraction) -> Mechanism:
+        return StatedHistogram(scale, threshold)
 
     @property
     def smallest_published(self) -> int:
@@ -230,6 +236,12 @@ class _IntegerThreshold(Mechanism):
 
     least: int
 
+    @classmethod
+    def _integer(cls, threshold: Fraction) -> int:
+        if threshold.denominator != 1:
+            raise ValueError(f"the threshold of {cls.name} must be an integer")
+        return int(threshold)
+
     @property
     def threshold(self) -> Fraction:
         return Fraction(self.least)
@@ -240,21 +252,45 @@ class _IntegerThreshold(Mechanism):
 
 
 @dataclass(frozen=True)
-class Laplace(_IntegerThreshold):
-    """Discrete Laplace noise, P(k) ∝ e^(−ε₀|k|), on cells that occur, and an integer threshold."""
+class _DiscreteLaplace(_IntegerThreshold):
+    """Noise with P(k) ∝ e^(−ε₀|k|)."""
 
     cell_epsilon: Fraction
     least: int
 
-    name = "laplace"
-    noise_code = "discrete-laplace"
-
     def __post_init__(self) -> None:
         _check_exact(self.cell_epsilon, self.least)
+
+    @classmethod
+    def _of_scale(cls, scale: Fraction, threshold: Fraction) -> Mechanism:
+        return cls(1 / scale, cls._integer(threshold))
 
     @property
     def scale(self) -> Fraction:
         return 1 / self.cell_epsilon
+
+
+class _DiscreteGaussian(Mechanism):
+    """Noise with P(k) ∝ e^(−k²/2σ²)."""
+
+    sigma: Fraction
+    narrowest = Fraction(1, 10)
+    is_gaussian = True
+
+    @property
+    def scale(self) -> Fraction:
+        return self.sigma
+
+    @property
+    def noise(self) -> NoiseTable:
+        return _gaussian_table(self.sigma)
+
+
+class Laplace(_DiscreteLaplace):
+    """Discrete Laplace noise, P(k) ∝ e^(−ε₀|k|), on cells that occur, and an integer threshold."""
+
+    name = "laplace"
+    noise_code = "discrete-laplace"
 
     @property
     def noise(self) -> NoiseTable:
@@ -266,7 +302,7 @@ class Laplace(_IntegerThreshold):
 
 
 @dataclass(frozen=True)
-class Gaussian(_IntegerThreshold):
+class Gaussian(_IntegerThreshold, _DiscreteGaussian):
     """Discrete Gaussian noise, P(k) ∝ e^(−k²/2σ²), on cells that occur, and an integer threshold."""
 
     sigma: Fraction
@@ -274,18 +310,13 @@ class Gaussian(_IntegerThreshold):
 
     name = "gaussian"
     noise_code = "discrete-gaussian"
-    is_gaussian = True
 
     def __post_init__(self) -> None:
         _check_exact(self.sigma, self.least)
 
-    @property
-    def scale(self) -> Fraction:
-        return self.sigma
-
-    @property
-    def noise(self) -> NoiseTable:
-        return _gaussian_table(self.sigma)
+    @classmethod
+    def _of_scale(cls, scale: Fraction, threshold: Fraction) -> Mechanism:
+        return cls(scale, cls._integer(threshold))
 
     @property
     def cells(self) -> ChangedCells:
@@ -293,25 +324,18 @@ class Gaussian(_IntegerThreshold):
 
 
 @dataclass(frozen=True)
-class Dictionary(_IntegerThreshold):
+class Dictionary(_DiscreteLaplace):
     """Discrete Laplace noise on every cell of a public list, whether it occurs or not: pure ε, δ = 0.
 
     `least` is a public cut: noisy counts below it are not published, which is post-processing and costs nothing.
     """
 
-    cell_epsilon: Fraction
     least: int = 1
 
     name = "dictionary"
     noise_code = "discrete-laplace-listed"
     visits_empty_cells = True
-
-    def __post_init__(self) -> None:
-        _check_exact(self.cell_epsilon, self.least)
-
-    @property
-    def scale(self) -> Fraction:
-        return 1 / self.cell_epsilon
+    from_a_list = True
 
     @property
     def noise(self) -> NoiseTable:
@@ -333,7 +357,7 @@ class Dictionary(_IntegerThreshold):
 
 
 @dataclass(frozen=True)
-class World(Mechanism):
+class World(_DiscreteGaussian):
     """Discrete Gaussian noise on every cell of a public world, published as it is: no threshold, also below zero.
 
     No cell appears or disappears, so no cell tells that somebody was alone in it: only shifts by one are left to hide.
@@ -345,23 +369,18 @@ class World(Mechanism):
     noise_code = "discrete-gaussian-world"
     visits_empty_cells = True
     publishes_every_cell = True
-    is_gaussian = True
 
     def __post_init__(self) -> None:
         _check_exact(self.sigma)
 
-    @property
-    def scale(self) -> Fraction:
-        return self.sigma
+    @classmethod
+    def _of_scale(cls, scale: Fraction, threshold: Fraction) -> Mechanism:
+        return cls(scale)
 
     @property
     def threshold(self) -> Fraction:
         """None: it is written as 0."""
         return Fraction(0)
-
-    @property
-    def noise(self) -> NoiseTable:
-        return _gaussian_table(self.sigma)
 
     @property
     def publish_step(self) -> int:
@@ -371,6 +390,12 @@ class World(Mechanism):
     @property
     def cells(self) -> ChangedCells:
         return _integer_cells(Fraction(0), _gaussian_shift(self.sigma))
+
+
+MECHANISMS: Mapping[str, type[Mechanism]] = {
+    each.name: each for each in (StabilityHistogram, Laplace, Gaussian, Dictionary, World)
+}
+"""By their names in plans, manifests and ledgers: what differs between them is asked of these, not of the name."""
 
 
 def stated(name: str, scale: Fraction, threshold: Fraction) -> Mechanism:
@@ -401,19 +426,11 @@ def stated(name: str, scale: Fraction, threshold: Fraction) -> Mechanism:
     if not scale > 0 or not 0 <= threshold <= HIGHEST or (threshold == 0) != (name == World.name):
         raise ValueError("a scale or threshold is out of range")
     _check_width(scale)
-    if name != "sbh" and threshold.denominator != 1:
-        raise ValueError(f"the threshold of {name} must be an integer")
-    if scale < NARROWEST.get(name, _FINEST):
-        raise ValueError("the noise is too narrow to protect anything")
-    if name not in NARROWEST:
+    if name not in MECHANISMS:
         raise ValueError(f"`{name}` is not a mechanism")
-    if name == "sbh":
-        return StatedHistogram(scale, threshold)
-    if name == "gaussian":
-        return Gaussian(scale, int(threshold))
-    if name == "world":
-        return World(scale)
-    return (Laplace if name == "laplace" else Dictionary)(1 / scale, int(threshold))
+    if scale < MECHANISMS[name].narrowest:
+        raise ValueError("the noise is too narrow to protect anything")
+    return MECHANISMS[name]._of_scale(scale, threshold)
 
 
 # --- shared by several mechanisms, cached ---------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tapveil.base.layouts import MOST_IN_CSV
 from tapveil.base.vocabulary import (
     CONSISTENT,
     COUNT,
@@ -32,7 +33,6 @@ from tapveil.published.describe.wording import Wording, wording
 from tapveil.published.domain import Domain
 from tapveil.published.estimated import Estimated
 from tapveil.published.lattice import Edge, Floats, Ints, Lattice, Node, Wider, chains, lattice, why_not
-from tapveil.published.layouts import MOST_IN_CSV
 from tapveil.published.manifest import Manifest
 from tapveil.published.sheets import DerivedSheet, published_kind
 

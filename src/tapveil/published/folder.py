@@ -27,6 +27,7 @@ from tapveil.base.vocabulary import (
     MISSING,
     NOUNS,
     NUMBERS,
+    TAP,
     TOTAL,
     WORLD,
 )
@@ -39,7 +40,6 @@ from tapveil.published.estimated import Estimated
 from tapveil.published.estimated import why_not as why_not_estimated
 from tapveil.published.frame import Estimate, Frame, load_optional
 from tapveil.published.lattice import why_not
-from tapveil.published.layouts import TAP
 from tapveil.published.manifest import Manifest, TableClaim
 
 Version = Literal["published", "consistent", "finest"]

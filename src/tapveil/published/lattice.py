@@ -199,7 +199,7 @@ def lattice(manifest: Manifest, made: Mapping[str, Mechanism], cells: Mapping[st
             claim,
             variance(made[claim.name]),
             made[claim.name].smallest_published,
-            manifest.mechanism == "gaussian",
+            made[claim.name].is_gaussian,
         )
         for claim in manifest.tables
     ]

@@ -16,16 +16,16 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from tapveil.base.domain import MOST_CELLS
+from tapveil.base.layouts import LAYOUTS, Layout
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.types import Clock, Exact, Name, Text, known_zone
 from tapveil.base.vocabulary import EVERY_MODE, Kind, columns_in_words, level_in_words
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.loss import Loss
-from tapveil.privacy.mechanisms import Mechanism, stated
+from tapveil.privacy.mechanisms import MECHANISMS, Mechanism, stated
 from tapveil.privacy.rational import decimal_text
 from tapveil.privacy.units import Neighbours, Unit
 from tapveil.published import manifest_1
-from tapveil.published.layouts import LAYOUTS, Layout
 
 MANIFEST_VERSION: Literal[3] = 3
 """Of the folders that are made now."""
@@ -461,12 +461,12 @@ class Manifest(_Part):
     @property
     def from_a_list(self) -> bool:
         """Whether the cells of a public list are counted, and no others."""
-        return self.mechanism == "dictionary"
+        return MECHANISMS[self.mechanism].from_a_list
 
     @property
     def is_world(self) -> bool:
         """Whether every cell of public lists was measured and is published: none is absent, none suppressed."""
-        return self.mechanism == "world"
+        return MECHANISMS[self.mechanism].publishes_every_cell
 
     @property
     def by_card(self) -> bool:
@@ -497,12 +497,12 @@ class Manifest(_Part):
         """The files that a table is in, the first of which the data dictionary describes."""
         layout = self.arrangement
         name, _ = layout.file_of(table)
-        return tuple(f"{layout.folder}/{name}.{form}" for form in layout.formats(table))
+        return tuple(f"{layout.folder}/{name}.{form}" for form in layout.formats(table.cells))
 
     @property
     def sheets(self) -> dict[str, tuple[str, ...]]:
         """The files of counts that the folder must have, and their keys."""
-        return self.arrangement.files(self)
+        return self.arrangement.files(self.tables, self.partition)
 
     @property
     def numbers(self) -> tuple[str, ...]:

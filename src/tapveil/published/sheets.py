@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, Kind, columns_in_words
+from tapveil.base.layouts import DATE, MODE
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, TAP, Kind, columns_in_words
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.published.layouts import DATE, MODE, TAP
 from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.published.table import Field, PublishedTable
 

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil.base.errors import LeakError
+from tapveil.base.layouts import LAYOUTS
 from tapveil.base.vocabulary import RESERVED, UNTIL, WEIGHT
 from tapveil.plan.model import Plan
 from tapveil.published import domain
 from tapveil.published.identifiers import MOST, SOME, ColumnLook
 from tapveil.published.lattice import WIDER_COLUMNS
-from tapveil.published.layouts import OPAL_COLUMNS
 from tapveil.published.sheets import distinct
 
 CardsAmong = Callable[[list[str]], Set[str]]
@@ -47,11 +47,11 @@ def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
     """Raise LeakError if a table has a column that the plan does not publish, or one that identifies people."""
     keys = {column for table in plan.table for column in plan.columns.of(table)}
     ends = {f"{column}{UNTIL}" for column in keys if plan.source.kind(column) == "time"}
-    known, copied = keys | ends | RESERVED | set(WIDER_COLUMNS), {key for key in keys if plan.columns.copies(key)}
+    layout = LAYOUTS[plan.release.layout]
+    known = keys | ends | RESERVED | {*WIDER_COLUMNS, *layout.columns}
+    copied = layout.copied({key for key in keys if plan.columns.copies(key)})
     if plan.privacy.is_world:  # what is copied there are public lists, whatever the trips say
         known |= {*domain.COLUMNS, WEIGHT}
-    if plan.release.layout == "opal":
-        known, copied = known | set(OPAL_COLUMNS), {"mode", "loc", *({"date"} if plan.columns.copies("date") else ())}
     for file, column in _columns(folder):
         if column not in known:
             raise LeakError(f"{file} has the column `{column}`, which the plan does not publish. {_STOPPED}")

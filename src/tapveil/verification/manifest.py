@@ -17,7 +17,7 @@ import pydantic
 
 from tapveil.base.domain import MOST_CELLS
 from tapveil.base.findings import Finding
-from tapveil.base.vocabulary import OPAL_SHAPES, TOTAL
+from tapveil.base.vocabulary import TOTAL
 from tapveil.privacy import loss as losses
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.concentrated import concentrated
@@ -73,8 +73,8 @@ def read(data: dict[str, Any]) -> tuple[Manifest | None, list[Finding]]:
 
 def _misshapen(manifest: Manifest) -> Iterator[str]:
     tables = manifest.tables
-    if manifest.layout == "opal" and any(table.columns not in OPAL_SHAPES for table in tables):
-        yield "has a table for which the opal layout has no file"
+    if not all(manifest.arrangement.has_file_for(table.columns) for table in tables):
+        yield f"has a table for which the {manifest.layout} layout has no file"
     used = {column for table in tables for column in (*manifest.partition, *table.columns)}
     levels = {table.level.location for table in tables if table.level and table.level.location}
     if set(manifest.columns) != used or set(manifest.wider) != levels:

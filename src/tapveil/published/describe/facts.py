@@ -10,6 +10,7 @@ from typing import Any
 from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.privacy.loss import Loss
+from tapveil.privacy.mechanisms import MECHANISMS
 from tapveil.published.describe.wording import loss_in_words, wording
 
 KEYWORDS = ("public transport", "trips", "smart card", "open data", "differential privacy")
@@ -72,14 +73,15 @@ def promise(manifest: Document) -> str:
     words = wording(versions(manifest)["wording"])
     meaning = next(each["meaning"] for each in manifest["guarantees"] if each["neighbours"] == manifest["neighbours"])
     facts = {"counted": manifest["counted"], "loss": loss(manifest), "change": meaning}
-    if manifest["mechanism"] == "world":
+    mechanism = MECHANISMS[manifest["mechanism"]]
+    if mechanism.publishes_every_cell:
         return words.say("portals.promise_measured", **facts)
-    return words.say("portals.promise", **facts, absent=words.absent(from_a_list=manifest["mechanism"] == "dictionary"))
+    return words.say("portals.promise", **facts, absent=words.absent(from_a_list=mechanism.from_a_list))
 
 
 def limitations(manifest: Document) -> str:
     """What whoever uses the counts must know."""
-    measured = "_measured" if manifest["mechanism"] == "world" else ""
+    measured = "_measured" if MECHANISMS[manifest["mechanism"]].publishes_every_cell else ""
     return wording(versions(manifest)["wording"]).say(f"portals.limitations{measured}")
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from tapveil.base.layouts import LAYOUTS
 from tapveil.base.numbers import percent, three_digits
 from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY
 from tapveil.inputs.areas import Areas, Relabel
@@ -24,7 +25,6 @@ from tapveil.internal.report.model.cells import Cells, Ints
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import distribution
 from tapveil.privacy.rational import decimal_text
-from tapveil.published.layouts import LAYOUTS
 
 if TYPE_CHECKING:
     from tapveil.internal.report.model.findings import TableFindings
