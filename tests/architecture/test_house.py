@@ -308,7 +308,7 @@ def test_no_pseudo_random_number_reaches_a_release() -> None:
     users = {
         name for name, path in MODULES.items() if re.search(r"default_rng|import random|np\.random", path.read_text())
     }
-    assert users == {"tapveil.demo.city", "tapveil.demo.ridership"}
+    assert users == {f"tapveil.demo.{name}" for name in ("city", "people", "ridership", "stops")}
     drawn = re.findall(r"crossing\.draw\([^)]*\)", MODULES["tapveil.veil.release"].read_text(encoding="utf-8"))
     assert drawn
     assert all(call.endswith(", os.urandom)") for call in drawn)

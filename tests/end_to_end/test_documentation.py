@@ -24,7 +24,7 @@ from tests.support.documentation import (
     commands,
 )
 
-TRIPS = 200_000
+TRIPS = 400_000
 """Of the city in these tests: the least from which the next release can be tuned."""
 STARTS = ["docs/publish.md", "docs/approve.md", "docs/analyse.md"]
 """Where each kind of reader begins, after the tutorial."""

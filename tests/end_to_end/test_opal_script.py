@@ -75,7 +75,7 @@ def test_it_runs_on_the_real_file(shared_data: Path, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("opal") / "city"
-    make_city(folder, trips=200_000, file_format="parquet")
+    make_city(folder, trips=400_000, file_format="parquet")
     text = (folder / "plan.toml").read_text(encoding="utf-8").replace("# layout", "layout")
     return tapveil.release(Plan.parse(text, base=folder), folder / "published", in_ledger=False).path / "data"
 

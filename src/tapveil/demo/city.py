@@ -1,4 +1,4 @@
-"""A generated city, Port Vesper, with realistic, messy trips: four modes, two separate weeks.
+"""A generated city, Port Vesper, with people, and messy records of their trips: four modes, two separate weeks.
 
 Same seed, same city, byte for byte. Made in bulk, a day at a time, so tens of millions of trips take a minute and
 little memory. Nobody lives there, so its seed and its exact counts may be known.
@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -24,29 +22,17 @@ from tapveil.base.errors import UsageError
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import MINUTES_PER_DAY
 from tapveil.demo.geography import write_map
+from tapveil.demo.people import People
+from tapveil.demo.stops import FIRST, LAST, POSTCODES, Network, postcode
 from tapveil.plan.model import preset_text
 
 MOST_TRIPS_AS_CSV = 5_000_000
 WEEKS = (date(2025, 3, 3), date(2025, 7, 7))
 BUDGET = ("16", "1.5e-6")
 """What may ever be published of the city: the paper's release twice over."""
-TRIPS_PER_CARD = 18
 BROKEN = 0.002
 FEW_TRIPS = 500
 """A day with fewer trips has no broken rows: one of them could be more than a release puts up with."""
-
-Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Mode:
-    """One way to travel: its share of trips, its stops, and how untidy its records are."""
-
-    name: str
-    share: float
-    stops: tuple[str, ...]
-    minutes: float
-    no_tap_off: float
 
 
 def make_city(
@@ -64,16 +50,18 @@ def make_city(
     chosen: Format = file_format or ("csv" if trips <= MOST_TRIPS_AS_CSV else "parquet")
     new_folder(folder)
     (folder / "trips").mkdir()
-    modes = _modes(np.random.default_rng([seed, 0]))
+    network = Network(np.random.default_rng([seed, 0]))
     days = days or [monday + timedelta(days=day) for monday in WEEKS for day in range(7)]
+    sizes = dict(zip(days, _trips_per_day(days, trips), strict=True))
     made = 0
 
     with (progress or Silent()).stage(Stage.BUILDING_CITY, lambda: made, total=trips, unit="trips"):
-        _write_stops(folder / "stops.csv", modes[0].stops)
-        postcodes = [str(_postcode(number)) for number in range(POSTCODES)]  # those of the busiest stops first
-        write_map(folder / "places.geojson", {mode.name: mode.stops for mode in modes[1:]}, postcodes)
-        for index, (day, size) in enumerate(zip(days, _trips_per_day(days, trips), strict=True)):
-            table = _day(np.random.default_rng([seed, 1 + index]), modes, day, size, max(1, trips // TRIPS_PER_CARD))
+        _write_stops(folder / "stops.csv", network.modes[0].stops)
+        postcodes = [str(postcode(number)) for number in range(POSTCODES)]  # those of the busiest stops first
+        write_map(folder / "places.geojson", {mode.name: mode.stops for mode in network.modes[1:]}, postcodes)
+        people = People(np.random.default_rng([seed, 0, 1]), network, sizes)
+        for index, (day, size) in enumerate(sizes.items()):
+            table = _day(np.random.default_rng([seed, 1 + index]), people, day, size)
             if chosen == "csv":
                 pa_csv.write_csv(_texts(table), folder / "trips" / f"{day}.csv")
             else:
@@ -120,44 +108,14 @@ def _plan_text(file_format: Format, days: Sequence[date]) -> str:
     return text
 
 
-BUS_STOPS, STATIONS, WHARVES, TRAM_STOPS, POSTCODES = 6000, 170, 36, 23, 180
-
-_FIRST = (
-    "Ash Bell Cope Dun East Fern Glen Hazel Iron Kings Lark Mill North Oak Penn Quarry Rose Stone Thorn West".split()
-)
-_LAST = "brook bury dale field ford gate ham haven hill hurst ley mere mouth port side stead ton vale wick wood".split()
-_ODD_STATIONS = ("São Bento", "Žižkov Tunnel", "St. Mary's", "東門", "O'Connell St, North", 'The "Folly"')
-_ODD_WHARVES = ("Vesper Quay, No. 3 Wharf", "Vesper Quay, No. 4 Wharf", 'Fisher\'s "Long" Pier', "Île aux Cygnes")
-_ODD_TRAM_STOPS = ("Königsplatz", "Paddy's Market", "Convention, East & West")
-
-
-def _modes(random: np.random.Generator) -> tuple[Mode, ...]:
-    names = [first + last for first in _FIRST for last in _LAST]
-    random.shuffle(names)
-    stations = (*_ODD_STATIONS, *(f"{name} Station" for name in names))[:STATIONS]
-    wharves = (*_ODD_WHARVES, *(f"{name} Wharf" for name in names[200:]))[:WHARVES]
-    tram_stops = (*_ODD_TRAM_STOPS, *(f"{name} Light Rail" for name in names[300:]))[:TRAM_STOPS]
-    bus_stops = tuple(f"{200000 + 7 * number}" for number in range(BUS_STOPS))
-    return (
-        Mode("bus", 0.42, bus_stops, 22, 0.06),
-        Mode("train", 0.46, stations, 34, 0.01),
-        Mode("ferry", 0.05, wharves, 25, 0.004),
-        Mode("lightrail", 0.07, tram_stops, 14, 0.03),
-    )
-
-
-def _postcode(stop: int) -> int:
-    return 2000 + 37 * stop % POSTCODES
-
-
 def _write_stops(path: Path, bus_stops: tuple[str, ...]) -> None:
     """Where the bus stops lie; the newest twenty are not in the list yet."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["stop_id", "stop_name", "postcode"])
         for number, stop in enumerate(bus_stops[:-20]):
-            street, road = _FIRST[number % len(_FIRST)], _LAST[number // len(_FIRST) % len(_LAST)].title()
-            writer.writerow([stop, f"{street} St at {road} Rd, Stand {number % 4 + 1}", _postcode(number)])
+            street, road = FIRST[number % len(FIRST)], LAST[number // len(FIRST) % len(LAST)].title()
+            writer.writerow([stop, f"{street} St at {road} Rd, Stand {number % 4 + 1}", postcode(number)])
 
 
 def _trips_per_day(days: Sequence[date], trips: int) -> list[int]:
@@ -168,57 +126,32 @@ def _trips_per_day(days: Sequence[date], trips: int) -> list[int]:
     return [int(size) for size in np.diff(ends, prepend=0)]
 
 
-def _day(random: np.random.Generator, modes: tuple[Mode, ...], day: date, size: int, cards: int) -> dict[str, Any]:
+def _day(random: np.random.Generator, people: People, day: date, size: int) -> dict[str, Any]:
     """One day's trips as columns of numbers and codes; `None` marks of absence come as masks."""
-    mode = random.choice(len(modes), size, p=[each.share for each in modes])
-    start = _start_minutes(random, day, size)
-    ride = 3 + random.gamma(2.0, np.array([each.minutes for each in modes])[mode] / 2).astype(np.int64)
+    trips, modes = people.trips(random, day, size), people.network.modes
     return {
-        "card": random.integers(0, cards, size),
+        "card": trips.card,
         "day": day,
-        "mode": mode,
-        "modes": modes,
-        "on": start,
-        "off": np.minimum(start + ride, 2 * MINUTES_PER_DAY - 1),
-        "from": _places(random, modes, mode),
-        "to": _places(random, modes, mode),
-        "no_on": random.random(size) < 0.004,
-        "no_off": random.random(size) < np.array([each.no_tap_off for each in modes])[mode],
+        "mode": trips.mode,
+        "modes": pa.array([mode.name for mode in modes]),
+        "stops": pa.array(people.network.stops),
+        "on": trips.on,
+        "off": trips.off,
+        "from": trips.start,
+        "to": trips.stop,
+        "no_on": random.random(size, dtype=np.float32) < 0.004,
+        "no_off": random.random(size, dtype=np.float32) < np.array([mode.no_tap_off for mode in modes])[trips.mode],
         "broken": np.where(random.random(size) < BROKEN, random.integers(1, 4, size), 0) * (size >= FEW_TRIPS),
     }
 
 
-def _start_minutes(random: np.random.Generator, day: date, size: int) -> Ints:
-    """Two peaks on a working day, one broad hump at the weekend, and some trips after midnight."""
-    weekday = [(0.33, 490, 45), (0.33, 1050, 65), (0.25, 780, 150), (0.09, 1290, 100)]
-    weekend = [(0.72, 810, 180), (0.28, 1230, 130)]
-    humps = np.array(weekday if day.weekday() < 5 else weekend)
-    which = random.choice(len(humps), size, p=humps[:, 0])
-    minutes: npt.NDArray[np.float64] = random.normal(humps[which, 1], humps[which, 2])
-    return np.clip(minutes, 240, MINUTES_PER_DAY + 180).astype(np.int64)
-
-
-def _places(random: np.random.Generator, modes: tuple[Mode, ...], mode: Ints) -> Ints:
-    """A stop for each trip, as its number among all stops: a few are busy, most are quiet."""
-    places = np.empty(len(mode), dtype=np.int64)
-    first = 0
-    for index, each in enumerate(modes):
-        rows = np.flatnonzero(mode == index)
-        popularity = np.cumsum(1 / (4 + np.arange(len(each.stops))))
-        places[rows] = first + np.searchsorted(popularity, random.random(len(rows)) * popularity[-1])
-        first += len(each.stops)
-    return places
-
-
 def _common(trips: dict[str, Any]) -> dict[str, pa.Array]:
-    stops = pa.array([stop for mode in trips["modes"] for stop in mode.stops])
-    modes = pa.array([mode.name for mode in trips["modes"]])
     coded = pa.DictionaryArray.from_arrays
     return {
         "card_id": pa.array(3_085_000_000_000_000 + trips["card"] * 97),
-        "mode": coded(pa.array(trips["mode"], mask=trips["broken"] == 1), modes),
-        "tap_on_location": coded(pa.array(trips["from"], mask=trips["no_on"]), stops),
-        "tap_off_location": coded(pa.array(trips["to"], mask=trips["no_off"]), stops),
+        "mode": coded(pa.array(trips["mode"], mask=trips["broken"] == 1), trips["modes"]),
+        "tap_on_location": coded(pa.array(trips["from"], mask=trips["no_on"]), trips["stops"]),
+        "tap_off_location": coded(pa.array(trips["to"], mask=trips["no_off"]), trips["stops"]),
     }
 
 

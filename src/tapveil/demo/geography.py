@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
+from itertools import count, islice
 from math import atan2, cos, hypot, pi, sin, sqrt
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 Point = tuple[float, float]
 """Kilometres to the east and to the north of the central quay."""
@@ -25,16 +28,20 @@ LINES = (0.62, 1.35, 2.0, 2.65, 3.3, 3.95, 4.6, 5.2)
 
 def write_map(path: Path, stops: Mapping[str, Sequence[str]], postcodes: Sequence[str]) -> None:
     """Stops as points, the postcodes of buses as areas."""
-    ways = {"train": _stations(), "ferry": _wharves(), "lightrail": _tram_stops()}
     features = [
         _feature(name, mode, {"type": "Point", "coordinates": _degrees(place)})
         for mode, names in stops.items()
-        for name, place in zip(names, ways[mode], strict=False)
+        for name, place in zip(names, WAYS[mode](), strict=False)
     ]
     for name, corners in zip(postcodes, _areas(), strict=False):
         features.append(_feature(name, "bus", {"type": "Polygon", "coordinates": [[*map(_degrees, corners)]]}))
     lines = ",\n".join(json.dumps(feature, ensure_ascii=False) for feature in features)
     path.write_text(f'{{"type": "FeatureCollection", "features": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def positions(mode: str, number: int) -> npt.NDArray[np.float32]:
+    """Where the first stops of a mode lie; those of buses, in the middle of their postcodes."""
+    return np.array([*islice(WAYS[mode](), number)], dtype=np.float32)
 
 
 def _feature(name: str, mode: str, geometry: dict[str, Any]) -> dict[str, Any]:
@@ -75,9 +82,14 @@ def _tram_stops() -> Iterator[Point]:
 def _areas() -> Iterator[list[Point]]:
     """Hexagons around the centre, ring after ring, bent so that they look like postcodes; none in the bay."""
     corners = [(HEXAGON * cos(pi / 3 * k), HEXAGON * sin(pi / 3 * k)) for k in (*range(6), 0)]
+    for east, north in _inland():
+        yield [_bent(east + x, north + y) for x, y in corners]
+
+
+def _inland() -> Iterator[Point]:
     for east, north in _middles():
         if hypot(east, north) <= 2 or abs(atan2(north, east)) >= 0.3:  # the bay opens to the east
-            yield [_bent(east + x, north + y) for x, y in corners]
+            yield (east, north)
 
 
 def _middles() -> Iterator[Point]:
@@ -95,3 +107,7 @@ def _middles() -> Iterator[Point]:
 def _bent(x: float, y: float) -> Point:
     """Moved a little, by a rule that neighbours share, so that their borders still meet."""
     return (x + 0.28 * sin(1.7 * y + 0.4 * x) + 0.05 * x * cos(0.2 * y), y + 0.28 * sin(1.3 * x - 0.6 * y))
+
+
+WAYS = {"bus": _inland, "train": _stations, "ferry": _wharves, "lightrail": _tram_stops}
+"""Where stops lie, the busiest first."""

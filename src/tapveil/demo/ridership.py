@@ -19,7 +19,7 @@ import pyarrow.csv as pa_csv
 
 from tapveil.base.errors import InputFileError, UsageError
 from tapveil.base.progress import Reporter, Silent, Stage
-from tapveil.demo.city import TRIPS_PER_CARD, new_folder
+from tapveil.demo.city import new_folder
 from tapveil.inputs.gtfs import Calls, Feed, read_feed
 from tapveil.inputs.timetable import plain_mode
 
@@ -27,6 +27,7 @@ DAYS = 7
 BUDGET = ("16", "0")
 """What may ever be published of the rides: this release twice over, without any δ."""
 NO_TAP_OFF = 0.05
+TRIPS_PER_CARD = 18
 
 
 def make_rides(folder: Path, gtfs: Path, *, trips: int, seed: int = 1, progress: Reporter | None = None) -> Path:
