@@ -83,7 +83,7 @@ def test_every_cell_is_published_and_the_folder_verifies(unit: str, tmp_path: Pa
         "origins": 3 * 5 * (4 + 3),
         "total": 2 * 3,
     }
-    assert sorted({path.parent.name for path in folder.path.rglob("*.parquet")}) == ["measurements"]
+    assert sorted({path.parent.name for path in folder.path.rglob("*.parquet")}) == ["measurements", "trips"]
 
 
 def test_a_day_on_which_nobody_travelled_is_there(published: Path) -> None:
@@ -210,10 +210,11 @@ def test_estimates_that_are_missing_or_more_are_found(copy: Path) -> None:
 
 def test_a_folder_cannot_deny_its_estimates(copy: Path) -> None:
     shutil.rmtree(copy / "estimates")
+    shutil.rmtree(copy / "trips")
     package = json.loads((copy / "datapackage.json").read_text())
-    package["resources"] = [each for each in package["resources"] if not each["path"].startswith("estimates/")]
+    package["resources"] = [each for each in package["resources"] if each["path"].startswith("measurements/")]
     (copy / "datapackage.json").write_text(json.dumps(package))
-    change_manifest(copy, lambda manifest: manifest["versions"].pop("estimates"))
+    change_manifest(copy, lambda manifest: [manifest["versions"].pop(name) for name in ("estimates", "trips")])
     assert "manifest-version" in codes(copy)
 
 
@@ -296,7 +297,7 @@ def rewrite(folder: Path, name: str, change: Callable[[pa.Table], pa.Table]) -> 
     refresh(folder)
 
 
-def change_manifest(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+def change_manifest(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     manifest = json.loads((folder / "privacy.json").read_text())
     change(manifest)
     (folder / "privacy.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

@@ -47,7 +47,7 @@ class Layout:
         return table.name, None
 
     def formats(self, cells: int | None) -> tuple[str, ...]:
-        """As what a table of so many cells is written: the first is what the data dictionary describes."""
+        """As what a table with this number of cells is written: the first is what the data dictionary describes."""
         return "csv", "parquet"
 
     def files(self, tables: Iterable[LaidTable], partition: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

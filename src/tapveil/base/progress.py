@@ -71,6 +71,7 @@ class Stage(Enum):
     DRAWING_NOISE = "Drawing noise"
     MAKING_CONSISTENT = "Making numbers consistent"
     WRITING_TABLES = "Writing the tables"
+    WRITING_TRIPS = "Writing synthetic trips"
     DRAWING_PAGE = "Writing the explorer page"
     SEALING_FOLDER = "Finishing the folder"
     READING_FOLDER = "Reading the folder"

@@ -73,6 +73,8 @@ DIGITS = 6
 
 CONSISTENT, FINEST, ESTIMATES = "consistent", "finest", "estimates"
 """The folders of derived tables."""
+TRIPS = "trips"
+"""The folder of synthetic trips, which follow from the measurements of a known world."""
 MANIFEST = "privacy.json"
 """The manifest: the privacy guarantee and its parameters."""
 PACKAGE = "datapackage.json"

@@ -204,6 +204,8 @@ class WorldFacts(Frozen):
 
     holidays: tuple[date, ...] = ()
     """Days on which people travel as on a Sunday: estimates take weekdays, Saturdays and Sundays each to be alike."""
+    trips: bool = True
+    """Whether the folder has synthetic trips, one row each, whose sums are the estimates."""
 
 
 class Privacy(Frozen):

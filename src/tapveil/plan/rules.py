@@ -427,8 +427,8 @@ def _world_problems(plan: Plan) -> Iterator[Problem]:
     """Whether every column of the tables has a public list, so that all cells are known before a trip is read."""
     source, keys = plan.source, {column for table in plan.table for column in plan.columns.of(table)}
     if not plan.privacy.is_world:
-        if plan.world.holidays:
-            yield Problem(("world",), "world-alone", 'is for mechanism = "world"', "holidays")
+        for given in sorted(plan.world.model_fields_set):
+            yield Problem(("world",), "world-alone", 'is for mechanism = "world"', given)
         return
     what = 'mechanism = "world"'
     if "date" in keys and source.first_day is None:

@@ -46,11 +46,11 @@ def derived(
     tables: Mapping[str, pa.Table],
     wider: Wider,
     given: Mapping[str, Ints] | None = None,
-    domain: Domain | None = None,
+    estimated: Estimated | None = None,
 ) -> list[DerivedSheet]:
     """All derived sheets of the published tables; with `given`, from these numbers instead of the consistent ones."""
-    if domain is not None:
-        return list(_estimates(domain, tables)) if manifest.versions.estimates else []
+    if manifest.is_world:
+        return list(_estimates(estimated)) if estimated else []
     whole = lattice(manifest, made, tables, wider)
     adds_up = consistent(whole) if why_not(manifest) is None else None
     if adds_up and given:
@@ -62,10 +62,14 @@ def derived(
 # --- a known world ----------------------------------------------------------------------------------------------------
 
 
-def _estimates(domain: Domain, tables: Mapping[str, pa.Table]) -> Iterator[DerivedSheet]:
-    """Estimates over the columns of each measured table, and of whole trips; cells that are 0 are left out."""
+def estimated_from(domain: Domain, tables: Mapping[str, pa.Table]) -> Estimated | None:
+    """What is estimated from the measured tables of a known world; None where its folder has no estimates."""
     counts = {name: cells.column(COUNT).to_numpy() for name, cells in tables.items()}
-    estimated = Estimated(domain, counts)
+    return Estimated(domain, counts) if domain.manifest.versions.estimates else None
+
+
+def _estimates(estimated: Estimated) -> Iterator[DerivedSheet]:
+    """Estimates over the columns of each measured table, and of whole trips; cells that are 0 are left out."""
     for name, columns, number in estimated.tables():
         keys, numbers = estimated.cells(("date", *columns))
         cells = {

@@ -104,7 +104,7 @@ class Estimated:
         keys = [*(["mode"] if "mode" in self.domain.manifest.partition else []), *columns]
         pieces: list[tuple[dict[str, tuple[str, ...]], dict[str, Counts], dict[str, Counts]]] = []
         for mode, estimates in self.by_mode.items():
-            lists = {key: self._labels(key, mode) for key in keys}
+            lists = {key: self.labels(key, mode) for key in keys}
             table = estimates.table(columns)
             flat = table.count.reshape(-1)
             chosen = np.arange(len(flat)) if zeros else np.flatnonzero(flat)
@@ -120,8 +120,13 @@ class Estimated:
             found[key] = labels, np.concatenate(own)
         return found, {name: np.concatenate([each[name] for _, _, each in pieces]) for name in pieces[0][2]}
 
-    def _labels(self, key: str, mode: str) -> tuple[str, ...]:
+    def labels(self, key: str, mode: str) -> tuple[str, ...]:
+        """The public list of a key of a mode."""
         return self.domain.labels(_usable(self.domain)[0], key, mode)
+
+    def all_labels(self, key: str) -> list[str]:
+        """The public lists of a key of all modes together, sorted."""
+        return sorted({label for mode in modes(self.domain.manifest) for label in self.labels(key, mode)})
 
 
 def _world(domain: Domain, mode: str) -> World:

@@ -313,11 +313,13 @@ class Versions(_Part):
     """`datapackage.json`, likewise."""
     estimates: Literal[1] | None = None
     """`estimates/`, in folders of a known world that have them; others do not state it."""
+    trips: Literal[1] | None = None
+    """`trips/`, in folders of estimates that have synthetic trips; others do not state it."""
 
     @property
     def parts(self) -> Mapping[str, int | None]:
         """What some folders have and others do not: each states its version only where it is there."""
-        return {"estimates": self.estimates}
+        return {"estimates": self.estimates, "trips": self.trips}
 
     @property
     def without_parts(self) -> Versions:
@@ -429,6 +431,7 @@ class Manifest(_Part):
         own += [("holidays" in self.model_fields_set) == world]
         for name, version in self.versions.parts.items():
             own += [(name in self.versions.model_fields_set) == bool(version), world or not version]
+        own += [bool(self.versions.estimates) or not self.versions.trips]
         if self.is_world > world or not all(own):
             raise ValueError("it has other fields than its mechanism")
         return self

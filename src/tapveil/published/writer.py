@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ from tapveil.base.vocabulary import (
 )
 from tapveil.published import domain
 from tapveil.published.csv import pieces, pieces_of, write_csv
-from tapveil.published.derived import derived
+from tapveil.published.derived import derived, estimated_from
 from tapveil.published.describe.datapackage import FileFacts, datapackage
 from tapveil.published.describe.metadata import texts as portal_texts
 from tapveil.published.describe.readme import readme
@@ -46,6 +47,7 @@ from tapveil.published.lattice import WIDER_COLUMNS, Wider
 from tapveil.published.manifest import Manifest, json_text
 from tapveil.published.places import FeatureCollection, places_text
 from tapveil.published.sheets import DerivedSheet, as_written, laid_out, raw_tables
+from tapveil.published.synthetic_trips import NOTE, SyntheticTrips, in_groups, note
 from tapveil.published.table import PublishedTable
 
 if TYPE_CHECKING:  # what a key needs takes time to load, and most have none
@@ -90,10 +92,15 @@ def write(
     raw = raw_tables(manifest, rows)
     with progress.stage(Stage.MAKING_CONSISTENT):
         lists = domain.Domain(manifest, world or {}) if manifest.is_world else None
-        beside = derived(manifest, manifest.mechanisms, raw, wider or {}, domain=lists)
+        estimated = estimated_from(lists, raw) if lists else None
+        beside = derived(manifest, manifest.mechanisms, raw, wider or {}, estimated=estimated)
+        trips = SyntheticTrips(estimated) if estimated and manifest.versions.trips else None
     shutil.rmtree(workspace, ignore_errors=True)
     workspace.mkdir()
     _write_tables(workspace, manifest, rows, beside, progress)
+    if trips:
+        with progress.stage(Stage.WRITING_TRIPS):
+            _write_trips(workspace, manifest, trips)
     if wider:
         _write_wider(workspace / WIDER, wider)
 
@@ -101,7 +108,7 @@ def write(
     def facts(name: str) -> FileFacts:
         return FileFacts((workspace / name).stat().st_size, atomic.sha256(workspace / name))
 
-    package = datapackage(manifest, beside, facts)
+    package = datapackage(manifest, beside, facts, trips)
     texts: dict[str, str] = {
         MANIFEST: json_text(manifest.as_json),
         PACKAGE: json_text(package),
@@ -175,6 +182,21 @@ def _write_parts(path: Path, manifest: Manifest, table: pa.Table) -> None:
     with pq.ParquetWriter(path, as_written(manifest, table.slice(0, 0)).schema, compression="zstd") as out:
         for start in range(0, max(len(table), 1), ROW_GROUP):
             out.write_table(as_written(manifest, table.slice(start, ROW_GROUP)), row_group_size=ROW_GROUP)
+
+
+def _write_trips(folder: Path, manifest: Manifest, trips: SyntheticTrips) -> None:
+    """Synthetic trips, each file of which says what it is: by its name, and in the footer of a Parquet file."""
+    for path in trips.paths:
+        (folder / path).parent.mkdir(exist_ok=True)
+        groups = (as_written(manifest, group) for group in in_groups(trips.pieces(), ROW_GROUP))
+        if path.endswith(".csv"):
+            write_csv(folder / path, (piece for group in groups for piece in pieces(group)))
+            continue
+        first = next(groups)
+        with pq.ParquetWriter(folder / path, first.schema, compression="zstd") as out:
+            for group in chain([first], groups):
+                out.write_table(group, row_group_size=ROW_GROUP)
+            out.add_key_value_metadata({NOTE: note(manifest)})
 
 
 def _write_synthetic(folder: Path, name: str, keys: pa.Table, counts: pa.ChunkedArray) -> None:

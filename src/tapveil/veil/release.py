@@ -191,7 +191,9 @@ class _Job:
                 on, lists = date.fromisoformat(created), self.inputs.sha256
                 stated = statement.manifest(self.plan, on, lists, places=drawn, cells=self._cells)
                 if stated.is_world and estimated.why_not(Domain(stated, self.inputs.world)) is None:
-                    versions = stated.versions.model_copy(update={"estimates": 1})
+                    versions = stated.versions.model_copy(
+                        update={"estimates": 1, **({"trips": 1} if self.plan.world.trips else {})}
+                    )
                     stated = stated.model_copy(update={"versions": versions})
             except ValidationError as error:
                 place = ".".join(str(part) for part in error.errors()[0]["loc"])

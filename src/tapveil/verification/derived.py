@@ -15,11 +15,12 @@ from tapveil.base.findings import Finding
 from tapveil.base.vocabulary import CONSISTENT, COUNT, HIGH, LOW, WIDER
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.derived import derived
-from tapveil.published.domain import Domain
+from tapveil.published.estimated import Estimated
 from tapveil.published.lattice import WIDER_COLUMNS, Ints, Wider
 from tapveil.published.manifest import Manifest
 from tapveil.published.places import name_findings
 from tapveil.published.sheets import DerivedSheet, raw_tables
+from tapveil.published.synthetic_trips import SyntheticTrips, note
 from tapveil.verification import reading
 from tapveil.verification.known_versions import LARGEST_PLACES
 from tapveil.verification.reading import UnreadableError
@@ -27,6 +28,7 @@ from tapveil.verification.tables import (
     ROWS_AT_ONCE,
     csv_batches,
     is_written_otherwise,
+    number_of_rows,
     parquet_batches,
     same_rows,
 )
@@ -55,10 +57,10 @@ def derived_sheets(
     manifest: Manifest,
     made: Mapping[str, Mechanism],
     tables: Mapping[str, pa.Table],
-    domain: Domain | None = None,
+    estimated: Estimated | None = None,
 ) -> list[DerivedSheet]:
     """The sheets that follow from the tables."""
-    return derived(manifest, made, tables, _wider(folder, manifest), domain=domain)
+    return derived(manifest, made, tables, _wider(folder, manifest), estimated=estimated)
 
 
 def rounded_otherwise(
@@ -130,6 +132,25 @@ def sheet_findings(folder: Path, sheet: DerivedSheet) -> Iterator[Finding]:
             yield Finding("derived-differs", sheet.path, "does not follow from the published tables")
         elif sheet.form == "csv" and is_written_otherwise(folder, sheet.path, columns):
             yield Finding("hidden-data", sheet.path, reading.NOT_CANONICAL)
+    except UnreadableError as error:
+        yield error.finding
+
+
+def trips_findings(folder: Path, manifest: Manifest, trips: SyntheticTrips) -> Iterator[Finding]:
+    """Whether the synthetic trips are those that follow from the measurements: each row, in order, in each file."""
+    *twins, parquet = trips.paths
+    try:
+        if number_of_rows(folder, parquet) != trips.number:  # before any is made: a stranger's number may be huge
+            yield Finding("trips-differ", parquet, "does not have as many rows as there are estimated trips")
+            return
+        said = note(manifest)
+        for path in (parquet, *twins):
+            found = csv_batches(folder, path, trips.columns) if path in twins else None
+            rows = found or parquet_batches(folder, path, trips.columns, note=said)
+            if not same_rows((piece for each in trips.pieces() for piece in _as_texts(each, trips.columns)), rows):
+                yield Finding("trips-differ", path, "does not follow from the measurements")
+            elif path in twins and is_written_otherwise(folder, path, trips.columns):
+                yield Finding("hidden-data", path, reading.NOT_CANONICAL)
     except UnreadableError as error:
         yield error.finding
 

@@ -24,18 +24,22 @@ from tapveil.base.vocabulary import (
     PLACES,
     README,
     SIGNATURE,
+    TRIPS,
     WIDER,
     WORLD,
 )
 from tapveil.privacy.mechanisms import Mechanism
+from tapveil.published.derived import estimated_from
 from tapveil.published.describe.metadata import METADATA, texts
 from tapveil.published.describe.readme import readme
 from tapveil.published.describe.wording import LOOKED, loss_in_words
 from tapveil.published.domain import Domain, has_places
+from tapveil.published.estimated import Estimated
 from tapveil.published.identifiers import text_findings
 from tapveil.published.manifest import MANIFEST_VERSION, Manifest, json_text
 from tapveil.published.sheets import DerivedSheet
 from tapveil.published.signature import SignatureError, read_signature, signer
+from tapveil.published.synthetic_trips import SyntheticTrips
 from tapveil.verification import manifest as manifests
 from tapveil.verification import reading
 from tapveil.verification.derived import (
@@ -43,6 +47,7 @@ from tapveil.verification.derived import (
     published_tables,
     rounded_otherwise,
     sheet_findings,
+    trips_findings,
     wider_findings,
 )
 from tapveil.verification.package import package_findings
@@ -86,6 +91,12 @@ _STUMBLES = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError),
     pa.ArrowException,
 )
+
+
+def _of_trips(name: str) -> bool:
+    return name.startswith(f"{TRIPS}/")
+
+
 _ABSENT = {"file-missing", "table-missing", "package-path"}
 
 
@@ -130,8 +141,12 @@ class _Check:
             lacking = {each.place for each in unexpected if each.code == "file-missing"}
             sound = not impossible and WIDER not in lacking and not any(sheet.findings for sheet in sheets)
             tables = self._published(manifest, domain) if sound else {}
-            beside = self._derived(manifest, made, tables, domain) if sound else None
-            faults = list(self._package(manifest, beside))
+            estimated = estimated_from(domain, tables) if domain and sound else None
+            beside = self._derived(manifest, made, tables, estimated) if sound else None
+            trips = SyntheticTrips(estimated) if estimated and manifest.versions.trips else None
+            if beside is not None:
+                self._add(self._trips(manifest, trips))
+            faults = list(self._package(manifest, beside, trips))
             self._add(faults)
             drawn = not manifest.places or manifest.places in self.files
             if beside is not None and drawn and not faults and EXPLORER in self.files:
@@ -229,7 +244,8 @@ class _Check:
         needed |= {manifest.places} if manifest.places else set()
         needed |= {WIDER} if manifest.wider else set()
         synthetic = {f"synthetic/{sheet}.{kind}" for sheet in manifest.sheets for kind in kinds}
-        for name in sorted(files - needed - synthetic - self._derived_files - {CHECKSUMS, SIGNATURE}):
+        follow = self._derived_files | {name for name in files if _of_trips(name)}
+        for name in sorted(files - needed - synthetic - follow - {CHECKSUMS, SIGNATURE}):
             yield Finding("file-unexpected", shown(name), "does not belong to a release")
         needed |= synthetic if any(name.startswith("synthetic/") for name in files) else set()
         for name in sorted(needed - files):
@@ -275,22 +291,32 @@ class _Check:
                 read += 1
         return sheets
 
+    def _trips(self, manifest: Manifest, trips: SyntheticTrips | None) -> Iterator[Finding]:
+        """The synthetic trips of a known world, where it has some: each file there, and as it follows."""
+        needed, there = set(trips.paths) if trips else set(), {name for name in self.files if _of_trips(name)}
+        for name in sorted(there - needed):
+            yield Finding("file-unexpected", shown(name), "does not belong to a release")
+        for name in sorted(needed - there):
+            yield Finding("table-missing", name, "is missing")
+        if trips and needed <= there:
+            yield from trips_findings(self.folder, manifest, trips)
+
     def _derived(
         self,
         manifest: Manifest,
         made: Mapping[str, Mechanism],
         tables: Mapping[str, pa.Table],
-        domain: Domain | None,
+        estimated: Estimated | None,
     ) -> list[DerivedSheet]:
         """What follows from the tables: each file there, and as it follows."""
         if WIDER in self.files:
             self._add(wider_findings(self.folder, manifest, tables))
-        beside = derived_sheets(self.folder, manifest, made, tables, domain)
+        beside = derived_sheets(self.folder, manifest, made, tables, estimated)
         paths = {sheet.path for sheet in beside}
         for name in sorted(self._derived_files - paths):
             self._add([Finding("file-unexpected", shown(name), "does not belong to a release")])
         found = list(self._derived_findings(beside))
-        if domain is None and any(each.code == "derived-differs" for each in found) and paths <= set(self.files):
+        if not manifest.is_world and any(each.code == "derived-differs" for each in found) and paths <= set(self.files):
             theirs = rounded_otherwise(self.folder, manifest, made, tables, beside)
             if theirs and not list(self._derived_findings(theirs)):
                 note = "counts in consistent/ are rounded differently, by at most one; their sums are exact"
@@ -306,7 +332,9 @@ class _Check:
             else:
                 yield Finding("table-missing", sheet.path, "is missing")
 
-    def _package(self, manifest: Manifest, beside: Sequence[DerivedSheet] | None) -> Iterator[Finding]:
+    def _package(
+        self, manifest: Manifest, beside: Sequence[DerivedSheet] | None, trips: SyntheticTrips | None
+    ) -> Iterator[Finding]:
         """The Data Package and the README as they follow from the manifest and the files; and what portals read."""
         if PACKAGE not in self.files:
             yield Finding("package-missing", PACKAGE, "is missing, so the columns are not described")
@@ -315,7 +343,7 @@ class _Check:
         for name, data in ((PACKAGE, package), (MANIFEST, stated)):
             if self._text(name) != json_text(data):
                 yield Finding("hidden-data", name, reading.NOT_CANONICAL)
-        faults = list(package_findings(self.folder, self.files, manifest, package, beside))
+        faults = list(package_findings(self.folder, self.files, manifest, package, beside, trips))
         yield from faults
         if faults:
             return

@@ -15,6 +15,7 @@ from tapveil.base.vocabulary import PACKAGE
 from tapveil.published.describe.datapackage import FileFacts, datapackage
 from tapveil.published.manifest import Manifest
 from tapveil.published.sheets import DerivedSheet
+from tapveil.published.synthetic_trips import SyntheticTrips
 from tapveil.verification import reading
 
 LONGEST = 500
@@ -27,6 +28,7 @@ def package_findings(
     manifest: Manifest,
     package: Mapping[str, Any],
     beside: Sequence[DerivedSheet] | None,
+    trips: SyntheticTrips | None = None,
 ) -> Iterator[Finding]:
     """Whether the Data Package describes each table once, as it is, and nothing else.
 
@@ -44,7 +46,7 @@ def package_findings(
             return FileFacts(0, "")
         return FileFacts(files[name], reading.sha256(folder, name))
 
-    expected = datapackage(stated, beside or (), facts)
+    expected = datapackage(stated, beside or (), facts, trips)
     yield from (Finding("package-path", name, f"is missing; {PACKAGE} must describe it") for name in lacking)
     if lacking:
         return

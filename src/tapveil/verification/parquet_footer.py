@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tapveil.published.synthetic_trips import NOTE
 from tapveil.verification.known_versions import ROW_GROUPS
 from tapveil.verification.parquet_pages import Chunk, Page, footer_size
 from tapveil.verification.reading import UnreadableError
@@ -34,10 +35,13 @@ _FULL_LIST = 2**20
 _MERGED_AT = 100_000
 
 
-def refuse_more_than_a_table(file: IO[bytes], name: str, parquet: pq.ParquetFile) -> None:
-    """Stop where the footer holds what no release writes."""
+def refuse_more_than_a_table(file: IO[bytes], name: str, parquet: pq.ParquetFile, note: str | None = None) -> None:
+    """Stop where the footer holds what no release writes. `note`: what the file has to say of itself, if anything."""
     metadata, schema = parquet.metadata, parquet.schema_arrow
-    if set(metadata.metadata or {}) != {_SCHEMA} or schema.metadata or any(each.metadata for each in schema):
+    said = {NOTE.encode(): note.encode()} if note else {}
+    more = {key: value for key, value in (metadata.metadata or {}).items() if key != _SCHEMA}
+    other = more != said or (schema.metadata or said) != said or any(each.metadata for each in schema)
+    if other or _SCHEMA not in (metadata.metadata or {}):
         raise _hidden(name, "metadata that no release writes")
     program = _PROGRAM.fullmatch(metadata.created_by)
     if not program:
@@ -48,7 +52,7 @@ def refuse_more_than_a_table(file: IO[bytes], name: str, parquet: pq.ParquetFile
     *full, last = groups or [0]
     if last > max(ROW_GROUPS) or (full and (last == 0 or set(full) not in [{size} for size in ROW_GROUPS])):
         raise _hidden(name, "row groups of unexpected sizes")
-    if footer_size(file) > _largest_footer(metadata):
+    if footer_size(file) > _largest_footer(metadata) + sum(map(len, (*said, *said.values()))):
         raise _hidden(name, "a footer larger than needed")
 
 

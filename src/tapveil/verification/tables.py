@@ -276,8 +276,17 @@ def csv_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator[pa.
         raise UnreadableError("not-csv", name, "is not a CSV file with the same columns in every line") from None
 
 
-def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """The rows of a Parquet file, every value as the CSV file would have it."""
+def number_of_rows(folder: Path, name: str) -> int:
+    """How many rows a Parquet file says to have."""
+    try:
+        with os.fdopen(open_inside(folder, name), "rb") as file:
+            return int(open_parquet(file, name).metadata.num_rows)
+    except (pa.ArrowException, OSError, MemoryError):
+        raise UnreadableError("not-parquet", name, "is not a readable Parquet file") from None
+
+
+def parquet_batches(folder: Path, name: str, columns: Sequence[str], note: str | None = None) -> Iterator[pa.Table]:
+    """The rows of a Parquet file, every value as the CSV file would have it. `note`: what it says of itself."""
     try:
         with os.fdopen(open_inside(folder, name), "rb") as file:
             parquet = open_parquet(file, name)
@@ -288,7 +297,7 @@ def parquet_batches(folder: Path, name: str, columns: Sequence[str]) -> Iterator
             groups = chunks(parquet)
             refuse_gaps(file, name, groups)
             pages = pages_of(file, name, groups)
-            refuse_more_than_a_table(file, name, parquet)
+            refuse_more_than_a_table(file, name, parquet, note)
             # Each distinct text once: as texts, the rows might not fit into any memory.
             texts = [each.name for each in parquet.schema_arrow if pa.types.is_string(each.type)]
             listed = open_parquet(file, name, read_dictionary=texts)

@@ -15,6 +15,7 @@ from tapveil.published.derived import AROUND, CELL, REST, kind
 from tapveil.published.describe.wording import Wording, wording
 from tapveil.published.manifest import Manifest
 from tapveil.published.sheets import DerivedSheet, Sheet, sheets
+from tapveil.published.synthetic_trips import NAME, SyntheticTrips, note
 from tapveil.published.table import Field
 
 _MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
@@ -32,7 +33,9 @@ Facts = Callable[[str], FileFacts]
 """Of the file at a path of the folder."""
 
 
-def datapackage(manifest: Manifest, beside: Iterable[DerivedSheet], facts: Facts) -> dict[str, Any]:
+def datapackage(
+    manifest: Manifest, beside: Iterable[DerivedSheet], facts: Facts, trips: SyntheticTrips | None = None
+) -> dict[str, Any]:
     """A resource per CSV file, with its Parquet copy as an alternate; what follows from tables is CSV alone."""
     words = words_of(manifest)
     losses = {each.neighbours: each.exact.loss for each in manifest.guarantees}
@@ -47,6 +50,7 @@ def datapackage(manifest: Manifest, beside: Iterable[DerivedSheet], facts: Facts
             *(_resource(manifest, sheet, facts) for sheet in sheets(manifest)),
             *(_synthetic_resource(manifest, sheet, facts) for sheet in sheets(manifest) if manifest.synthetic),
             *(_derived_resource(manifest, sheet, facts) for sheet in beside),
+            *([_trips_resource(manifest, trips, facts)] if trips else []),
         ],
     }
     if manifest.publisher:
@@ -80,6 +84,14 @@ def _derived_resource(manifest: Manifest, sheet: DerivedSheet, facts: Facts) -> 
     fields += [derived_field(manifest, name) for name in sheet.numbers]
     title = f"{sheet.title} ({sheet.folder})"
     return _table(f"{sheet.folder}-{sheet.name}", title, sheet.path, fields, sheet.keys, facts)
+
+
+def _trips_resource(manifest: Manifest, trips: SyntheticTrips, facts: Facts) -> dict[str, Any]:
+    first, *others = trips.paths
+    fields = [derived_key_field(manifest, column) for column in trips.columns]
+    table = _table(NAME, words_of(manifest).say("package.trips_title"), first, fields, (), facts)
+    said = {"description": note(manifest)} | ({"alternates": [_file(each, facts) for each in others]} if others else {})
+    return table | said
 
 
 def _table(

@@ -67,15 +67,26 @@ class Estimates:
 
     def trips(self, day: int) -> Rows:
         """Synthetic trips of a day, by column the entry of its public list for each: their sums are the counts."""
+        some = list(self.some_trips(day))
+        none = np.zeros(0, dtype=np.int32)
+        return {name: np.concatenate([none, *(each[name] for each in some)]) for name in self.trip_columns}
+
+    @property
+    def trip_columns(self) -> Columns:
+        """Of synthetic trips: those of whole trips, and what durations tell."""
+        if self.endings is None:
+            return self.columns
+        dealt = (OFF_TIME, *((DURATION,) if DURATION in self.world.sizes else ()))
+        return in_order([*self.columns, *dealt])
+
+    def some_trips(self, day: int) -> Iterator[Rows]:
+        """The same, some at a time: memory does not depend on how many there are."""
         numbers = self.days[day].astype(np.int64)
-        found = rows(self.columns, numbers)
-        if self.endings is not None:
-            durations, ends = self.endings.deal(numbers, self.bends[day])
-            if OFF_TIME not in self.columns:
-                found[OFF_TIME] = ends
-            if DURATION in self.world.sizes:
-                found[DURATION] = durations
-        return found
+        if self.endings is None:
+            yield from rows(self.columns, numbers)
+            return
+        for each in self.endings.deal(numbers, self.bends[day]):
+            yield {column: each[column] for column in self.trip_columns}
 
     def count(self, columns: Sequence[str]) -> Ints:
         """How many trips, over columns of a trip, the date or the kind of day, in their order."""

@@ -30,6 +30,7 @@ from tapveil.published.estimates.world import (
 _NEVER = 2.0**-40
 _AT_ONCE = 1 << 22
 """Weights."""
+ROWS_AT_ONCE = 1 << 20
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 Rows = dict[str, npt.NDArray[np.int32]]
@@ -96,9 +97,8 @@ class Endings:
         bent = rake(expected.copy(), columns, sums) / np.maximum(expected, 1.0)
         return np.maximum(bent, _NEVER)  # a trip that no measured end allows still ends
 
-    def deal(self, trips: Ints, bends: Floats | None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """For each trip of a day, in the order of cells: its class of duration, and the bin of its end."""
-        durations = ends = np.zeros(0, dtype=np.int32)
+    def deal(self, trips: Ints, bends: Floats | None) -> Iterator[Rows]:
+        """The trips of a day in the order of cells, some at a time, each with its class of duration and its end."""
         dealt = 0
         for start, origins, destinations, count in _cells(trips):
             classes, bins = np.nonzero(self._reached(start, bends is not None))
@@ -108,11 +108,15 @@ class Endings:
                 weights = self.shares(origins[some], destinations[some])[:, classes] * self.ends[start][classes, bins]
                 if bends is not None:
                     weights = weights * bends[start][bins][:, destinations[some]].T
-                chosen = _dealt(weights, count[some], dealt)
-                durations = np.concatenate([durations, classes[chosen].astype(np.int32)])
-                ends = np.concatenate([ends, bins[chosen].astype(np.int32)])
-                dealt += len(chosen)
-        return durations, ends
+                for cells, chosen in _dealt(weights, count[some], dealt):
+                    yield {
+                        ON_TIME: np.full(len(cells), start, dtype=np.int32),
+                        ON_PLACE: origins[some][cells].astype(np.int32),
+                        OFF_PLACE: destinations[some][cells].astype(np.int32),
+                        OFF_TIME: bins[chosen].astype(np.int32),
+                        DURATION: classes[chosen].astype(np.int32),
+                    }
+                    dealt += len(cells)
 
     def _reached(self, start: int, bent: bool) -> npt.NDArray[np.bool_]:
         """Which classes of duration end in which bins; where measured ends count, the longest in all that are left."""
@@ -122,15 +126,31 @@ class Endings:
         return reached
 
 
-def _dealt(weights: Floats, count: Ints, before: int) -> npt.NDArray[np.int64]:
-    """For each trip of some cells, one of the choices that its cell has these weights for."""
+def _dealt(weights: Floats, count: Ints, before: int) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """For each trip of some cells, its cell, and one of the choices that this has these weights for."""
     sums = _along(weights)
     cells, choices = sums.shape
-    edges = sums / sums[:, -1:] + np.arange(cells)[:, None]
-    rows = np.repeat(np.arange(cells), count)
-    found = np.searchsorted(edges.reshape(-1), rows + even(before, len(rows)), side="right")
-    chosen: npt.NDArray[np.int64] = np.minimum(found - rows * choices, choices - 1)
-    return chosen
+    edges = (sums / sums[:, -1:] + np.arange(cells)[:, None]).reshape(-1)
+    dealt = before
+    for rows in repeated(np.arange(cells), count):
+        found = np.searchsorted(edges, rows + even(dealt, len(rows)), side="right")
+        yield rows, np.minimum(found - rows * choices, choices - 1)
+        dealt += len(rows)
+
+
+def repeated(cells: npt.NDArray[np.int64], count: Ints) -> Iterator[npt.NDArray[np.int64]]:
+    """Each cell as often as it has trips, some at a time: memory does not depend on how many there are.
+
+    >>> [each.tolist() for each in repeated(np.array([4, 7]), np.array([2, 1]))]
+    [[4, 4, 7]]
+    """
+    ends = np.cumsum(count)
+    total = int(ends[-1]) if len(ends) else 0
+    for first in range(0, total, ROWS_AT_ONCE):
+        last = min(first + ROWS_AT_ONCE, total)
+        some = slice(int(np.searchsorted(ends, first, side="right")), int(np.searchsorted(ends, last - 1, "right")) + 1)
+        here = np.minimum(ends[some], last) - np.maximum(ends[some] - count[some], first)
+        yield np.repeat(cells[some], here)
 
 
 def _cells(
@@ -150,9 +170,9 @@ def _along(weights: Floats) -> Floats:
     return found
 
 
-def rows(columns: Columns, trips: Ints) -> Rows:
-    """One row for each trip, in the order of cells."""
+def rows(columns: Columns, trips: Ints) -> Iterator[Rows]:
+    """One row for each trip, in the order of cells, some at a time."""
     cells = np.flatnonzero(trips)
-    repeated = np.repeat(cells, trips.reshape(-1)[cells])
-    indices = np.unravel_index(repeated, trips.shape)
-    return {column: index.astype(np.int32) for column, index in zip(columns, indices, strict=True)}
+    for some in repeated(cells, trips.reshape(-1)[cells]):
+        indices = np.unravel_index(some, trips.shape)
+        yield {column: index.astype(np.int32) for column, index in zip(columns, indices, strict=True)}

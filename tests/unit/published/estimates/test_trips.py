@@ -142,6 +142,17 @@ def test_a_trip_that_no_measured_end_allows_still_ends() -> None:
     numbers = FOUND.days[0].astype(np.int64)
     assert FOUND.endings is not None
     bends = FOUND.endings.bends(numbers, np.zeros((len(BINS), SHAPE[3])))
-    durations, ends = FOUND.endings.deal(numbers, bends)
-    assert len(durations) == len(ends) == numbers.sum()
-    assert set(ends.tolist()) <= set(range(len(BINS)))
+    rows = list(FOUND.endings.deal(numbers, bends))
+    assert sum(len(each["duration"]) for each in rows) == numbers.sum()
+    assert {end for each in rows for end in each["tap_off_time"].tolist()} <= set(range(len(BINS)))
+
+
+def test_rows_are_the_same_however_many_are_made_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = replace(FOUND, endings=None)
+    whole = [found.trips(1) for found in (FOUND, plain)]
+    monkeypatch.setattr("tapveil.published.estimates.trips.ROWS_AT_ONCE", 97)
+    for found, rows in zip((FOUND, plain), whole, strict=True):
+        some = list(found.some_trips(1))
+        assert max(len(each["tap_on_time"]) for each in some) == 97
+        for column, codes in rows.items():
+            assert (np.concatenate([each[column] for each in some]) == codes).all()
