@@ -283,7 +283,7 @@ def test_the_command_exits_1_when_a_bound_is_broken(monkeypatch: Patch) -> None:
 # --- a known world ----------------------------------------------------------------------------------------------------
 
 
-def world_of(unit: str = "trip", neighbours: str = "replace", bounds: str = "") -> Plan:
+def world_of(unit: str = "trip", neighbours: str = "replace", bounds: str = "", per_cell: str = "") -> Plan:
     """As tests of the world have it; of the lists an audit has its own."""
     return Plan.parse(
         f"""
@@ -311,6 +311,7 @@ def world_of(unit: str = "trip", neighbours: str = "replace", bounds: str = "") 
         [[table]]
         name = "stops"
         columns = ["tap_on_location"]
+        {per_cell}
         """
     )
 
@@ -321,6 +322,7 @@ def world_of(unit: str = "trip", neighbours: str = "replace", bounds: str = "") 
         pytest.param(world_of(), id="trip"),
         pytest.param(world_of("card-day", "add-remove", BY_DAY), id="card-day"),
         pytest.param(world_of("card", "add-remove", BY_CARD), id="card"),
+        pytest.param(world_of("card", "add-remove", BY_CARD, per_cell="trips_per_cell = 2"), id="trips per cell"),
     ],
 )
 def test_a_world_passes(plan: Plan) -> None:
@@ -362,3 +364,10 @@ def test_a_card_over_its_bound_in_a_world(monkeypatch: Patch) -> None:
     monkeypatch.setattr(query, "units_sql", lambda *given: real(*given).replace("SELECT DISTINCT", "SELECT"))
     plan = world_of("card", "add-remove", BY_CARD)
     assert any("cards with many trips" in check for check in broken(plan, trials=8_000))
+
+
+def test_a_card_with_more_trips_in_a_cell_than_it_may_have(monkeypatch: Patch) -> None:
+    real = query.units_sql
+    monkeypatch.setattr(query, "units_sql", lambda *given: real(*given).replace("least(count(*), 2)", "count(*)"))
+    plan = world_of("card", "add-remove", BY_CARD, per_cell="trips_per_cell = 2")
+    assert any("in one place added" in check for check in broken(plan, trials=1_000))

@@ -197,7 +197,7 @@ def first_removed(path: Path) -> None:
 def of_a_newer_version(path: Path) -> None:
     with book.Ledger.open(path) as ledger:
         rows = ledger._rows()
-        body = '{"version":3,"kind":"promise"}'
+        body = '{"version":4,"kind":"promise"}'
         digest = book._chained(len(rows) + 1, rows[-1][2], body)
         ledger._connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (len(rows) + 1, body, digest))
 
@@ -212,7 +212,7 @@ FAULTS = {
     "changed": (changed, "entry 2 of the ledger was changed"),
     "last removed": (last_removed, "rolled back"),
     "first removed": (first_removed, "entry 1 of the ledger is missing"),
-    "newer": (of_a_newer_version, "has version 3"),
+    "newer": (of_a_newer_version, "has version 4"),
 }
 
 

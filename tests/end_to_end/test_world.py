@@ -20,6 +20,8 @@ from tapveil.base.layouts import WorldLayout
 from tapveil.internal.comparison.compare import compare
 from tapveil.internal.outlook import outlook, read_public_files
 from tapveil.internal.report.model.findings import findings
+from tapveil.ledger.book import Ledger
+from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan, preset_text
 from tapveil.published.manifest import Manifest
 from tapveil.veil.release import release
@@ -32,7 +34,7 @@ KEYS = ("card", "mode", "day", "hour", "from", "to")
 
 
 def world_plan(folder: Path, unit: str = "trip", **changes: str) -> Plan:
-    text = PLAN.format(unit=unit, bounds=BOUNDS[unit])
+    text = PLAN.format(unit=unit, bounds=BOUNDS[unit], per_cell="")
     for old, new in changes.items():
         assert old in text
         text = text.replace(old, new)
@@ -84,6 +86,29 @@ def test_every_cell_is_published_and_the_folder_verifies(unit: str, tmp_path: Pa
         "total": 2 * 3,
     }
     assert sorted({path.parent.name for path in folder.path.rglob("*.parquet")}) == ["measurements", "trips"]
+
+
+@pytest.mark.parametrize("unit", ["card-day", "card"])
+def test_several_trips_of_a_card_in_a_cell_are_stated_accounted_for_and_verified(unit: str, tmp_path: Path) -> None:
+    """The noise grows with the root of it; a manifest that states fewer than were counted has another ρ."""
+    write_trips(tmp_path)
+    one, two = (
+        world_plan(tmp_path, unit, **change) for change in ({}, {'name = "od"': 'name = "od"\ntrips_per_cell = 2'})
+    )
+    start_ledger(two, epsilon="20", delta="1e-5")
+    folder = release(two, tmp_path / "out")
+    assert verify_folder(folder.path).findings == []
+    assert [table.trips_per_cell for table in folder.manifest.tables] == [2, None, None]
+    scales = [float(plan.guarantee.mechanisms["origins"].scale) for plan in (one, two)]
+    assert 1.05 < scales[1] / scales[0] < 1.25
+    with Ledger.open(two.ledger_path) as book:
+        spends = [entry for entry in book.entries if isinstance(entry, Spend)]
+    assert [table.trips_per_cell for spend in spends for table in spend.tables] == [2, 1, 1]
+    manifest = json.loads((folder.path / "privacy.json").read_text())
+    del manifest["tables"][0]["trips_per_cell"]
+    (folder.path / "privacy.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    refresh(folder.path)
+    assert "figure-differs" in codes(folder.path)
 
 
 def test_a_day_on_which_nobody_travelled_is_there(published: Path) -> None:
@@ -442,6 +467,7 @@ def test_only_folders_of_every_cell_state_how_many_there_are(copy: Path) -> None
         ('partition = ["mode", "date"]', 'partition = ["mode", "date"]\nsynthetic = true', "files of its own"),
         ('tap_on_location = "from"\n', 'tap_on_location = "from"\nfare = "fare"\n', "no public list for `fare`"),
         ("delta = 1e-6\n", "", "delta is missing"),
+        ('name = "od"', 'name = "od"\ntrips_per_cell = 2', 'with unit = "card-day" or "card"'),
     ],
 )
 def test_a_plan_whose_cells_are_not_known_beforehand_is_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
@@ -450,6 +476,11 @@ def test_a_plan_whose_cells_are_not_known_beforehand_is_refused(tmp_path: Path, 
         changes['columns = ["tap_on_time", "tap_on_location"]'] = 'columns = ["tap_on_time", "fare"]'
     with pytest.raises(PlanError, match=words):
         world_plan(tmp_path, **changes)
+
+
+def test_no_more_trips_of_a_card_count_in_a_cell_than_in_all(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="must be at most 3, the trips of a card that are counted"):
+        world_plan(tmp_path, "card", **{'name = "od"': 'name = "od"\ntrips_per_cell = 4'})
 
 
 def test_without_a_list_of_places_nothing_is_read(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ columns = ["tap_on_location", "tap_off_location"]
 [[table]]
 name = "origins"
 columns = ["tap_on_time", "tap_on_location"]
+{per_cell}
 [[table]]
 name = "total"
 columns = []
@@ -72,11 +73,11 @@ TRIP = st.tuples(MODES, DAYS, HOURS, STOPS, STOPS)
 ROWS = st.lists(st.tuples(st.sampled_from(["1", "2", "3"]), MODES, DAYS, HOURS, STOPS, STOPS), max_size=25)
 
 
-def measured(folder: Path, unit: str, rows: list[Row]) -> dict[str, Counter[tuple[str, ...]]]:
+def measured(folder: Path, unit: str, rows: list[Row], per_cell: str = "") -> dict[str, Counter[tuple[str, ...]]]:
     """The exact number in every cell of the world, before noise."""
     write_csv(folder / "places.csv", PLACES, ("name", "mode", "latitude", "longitude"))
     write_csv(folder / "trips.csv", rows, ("card", "mode", "day", "hour", "from", "to"))
-    plan = Plan.parse(PLAN.format(unit=unit, bounds=BOUNDS[unit]), base=folder)
+    plan = Plan.parse(PLAN.format(unit=unit, bounds=BOUNDS[unit], per_cell=per_cell), base=folder)
     inputs = PublicInputs.of(plan)
     counted = counter.count(plan, inputs=inputs)
     found = {}
@@ -112,6 +113,27 @@ def test_a_unit_changes_as_many_cells_as_it_may_each_by_one(
         changes = [abs(added[table][cell] - without[table][cell]) for cell in without[table]]
         assert sum(change > 0 for change in changes) <= MOST[unit]
         assert max(changes) <= 1
+
+
+@pytest.mark.parametrize("unit", ["card-day", "card"])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=ROWS, trace=st.lists(TRIP, min_size=1, max_size=8))
+def test_where_two_trips_of_a_unit_may_share_a_cell_they_do_and_no_more(
+    unit: str, rows: list[Row], trace: list[tuple[str, str, str, str, str]]
+) -> None:
+    """No cell changes by more than two, all of them together by no more than a unit has trips; other tables as ever."""
+    trace = [(mode, trace[0][1], *rest) for mode, _, *rest in trace]  # type: ignore[misc]
+    with tempfile.TemporaryDirectory() as name:
+        without = measured(Path(name), unit, rows, "trips_per_cell = 2")
+        added = measured(Path(name), unit, [*rows, *(("new", *trip) for trip in trace)], "trips_per_cell = 2")
+        twice = measured(Path(name), unit, [*rows, *(("new", *trace[0]) for _ in range(3))], "trips_per_cell = 2")
+    for table in without:
+        most = 2 if table == "origins" else 1
+        changes = [abs(added[table][cell] - without[table][cell]) for cell in without[table]]
+        assert max(changes) <= most
+        assert sum(changes) <= MOST[unit]
+        inside = trace[0][0] != "ferry" and "2025-03-03" <= trace[0][1] <= "2025-03-05"
+        assert max(abs(twice[table][cell] - without[table][cell]) for cell in without[table]) == most * inside
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])

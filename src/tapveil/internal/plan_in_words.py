@@ -37,6 +37,9 @@ def in_words(plan: Plan) -> Iterator[str]:
         bounds = ((privacy.trips_per_day, "trips per day"), (privacy.trips_per_card, "trips in total"))
         most = " and ".join(f"{number} {what}" for number, what in bounds if number)
         yield f"At most {most} of each card are kept; then {COUNTED[privacy.unit]}, are counted."
+        for table in plan.table:
+            if table.most_per_cell > 1:
+                yield f"In a cell of {table.name}, up to {table.most_per_cell} trips of one {privacy.unit} are counted."
         without = {"refuse": "is refused", "own-unit": "counts as a card of its own"}[privacy.without_card or "refuse"]
         yield f"A row without a card {without}."
     summed = "the total given, accounted for exactly" if plan.guarantee.is_shared else "the sum over the tables"

@@ -23,7 +23,7 @@ from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.privacy.units import Neighbours, Unit
 
-ENTRY_VERSION: Literal[2] = 2
+ENTRY_VERSION: Literal[3] = 3
 _NOT_IN_1 = {"nonce", "reason", "by"}
 _NONCE = re.compile(r"[0-9a-f]{32}")
 
@@ -40,8 +40,9 @@ Words = Annotated[Text, AfterValidator(_one_line)]
 
 
 class _Entry(Frozen):
-    version: Literal[1, 2] = ENTRY_VERSION
-    """Of this list; a version that is not known is refused. Version 1 had no `nonce`, `reason`, `by` and `accepted`."""
+    version: Literal[1, 2, 3] = ENTRY_VERSION
+    """Of this list; a version that is not known is refused. Version 1 had no `nonce`, `reason`, `by` and `accepted`;
+    version 2 no `trips_per_cell`."""
     on: date
     """The day on which it was written."""
 
@@ -123,6 +124,8 @@ class SpentTable(Frozen):
     """The scale of the noise."""
     threshold: Exact
     """What a noisy count had to reach."""
+    trips_per_cell: Annotated[int, Field(ge=1)] = 1
+    """How many trips of a unit counted in a cell, at most. Entries without it are of one."""
 
 
 class Spend(_Entry):
@@ -165,7 +168,10 @@ class Spend(_Entry):
 
     @property
     def mechanisms(self) -> list[Mechanism]:
-        return [stated(table.mechanism, table.scale, table.threshold) for table in self.tables]
+        return [
+            stated(table.mechanism, table.scale, table.threshold, table.trips_per_cell, self.cells)
+            for table in self.tables
+        ]
 
     def repeats(self, other: Spend) -> bool:
         """Whether both may show the same trips: of one data set, and of some day and mode in common."""
@@ -221,6 +227,8 @@ def read(number: int, text: str) -> Entry:
                 raise ValueError("version 1 had none of these")
         elif not (isinstance(nonce := data.pop("nonce", None), str) and _NONCE.fullmatch(nonce)):
             raise ValueError("it has no nonce")
+        if version != ENTRY_VERSION and any("trips_per_cell" in table for table in data.get("tables", ())):
+            raise ValueError("version 2 did not have it")
         entry: Entry = _ENTRY.validate_python(data)
         if isinstance(entry, Spend):
             _ = entry.mechanisms

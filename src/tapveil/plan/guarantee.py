@@ -56,15 +56,17 @@ class Guarantee:
         """The mechanism of each table, by its name."""
         if not self.is_shared:
             return {table.name: self.own_mechanism(table) for table in self.tables}
-        made = self._calibrated(self.privacy, *(table.weight or Fraction(1) for table in self.tables))
+        made = self._calibrated(self.privacy, self.tables)
         return dict(zip((table.name for table in self.tables), made, strict=True))
 
     def own_mechanism(self, table: Table) -> Mechanism:
         """The mechanism of a table with its own (ε, δ)."""
-        return self._calibrated(table, Fraction(1))[0]
+        return self._calibrated(table, (table,))[0]
 
-    def _calibrated(self, budget: Privacy | Table, *weights: Fraction) -> tuple[Mechanism, ...]:
+    def _calibrated(self, budget: Privacy | Table, tables: tuple[Table, ...]) -> tuple[Mechanism, ...]:
         epsilon, delta = budget.epsilon or Fraction(0), budget.delta or Fraction(0)
         # Releases of other days may follow: what is exchanged may leave this one and enter another.
         exposure = over_time(self.exposure, self.privacy.unit)
-        return calibrate(self.privacy.mechanism, weights, epsilon, delta, exposure, self.privacy.cut or 1)
+        weights = tuple(table.weight or Fraction(1) for table in tables)
+        per_cell = tuple(table.most_per_cell for table in tables)
+        return calibrate(self.privacy.mechanism, weights, epsilon, delta, exposure, self.privacy.cut or 1, per_cell)

@@ -314,6 +314,8 @@ class Table(Frozen):
     """δ of this table, like `epsilon`; at least 1e-15 and below 1; not used with `dictionary`."""
     weight: Weight | None = None
     """Share of the total under `[privacy]`; 1 by default."""
+    trips_per_cell: PositiveInt | None = None
+    """With `world` and cards: maximum number of trips of a unit that are counted in one cell; 1 by default."""
     cells: Text | None = None
     """With `dictionary`: CSV file of every possible cell, or `gtfs` for the cells of the timetable."""
     level: Level = Level()
@@ -335,6 +337,11 @@ class Table(Frozen):
         return self._is_of_levels
 
     @property
+    def most_per_cell(self) -> int:
+        """How many trips of one unit are counted in a cell, at most."""
+        return self.trips_per_cell or 1
+
+    @property
     def in_words(self) -> str:
         """Its columns in words, without the partition."""
         return columns_in_words(self.columns)
@@ -353,6 +360,7 @@ class Table(Frozen):
                 epsilon=None if self.epsilon is None else self.epsilon * share,
                 delta=None if self.delta is None else self.delta * share,
                 weight=(self.weight or Fraction(1)) * share if self.epsilon is None else self.weight,
+                trips_per_cell=self.trips_per_cell,
                 cells=self.cells,
                 level=Level.model_construct(**{key: dict(level)[key] for key in Level.model_fields}),
             )

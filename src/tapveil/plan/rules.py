@@ -426,6 +426,7 @@ def _mechanism_problems(plan: Plan) -> Iterator[Problem]:
 def _world_problems(plan: Plan) -> Iterator[Problem]:
     """Whether every column of the tables has a public list, so that all cells are known before a trip is read."""
     source, keys = plan.source, {column for table in plan.table for column in plan.columns.of(table)}
+    yield from _per_cell_problems(plan)
     if not plan.privacy.is_world:
         for given in sorted(plan.world.model_fields_set):
             yield Problem(("world",), "world-alone", 'is for mechanism = "world"', given)
@@ -451,6 +452,20 @@ def _world_problems(plan: Plan) -> Iterator[Problem]:
     if plan.release.layout != "tables" or plan.release.synthetic:
         words = f"{what} has files of its own: leave out `layout` and `synthetic`"
         yield Problem(RELEASE, "world-layout", words, "layout")
+
+
+def _per_cell_problems(plan: Plan) -> Iterator[Problem]:
+    """Whether several trips of a unit may count in one cell."""
+    privacy = plan.privacy
+    for table in plan.table:
+        if table.trips_per_cell is None:
+            continue
+        if not privacy.is_world or not privacy.by_card:
+            words = 'is for mechanism = "world" with unit = "card-day" or "card"; remove it'
+            yield Problem(_of(table), "per-cell", words, "trips_per_cell")
+        elif table.trips_per_cell > privacy.trips_per_unit:
+            words = f"must be at most {privacy.trips_per_unit}, the trips of a {privacy.unit} that are counted"
+            yield Problem(_of(table), "per-cell", words, "trips_per_cell")
 
 
 def _layout_problems(plan: Plan) -> Iterator[Problem]:

@@ -31,6 +31,7 @@ from tapveil.privacy.mechanisms import (
     Mechanism,
     StabilityHistogram,
     World,
+    world,
 )
 from tapveil.privacy.noise import NoiseTable
 from tapveil.privacy.rational import decimal_text, float_below
@@ -51,7 +52,13 @@ Thresholded = Laplace | Gaussian
 
 @lru_cache
 def calibrate(
-    name: str, weights: tuple[Fraction, ...], epsilon: Fraction, delta: Fraction, exposure: Exposure, cut: int = 1
+    name: str,
+    weights: tuple[Fraction, ...],
+    epsilon: Fraction,
+    delta: Fraction,
+    exposure: Exposure,
+    cut: int = 1,
+    per_cell: tuple[int, ...] = (),
 ) -> tuple[Mechanism, ...]:
     """Choose noise and threshold for each of several tables, so that together they keep (ε, δ).
 
@@ -62,6 +69,7 @@ def calibrate(
         delta: The total δ; 0 for `dictionary`.
         exposure: What one unit of protection can change.
         cut: For `dictionary`: the smallest count that is published.
+        per_cell: For `world`: how many trips of a unit count in a cell of each table, at most; 1 if not given.
 
     Returns:
         A mechanism for each table, in the order of the weights.
@@ -102,7 +110,7 @@ def calibrate(
         return tuple(StabilityHistogram(share, delta / len(weights), exposure) for share in shares)
     if MECHANISMS[name].publishes_every_cell:
         # Nobody is alone in a cell that is always there, so trips that react to earlier releases cost nothing.
-        return tuple(_Design(name, weights, epsilon, delta, replace(exposure, across=False)).narrowest())
+        return tuple(_Design(name, weights, epsilon, delta, replace(exposure, across=False), per_cell).narrowest())
     return tuple(_Design(name, weights, epsilon, delta, exposure).least())
 
 
@@ -110,9 +118,15 @@ class _Design:
     """The search for one release. Widths are numbered; a smaller number is narrower noise."""
 
     def __init__(
-        self, name: str, weights: tuple[Fraction, ...], epsilon: Fraction, delta: Fraction, exposure: Exposure
+        self,
+        name: str,
+        weights: tuple[Fraction, ...],
+        epsilon: Fraction,
+        delta: Fraction,
+        exposure: Exposure,
+        per_cell: tuple[int, ...] = (),
     ) -> None:
-        self._name = name
+        self._name, self._per_cell = name, per_cell or (1,) * len(weights)
         self._estimate = {"laplace": _laplace_estimate, "gaussian": _gaussian_estimate, "world": _gaussian_estimate}[
             name
         ]
@@ -124,10 +138,14 @@ class _Design:
     def narrowest(self) -> list[World]:
         """The narrowest noise that keeps (ε, δ) where every cell of a world is published."""
         for width in self._widths():
-            made = [World(width / weight) for weight in self._weights]
+            made = list(self._worlds(width))
             if self._keep(made):
                 return made
         raise ValueError(_NO_NOISE)
+
+    def _worlds(self, width: Fraction) -> Iterator[World]:
+        for weight, most in zip(self._weights, self._per_cell, strict=True):
+            yield world(width / weight, most, self._exposure.cells)
 
     def least(self) -> list[Thresholded]:
         """The narrowest noise whose shifts alone satisfy (ε, δ), then the least thresholds that do.
@@ -165,11 +183,18 @@ class _Design:
             yield width
 
     def _too_narrow(self, width: Fraction) -> bool:
-        shifts = [self._estimate(width / weight) for weight in self._weights]
+        shifts = [self._shift(width / weight, c) for weight, c in zip(self._weights, self._per_cell, strict=True)]
         if None in shifts:
             return True
         cells = [ChangedCells(Fraction(0), shift, shift) for shift in shifts if shift is not None]
         return any_exceeds(changes(cells, self._exposure), float(self._epsilon), float(self._delta))
+
+    def _shift(self, width: Fraction, per_cell: int) -> Spectrum | None:
+        """Of a changed cell, for the search."""
+        if per_cell == 1:
+            return self._estimate(width)
+        square = world(width, per_cell, self._exposure.cells).square
+        return spectrum.of_gaussian(width**2, square, Fraction(0)) if width**2 >= spectrum.NARROWEST_ROUNDED else None
 
     def _fits(self, width: Fraction, thresholds: Sequence[int]) -> bool:
         return self._keep(self._mechanisms(width, thresholds))

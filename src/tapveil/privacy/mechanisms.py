@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
@@ -60,6 +60,11 @@ class Mechanism(ABC):
     @abstractmethod
     def _of_scale(cls, scale: Fraction, threshold: Fraction) -> Mechanism:
         """The mechanism with a scale and a threshold; ValueError if there is none with this threshold."""
+
+    @property
+    def square(self) -> Fraction:
+        """By how much a cell changes, squared: the mean over as many cells as a unit has trips, in the worst case."""
+        return Fraction(1)
 
     @property
     @abstractmethod
@@ -360,10 +365,13 @@ class Dictionary(_DiscreteLaplace):
 class World(_DiscreteGaussian):
     """Discrete Gaussian noise on every cell of a public world, published as it is: no threshold, also below zero.
 
-    No cell appears or disappears, so no cell tells that somebody was alone in it: only shifts by one are left to hide.
+    No cell appears or disappears, so no cell tells that somebody was alone in it: only shifts are left to hide, by one,
+    or by up to `per_cell` where as many of the `trips` of a unit count in one cell.
     """
 
     sigma: Fraction
+    per_cell: int = 1
+    trips: int = 1
 
     name = "world"
     noise_code = "discrete-gaussian-world"
@@ -372,10 +380,18 @@ class World(_DiscreteGaussian):
 
     def __post_init__(self) -> None:
         _check_exact(self.sigma)
+        if not 1 <= self.per_cell <= self.trips:
+            raise ValueError(f"from 1 to all {self.trips} trips of a unit can count in a cell, not {self.per_cell}")
 
     @classmethod
     def _of_scale(cls, scale: Fraction, threshold: Fraction) -> Mechanism:
         return cls(scale)
+
+    @property
+    def square(self) -> Fraction:
+        """Of all a ≤ c with Σ a ≤ m, Σ a² is greatest with as many c as there is room for, and the rest in one cell."""
+        full, rest = divmod(self.trips, self.per_cell)
+        return Fraction(full * self.per_cell**2 + rest**2, self.trips)
 
     @property
     def threshold(self) -> Fraction:
@@ -389,7 +405,10 @@ class World(_DiscreteGaussian):
 
     @property
     def cells(self) -> ChangedCells:
-        return _integer_cells(Fraction(0), _gaussian_shift(self.sigma))
+        """Of each trip of a unit."""
+        if self.per_cell == 1:
+            return _integer_cells(Fraction(0), _gaussian_shift(self.sigma))
+        return _integer_cells(Fraction(0), _gaussian_shifts(self.sigma, self.square))
 
 
 MECHANISMS: Mapping[str, type[Mechanism]] = {
@@ -398,15 +417,22 @@ MECHANISMS: Mapping[str, type[Mechanism]] = {
 """By their names in plans, manifests and ledgers: what differs between them is asked of these, not of the name."""
 
 
-def stated(name: str, scale: Fraction, threshold: Fraction) -> Mechanism:
+def world(sigma: Fraction, per_cell: int, trips: int) -> World:
+    """The mechanism of a table of a known world; how many trips a unit has matters only where several share a cell."""
+    return World(sigma, per_cell, trips) if per_cell > 1 else World(sigma)
+
+
+def stated(name: str, scale: Fraction, threshold: Fraction, per_cell: int = 1, trips: int = 1) -> Mechanism:
     """The mechanism that a manifest or a ledger states by its name, scale and threshold.
 
-    These three never change their meaning: whatever was written years ago is accounted for as it was drawn.
+    They never change their meaning: whatever was written years ago is accounted for as it was drawn.
 
     Args:
         name: `sbh`, `laplace`, `gaussian`, `dictionary` or `world`.
         scale: b of Laplace, σ of Gaussian noise.
         threshold: What a noisy count has to reach; 0 for `world`, which has none.
+        per_cell: With `world`: how many trips of a unit count in a cell, at most.
+        trips: How many trips of a unit count in all, at most, where several may be in one cell.
 
     Returns:
         The mechanism.
@@ -430,10 +456,18 @@ def stated(name: str, scale: Fraction, threshold: Fraction) -> Mechanism:
         raise ValueError(f"`{name}` is not a mechanism")
     if scale < MECHANISMS[name].narrowest:
         raise ValueError("the noise is too narrow to protect anything")
-    return MECHANISMS[name]._of_scale(scale, threshold)
+    made = MECHANISMS[name]._of_scale(scale, threshold)
+    if per_cell == 1:
+        return made
+    if not isinstance(made, World):
+        raise ValueError("several trips of a unit can count in one cell of a known world alone")
+    return replace(made, per_cell=per_cell, trips=trips)
 
 
 # --- shared by several mechanisms, cached ---------------------------------------------------------------------------
+
+_BEYOND_TABLES = Fraction(1, 10**19)
+"""More than what of a discrete Gaussian lies beyond its table, and is lost to 160 bits (claim 18)."""
 
 _rounded_laplace = lru_cache(noise.rounded_laplace)
 _laplace_table = lru_cache(noise.discrete_laplace)
@@ -469,6 +503,12 @@ def _laplace_shift(table: Callable[[Fraction], NoiseTable], cell_epsilon: Fracti
 def _gaussian_shift(sigma: Fraction) -> spectrum.Spectrum:
     table = _gaussian_table(sigma)
     return spectrum.of_table(table, 1, spectrum.gaussian_losses(sigma**2, table.last))
+
+
+@lru_cache
+def _gaussian_shifts(sigma: Fraction, square: Fraction) -> spectrum.Spectrum:
+    distance = 1 - Fraction(_gaussian_table(sigma).total, noise.WORDS) + _BEYOND_TABLES
+    return spectrum.of_gaussian(sigma**2, square, distance)
 
 
 @lru_cache

@@ -22,7 +22,7 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from math import inf, log, nextafter
+from math import erfc, inf, log, nextafter, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,8 @@ class Spectrum:
     infinite: float = 0.0
     steps: int = STEPS
     """The resolution of a lattice, where one is needed; twice as fine if the losses already lie on it."""
+    missing: float = 0.0
+    """Probability under Q that may not be there: it adds e^ε times as much to δ."""
     _powers: dict[int, Spectrum] = field(default_factory=dict, repr=False)
 
     def __mul__(self, other: Spectrum) -> Spectrum:
@@ -71,7 +73,8 @@ class Spectrum:
             masses = np.convolve(a.masses, b.masses)
             losses = int(a.losses[0]) + int(b.losses[0]) + step * np.arange(len(masses))
         masses = masses * (1 + (min(len(a.masses), len(b.masses)) + 8) * _ULP)
-        return _trimmed(losses, masses, (a.infinite + b.infinite) * (1 + _ULP), steps)
+        trimmed = _trimmed(losses, masses, (a.infinite + b.infinite) * (1 + _ULP), steps)
+        return replace(trimmed, missing=(a.missing + b.missing) * (1 + _ULP))
 
     @cached_property
     def rough(self) -> Spectrum:
@@ -104,7 +107,7 @@ class Spectrum:
         np.add.at(masses, top - steps_below, self.masses * up * (1 + 16 * _ULP))
         np.add.at(masses, top - steps_below - 1, self.masses * down * (1 + 16 * _ULP))
         losses = last - step * np.arange(top, -1, -1)
-        return Spectrum(losses, masses * (1 + len(self.losses) * _ULP), self.infinite, self.steps)
+        return replace(self, losses=losses, masses=masses * (1 + len(self.losses) * _ULP), _powers={})
 
     def delta(self, epsilon: float) -> float:
         """An upper bound of Σ (P − e^ε Q)₊."""
@@ -125,7 +128,8 @@ class Spectrum:
         margin = (len(longer.losses) + 8) * _ULP
         excess = above[index] * (1 + margin) - np.exp(np.minimum(left, 700)) * shrunk[index] * (1 - margin)
         total = float(np.dot(shorter.masses, np.maximum(excess, 0))) * (1 + (len(left) + 8) * _ULP)
-        return min(1.0, total + (self.infinite + other.infinite) * (1 + _ULP))
+        absent = (self.missing + other.missing) * np.exp(min(epsilon, 700)) * (1 + 8 * _ULP)
+        return min(1.0, total + (self.infinite + other.infinite) * (1 + _ULP) + float(absent))
 
     @cached_property
     def _floats(self) -> Floats:
@@ -239,6 +243,58 @@ def gaussian_losses(variance: Fraction, reach: int) -> list[int]:
     """The losses of e^(−k²/2σ²) against itself shifted by one: the loss of k is (2k + 1)/2σ²."""
     half_step = units(1 / (2 * variance))
     return [(2 * k + 1) * half_step for k in range(-reach - 1, reach + 2)]
+
+
+_KERNEL = 1
+"""The variance of the kernel that rounds a continuous Gaussian number to an integer; see `of_gaussian`."""
+_LN_UNEVEN = 1.1e-8
+"""Above ln((1 + η)/(1 − η)) with η = 2 Σ e^(−2π²n²), n ≥ 1, for a kernel of variance 1."""
+_PER_DEVIATION = 64
+"""Losses for each standard deviation of the loss: spreading adds one part in 6·64² to its variance."""
+_FURTHEST = 13
+"""Deviations on either side: beyond lies less than `NEGLIGIBLE`."""
+_ERFC = 1e-11
+"""A margin, relative to a mass, for `erfc` and the difference of two of its values."""
+NARROWEST_ROUNDED = Fraction(9, 4)
+"""The least variance for which the kernel leaves enough."""
+
+
+def of_gaussian(variance: Fraction, square: Fraction, distance: Fraction) -> Spectrum:
+    """An upper bound for one of n cells with discrete Gaussian noise that change by integers with Σ a² ≤ n·square.
+
+    Rounding a continuous Gaussian number of variance σ² − 1 to an integer at random, with P(k | y) ∝ e^(−(k−y)²/2),
+    gives the discrete Gaussian of variance σ², but for a factor within (1 ± η)/(1 ∓ η), and commutes with shifts by
+    integers. So n cells are a post-processing of continuous noise shifted by a vector, for which its length alone
+    counts, and that is n independent shifts by √square (docs/privacy/proofs.md, claim 19). `distance` is how far, in
+    total variation, the table that is drawn from is from the discrete Gaussian.
+    """
+    if variance < NARROWEST_ROUNDED:
+        return Spectrum(np.zeros(1, np.int64), np.zeros(1), 1.0)
+    mu = sqrt(float(square / (variance - _KERNEL))) * (1 + 4 * _ULP)
+    step = max(1, int(mu / _PER_DEVIATION * LOSS_UNIT))
+    first, last = ((side * _FURTHEST * mu + mu * mu / 2) * LOSS_UNIT // step for side in (-1, 1))
+    losses = step * np.arange(int(first), int(last) + 2)
+    edges = losses / LOSS_UNIT
+    p, q = (_between((edges - side * mu * mu / 2) / mu) for side in (1, -1))
+    # What lies between two losses is spread to them, with the same P and Q; a little more of it to the upper one.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up = (1 - q / p * np.exp(edges[:-1])) / -np.expm1(-step / LOSS_UNIT)
+    up = np.clip(np.nan_to_num(up, nan=1.0, posinf=1.0) + 4 * _ERFC / -np.expm1(-step / LOSS_UNIT), 0, 1)
+    masses = np.zeros(len(losses))
+    masses[1:] += p * up
+    masses[:-1] += p * (1 - up)
+    masses[0] += 0.5 * erfc(_FURTHEST / sqrt(2))
+    beyond = 0.5 * erfc(float((edges[-1] - mu * mu / 2) / mu) / sqrt(2)) * (1 + _ERFC)
+    margin = (1 + _LN_UNEVEN) * (1 + 8 * _ULP)
+    eta = nextafter(float(distance), 1)
+    shifted = losses + int(2 * _LN_UNEVEN * LOSS_UNIT) + 1
+    return replace(_trimmed(shifted, masses * margin, beyond * margin + eta), missing=eta)
+
+
+def _between(edges: Floats) -> Floats:
+    """Probabilities of a standard normal number between each two edges, rounded up; exact in both tails."""
+    below, above = (np.array([0.5 * erfc(side * float(edge) / sqrt(2)) for edge in edges]) for side in (-1, 1))
+    return np.where(edges[:-1] < 0, np.diff(below), -np.diff(above)) * (1 + _ERFC)
 
 
 def rounded_laplace_losses(scale: Fraction, cuts: tuple[Fraction, ...], shift: int) -> list[int]:

@@ -32,7 +32,7 @@ from tapveil.base.vocabulary import (
     WORLD,
 )
 from tapveil.privacy.intervals import MISS, interval
-from tapveil.privacy.mechanisms import Mechanism, stated
+from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.columns import Column, read_columns
 from tapveil.published.describe.wording import loss_in_words
 from tapveil.published.domain import Domain, has_places, places_in_world
@@ -193,7 +193,7 @@ class Folder:
         """
         claim = self._claim(name)
         try:
-            return stated(self.manifest.mechanism, claim.scale_exact, claim.threshold_exact)
+            return self.manifest.mechanism_of(claim)
         except ValueError as error:
             raise FolderError(f"{self.path}: table {name}: {error}") from None
 

@@ -122,7 +122,7 @@ class ExactGaussian(_Part):
     """What ρ and μ are computed from."""
 
     mu_squared: Exact
-    """Σ 1/σ² over all changed cells, as a fraction."""
+    """Σ a²/σ² over all changed cells, each by a (mostly 1), as a fraction."""
 
 
 class GaussianPart(_Part):
@@ -131,7 +131,7 @@ class GaussianPart(_Part):
     mu: Number
     """√(2ρ), rounded up: the μ of continuous noise of the same scales. For comparison; `rho` is the claim."""
     rho: Number
-    """ρ of zero-concentrated differential privacy, rounded up: half of Σ 1/σ² over all changed cells."""
+    """ρ of zero-concentrated differential privacy, rounded up: half of Σ a²/σ² over all changed cells, each by a."""
     delta_singletons: Number
     """The probability, at most, that a cell in which only this unit is appears. It is outside of ρ."""
     exact: ExactGaussian
@@ -192,6 +192,8 @@ class TableClaim(_Part):
     """What is counted, besides the partition; none where it is the total of each part."""
     cells: Annotated[int, Field(ge=1, le=MOST_CELLS)] | None = None
     """Of a known world: how many cells it has, all of them published. Only tables of such a folder state it."""
+    trips_per_cell: Annotated[int, Field(ge=2, le=10_000)] | None = None
+    """Of a known world: how many trips of a unit count in a cell, at most; stated only where it is more than one."""
     level: LevelClaim | None
     """How much coarser than the plan's resolution it is; null where it is not."""
     epsilon: Number | None = None
@@ -432,6 +434,8 @@ class Manifest(_Part):
         for name, version in self.versions.parts.items():
             own += [(name in self.versions.model_fields_set) == bool(version), world or not version]
         own += [bool(self.versions.estimates) or not self.versions.trips]
+        several = [table for table in self.tables if "trips_per_cell" in table.model_fields_set]
+        own += [world and self.unit != "trip" for _ in several]
         if self.is_world > world or not all(own):
             raise ValueError("it has other fields than its mechanism")
         return self
@@ -454,7 +458,12 @@ class Manifest(_Part):
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """The mechanism of each table, from its scale and threshold alone; ValueError where there is none such."""
-        return {each.name: stated(self.mechanism, each.scale_exact, each.threshold_exact) for each in self.tables}
+        return {each.name: self.mechanism_of(each) for each in self.tables}
+
+    def mechanism_of(self, table: TableClaim) -> Mechanism:
+        """The mechanism of a table; ValueError where there is none such."""
+        several = (table.trips_per_cell or 1, self.bounds.cells_per_table)
+        return stated(self.mechanism, table.scale_exact, table.threshold_exact, *several)
 
     @property
     def has_days(self) -> bool:

@@ -27,7 +27,13 @@ def spend_of(plan: Plan, identity: str, today: date) -> Spend:
         neighbours=plan.privacy.neighbours,
         cells=plan.guarantee.exposure.cells,
         tables=tuple(
-            SpentTable(name=name, mechanism=plan.privacy.mechanism, scale=each.scale, threshold=each.threshold)
+            SpentTable(
+                name=name,
+                mechanism=plan.privacy.mechanism,
+                scale=each.scale,
+                threshold=each.threshold,
+                trips_per_cell=plan.tables[name].most_per_cell,
+            )
             for name, each in plan.guarantee.mechanisms.items()
         ),
         first_day=None if runs_on else source.first_day,

@@ -100,7 +100,7 @@ def _cost(plan: Plan, cells: Mapping[str, int] | None = None) -> dict[str, Any]:
         "chosen_from": privacy.chosen_from,
         "looked_at_trips": privacy.looked_at_trips,
         "unit": privacy.unit,
-        # Each trip of a unit that is counted changes one cell of a table by one.
+        # Each trip of a unit that is counted changes one cell of a table by one; several may share a cell.
         "bounds": claims.Bounds(cells_per_table=plan.guarantee.exposure.cells, **given),
         "neighbours": privacy.neighbours,
         "mechanism": privacy.mechanism,
@@ -175,6 +175,7 @@ def _guarantee(plan: Plan, neighbours: Neighbours) -> claims.Guarantee:
 def _table(plan: Plan, table: Table, cells: Mapping[str, int] | None) -> claims.TableClaim:
     mechanism, level = plan.guarantee.mechanisms[table.name], table.level
     every: dict[str, Any] = {"cells": cells[table.name]} if cells else {}
+    every |= {"trips_per_cell": table.most_per_cell} if table.most_per_cell > 1 else {}
     if table.epsilon is None:
         share: dict[str, Any] = {"weight": claims.number(table.weight or Fraction(1))}
     else:

@@ -24,7 +24,7 @@ from tapveil.privacy.concentrated import concentrated
 from tapveil.privacy.distribution import mean_error
 from tapveil.privacy.effort import too_much
 from tapveil.privacy.intervals import MISS, interval
-from tapveil.privacy.mechanisms import Mechanism, stated
+from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published import manifest_1
 from tapveil.published.describe.wording import rounded_up
 from tapveil.published.identifiers import text_findings
@@ -114,7 +114,7 @@ def mechanisms(manifest: Manifest) -> tuple[Mapping[str, Mechanism], list[Findin
     findings = []
     for table in manifest.tables:
         try:
-            made[table.name] = stated(manifest.mechanism, table.scale_exact, table.threshold_exact)
+            made[table.name] = manifest.mechanism_of(table)
         except ValueError as error:
             findings.append(Finding("mechanism-impossible", f"{PLACE}, table {table.name}", str(error)))
     if words := too_much(made.values()):

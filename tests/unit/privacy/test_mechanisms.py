@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from math import exp, log, pi, sqrt
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
+from tapveil.privacy import spectrum
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.concentrated import concentrated
 from tapveil.privacy.intervals import interval
-from tapveil.privacy.loss import Loss, certified
+from tapveil.privacy.loss import Loss, accounted_delta, certified
 from tapveil.privacy.mechanisms import Dictionary, Gaussian, Laplace, World, stated
 
 ONE = (Fraction(1),)
@@ -60,6 +63,99 @@ def test_trips_that_react_to_earlier_releases_cost_nothing_more() -> None:
             for across in (False, True)
         )
         assert now == across
+
+
+def _patterns(trips: int, most: int) -> Iterator[tuple[int, ...]]:
+    """All ways to have so many trips in cells, at most so many in each."""
+    if not trips:
+        yield ()
+    for first in range(min(trips, most), 0, -1):
+        yield from ((first, *rest) for rest in _patterns(trips - first, first))
+
+
+def _delta_of_shifts(world: World, shifts: tuple[int, ...], epsilon: float) -> float:
+    """δ where cells change by these numbers, over every outcome of the integers that are drawn from."""
+    losses: npt.NDArray[np.float64] = np.zeros(1)
+    masses: npt.NDArray[np.float64] = np.ones(1)
+    infinite = 0.0
+    weights = np.array(world.noise.weights, dtype=float) / world.noise.total
+    for shift in shifts:
+        there = np.concatenate([weights[shift:], np.zeros(shift)])
+        infinite += weights[there == 0].sum()
+        own, other = weights[there > 0], there[there > 0]
+        sums = np.round(np.add.outer(losses, np.log(own / other)).ravel(), 9)  # equal losses together
+        losses, at = np.unique(sums, return_inverse=True)
+        masses = np.bincount(at, np.multiply.outer(masses, own).ravel()).astype(np.float64)
+        losses, masses = losses[masses > 1e-25], masses[masses > 1e-25]
+    return float(np.sum(masses * np.maximum(0, -np.expm1(epsilon - losses)))) + infinite
+
+
+@pytest.mark.parametrize(("trips", "most", "sigma"), [(4, 2, 4), (4, 3, 6), (5, 5, 9), (3, 2, 2)])
+def test_no_way_to_spread_trips_over_cells_loses_more_than_is_accounted_for(trips: int, most: int, sigma: int) -> None:
+    """Every pattern, by every outcome; and the worst one loses nearly as much, so that little is given away."""
+    world = World(Fraction(sigma), most, trips)
+    greedy = max(_patterns(trips, most), key=lambda shifts: sum(shift**2 for shift in shifts))
+    assert sum(shift**2 for shift in greedy) == trips * world.square
+    for epsilon in (0.5, 1.0, 2.0, 3.0):
+        accounted = accounted_delta([world], Fraction(epsilon), Exposure("add-remove", trips))
+        found = {shifts: _delta_of_shifts(world, shifts, epsilon) for shifts in _patterns(trips, most)}
+        assert max(found.values()) <= accounted
+        if sigma > 2:
+            wide = World(world.sigma * (1 + Fraction(1, sigma**2)), most, trips)
+            wider = accounted_delta([wide], Fraction(epsilon), Exposure("add-remove", trips))
+            assert wider < found[greedy]
+
+
+def test_two_units_that_are_exchanged_lose_no_more_even_in_one_cell() -> None:
+    """One leaves a cell by two and the other enters another by three, or both are in the same cell."""
+    world = World(Fraction(5), 3, 3)
+    for shifts in ((3, 3), (3, 2, 1), (2, 1, 2, 1), (3,), (1,)):
+        accounted = accounted_delta([world], Fraction(1), Exposure("replace", 3))
+        assert _delta_of_shifts(world, shifts, 1.0) <= accounted
+
+
+def test_a_rounded_gaussian_number_is_a_discrete_one_but_for_the_factor_that_is_accounted_for() -> None:
+    """The kernel of variance 1 is as even as claimed, and what it makes of continuous noise has the right shape."""
+    at = np.linspace(0, 1, 201)
+    theta = np.exp(-((np.arange(-12, 13)[:, None] - at) ** 2) / 2).sum(axis=0) / sqrt(2 * pi)
+    eta = 2 * sum(exp(-2 * pi**2 * n**2) for n in range(1, 5))
+    assert np.abs(theta - 1).max() <= eta * (1 + 1e-6)
+    assert log((1 + eta) / (1 - eta)) < spectrum._LN_UNEVEN
+    sigma, fine = 3.0, np.arange(-30, 30, 1 / 64)
+    noise = np.exp(-(fine**2) / (2 * (sigma**2 - 1)))
+    made = [float((noise * np.exp(-((k - fine) ** 2) / 2)).sum()) for k in range(6)]
+    assert np.allclose(np.array(made) / made[0], [exp(-(k**2) / (2 * sigma**2)) for k in range(6)], rtol=1e-7)
+
+
+def test_noise_that_is_too_narrow_for_several_trips_in_a_cell_protects_nothing() -> None:
+    assert accounted_delta([World(Fraction(7, 5), 2, 2)], Fraction(8), Exposure("add-remove", 2)) == 1
+
+
+def test_noise_for_c_trips_in_a_cell_is_as_wide_as_the_sum_of_c_days() -> None:
+    """L2² ≤ m·c: for 28 trips, 7 in a cell, the noise of one cell is that of the sum of 7 cells with one each."""
+    exposure, delta = Exposure("add-remove", 28), Fraction(3, 4 * 10**6)
+    one, seven = (calibrate("world", (Fraction(1),), Fraction(1), delta, exposure, 1, (c,))[0] for c in (1, 7))
+    assert 1 <= float(seven.scale / one.scale) / sqrt(7) < 1.002
+    assert certified([seven], Loss(Fraction(1), delta), exposure)
+    assert not certified([World(seven.scale * Fraction(99, 100), 7, 28)], Loss(Fraction(1), delta), exposure)
+
+
+def test_tables_with_one_trip_in_a_cell_and_with_several_are_accounted_for_together() -> None:
+    exposure, delta = Exposure("replace", 4), Fraction(1, 10**6)
+    made = calibrate("world", (Fraction(1), Fraction(2)), Fraction(2), delta, exposure, 1, (1, 4))
+    assert [each.square for each in made] == [1, 4]
+    assert certified(made, Loss(Fraction(2), delta), exposure)
+    part = concentrated(made, exposure)
+    assert part is not None
+    assert part.mu_squared == 8 * (1 / made[0].scale ** 2 + 4 / made[1].scale ** 2)
+
+
+@pytest.mark.parametrize(
+    "given", [("gaussian", Fraction(3), Fraction(5), 2, 3), ("world", Fraction(3), Fraction(0), 4, 3)]
+)
+def test_more_trips_in_a_cell_than_there_can_be_are_refused(given: Any) -> None:
+    with pytest.raises(ValueError, match="trips of a unit can count"):
+        stated(*given)
 
 
 def test_every_cell_is_published_whatever_its_count() -> None:

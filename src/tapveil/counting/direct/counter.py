@@ -45,7 +45,7 @@ BYTES_OF_A_CELL = 64
 
 def suits(plan: Plan, files: TripFiles, areas: Areas) -> bool:
     """Whether trips can be counted here: one trip per row, each value parsed by itself, with a known type."""
-    if plan.privacy.by_card or plan.source.taps:
+    if plan.privacy.by_card or plan.source.taps or any(table.most_per_cell > 1 for table in plan.table):
         return False
     columns = coding.columns(plan, files, areas)
     return all(_is_known(column, plan, group) for column in columns for group in files.groups)

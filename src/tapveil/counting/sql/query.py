@@ -219,16 +219,24 @@ def kept_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
     return f"SELECT card, day, {words} FROM ({kept} UNION ALL {alone})"
 
 
-def units_sql(plan: Plan, cells: TableCells) -> str:
-    """The cells of a table with the number of units that have a trip there; each unit counts once."""
+def units_sql(plan: Plan, cells: TableCells, most: int = 1) -> str:
+    """The cells of a table with the trips that units have there; each unit counts `most` times at most."""
     unit = "card, day" if plan.privacy.unit == "card-day" else "card"
     key = ", ".join(cells.words)
     return (
         f"WITH placed AS (SELECT card, day, {cells.selected} FROM kept), "
-        f"once AS (SELECT DISTINCT {unit}, {key} FROM placed WHERE card IS NOT NULL), "
-        f"every AS (SELECT {key} FROM once UNION ALL SELECT {key} FROM placed WHERE card IS NULL) "
-        f"SELECT {key}, count(*) AS n FROM every GROUP BY {key}"
+        f"bounded AS ({_bounded_sql(unit, key, most)}), "
+        f"every AS (SELECT {key}, n FROM bounded UNION ALL SELECT {key}, 1 AS n FROM placed WHERE card IS NULL) "
+        f"SELECT {key}, CAST(sum(n) AS BIGINT) AS n FROM every GROUP BY {key}"
     )
+
+
+def _bounded_sql(unit: str, key: str, most: int) -> str:
+    """Every unit in every cell that it is in, with the number of its trips there that count."""
+    placed = "FROM placed WHERE card IS NOT NULL"
+    if most == 1:
+        return f"SELECT DISTINCT {unit}, {key}, 1 AS n {placed}"
+    return f"SELECT {unit}, {key}, least(count(*), {most}) AS n {placed} GROUP BY {unit}, {key}"
 
 
 def units_table(name: str) -> str:

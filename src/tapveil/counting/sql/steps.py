@@ -123,7 +123,7 @@ class _Counting:
         return Counted(tables, self._refusals(query.refusals_sql(sets[0]), accepted, lines))
 
     def _count_units(self, coded: Sequence[Code], sets: Sequence[query.CellSet], card: Column) -> Counted:
-        """Count cards or card-days instead of trips: bounded first, then once per cell."""
+        """Count cards or card-days instead of trips: bounded first, then at most so often per cell."""
         paired = self._plan.columns.pairs_taps
         with self._database.stage(self._progress, Stage.READING_TRIPS, passes=2 if paired else 1):
             if paired:
@@ -145,7 +145,8 @@ class _Counting:
                 kept += self._number("SELECT count(*) AS n FROM kept")
                 for name, each in cells.items():
                     add = self._database.append if number else self._database.create
-                    add(query.units_table(name), query.units_sql(self._plan, each))
+                    most = self._plan.tables[name].most_per_cell
+                    add(query.units_table(name), query.units_sql(self._plan, each, most))
                 counted += 1
         tables = self._tables(coded, sets, query.all_units_sql)
         return Counted(tables, self._refusals(by_key, sound, lines), accepted - kept)

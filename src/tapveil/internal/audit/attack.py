@@ -136,9 +136,11 @@ def _audit_plan(plan: Plan, folder: Path) -> Plan:
         *([f'without_card = "{privacy.without_card}"'] if privacy.without_card else []),
     ]
     place, twin = names["place"], names["twin"]
+    most = max(table.most_per_cell for table in plan.table)
     for name, columns, epsilon in zip(TABLES, ([place], [place, twin]), (min(shares), max(shares)), strict=True):
         lines.append(f'[[table]]\nname = "{name}"\ncolumns = {columns}\nepsilon = "{epsilon}"')
         lines.append('cells = "cells.csv"' if privacy.lists_cells else f'delta = "{delta}"')
+        lines.extend([f"trips_per_cell = {most}"] if most > 1 else [])
     return Plan.parse("\n".join(lines), where="audit", base=folder)
 
 
@@ -153,6 +155,19 @@ class _Attack:
             if expected.smallest not in self._counts.values():
                 self._counts[f"edge of {name}"] = expected.smallest
         self._trials = max(200, min(trials, MOST_ROWS // sum(self._counts.values())))
+
+    @property
+    def _per_cell(self) -> int:
+        """How many trips of a unit may count in one cell."""
+        return self._audited.table[0].most_per_cell
+
+    @property
+    def _shifts(self) -> dict[int, int]:
+        """The number of cells that a unit changes, by how much: as many as it can of them as far as it can."""
+        exposure = self._audited.guarantee.exposure
+        full, rest = divmod(exposure.cells, self._per_cell)
+        sides = exposure.changed // exposure.cells
+        return {self._per_cell: sides * full} | ({rest: sides} if rest else {})
 
     def _closed_form(self, table: Table) -> ClosedForm:
         name, exposure = self._audited.privacy.mechanism, self._audited.guarantee.exposure
@@ -202,6 +217,9 @@ class _Attack:
         day = (np.arange(trips) % 9 if unit == "card" else np.zeros(trips, np.int64)).tolist()
         new: list[Row] = [(f"day {day[k]}", f"{'a' if k % 2 else 'z'} {k}", "new") for k in range(trips)]
         additions = {f"one {unit} added": (new, self._audited.guarantee.exposure.cells)}
+        if self._per_cell > 1:
+            same = [(day, "a 0", card) for day, _, card in new]
+            additions[f"one {unit} in one place added"] = (same, self._audited.guarantee.exposure.cells)
         if self._audited.privacy.without_card == "own-unit":
             alone: list[Row] = [("day 0", "a 0", None)]
             additions["one row without a card added"] = (alone, 1)
@@ -211,10 +229,9 @@ class _Attack:
             for name in TABLES:
                 changes = [abs(after[name][cell] - before[name][cell]) for cell in {*before[name], *after[name]}]
                 number, by = sum(change > 0 for change in changes), max(changes)
-                observed = f"{number} by up to {by}"
-                yield AuditResult(
-                    f"cells changed by {what}", name, observed, f"{most} by up to 1", number > most or by > 1
-                )
+                observed, allowed = f"{number} by up to {by}", f"{most} by up to {self._per_cell}"
+                over = number > most or by > self._per_cell or sum(changes) > most
+                yield AuditResult(f"cells changed by {what}", name, observed, allowed, over)
 
     def _exact(self, rows: Sequence[Row]) -> dict[str, Counter[tuple[str, ...]]]:
         """The exact counts of generated rows, by cell: what goes into the noise."""
@@ -237,7 +254,7 @@ class _Attack:
         epsilon, allowed = float(table.epsilon or 0), float(table.delta or 0) + FLOATS
         if exposure.cells > 1 and expected.mechanism in ("laplace", "gaussian"):
             alone = 1 - expected.outcomes(1)[NOTHING]
-            apart = {"all trips removed": expected.all_shifted(exposure.changed, epsilon)}
+            apart = {"all trips removed": expected.all_shifted(self._shifts, epsilon)}
             if not expected.every_cell:
                 apart["all trips alone in their cells"] = 1 - (1 - alone) ** exposure.cells
         else:
@@ -285,7 +302,7 @@ class _Attack:
         with self._progress.stage(Stage.RELEASING_BUSY_CARDS):
             city = City(self._counts, self._trials, heavy=True)
             seen = _by_group(city, self._released(city, "bounded"))
-        busy = {"busy": self._counts["busy"]}
+        busy = {"busy": self._counts["busy"] + (self._per_cell > 1)}  # cards that ride twice may count twice
         for name, expected in self._expected.items():
             yield from _conformance(name, expected, busy, seen[name], "cards with many trips, ")
 

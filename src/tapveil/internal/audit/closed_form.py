@@ -9,6 +9,7 @@ from math import ceil, exp, floor, lgamma, log
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 
 @dataclass(frozen=True)
@@ -63,18 +64,19 @@ class ClosedForm:
         """δ at ε between two counts of one cell: Σ (P − e^ε Q)₊ over every outcome."""
         return _hockey_stick(self.outcomes(count), self.outcomes(other), epsilon)
 
-    def all_shifted(self, cells: int, epsilon: float) -> float:
-        """δ at ε where a number of busy cells change by one each: the losses of all of them depend on one sum alone."""
+    def all_shifted(self, shifts: Mapping[int, int], epsilon: float) -> float:
+        """δ at ε where numbers of busy cells change, by the size of the change: their losses depend on one sum alone.
+
+        With Gaussian noise X of each cell and its change a, that is Σ a·X; other noise is for changes by one.
+        """
         if self.mechanism == "gaussian":
-            reach = ceil(9 * self.scale) + 1
-            one = np.array([self._value(k, 0) for k in range(-reach, reach + 1)])
-            every, power = np.ones(1), one
-            for bit in reversed(bin(cells)[2:]):
-                every = np.convolve(every, power) if bit == "1" else every
-                power = np.convolve(power, power)
+            every = np.ones(1)
+            for by, cells in shifts.items():
+                every = np.convolve(every, _stretched(self._sum_of(cells), by))
             sums = np.arange(len(every)) - len(every) // 2
-            losses = (2 * sums + cells) / (2 * self.scale**2)
+            losses = (2 * sums + sum(by * by * cells for by, cells in shifts.items())) / (2 * self.scale**2)
         else:
+            cells = shifts[1]
             up = np.arange(cells + 1)
             chance = log(1 / (1 + exp(-1 / self.scale)))
             choose = [lgamma(cells + 1) - lgamma(k + 1) - lgamma(cells - k + 1) for k in up]
@@ -82,6 +84,15 @@ class ClosedForm:
             losses = (2 * up - cells) / self.scale
         above = losses > epsilon
         return float(np.sum(every[above] * -np.expm1(epsilon - losses[above])))
+
+    def _sum_of(self, cells: int) -> npt.NDArray[np.float64]:
+        """The probabilities of the sum of the noise of so many cells."""
+        reach = ceil(9 * self.scale) + 1
+        every, power = np.ones(1), np.array([self._value(k, 0) for k in range(-reach, reach + 1)])
+        for bit in reversed(bin(cells)[2:]):
+            every = np.convolve(every, power) if bit == "1" else every
+            power = np.convolve(power, power)
+        return every
 
     def moved(self, count: int, other: int, epsilon: float) -> float:
         """δ at ε between (count, other) and (other, count) in two cells: a trip that is elsewhere."""
@@ -95,6 +106,13 @@ NOTHING = -(2**62)
 """Instead of a number, where none is published: further below zero than any noise."""
 FLOATS = 1e-12
 """What sums of floats may be wrong by, in closed forms that are here for comparison only."""
+
+
+def _stretched(chances: npt.NDArray[np.float64], by: int) -> npt.NDArray[np.float64]:
+    """The same of a multiple."""
+    found = np.zeros((len(chances) - 1) * by + 1)
+    found[::by] = chances
+    return found
 
 
 def _hockey_stick(p: Mapping[Any, float], q: Mapping[Any, float], epsilon: float) -> float:
