@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import tapveil
+from tapveil.base.errors import UsageError
 from tapveil.veil.release import release
 from tests.end_to_end.test_world import codes, estimates, world_plan, write_trips
 from tests.support.tampering import refresh
@@ -88,6 +90,78 @@ def test_many_trips_are_parquet_alone(tmp_path: Path, monkeypatch: pytest.Monkey
     folder = release(world_plan(tmp_path), tmp_path / "out", in_ledger=False)
     assert [path.name for path in (folder.path / "trips").iterdir()] == ["synthetic_trips.parquet"]
     assert codes(folder.path) == set()
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_analyst_reads_them_some_at_a_time(published: Path) -> None:
+    reader = tapveil.open(published).trips()
+    assert isinstance(reader, pa.RecordBatchReader)
+    assert reader.read_all().equals(pq.read_table(published / f"{FILE}.parquet"))
+
+
+def test_a_folder_without_the_file_gives_them_all_the_same(tmp_path: Path) -> None:
+    write_trips(tmp_path)
+    plan = world_plan(tmp_path, **ENDS, **{"[coarsen]": "[world]\ntrips = false\n[coarsen]"})
+    folder = release(plan, tmp_path / "out", in_ledger=False)
+    found = folder.trips().read_all()
+    assert found.schema.field("date").type == pa.date32()
+    assert len(found) == sum(row["count"] for row in folder.estimate(["tap_on_location"]).rows())
+
+
+def test_as_tides_each_trip_is_a_pair_of_taps(published: Path) -> None:
+    trips, taps = rows(published), tapveil.open(published).trips("tides").read_all().to_pylist()
+    enter = [row for row in trips if (row["tap_on_time"], row["tap_on_location"]) != ("-1", "UNKNOWN")]
+    timed = [row for row in enter if row["tap_on_time"] != "-1"]
+    entered = [tap for tap in taps if tap["fare_action"] == "Enter"]
+    assert [(tap["service_date"].isoformat(), tap["event_timestamp"].strftime("%H:%M")) for tap in entered] == [
+        (row["date"], row["tap_on_time"]) for row in timed
+    ]
+    assert [tap["stop_id"] or "UNKNOWN" for tap in entered] == [row["tap_on_location"] for row in timed]
+    both = Counter(tap["token_id"] for tap in taps)
+    assert set(both.values()) <= {1, 2}
+    assert all(name.startswith("synthetic-") for name in both)
+
+
+SCHEMA = Path(__file__).parents[3] / "shared" / "data" / "tides" / "fare_transactions.schema.json"
+ARROW = {
+    "string": pa.string(),
+    "date": pa.date32(),
+    "datetime": pa.timestamp("s"),
+    "number": pa.float64(),
+    "integer": pa.int64(),
+    "boolean": pa.bool_(),
+}
+
+
+@pytest.mark.skipif(not SCHEMA.is_file(), reason="the schema of TIDES is not here")
+def test_taps_satisfy_the_schema_of_tides(published: Path) -> None:
+    taps = tapveil.open(published).trips("tides").read_all()
+    fields = {field["name"]: field for field in json.loads(SCHEMA.read_text())["fields"]}
+    assert list(taps.column_names) == [name for name in fields if name in taps.column_names]
+    for name, field in fields.items():
+        limits = field.get("constraints", {})
+        if limits.get("required"):
+            assert taps.column(name).null_count == 0
+        if name not in taps.column_names:
+            continue
+        values = [value for value in taps.column(name).to_pylist() if value is not None]
+        assert taps.schema.field(name).type == ARROW[field["type"]]
+        assert set(values) <= set(limits.get("enum", values))
+        assert not limits.get("unique") or len(set(values)) == len(values)
+        assert min(values, default=0) >= limits["minimum"] if "minimum" in limits else True
+
+
+def test_what_is_not_there_is_said(published: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no shape `taps`"):
+        tapveil.open(published).trips("taps")  # type: ignore[arg-type]
+    write_trips(tmp_path)
+    timeless = {'columns = ["tap_on_time", "tap_on_location"]': 'columns = ["tap_on_location"]'}
+    folder = release(world_plan(tmp_path, **timeless), tmp_path / "out", in_ledger=False)
+    assert folder.trips().schema.names == ["mode", "date", "tap_on_location", "tap_off_location"]
+    with pytest.raises(UsageError, match="have none"):
+        folder.trips("tides")
 
 
 # --- tampering --------------------------------------------------------------------------------------------------------

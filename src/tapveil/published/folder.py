@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +30,7 @@ from tapveil.base.vocabulary import (
     NUMBERS,
     TAP,
     TOTAL,
+    TRIPS,
     WORLD,
 )
 from tapveil.privacy.intervals import MISS, interval
@@ -269,6 +271,57 @@ class Folder:
             raise UsageError(str(error)) from None
         cells = {key: np.array(labels, dtype=object)[codes] for key, (labels, codes) in keys.items()}
         return Frame({**cells, **numbers}, tuple(cells), adds_up=False)
+
+    def trips(self, shape: Literal["trips", "tides"] = "trips") -> Any:
+        """Synthetic trips, one row each, whose sums are the estimates. Nobody's: none took place. Needs pyarrow.
+
+        Args:
+            shape: `"trips"`: a row for each trip, with both ends; `"tides"`: a row for each tap, with the columns of
+                TIDES `fare_transactions`. There, an end without a tap has no row, an end whose time was not measured
+                has the time of the other end, and times are the starts of time bins.
+
+        Returns:
+            A `pyarrow.RecordBatchReader`: some rows at a time, however many there are.
+
+        Raises:
+            UsageError: There is no such shape, trips without times are wanted as TIDES, or pyarrow is not installed.
+            FolderError: It is not a folder of a known world, has no estimates, or is damaged.
+
+        Example:
+            >>> import tapveil
+            >>> release = tapveil.open("published")
+            >>> release.trips().read_all() if release.manifest.is_world else release.manifest.mechanism
+            'gaussian'
+        """
+        if shape not in ("trips", "tides"):
+            raise UsageError(f"there is no shape `{shape}`: trips or tides")
+        arrow, trips = load_optional("pyarrow"), self._trips()
+        first = next(trips)
+        if shape == "trips":
+            return arrow.RecordBatchReader.from_batches(first.schema, chain([first], trips))
+        from tapveil.published.tides import SCHEMA, fare_transactions  # which needs pyarrow
+
+        if not {"tap_on_time", "tap_off_time"} & set(first.schema.names):
+            raise UsageError("TIDES fare_transactions have times, and the synthetic trips of this folder have none")
+        return arrow.RecordBatchReader.from_batches(SCHEMA, fare_transactions(self.manifest, chain([first], trips)))
+
+    def _trips(self) -> Iterator[Any]:
+        """Batches of synthetic trips, the first of which has no rows: those of the file, or made from estimates."""
+        from tapveil.published.sheets import as_written  # which need pyarrow
+        from tapveil.published.synthetic_trips import NAME, SyntheticTrips
+
+        arrow, _ = load_optional("pyarrow"), self.domain
+        if not self.manifest.versions.trips:
+            pieces = (as_written(self.manifest, piece) for piece in SyntheticTrips(self._estimated).pieces())
+            yield arrow.RecordBatch.from_pylist([], next(pieces).schema)
+            yield from (batch for piece in pieces for batch in piece.to_batches())
+            return
+        try:
+            with load_optional("pyarrow.parquet").ParquetFile(self.path / TRIPS / f"{NAME}.parquet") as file:
+                yield arrow.RecordBatch.from_pylist([], file.schema_arrow)
+                yield from file.iter_batches()
+        except (OSError, arrow.ArrowException):
+            raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
 
     def measurement(self, columns: Sequence[str]) -> Frame:
         """The measured table with just these columns, every cell of it, negative numbers too.
