@@ -76,7 +76,16 @@ class Outlook:
     """The days and the modes that the trips have."""
 
     def as_json(self) -> dict[str, Any]:
-        """The same as JSON values, marked as confidential."""
+        """The same as JSON values, marked as confidential.
+
+        Returns:
+            What `tapveil check --json` prints.
+
+        Example:
+            >>> import tapveil
+            >>> tapveil.outlook(tapveil.Plan.read("plan.toml")).as_json()["rows_read"]
+            4000
+        """
         return {
             "notice": NOTICE,
             "counted": self.counted,

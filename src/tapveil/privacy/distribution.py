@@ -66,35 +66,128 @@ class Distribution:
         return np.where(sizes < self._lowest_count, len(self._p), places)
 
     def published(self, sizes: Integers) -> tuple[Floats, Floats, Floats, Floats]:
-        """For each true count, sums over the noise that publishes it: Σ p, Σ p·off, Σ p·|off|, Σ p·off²."""
+        """For each true count, sums over the noise that publishes it: Σ p, Σ p·off, Σ p·|off|, Σ p·off².
+
+        Args:
+            sizes: True counts.
+
+        Returns:
+            The four sums for each; the first is the probability that it is published.
+
+        Example:
+            >>> from fractions import Fraction
+            >>> import numpy as np
+            >>> from tapveil.privacy import Distribution, Laplace
+            >>> known = Distribution(Laplace(Fraction(1), 18))
+            >>> known.published(np.array([5, 18, 30]))[0].round(3).tolist()
+            [0.0, 0.731, 1.0]
+        """
         p, off, distance, square = self._from[:, self._places(sizes, self._least)]
         return p, off, distance, square
 
     def tail(self, sizes: Integers, value: int = 0) -> Floats:
-        """For each true count: P(published, and at least `value`)."""
+        """For each true count: P(published, and at least `value`).
+
+        Args:
+            sizes: True counts.
+            value: The number that is reached, or exceeded.
+
+        Returns:
+            The probabilities.
+
+        Example:
+            >>> from fractions import Fraction
+            >>> import numpy as np
+            >>> from tapveil.privacy import Distribution, Laplace
+            >>> known = Distribution(Laplace(Fraction(1), 18))
+            >>> known.tail(np.array([5, 18, 30]), 20).round(3).tolist()
+            [0.0, 0.099, 1.0]
+        """
         tail: Floats = self._from[0, self._places(sizes, max(self._least, self._steps * value))]
         return tail
 
     def hidden(self, sizes: Integers) -> Floats:
-        """For each true count: P(not published), precise even where it is tiny."""
+        """For each true count: P(not published), precise even where it is tiny.
+
+        Args:
+            sizes: True counts.
+
+        Returns:
+            The probabilities.
+
+        Example:
+            >>> from fractions import Fraction
+            >>> import numpy as np
+            >>> from tapveil.privacy import Distribution, Laplace
+            >>> known = Distribution(Laplace(Fraction(1), 18))
+            >>> known.hidden(np.array([5, 18, 30])).round(3).tolist()
+            [1.0, 0.269, 0.0]
+        """
         hidden: Floats = self._below[self._places(sizes, self._least)]
         return hidden
 
     def within(self, sizes: Integers, distance: int) -> Floats:
-        """For each true count: P(published with an error of at most `distance`)."""
+        """For each true count: P(published with an error of at most `distance`).
+
+        Args:
+            sizes: True counts.
+            distance: The largest error, on either side.
+
+        Returns:
+            The probabilities.
+
+        Example:
+            >>> from fractions import Fraction
+            >>> import numpy as np
+            >>> from tapveil.privacy import Distribution, Laplace
+            >>> known = Distribution(Laplace(Fraction(1), 18))
+            >>> known.within(np.array([5, 18, 30]), 2).round(3).tolist()
+            [0.0, 0.695, 0.927]
+        """
         near, far = (np.clip(self._steps * off - self._first, 0, len(self._p)) for off in (-distance, distance + 1))
         least = np.maximum(self._places(sizes, self._least), near)
         inside: Floats = np.maximum(self._from[0, least] - self._from[0, far], 0)
         return inside
 
     def as_far_off(self, off: Integers) -> Floats:
-        """For each error: P(noise at least as large, on the same side)."""
+        """For each error: P(noise at least as large, on the same side).
+
+        Args:
+            off: Errors, below 0 where a number is too small.
+
+        Returns:
+            The probabilities.
+
+        Example:
+            >>> from fractions import Fraction
+            >>> import numpy as np
+            >>> from tapveil.privacy import Distribution, Laplace
+            >>> known = Distribution(Laplace(Fraction(1), 18))
+            >>> known.as_far_off(np.array([-3, 0, 3])).round(3).tolist()
+            [0.036, 0.731, 0.036]
+        """
         above = self._from[0, np.searchsorted(self._off, off, side="left")]
         below = self._below[np.searchsorted(self._off, off, side="right")]
         return np.where(off >= 0, above, below)
 
     def errors(self, sizes: Integers) -> tuple[Integers, Floats]:
-        """The possible errors of published numbers, in order, and the expected number of cells with each."""
+        """The possible errors of published numbers, in order, and the expected number of cells with each.
+
+        Args:
+            sizes: True counts.
+
+        Returns:
+            The errors, and for each the expected number of published cells.
+
+        Example:
+            >>> from fractions import Fraction
+            >>> import numpy as np
+            >>> from tapveil.privacy import Distribution, Laplace
+            >>> known = Distribution(Laplace(Fraction(1), 18))
+            >>> errors, cells = known.errors(np.array([5, 18, 30]))
+            >>> int(errors[0]), round(float(cells.sum()), 3)
+            (-44, 1.731)
+        """
         ordered = np.sort(sizes[sizes >= self._lowest_count])
         enough = -((self._first + np.arange(len(self._p)) - self._least) // self._steps)  # the least published count
         published = len(ordered) - np.searchsorted(ordered, enough)
@@ -102,7 +195,24 @@ class Distribution:
         return np.arange(self._off[0], self._off[0] + len(expected), dtype=np.int64), expected
 
     def expected(self, sizes: Integers, cells: Integers | Floats | int = 1) -> Expected:
-        """The expected publication of a number of cells with each true count."""
+        """The expected publication of a number of cells with each true count.
+
+        Args:
+            sizes: True counts.
+            cells: How many cells have each.
+
+        Returns:
+            The expected cells, trips and errors in all.
+
+        Example:
+            >>> from fractions import Fraction
+            >>> import numpy as np
+            >>> from tapveil.privacy import Distribution, Laplace
+            >>> known = Distribution(Laplace(Fraction(1), 18))
+            >>> found = known.expected(np.array([5, 18, 30]), np.array([100, 10, 1]))
+            >>> round(found.cells, 2), round(found.trips, 1)
+            (8.31, 161.6)
+        """
         p, _, distance, _ = self.published(sizes)
         return Expected(float((p * cells).sum()), float((p * sizes * cells).sum()), float((distance * cells).sum()))
 

@@ -34,15 +34,61 @@ class Interval:
     """The upper bound u for a cell that is not published."""
 
     def of(self, published: int | None) -> tuple[int, int]:
-        """The interval of a published number; of a cell that is not published for None."""
+        """The interval of a published number; of a cell that is not published for None.
+
+        Args:
+            published: The number, or None.
+
+        Returns:
+            The least and the largest true count.
+
+        Example:
+            >>> from fractions import Fraction
+            >>> from tapveil.privacy import MISS, Laplace, interval
+            >>> rule = interval(Laplace(Fraction(1), 18), MISS)
+            >>> rule.of(20), rule.of(None)
+            ((17, 23), (0, 19))
+        """
         if published is None:
             return 0, self.absent
         return max(self.least, published - self.half_width), max(0, published + self.half_width)
 
     def low(self, published: Counts) -> Counts:
+        """The least true count for each published number.
+
+        Args:
+            published: The numbers.
+
+        Returns:
+            The ends of their intervals.
+
+        Example:
+            >>> import numpy as np
+            >>> from fractions import Fraction
+            >>> from tapveil.privacy import MISS, Laplace, interval
+            >>> rule = interval(Laplace(Fraction(1), 18), MISS)
+            >>> rule.low(np.array([20, 30])).tolist()
+            [17, 27]
+        """
         return np.maximum(self.least, published - self.half_width)
 
     def high(self, published: Counts) -> Counts:
+        """The largest true count for each published number.
+
+        Args:
+            published: The numbers.
+
+        Returns:
+            The ends of their intervals.
+
+        Example:
+            >>> import numpy as np
+            >>> from fractions import Fraction
+            >>> from tapveil.privacy import MISS, Laplace, interval
+            >>> rule = interval(Laplace(Fraction(1), 18), MISS)
+            >>> rule.high(np.array([20, 30])).tolist()
+            [23, 33]
+        """
         return np.maximum(0, published + self.half_width)
 
 

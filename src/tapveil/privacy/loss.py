@@ -79,7 +79,21 @@ class Change:
         return accountant.Change(*sides, self.reactive)
 
     def keeps(self, loss: Loss) -> bool:
-        """Whether this change satisfies (ε, δ)."""
+        """Whether this change satisfies (ε, δ).
+
+        Args:
+            loss: The (ε, δ).
+
+        Returns:
+            Whether it does.
+
+        Example:
+            >>> from fractions import Fraction
+            >>> from tapveil.privacy import Exposure, Laplace, Loss, changes
+            >>> (change,) = changes([Laplace(Fraction(1), 18)] * 2, Exposure("replace"))
+            >>> [change.keeps(Loss(Fraction(total), Fraction(1, 10**6))) for total in (4, 1)]
+            [True, False]
+        """
         pure = self.pure_epsilon
         if pure is not None:
             return pure <= loss.epsilon

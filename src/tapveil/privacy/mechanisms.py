@@ -99,7 +99,27 @@ class Mechanism(ABC):
     def draw(
         self, counts: npt.NDArray[np.int64], random_bytes: RandomBytes
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """Draw noise for each cell: the noisy counts, and whether each is published."""
+        """Draw noise for each cell: the noisy counts, and whether each is published.
+
+        Args:
+            counts: The true counts, as integers of 64 bits.
+            random_bytes: Where the randomness is from, such as `os.urandom`.
+
+        Returns:
+            The noisy counts, and whether each reaches the threshold. Only those that do may leave.
+
+        Raises:
+            ValueError: The counts are no integers of 64 bits, or too large for noise to be added.
+
+        Example:
+            >>> import os
+            >>> from fractions import Fraction
+            >>> import numpy as np
+            >>> from tapveil.privacy import Laplace
+            >>> numbers, published = Laplace(Fraction(1), 18).draw(np.array([1, 500]), os.urandom)
+            >>> published.tolist()
+            [False, True]
+        """
         if len(counts) and (counts.dtype != np.int64 or counts.max() > LARGEST_COUNT):
             raise ValueError(f"counts must be integers of 64 bits, up to {LARGEST_COUNT}")
         steps = self.noise.steps_per_count
@@ -108,11 +128,40 @@ class Mechanism(ABC):
         return noisy if steps == 1 else noisy // steps, noisy >= self.publish_step
 
     def publish_probability(self, count: int) -> Fraction:
-        """P(a cell with this true count is published), exactly."""
+        """P(a cell with this true count is published), exactly.
+
+        Args:
+            count: The true count.
+
+        Returns:
+            The probability.
+
+        Example:
+            >>> from fractions import Fraction
+            >>> from tapveil.privacy import Laplace
+            >>> mechanism = Laplace(Fraction(1), 18)
+            >>> mechanism.publish_probability(0), round(float(mechanism.publish_probability(18)), 3)
+            (Fraction(0, 1), 0.731)
+        """
         return self.publish_tail(count, self.smallest_published)
 
     def publish_tail(self, count: int, value: int) -> Fraction:
-        """P(published with a number of at least `value`), exactly."""
+        """P(published with a number of at least `value`), exactly.
+
+        Args:
+            count: The true count.
+            value: The number that is reached, or exceeded.
+
+        Returns:
+            The probability.
+
+        Example:
+            >>> from fractions import Fraction
+            >>> from tapveil.privacy import Laplace
+            >>> mechanism = Laplace(Fraction(1), 18)
+            >>> round(float(mechanism.publish_tail(18, 20)), 3)
+            0.099
+        """
         if count <= 0 and not self.visits_empty_cells:
             return Fraction(0)
         steps = self.noise.steps_per_count
@@ -122,6 +171,20 @@ class Mechanism(ABC):
         """P(the published number is v) for each v; the remainder to 1 is P(not published).
 
         Infinite noise is listed as far as its table goes: less than 2^−55 lies beyond.
+
+        Args:
+            count: The true count.
+
+        Returns:
+            The probability of each number that can be published.
+
+        Example:
+            >>> from fractions import Fraction
+            >>> from tapveil.privacy import Laplace
+            >>> mechanism = Laplace(Fraction(1), 18)
+            >>> known = mechanism.distribution(18)
+            >>> min(known), sum(known.values()) == mechanism.publish_probability(18)
+            (18, True)
         """
         highest = count + self.noise.last // self.noise.steps_per_count
         values = range(self.smallest_published, highest + 1)
@@ -133,6 +196,19 @@ class Mechanism(ABC):
 
         It holds before it is known whether the number is published: near the threshold, published cells are those that
         the noise raised.
+
+        Args:
+            beta: The probability β, such as 1/20.
+
+        Returns:
+            The bound.
+
+        Example:
+            >>> from fractions import Fraction
+            >>> from tapveil.privacy import Laplace
+            >>> mechanism = Laplace(Fraction(1), 18)
+            >>> mechanism.error_bound(Fraction(1, 20))
+            3
         """
         steps, tail = self.noise.steps_per_count, self.noise.tail
 
@@ -356,6 +432,21 @@ class Dictionary(_DiscreteLaplace):
 
         Only published cells are visited: their number is binomial, their positions are uniform, and the value of each
         is the noise, given that it reaches the cut.
+
+        Args:
+            cells: How many empty cells there are.
+            random_bytes: Where the randomness is from, such as `os.urandom`.
+
+        Returns:
+            The positions of the published cells, from 0, and the number of each.
+
+        Example:
+            >>> import os
+            >>> from fractions import Fraction
+            >>> from tapveil.privacy import Dictionary
+            >>> cells, numbers = Dictionary(Fraction(1), 3).draw_empty(1000, os.urandom)
+            >>> len(cells) == len(numbers), bool((numbers >= 3).all())
+            (True, True)
         """
         number = _binomial(cells, self.publish_probability(0), random_bytes)
         return _distinct(number, cells, random_bytes), self.noise.sample(number, random_bytes, at_least=self.least)

@@ -78,7 +78,26 @@ class NoiseTable:
         return Fraction(self.goes_on, WORDS)
 
     def sample(self, size: int, random_bytes: RandomBytes, at_least: int | None = None) -> npt.NDArray[np.int64]:
-        """Independent draws, in steps; with `at_least`, given that minimum. Depends only on the random bytes."""
+        """Independent draws, in steps; with `at_least`, given that minimum. Depends only on the random bytes.
+
+        Args:
+            size: How many.
+            random_bytes: Where the randomness is from, such as `os.urandom`.
+            at_least: A minimum that each draw is known to reach.
+
+        Returns:
+            The noise, in steps.
+
+        Raises:
+            ValueError: Infinite noise would be cut below its table.
+
+        Example:
+            >>> import os
+            >>> from tapveil.privacy import NoiseTable
+            >>> drawn = NoiseTable(-1, (1, 2, 1)).sample(1000, os.urandom)
+            >>> sorted(set(drawn.tolist()))
+            [-1, 0, 1]
+        """
         start = self.first if at_least is None else max(self.first, at_least)
         if self.goes_on and at_least is not None and at_least <= self.first:
             raise ValueError("infinite noise can only be cut inside its table or above it")
@@ -123,7 +142,20 @@ class NoiseTable:
         return list(accumulate(reversed(self.weights)))[::-1]
 
     def tail(self, step: int) -> Fraction:
-        """P(noise ≥ step), exactly."""
+        """P(noise ≥ step), exactly.
+
+        Args:
+            step: A number of steps.
+
+        Returns:
+            The probability.
+
+        Example:
+            >>> from tapveil.privacy import NoiseTable
+            >>> coins = NoiseTable(-1, (1, 2, 1))
+            >>> coins.tail(0)
+            Fraction(3, 4)
+        """
         if step > self.last:
             return Fraction(self.weights[-1], self.total) * self.continues ** (step - self.last)
         if step > self.first:
@@ -131,13 +163,39 @@ class NoiseTable:
         return 1 - Fraction(self.weights[0], self.total) * self.continues ** (self.first - step + 1)
 
     def probability(self, step: int) -> Fraction:
-        """P(noise = step), exactly."""
+        """P(noise = step), exactly.
+
+        Args:
+            step: A number of steps.
+
+        Returns:
+            The probability.
+
+        Example:
+            >>> from tapveil.privacy import NoiseTable
+            >>> coins = NoiseTable(-1, (1, 2, 1))
+            >>> coins.probability(1)
+            Fraction(1, 4)
+        """
         return self.tail(step) - self.tail(step + 1)
 
     def shift_delta(self, epsilon: Fraction) -> Fraction:
         """An upper bound of the δ at ε between the noise and itself moved by one count, either way.
 
         β of the proofs: Σ (P(k) − e^ε P(k ± 1))₊ with e^ε replaced by a rational below it, in integers.
+
+        Args:
+            epsilon: ε.
+
+        Returns:
+            The bound.
+
+        Example:
+            >>> from fractions import Fraction
+            >>> from tapveil.privacy import NoiseTable
+            >>> coins = NoiseTable(-1, (1, 2, 1))
+            >>> coins.shift_delta(Fraction(1))
+            Fraction(1, 4)
         """
         bound = exp_below(epsilon)
         steps = range(self.first, self.last + 1)

@@ -146,7 +146,17 @@ class Tuned:
         return self.after > self.before + WORTH_IT
 
     def as_json(self) -> dict[str, Any]:
-        """The choice as JSON values."""
+        """The choice as JSON values.
+
+        Returns:
+            What `tapveil tune --json` prints.
+
+        Example:
+            >>> import tapveil
+            >>> tuned = tapveil.tune("published", keep_mechanism=True)
+            >>> tuned.as_json()["mechanism"]
+            {'before': 'gaussian', 'after': 'gaussian'}
+        """
         return {
             "from": {"release": self.folder.release, "release_id": self.folder.release_id},
             "unit": self.folder.unit,
@@ -161,7 +171,17 @@ class Tuned:
         }
 
     def lines(self) -> Iterator[str]:
-        """The choice in words, line by line."""
+        """The choice in words, line by line.
+
+        Returns:
+            The lines.
+
+        Example:
+            >>> import tapveil
+            >>> tuned = tapveil.tune("published", keep_mechanism=True)
+            >>> next(tuned.lines()).split(" found ")[0]
+            'No improvement over `gaussian`'
+        """
         promise = f"{loss_in_words(self.loss)}, for {UNIT_NAMES[self.folder.unit]}"
         if not self.improves:
             yield f"No improvement over `{self.folder.mechanism}` found at the same {promise}: keep the plan."

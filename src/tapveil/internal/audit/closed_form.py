@@ -86,7 +86,7 @@ class ClosedForm:
         return float(np.sum(every[above] * -np.expm1(epsilon - losses[above])))
 
     def _sum_of(self, cells: int) -> npt.NDArray[np.float64]:
-        """The probabilities of the sum of the noise of so many cells."""
+        """The probabilities of the sum of the noise of several cells."""
         reach = ceil(9 * self.scale) + 1
         every, power = np.ones(1), np.array([self._value(k, 0) for k in range(-reach, reach + 1)])
         for bit in reversed(bin(cells)[2:]):

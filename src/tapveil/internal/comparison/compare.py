@@ -104,16 +104,55 @@ class Comparison:
         return sorts if len(sorts) > 1 else (ALL,)
 
     def of(self, unit: Unit) -> tuple[Point, ...]:
-        """The points of one unit."""
+        """The points of one unit.
+
+        Args:
+            unit: `"trip"`, `"card-day"` or `"card"`.
+
+        Returns:
+            Its points, in the order of the mechanisms and totals.
+
+        Example:
+            >>> import tapveil
+            >>> comparison = tapveil.compare(tapveil.Plan.read("plan.toml"))
+            >>> len(comparison.of(comparison.own.unit)) > 10
+            True
+        """
         return tuple(point for point in self.points if point.unit == unit)
 
     def never(self, unit: Unit) -> set[str]:
-        """The mechanisms that cannot be made for a unit at any total."""
+        """The mechanisms that cannot be made for a unit at any total.
+
+        Args:
+            unit: `"trip"`, `"card-day"` or `"card"`.
+
+        Returns:
+            Their names.
+
+        Example:
+            >>> import tapveil
+            >>> comparison = tapveil.compare(tapveil.Plan.read("plan.toml"))
+            >>> comparison.never(comparison.own.unit)
+            set()
+        """
         points = self.of(unit)
         return {each.mechanism for each in points} - {each.mechanism for each in points if not each.impossible}
 
     def refusals(self, unit: Unit) -> dict[tuple[str, tuple[Fraction, ...]], list[str]]:
-        """What cannot be made for a unit: why and at which totals, and which mechanisms."""
+        """What cannot be made for a unit: why and at which totals, and which mechanisms.
+
+        Args:
+            unit: `"trip"`, `"card-day"` or `"card"`.
+
+        Returns:
+            The mechanisms, by the reason and the totals.
+
+        Example:
+            >>> import tapveil
+            >>> comparison = tapveil.compare(tapveil.Plan.read("plan.toml"))
+            >>> comparison.refusals(comparison.own.unit)
+            {}
+        """
         totals: dict[tuple[str, str], tuple[Fraction, ...]] = {}
         for point in self.of(unit):
             if point.impossible:
@@ -125,7 +164,17 @@ class Comparison:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """The same as JSON values, marked as confidential."""
+        """The same as JSON values, marked as confidential.
+
+        Returns:
+            What `tapveil check --compare --json` prints.
+
+        Example:
+            >>> import tapveil
+            >>> comparison = tapveil.compare(tapveil.Plan.read("plan.toml"))
+            >>> comparison.as_json()["neighbours"]
+            'replace'
+        """
         return {
             "notice": NOTICE,
             "neighbours": self.neighbours,
