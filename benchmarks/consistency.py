@@ -68,7 +68,7 @@ class Measured:
     plan: str
     tables: dict[str, Errors]
     rests: list[float]
-    """The share of rests whose interval holds the truth."""
+    """The share of remainders whose interval holds the truth."""
     totals: list[float]
 
 
@@ -168,9 +168,10 @@ def _parts(measured: Sequence[Measured], draws: int) -> Iterator[str]:
             ]
         )
         covered = min(float(np.mean(errors.covered)) for errors in each.tables.values())
+        rests, totals = (100 * float(np.mean(held)) for held in (each.rests, each.totals))
         yield (
-            f"Intervals that hold the truth: of published cells {100 * covered:.1f} % in the worst table, of rests "
-            f"{100 * float(np.mean(each.rests)):.1f} %, of totals {100 * float(np.mean(each.totals)):.1f} %."
+            f"Intervals that hold the truth: of published cells {100 * covered:.1f} % in the worst table, "
+            f"of remainders {rests:.1f} %, of totals {totals:.1f} %."
         )
 
 

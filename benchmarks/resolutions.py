@@ -136,7 +136,7 @@ def markdown(cities: Sequence[Measured], draws: int) -> str:
     return (
         "Share of the trips that can be seen at an hour or finer, at their place:\n\n"
         + "\n".join([head, *rows])
-        + "\n\nThe same at 15 minutes alone: what the second level takes from the first\n\n"
+        + "\n\nThe same at 15 minutes alone, which shows what the second level takes from the first:\n\n"
         + "\n".join([head, *fine])
         + f"\n\nPort Vesper, two working days, six tables (and the hours), total (8, 7.5e-7), unit `trip`, `replace`. "
         f"Weights 1 for a table of one column; time × location 2, or 4 for both levels together. Width of the noise of "

@@ -110,28 +110,3 @@ def test_the_glossary_is_in_order_and_explains_each_term_in_a_few_sentences() ->
 )
 def test_the_glossary_has_the_terms_that_a_reader_meets_first(term: str) -> None:
     assert term in TERMS
-
-
-OLD_WORDS = re.compile(
-    r"\b(made[- ]up|holders?|beside|so many|by lot|told apart|tells? \w+ apart|mend(ed|s)?|keeps? its word|would pay"
-    r"|spell(ed|ings?)|(wrong|exact|same|ideal) laws?|rests|strangers?|it is none|internal: not private)\b",
-    re.IGNORECASE,
-)
-"""Words that we once used in a sense of our own; the field has better ones (see the glossary)."""
-
-
-def prose(text: str) -> str:
-    """A page without its code, its links' targets and what a program measured."""
-    blocks = r"^```.*?^```$|<!-- measured.*?measured(: end)? -->\n|`[^`\n]*`|\]\([^)]*\)"
-    return "" if text.startswith("<!-- Written by") else re.sub(blocks, " ", text, flags=re.MULTILINE | re.DOTALL)
-
-
-@pytest.mark.parametrize("path", sentences.pages(), ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_pages_use_the_words_of_the_field(path: Path) -> None:
-    if path.name != "CHANGELOG.md":
-        assert not [found[0] for found in OLD_WORDS.finditer(prose(path.read_text(encoding="utf-8")))]
-
-
-def test_old_words_are_found_in_prose_and_nowhere_else() -> None:
-    assert OLD_WORDS.search(prose("A city that is made up."))
-    assert not OLD_WORDS.search(prose("Says `made-up`, [words](mend.md):\n```console\n$ beside\n```\n"))

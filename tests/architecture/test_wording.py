@@ -38,6 +38,11 @@ PLAIN = {
     r"\bnothing tells who\b": "unsigned: the publisher cannot be verified",
     r"\bFor a program to read\b": "Output JSON.",
     r"\bname of ours\b": "column names are reserved",
+    r"\bby lot\b": "at random",
+    r"(?<!-)\bspell(ed|ings?)\b": "written",
+    r"\b(wrong|exact|same|ideal) laws?\b": "distribution",
+    r"\brests\b(?! on)": "remainders",
+    r"\bstrangers?\b": "others",
 }
 """What we once wrote, and what to write instead."""
 
@@ -60,7 +65,8 @@ def written() -> dict[str, str]:
         path.relative_to(ROOT).as_posix(): "\n".join(texts(path.read_text(encoding="utf-8")))
         for path in SOURCE.rglob("*.py")
     }
-    pages = [*SOURCE.rglob("*.j2"), *SOURCE.rglob("*.toml"), ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+    pages = [*SOURCE.rglob("*.j2"), *SOURCE.rglob("*.toml"), *top, *(ROOT / "docs").rglob("*.md")]
     found |= {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in pages}
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     found["CHANGELOG.md"] = changes.split("## Unreleased")[1].split("\n## ")[0]

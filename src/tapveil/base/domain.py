@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 MOST_CELLS = 30_000_000
-"""Of all tables of a release together: more take more memory than a stranger's machine may have."""
+"""Of all tables of a release together: more take more memory than the machine of whoever verifies it may have."""
 
 Lists = Mapping[str, Sequence[str]]
 """Of one mode: the labels of each key of a table, sorted, in the order of the keys."""

@@ -9,7 +9,7 @@ LONGEST = 400
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong. It may quote what strangers wrote, and is made safe for a terminal."""
+    """One thing that is wrong. It may quote what others wrote, and is made safe for a terminal."""
 
     code: str
     """Which fault it is, for programs: docs/verify.md lists the codes."""

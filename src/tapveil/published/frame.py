@@ -425,7 +425,7 @@ def _key_columns(keys: Sequence[str], rows: Sequence[tuple[str, ...]]) -> dict[s
 
 
 def _text(value: object) -> str:
-    """A value for a screen; what strangers wrote must not steer it."""
+    """A value for a screen; what others wrote must not steer it."""
     text = "" if value is None else str(value)
     return text if text.isprintable() else ascii(text)
 

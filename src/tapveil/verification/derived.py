@@ -38,7 +38,7 @@ ROUNDED = 1
 LIMITS = {LOW, HIGH, "other_low", "other_high"}
 """Numbers from which nothing else is computed."""
 MOST_CELLS = 20_000_000
-"""Beyond it, nothing is computed again: it would take more memory than a stranger's machine may have."""
+"""Beyond it, nothing is computed again: it would take more memory than the machine of whoever verifies it may have."""
 
 
 def published_tables(folder: Path, manifest: Manifest) -> dict[str, pa.Table]:

@@ -1,4 +1,4 @@
-"""Reading what strangers wrote: nothing outside the folder, nothing without a bound, no surprise left unnamed."""
+"""Reading what others wrote: nothing outside the folder, nothing without a bound, no surprise left unnamed."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A table is rounded after its sums over one column, which are rounded first in the same way, down to the total. A cell
 then goes up or down by one where that brings it, and the sums that it is in, nearer to what they should be; sums count
-little at first, so that the cells with the largest rests go up, and more in each sweep. Cells that are looked at
+little at first, so that the cells with the largest remainders go up, and more in each sweep. Cells that are looked at
 together share no sum, so the outcome does not depend on their order.
 """
 
@@ -91,7 +91,7 @@ def _planes(shape: tuple[int, ...]) -> Iterator[tuple[Indices, list[Indices]]]:
 
 
 def _to_total(trips: Floats, numbers: Floats, total: int) -> None:
-    """What is still missing goes to the cells with the largest rests, or comes from those with the smallest."""
+    """What is still missing goes to the cells with the largest remainders, or comes from those with the smallest."""
     missing = total - int(numbers.sum())
     values = numbers.reshape(-1)
     while missing:
