@@ -28,6 +28,7 @@ _NAMED = (
     (types.Texts, "a text, or a list of texts"),
     (types.Text, "a text"),
     (types.Clock, 'a clock time such as `"04:00"`'),
+    (types.Hours, 'hours such as `"05:00-24:00"`'),
     (types.Epsilon, "a number above 0, or a fraction in quotes"),
     (types.Delta, "a number from 0 to below 1, or a fraction in quotes"),
     (types.Weight, "a number above 0, or a fraction in quotes"),

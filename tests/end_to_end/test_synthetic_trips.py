@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import tapveil
-from tapveil.base.errors import UsageError
+from tapveil.base.errors import PlanError, UsageError
 from tapveil.veil.release import release
-from tests.end_to_end.test_world import codes, estimates, world_plan, write_trips
+from tests.end_to_end.test_world import change_manifest, codes, estimates, world_plan, write_trips
 from tests.support.tampering import refresh
 
 ENDS = {
@@ -90,6 +90,47 @@ def test_many_trips_are_parquet_alone(tmp_path: Path, monkeypatch: pytest.Monkey
     folder = release(world_plan(tmp_path), tmp_path / "out", in_ledger=False)
     assert [path.name for path in (folder.path / "trips").iterdir()] == ["synthetic_trips.parquet"]
     assert codes(folder.path) == set()
+
+
+# --- what the world excludes ------------------------------------------------------------------------------------------
+
+
+def test_no_row_is_in_an_hour_or_at_a_stop_that_the_world_excludes(tmp_path: Path) -> None:
+    write_trips(tmp_path)
+    hours = '[world.service]\nbus = "06:00-24:00"\ntrain = "07:00-18:00"\n[coarsen]'
+    folder = release(world_plan(tmp_path, **{**ENDS, "[coarsen]": hours}), tmp_path / "out", in_ledger=False)
+    assert codes(folder.path) == set()
+    trips = rows(folder.path)
+    for column in ("tap_on_time", "tap_off_time"):
+        assert {row[column] for row in trips if row["mode"] == "bus"} == {"-1", "06:00", "12:00", "18:00"}
+        assert {row[column] for row in trips if row["mode"] == "train"} == {"-1", "06:00", "12:00"}
+    assert "Nowhere" not in {row["tap_on_location"] for row in trips}
+    assert folder.manifest.as_json["service"] == {"bus": "06:00-24:00", "train": "07:00-18:00"}
+    text = (folder.path / "README.md").read_text()
+    assert "- Hours of service of mode `train`: 07:00 to 18:00. The tables have no other times.\n" in text
+    assert set(folder.table("origins").cells["tap_on_time"]) == {"-1", "06:00", "12:00", "18:00"}
+    assert len(folder.profile("tap_on_time", mode="bus", date="2025-03-03", tap_on_location="Ash")) == 3
+    measured = json.loads((folder.path / "privacy.json").read_text())["tables"]
+    assert {table["name"]: table["cells"] for table in measured}["origins"] == 3 * (4 * 4 + 3 * 3)
+
+
+def test_hours_of_a_folder_cannot_be_changed(tmp_path: Path) -> None:
+    write_trips(tmp_path)
+    plan = world_plan(tmp_path, **{"[coarsen]": '[world]\nservice = "06:00-24:00"\n[coarsen]'})
+    folder = release(plan, tmp_path / "out", in_ledger=False).path
+    assert codes(folder) == set()
+    change_manifest(folder, lambda manifest: manifest.update(service={"*": "06:00-18:00"}))
+    assert "world-shape" in codes(folder)
+    change_manifest(folder, lambda manifest: manifest.update(service={"*": "06:00-00:00"}))
+    assert "hidden-data" in codes(folder)
+
+
+@pytest.mark.parametrize(
+    ("hours", "words"), [('{ferry = "06:00-24:00"}', "no mode `ferry`"), ('"24"', "must be hours")]
+)
+def test_hours_that_mean_nothing_are_refused(tmp_path: Path, hours: str, words: str) -> None:
+    with pytest.raises(PlanError, match=words):
+        world_plan(tmp_path, **{"[coarsen]": f"[world]\nservice = {hours}\n[coarsen]"})
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

@@ -73,25 +73,61 @@ TRIP = st.tuples(MODES, DAYS, HOURS, STOPS, STOPS)
 ROWS = st.lists(st.tuples(st.sampled_from(["1", "2", "3"]), MODES, DAYS, HOURS, STOPS, STOPS), max_size=25)
 
 
-def measured(folder: Path, unit: str, rows: list[Row], per_cell: str = "") -> dict[str, Counter[tuple[str, ...]]]:
+def measured(
+    folder: Path, unit: str, rows: list[Row], per_cell: str = "", world: str = ""
+) -> dict[str, Counter[tuple[str, ...]]]:
     """The exact number in every cell of the world, before noise."""
     write_csv(folder / "places.csv", PLACES, ("name", "mode", "latitude", "longitude"))
     write_csv(folder / "trips.csv", rows, ("card", "mode", "day", "hour", "from", "to"))
-    plan = Plan.parse(PLAN.format(unit=unit, bounds=BOUNDS[unit], per_cell=per_cell), base=folder)
+    plan = Plan.parse(PLAN.format(unit=unit, bounds=BOUNDS[unit], per_cell=per_cell) + world, base=folder)
     inputs = PublicInputs.of(plan)
     counted = counter.count(plan, inputs=inputs)
     found = {}
-    for name, world in inputs.dictionaries.items():
-        assert world is not None
+    for name, listed in inputs.dictionaries.items():
+        assert listed is not None
         exact = counted.tables[name]
-        places, cells = exact.places_in(world)
+        places, cells = exact.places_in(listed)
         assert len(places) == len(exact_counts(exact)), "a trip outside of the world"
-        every = np.zeros(len(world), dtype=np.int64)
+        every = np.zeros(len(listed), dtype=np.int64)
         every[places] = exact_counts(exact)[cells]
-        labels = zip(*(column.to_pylist() for column in world.columns), strict=True)
+        labels = zip(*(column.to_pylist() for column in listed.columns), strict=True)
         found[name] = Counter(dict(zip(labels, every.tolist(), strict=True)))
-        assert len(found[name]) == len(world), "a cell is listed twice"
+        assert len(found[name]) == len(listed), "a cell is listed twice"
     return found
+
+
+SERVICE = '[world.service]\nbus = "06:00-18:00"\ntrain = "11:00-13:00"\n'
+
+
+@pytest.mark.parametrize("unit", ["trip", "card-day", "card"])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=ROWS, trace=st.lists(TRIP, min_size=1, max_size=8))
+def test_times_outside_of_service_are_one_cell_and_a_unit_counts_there_as_anywhere(
+    unit: str, rows: list[Row], trace: list[tuple[str, str, str, str, str]]
+) -> None:
+    """They are one cell before a card is counted, not after."""
+    if unit == "trip":
+        trace = trace[:1]
+    if unit == "card-day":
+        trace = [(mode, trace[0][1], *rest) for mode, _, *rest in trace]  # type: ignore[misc]
+    with tempfile.TemporaryDirectory() as name:
+        without = measured(Path(name), unit, rows, world=SERVICE)
+        added = measured(Path(name), unit, [*rows, *(("new", *trip) for trip in trace)], world=SERVICE)
+        every = measured(Path(name), unit, rows)
+    times = {mode: {cell[2] for cell in without["origins"] if cell[0] == mode} for mode in ("bus", "train")}
+    assert times == {"bus": {"-1", "06:00", "12:00"}, "train": {"-1", "06:00", "12:00"}}
+    for table in without:
+        changes = [abs(added[table][cell] - without[table][cell]) for cell in without[table]]
+        assert sum(change > 0 for change in changes) <= MOST[unit]
+        assert max(changes) <= 1
+        assert without[table] == every[table] or table == "origins"
+    if unit == "trip":  # nobody is lost
+        outside = {cell: count for cell, count in every["origins"].items() if cell not in without["origins"]}
+        assert sum(without["origins"].values()) == sum(every["origins"].values())
+        moved: Counter[tuple[str, ...]] = Counter()
+        for (mode, day, _, place), count in outside.items():
+            moved[mode, day, "-1", place] += count
+        assert all(without["origins"][cell] == every["origins"][cell] + moved[cell] for cell in without["origins"])
 
 
 @pytest.mark.parametrize("unit", ["trip", "card-day", "card"])

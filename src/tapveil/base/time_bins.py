@@ -62,8 +62,29 @@ class TimeBins:
     @property
     def ends(self) -> dict[str, str]:
         """The end of each bin, by its label."""
+        return {label: clock_text(end) for label, (_, end) in self.spans.items()}
+
+    @property
+    def spans(self) -> dict[str, tuple[int, int]]:
+        """The minutes at which each bin starts and ends, by its label."""
         ends = (*self.starts[1:], self.first + MINUTES_PER_DAY)
-        return dict(zip(self.labels[1:], map(clock_text, ends), strict=True))
+        return dict(zip(self.labels[1:], zip(self.starts, ends, strict=True), strict=True))
+
+    def within_hours(self, hours: tuple[int, int] | None) -> tuple[str, ...]:
+        """The label of a missing time, and those of the bins that lie in some hours at least in part; all without any.
+
+        >>> TimeBins.every(360).within_hours((300, 1080)), TimeBins.every(360).within_hours((1320, 1500))
+        (('-1', '00:00', '06:00', '12:00'), ('-1', '00:00', '18:00'))
+        """
+        if hours is None:
+            return self.labels
+        days = [(hours[0] + day, hours[1] + day) for day in range(-MINUTES_PER_DAY, 2880, MINUTES_PER_DAY)]
+        listed = (
+            label
+            for label, (first, last) in self.spans.items()
+            if any(first < end and start < last for start, end in days)
+        )
+        return (MISSING, *listed)
 
     def code(self, minute: int) -> int:
         """The code of the bin of a minute, modulo one day."""

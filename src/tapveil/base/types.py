@@ -71,6 +71,26 @@ Clock = Annotated[int, BeforeValidator(_read_clock), PlainSerializer(clock_text)
 """Minutes after midnight, written HH:MM."""
 
 
+def _read_hours(value: object) -> object:
+    clock = "([0-3][0-9]|4[0-7]):([0-5][0-9])"
+    found = re.fullmatch(f"{clock}-{clock}", value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError('must be hours in quotes, such as "05:00-24:00"')
+    start, end = 60 * int(found[1]) + int(found[2]), 60 * int(found[3]) + int(found[4])
+    end += 0 if end > start else 1440
+    if start >= 1440 or end - start > 1440:
+        raise ValueError('must be a part of one day, such as "05:00-24:00", or "05:00-01:30" after midnight')
+    return start, end
+
+
+Hours = Annotated[
+    tuple[int, int],
+    BeforeValidator(_read_hours),
+    PlainSerializer(lambda hours: f"{clock_text(hours[0])}-{clock_text(hours[1])}", return_type=str),
+]
+"""A part of a day in minutes after midnight, up to but not including its end, written HH:MM-HH:MM."""
+
+
 def _above_zero(value: Fraction) -> Fraction:
     if value <= 0:
         raise ValueError("must be above 0; at 0 nothing could be published")

@@ -265,7 +265,7 @@ def at_level(
     fine = {code.column.name: code.labels for code in coded}
     recodings, keys = dict[str, Recoding](), plan.columns.of(table)
     for column, relabel in relabelling(plan, table, wider).items():
-        modes = fine["mode"] if relabel.modes else ("",)
+        modes = (fine["mode"] if relabel.modes else ()) or ("",)  # of no trips, there is no mode
         coarser = [[relabel.label(mode, label) for label in fine[column]] for mode in modes]
         every = tuple(sorted({label for each in coarser for label in each}))
         position = {label: index for index, label in enumerate(every)}

@@ -5,14 +5,14 @@ Both are fixed by the plan alone, so removing detail costs no privacy and adds n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tapveil.base.errors import InputFileError
 from tapveil.base.time_bins import TimeBins
-from tapveil.base.vocabulary import EVERY_MODE, UNKNOWN
+from tapveil.base.vocabulary import EVERY_MODE, MISSING, UNKNOWN
 from tapveil.inputs.public_list import PublicList
 from tapveil.inputs.snapshot import PublicFiles
 from tapveil.plan.model import Area, Level, Plan, Table, WiderArea
@@ -66,14 +66,22 @@ class Relabel:
     """The modes with their own lookup."""
 
     @classmethod
-    def of_times(cls, bins: Mapping[str, str]) -> Relabel:
-        return cls(lambda mode, label: bins[label])
+    def of_times(cls, bins: Mapping[str, str], outside: Mapping[str, Set[str]]) -> Relabel:
+        """`outside`: by mode, the labels of bins without service, which become that of a missing time."""
+        every = outside.get(EVERY_MODE, frozenset())
+        modes = tuple(mode for mode in outside if mode != EVERY_MODE)
+        return cls(lambda mode, label: MISSING if label in outside.get(mode, every) else bins[label], modes)
 
     @classmethod
     def of_places(cls, areas: Areas) -> Relabel:
         """A place without an area has no wider area either."""
         modes = tuple(mode for mode in areas.lookups if mode != EVERY_MODE)
         return cls(lambda mode, label: label if label == UNKNOWN else areas.area(mode, label), modes)
+
+
+def _outside(plan: Plan) -> dict[str, Set[str]]:
+    bins = time_bins(plan)
+    return {mode: {*bins.labels} - {*bins.within_hours(hours)} for mode, hours in plan.world.service.items()}
 
 
 def read_stops(plan: Plan, files: PublicFiles) -> Stops:
@@ -113,9 +121,11 @@ def read_wider(plan: Plan, files: PublicFiles) -> Mapping[str, Areas]:
 def relabelling(plan: Plan, table: Table, wider: Mapping[str, Areas]) -> dict[str, Relabel]:
     """The columns of a table whose labels change at its level, and how."""
     level, found = table.level, dict[str, Relabel]()
+    for column in plan.columns.of(table):
+        own = level if column in table.columns else None
+        if plan.source.kind(column) == "time" and (plan.world.service or (own and (own.time_minutes or own.times))):
+            found[column] = Relabel.of_times(time_bins(plan).within(time_bins(plan, own)), _outside(plan))
     for column in table.columns:
-        if plan.source.kind(column) == "time" and (level.time_minutes or level.times):
-            found[column] = Relabel.of_times(time_bins(plan).within(time_bins(plan, level)))
         if plan.source.kind(column) == "location" and level.location:
             found[column] = Relabel.of_places(wider[level.location])
     return found

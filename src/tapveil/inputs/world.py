@@ -107,5 +107,6 @@ def _labels(plan: Plan, table: Table, places: Places, mode: str, key: str) -> tu
     if kind == "date" and first and last:
         return tuple((first + timedelta(days=n)).isoformat() for n in range((last - first).days + 1))
     if kind == "time":
-        return time_bins(plan, table.level if key in table.columns else None).labels
+        hours = plan.world.service.get(mode, plan.world.service.get(EVERY_MODE))
+        return time_bins(plan, table.level if key in table.columns else None).within_hours(hours)
     return places[mode]

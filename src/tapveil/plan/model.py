@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import pydantic
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from tapveil.base.errors import PlanError, did_you_mean
-from tapveil.base.types import Clock, Delta, Epsilon, Frozen, Name, Text, Weight
-from tapveil.base.vocabulary import MINUTES_PER_DAY, MOST_LEVELS, columns_in_words, level_in_words
+from tapveil.base.types import Clock, Delta, Epsilon, Frozen, Hours, Name, Text, Weight
+from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY, MOST_LEVELS, columns_in_words, level_in_words
 from tapveil.plan import toml
 from tapveil.plan.columns import Columns
 from tapveil.plan.problem import MisfitError
@@ -199,11 +199,17 @@ def _is_release_id(value: str) -> str:
     return value
 
 
+def _for_every_mode(value: object) -> object:
+    return {EVERY_MODE: value} if isinstance(value, str) else value
+
+
 class WorldFacts(Frozen):
     """What is public about the days of a known world."""
 
     holidays: tuple[date, ...] = ()
     """Days on which people travel as on a Sunday: estimates take weekdays, Saturdays and Sundays each to be alike."""
+    service: Annotated[dict[str, Hours], BeforeValidator(_for_every_mode)] = Field(default={})
+    """Hours in which there are trips, such as `"05:00-24:00"`; or by mode. Other times count as `-1`, like no tap."""
     trips: bool = True
     """Whether the folder has synthetic trips, one row each, whose sums are the estimates."""
 

@@ -445,6 +445,9 @@ def _world_problems(plan: Plan) -> Iterator[Problem]:
         if column in source.columns and not listed:
             words = f"{what} has no public list for `{column}`: use times, places, the date and the mode"
             yield Problem(section, "not-in-world", words, key)
+    if unknown := sorted(set(plan.world.service) - {EVERY_MODE, *_listed_modes(plan)}):
+        words = f"there is no mode `{unknown[0]}` by which tables are split; give hours for all, or by [source] modes"
+        yield Problem(("world",), "unknown-mode", words, "service")
     for table in plan.table:
         if table.level.location:
             words = f"{what} has no wider areas: give the areas under [coarsen.location]"
@@ -452,6 +455,14 @@ def _world_problems(plan: Plan) -> Iterator[Problem]:
     if plan.release.layout != "tables" or plan.release.synthetic:
         words = f"{what} has files of its own: leave out `layout` and `synthetic`"
         yield Problem(RELEASE, "world-layout", words, "layout")
+
+
+def _listed_modes(plan: Plan) -> tuple[str, ...]:
+    """The modes that tables are split by, as far as the plan names them."""
+    if "mode" not in plan.release.partition:
+        return ()
+    given = plan.source.columns["mode"].value if "mode" in plan.source.columns else None
+    return (given,) if given is not None else tuple(plan.source.modes or ())
 
 
 def _per_cell_problems(plan: Plan) -> Iterator[Problem]:

@@ -46,7 +46,7 @@ class Domain:
             days = range((covers.last_day - covers.first_day).days + 1)
             return tuple((covers.first_day + timedelta(days=day)).isoformat() for day in days)
         if kind == "time":
-            return self.manifest.times(table).labels
+            return self.manifest.times(table).within_hours(self.manifest.hours(mode))
         if kind == "location":
             return self.places[mode]
         raise ValueError(f"there is no public list of {key}")

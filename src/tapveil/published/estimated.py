@@ -134,8 +134,9 @@ def _world(domain: Domain, mode: str) -> World:
     usable = _usable(domain)[0]
     sizes = {column: len(domain.labels(usable, column, mode)) for column in AXES if column in columns}
     times = domain.manifest.times(usable)
-    bins = (NO_TAP, *times.starts)
-    clock = Clock(bins, bins, until=times.first + 1440) if {ON_TIME, OFF_TIME} <= columns else None
+    served = [times.spans[label] for label in times.within_hours(domain.manifest.hours(mode))[1:]]
+    bins = (NO_TAP, *(start for start, _ in served))
+    clock = Clock(bins, bins, until=served[-1][1]) if {ON_TIME, OFF_TIME} <= columns else None
     return World(tuple(_kinds(domain)), sizes, same_places={ON_PLACE, OFF_PLACE} <= columns, clock=clock)
 
 

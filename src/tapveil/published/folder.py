@@ -379,7 +379,7 @@ class Folder:
             raise UsageError(f"there is no version `{version}`: published, consistent or finest")
         mechanism, claim = self.mechanism(name), self._claim(name)
         timed = [column for column in claim.columns if self.manifest.columns[column] == "time"]
-        known = self._parts | dict.fromkeys(timed, frozenset(self.manifest.times(claim).labels))
+        known = self._parts | dict.fromkeys(timed, frozenset(self.manifest.listed_times(claim)))
         rule, cells = interval(mechanism, MISS), self._raw[name]
         cells = {**cells, LOW: rule.low(cells[COUNT]), HIGH: rule.high(cells[COUNT])}
         return Frame(cells, self.manifest.keys(claim), mechanism, known)
@@ -497,7 +497,7 @@ class Folder:
         frame = self.table(fits[0].name).where(**where)
         if self.manifest.columns[column] != "time":
             return frame
-        return frame.filled(column, [label for label in self.manifest.times(fits[0]).labels if label != MISSING])
+        return frame.filled(column, [label for label in self.manifest.listed_times(fits[0]) if label != MISSING])
 
 
 class _Measured(Mapping[str, dict[str, Column]]):

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from tapveil.base.domain import MOST_CELLS
 from tapveil.base.layouts import LAYOUTS, Layout
 from tapveil.base.time_bins import TimeBins
-from tapveil.base.types import Clock, Exact, Name, Text, known_zone
+from tapveil.base.types import Clock, Exact, Hours, Name, Text, known_zone
 from tapveil.base.vocabulary import EVERY_MODE, Kind, columns_in_words, level_in_words
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.loss import Loss
@@ -410,6 +410,8 @@ class Manifest(_Part):
     """What stops are published as, by mode."""
     holidays: Annotated[tuple[date, ...], Field(max_length=MOST_LABELS)] | None = None
     """Of a known world: days that are taken to be like Sundays in `estimates/`. Only such folders state it."""
+    service: Annotated[dict[Label, Hours], Field(min_length=1, max_length=MOST_LABELS)] | None = None
+    """Of a known world: the hours that its tables have, by mode; other times count as `-1`. Stated where given."""
     wider: Annotated[dict[Name, Areas], Field(max_length=MOST_TABLES)]
     """The wider areas, by their name and the mode."""
     plan_sha256: Digest
@@ -430,7 +432,8 @@ class Manifest(_Part):
                 raise ValueError("it has other fields than its version")
         world = self.is_world and self.manifest_version >= 3
         own = [("cells" in table.model_fields_set) == world for table in self.tables]
-        own += [("holidays" in self.model_fields_set) == world]
+        own += [("holidays" in self.model_fields_set) == world, world or not self.service]
+        own += [("service" in self.model_fields_set) == bool(self.service)]
         for name, version in self.versions.parts.items():
             own += [(name in self.versions.model_fields_set) == bool(version), world or not version]
         own += [bool(self.versions.estimates) or not self.versions.trips]
@@ -495,6 +498,19 @@ class Manifest(_Part):
         if level and level.times:
             return TimeBins.parts(level.times, first)
         return TimeBins.every((level and level.time_minutes) or self.time_minutes, first)
+
+    def hours(self, mode: str) -> tuple[int, int] | None:
+        """The hours of service of a mode, if its tables have no others."""
+        stated = self.service or {}
+        return stated.get(mode, stated.get(EVERY_MODE))
+
+    def listed_times(self, table: TableClaim) -> tuple[str, ...]:
+        """The labels of the times that a table has, of any mode."""
+        modes = (self.covers.modes or ()) if "mode" in self.partition else ()
+        listed = {
+            label for mode in modes or (EVERY_MODE,) for label in self.times(table).within_hours(self.hours(mode))
+        }
+        return tuple(label for label in self.times(table).labels if label in listed)
 
     def has_wider(self, name: str, mode: str) -> bool:
         """Whether places of a mode have wider areas of this name; else each is its own."""

@@ -38,6 +38,8 @@ def manifest(
     release, source = plan.release, plan.source
     taps = source.taps if plan.columns.pairs_taps else None
     world: dict[str, Any] = {"holidays": tuple(sorted(set(plan.world.holidays)))} if plan.privacy.is_world else {}
+    hours: dict[str, str] = plan.world.model_dump(mode="json")["service"]
+    world |= {"service": dict(sorted(hours.items()))} if hours else {}
     levels = sorted({table.level.location for table in plan.table if table.level.location})
     return claims.Manifest(
         manifest_version=claims.MANIFEST_VERSION,

@@ -301,7 +301,12 @@ def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Findi
     if not were_used_together(manifest.manifest_version, manifest.versions):
         yield Finding("manifest-version", PLACE, "lists versions that were never used together")
     holidays = [day.isoformat() for day in manifest.holidays or ()]
-    sorted_since: list[Collection[str]] = [manifest.covers.modes or (), holidays, manifest.wider]
+    sorted_since: list[Collection[str]] = [
+        manifest.covers.modes or (),
+        holidays,
+        manifest.wider,
+        manifest.service or (),
+    ]
     if not first:  # which has areas and files in the order of the plan
         sorted_since += [manifest.areas, manifest.public_files_sha256, *manifest.wider.values()]
     used = dict.fromkeys(column for table in manifest.tables for column in (*manifest.partition, *table.columns))

@@ -7,8 +7,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
 from tapveil.base.time_bins import TimeBins
+from tapveil.base.types import Hours
 from tapveil.base.vocabulary import MISSING
 from tapveil.plan.model import Level, Plan
 from tests.conftest import opal_text
@@ -130,3 +132,30 @@ def test_the_plan_for_origins_and_destinations_has_two_levels_and_what_they_are_
     assert plan.tables["od"].level.times == (360, 600, 900, 1140)
     assert plan.tables["od-day"].level == Level(time_minutes=1440)
     assert [table.weight for table in plan.table[:4]] == [2, 2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("hours", "listed"),
+    [
+        ("05:00-24:00", ["04:00", "08:00", "12:00", "16:00", "20:00"]),
+        ("08:00-12:00", ["08:00"]),
+        ("11:59-12:01", ["08:00", "12:00"]),
+        ("22:00-01:30", ["00:00", "20:00"]),
+        ("22:00-25:30", ["00:00", "20:00"]),
+        ("00:00-24:00", ["00:00", "04:00", "08:00", "12:00", "16:00", "20:00"]),
+    ],
+)
+@pytest.mark.parametrize("first", [0, 240])
+def test_the_bins_of_some_hours_are_those_that_lie_in_them_at_least_in_part(
+    hours: str, listed: list[str], first: int
+) -> None:
+    span = TypeAdapter(Hours).validate_python(hours)
+    found = TimeBins.every(240, first).within_hours(span)
+    assert sorted(found[1:]) == sorted("24:00" if first and label == "00:00" else label for label in listed)
+    assert TimeBins.every(240, first).within_hours(None) == TimeBins.every(240, first).labels
+
+
+@pytest.mark.parametrize("written", ["05:00", "5:00-24:00", "05:00-05:00x", "24:00-25:00", "05:00-29:01", "a-b", 5])
+def test_hours_that_are_no_part_of_a_day_are_refused(written: object) -> None:
+    with pytest.raises(ValidationError, match="must be"):
+        TypeAdapter(Hours).validate_python(written)

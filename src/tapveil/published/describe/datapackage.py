@@ -131,7 +131,8 @@ def words_of(manifest: Manifest) -> Wording:
 def key_field(manifest: Manifest, field: Field) -> dict[str, Any]:
     """A key column."""
     ends = field.kind == "time" and field.name.endswith(UNTIL)
-    said = words_of(manifest).say(f"package.{'until' if ends else field.kind}")
+    sort = "until" if ends else "time_of_service" if field.kind == "time" and manifest.service else field.kind
+    said = words_of(manifest).say(f"package.{sort}")
     described: dict[str, Any] = {"name": field.name, "type": "string", "description": said}
     if field.kind == "date":
         described |= {"type": "date", "format": "default"}
