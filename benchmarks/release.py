@@ -63,11 +63,11 @@ def city(trips: int, format: str = "parquet") -> Path:
     return folder
 
 
-def released(folder: Path) -> list[str]:
-    """The command of a whole release of a city, into a folder of its own."""
+def released(plan: Path) -> list[str]:
+    """The command of a whole release of a plan, into a folder of its own."""
     out = BUILD / "published"
     shutil.rmtree(out, ignore_errors=True)
-    return [sys.executable, "-m", "tapveil", "release", str(folder / "plan.toml"), "--no-ledger", "-q", "-o", str(out)]
+    return [sys.executable, "-m", "tapveil", "release", str(plan), "--no-ledger", "-q", "-o", str(out)]
 
 
 def bare(what: str, folder: Path) -> list[str]:
@@ -80,11 +80,12 @@ def in_turn(names: Sequence[str], folder: Path, repeat: int) -> dict[str, Cost]:
     runs: dict[str, list[Cost]] = {name: [] for name in names}
     for _ in range(repeat):
         for name in names:
-            runs[name].append(measure(released(folder) if name == "tapveil" else bare(name, folder)))
-    return {name: _median(costs) for name, costs in runs.items()}
+            runs[name].append(measure(released(folder / "plan.toml") if name == "tapveil" else bare(name, folder)))
+    return {name: median(costs) for name, costs in runs.items()}
 
 
-def _median(costs: Sequence[Cost]) -> Cost:
+def median(costs: Sequence[Cost]) -> Cost:
+    """The median of each figure."""
     return Cost(*(statistics.median(values) for values in zip(*(asdict(cost).values() for cost in costs), strict=True)))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 from tapveil.base.defaults import MEMORY
@@ -14,10 +15,15 @@ from tapveil.counting import card_ids
 from tapveil.counting.card_ids import CardShapes
 from tapveil.counting.exact import Counted
 from tapveil.counting.sql import steps
-from tapveil.counting.sql.database import Database
+from tapveil.counting.sql.database import Database, Located
+from tapveil.inputs.areas import Areas
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
 from tapveil.trips import files as sources
+from tapveil.trips.csv_reader import FEW
+from tapveil.trips.excerpt import Excerpt
+from tapveil.trips.files import TripFiles
+from tapveil.trips.reasons import Reason
 
 LEAST_MEMORY = 200 * 10**6
 
@@ -30,12 +36,14 @@ def count(
     progress: Reporter | None = None,
     locate: bool = False,
     inputs: PublicInputs | None = None,
+    excerpt: Excerpt | None = None,
 ) -> Counted:
     """Count the trips of a plan, exactly. Secret.
 
     Args:
         inputs: the public files of the plan, if they were read already.
         locate: also find the lines of the first refused rows.
+        excerpt: keeps some of the rows on the way, where they are in files.
     """
     from tapveil.counting.direct import counter  # where an engine counts, nobody needs it
     from tapveil.counting.direct.batches import NeedsEngineError
@@ -43,18 +51,37 @@ def count(
     inputs, progress = (inputs or PublicInputs.of(plan, scratch)).seen_by(plan), progress or Silent()
     areas, wider = inputs.areas, inputs.wider
     enough = _bytes(memory)
-    if plan.source.engine != "duckdb" or locate or not counter.suits(plan, files := sources.find(plan), areas):
+    if plan.source.engine != "duckdb" or not counter.suits(plan, files := sources.find(plan), areas):
         with _database(plan, memory, scratch) as database:
-            return steps.count(plan, areas, wider, database, progress=progress, locate=locate)
-    counting = counter.Pass(plan, files, areas, wider, enough)
+            return steps.count(plan, areas, wider, database, progress=progress, locate=locate, excerpt=excerpt)
+    counting = counter.Pass(plan, files, areas, wider, enough, excerpt)
     batches = counting.batches
     # One stage, whoever counts in the end: how many cells there are must not show in a log.
     with progress.stage(Stage.COUNTING_TRIPS, lambda: batches.bytes_read, total=batches.bytes, unit=BYTES):
         try:
-            return counting.count()
+            counted = counting.count()
         except NeedsEngineError:
             with _database(plan, memory, scratch) as database:
-                return steps.count(plan, areas, wider, database, progress=Silent())
+                return steps.count(plan, areas, wider, database, progress=Silent(), locate=locate, excerpt=excerpt)
+        if locate and counted.refusals.refused:
+            located = _located(plan, files, areas, counted.refusals.by_reason, memory, scratch)
+            return replace(counted, refusals=replace(counted.refusals, located=located))
+        return counted
+
+
+def _located(
+    plan: Plan, files: TripFiles, areas: Areas, refused: Mapping[Reason, int], memory: str, scratch: Path | None
+) -> Located:
+    """Where the first refused rows stand: the engine looks at the first file, and at all of them if need be."""
+    paths = [path for group in files.groups for path in group.paths]
+    first = plan.model_copy(update={"source": plan.source.model_copy(update={"path": (str(paths[0].resolve()),)})})
+    located: Located = {}
+    for some in (first, plan) if sources.told_apart(paths)[paths[0]] == paths[0].name else (plan,):
+        with _database(some, memory, scratch) as database:
+            located = steps.located(some, areas, database)
+        if all(len(located.get(reason, ())) >= min(FEW, rows) for reason, rows in refused.items()):
+            break
+    return located
 
 
 def other_taps(

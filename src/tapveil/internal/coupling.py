@@ -70,29 +70,35 @@ def from_timetable(plan: Plan, areas: Areas, feed: Feed) -> list[Coupled]:
     ]
 
 
-def from_trips(pairs: Mapping[tuple[str, str, str], int]) -> list[Coupled]:
-    """Places whose trips stay among them, from the number of trips of each mode from each place to each. Internal."""
+def from_trips(pairs: Mapping[tuple[str, str, str], int], least: int = 0) -> list[Coupled]:
+    """Places whose trips stay among them, from the number of trips of each mode from each place to each. Internal.
+
+    Of places with fewer trips than `least` it says nothing.
+    """
     known = {key: trips for key, trips in pairs.items() if UNKNOWN not in key[1:] and key[1] != key[2]}
     at = Counter[tuple[str, str]]()
-    for (mode, *ends), trips in known.items():
-        for place in ends:
-            at[mode, place] += trips
-
-    def stay(mode: str, places: set[str]) -> bool:  # nearly all trips of these places are among them
-        of = {key: trips for key, trips in known.items() if key[0] == mode and not places.isdisjoint(key[1:])}
-        among = sum(trips for key, trips in of.items() if places.issuperset(key[1:]))
-        return among >= (1 - FEW_LEAVE) * sum(of.values())
-
+    for (mode, start, end), trips in known.items():
+        at[mode, start] += trips
+        at[mode, end] += trips
     ways: dict[str, dict[str, set[str]]] = {}
     for (mode, start, end), trips in known.items():
         if trips > RARE * max(at[mode, start], at[mode, end]):
             ways.setdefault(mode, {})[f"{start}\0{end}"] = {start, end}
-    return [
+    small = [
         Coupled(mode, places)
         for mode, pairs_of in sorted(ways.items())
         for places, _ in _islands(pairs_of)
-        if len(places) <= FEW_PLACES and stay(mode, set(places))
+        if len(places) <= FEW_PLACES and all(at[mode, place] >= least for place in places)
     ]
+    island = {(each.mode, place): number for number, each in enumerate(small) for place in each.places}
+    all_trips, among = Counter[int](), Counter[int]()
+    for (mode, start, end), trips in known.items():
+        ends = {island.get((mode, start)), island.get((mode, end))}
+        for number in ends - {None}:
+            all_trips[number or 0] += trips
+            among[number or 0] += trips if len(ends) == 1 else 0
+    # Nearly all trips of these places are among them.
+    return [each for number, each in enumerate(small) if among[number] >= (1 - FEW_LEAVE) * all_trips[number]]
 
 
 def _islands(ways: Mapping[str, Iterable[str]]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:

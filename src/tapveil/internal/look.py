@@ -1,14 +1,16 @@
 """Another look at the trips: what counts alone do not show. Taps that are neither, copies, stops that no list has,
 columns that contradict each other, places that are coupled.
 
-One pass over the trips is enough for most of it: places and times are counted together, each trip once, whatever the
-plan protects. CONFIDENTIAL, like all that is computed from exact counts.
+Of many trips an excerpt is enough (`trips.excerpt`): it is made while they are counted, and holds all rows of some
+cards. Places and times are counted together in it, each trip once, whatever the plan protects. CONFIDENTIAL, like all
+that is computed from exact counts.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -28,6 +30,7 @@ from tapveil.inputs.public import PublicInputs
 from tapveil.internal.coupling import from_timetable, from_trips, sentence
 from tapveil.plan.model import Plan, Table
 from tapveil.plan.source import SourceColumn, has_a_day
+from tapveil.trips.excerpt import Excerpt
 from tapveil.veil.leak_guard import refuse_mixed_up, words
 
 MANY_TRIPS = 10_000
@@ -35,6 +38,8 @@ MANY_COPIES = 0.03
 MANY_REVERSED = 0.05
 """A trip over midnight ends before it begins; more than a few do not."""
 MANY_OTHER_DAYS = 0.05
+ENOUGH_SEEN = 20
+"""Of an excerpt, places with fewer trips than this tell nothing about where one can go from them."""
 PLACES = ("tap_on_location", "tap_off_location")
 TIMES = ("tap_on_time", "tap_off_time")
 TIME_DAY = "day_of_the_time"
@@ -53,10 +58,36 @@ class Look:
     memory: str
     scratch: Path | None
     progress: Reporter
+    paths: Sequence[Path] = ()
+    """The files of an excerpt; none where the trips themselves are looked at."""
+    one_in: int = 1
+    """It has the rows of one card in so many."""
+
+    @classmethod
+    @contextmanager
+    def at(
+        cls,
+        inputs: PublicInputs,
+        counted: Counted,
+        excerpt: Excerpt,
+        *,
+        memory: str,
+        scratch: Path | None,
+        progress: Reporter,
+    ) -> Iterator[Look]:
+        """A look at an excerpt, or at all trips where there are few."""
+        with excerpt.files(scratch) as paths:
+            yield cls(inputs, counted, memory, scratch, progress, paths, excerpt.one_in)
 
     @property
     def plan(self) -> Plan:
         return self.inputs.plan
+
+    @property
+    def _looked_at(self) -> Plan:
+        """The plan, of the excerpt."""
+        paths = tuple(map(str, self.paths)) or self.plan.source.path
+        return self.plan.model_copy(update={"source": self.plan.source.model_copy(update={"path": paths})})
 
     def remarks(self) -> Iterator[str]:
         """All that it finds, the likeliest mistakes first."""
@@ -69,25 +100,34 @@ class Look:
     def other_rows(self) -> Iterator[str]:
         """Taps that are neither on nor off: left out, and perhaps a word that the plan does not know."""
         if self.plan.source.taps:
-            others = counter.other_taps(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
+            others = counter.other_taps(
+                self._looked_at, memory=self.memory, scratch=self.scratch, progress=self.progress
+            )
             if others:
-                yield f"{others:,} rows are neither taps on nor taps off according to [source.taps], and are left out"
+                yield (
+                    f"{self._about(others)} rows are neither taps on nor taps off according to [source.taps], and are "
+                    "left out"
+                )
 
     def copies(self) -> Iterator[str]:
         """Rows that are the same, card and all: one person cannot do the same twice at once."""
         timed = any(self.plan.source.kind(ours) == "time" for ours in self.plan.columns.named)
         if self.plan.source.card is None or not timed:
             return  # without a card or a time, rows may be alike that are not the same
-        found = counter.copies(self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress)
+        found = counter.copies(self._looked_at, memory=self.memory, scratch=self.scratch, progress=self.progress)
         if found:
-            rows = self.counted.refusals.rows + self.counted.refusals.elsewhere
+            rows, every = self.counted.refusals.rows + self.counted.refusals.elsewhere, found * self.one_in
             # Of taps that are neither on nor off no row is counted, though rows may be alike.
-            many = f" ({percent(found / rows, digits=0)} of all rows)" if 0 < MANY_COPIES * rows < found <= rows else ""
+            many = f" ({percent(every / rows, digits=0)} of all rows)" if 0 < MANY_COPIES * rows < every <= rows else ""
             yield (
-                f"{found:,} rows{many} are duplicates of another row in every column that is read, including the card. "
-                "Refused rows and rows of other days are among them. A duplicated trip counts twice and is protected "
-                "half as well: check whether files were exported twice"
+                f"{self._about(found)} rows{many} are duplicates of another row in every column that is read, "
+                "including the card. Refused rows and rows of other days are among them. A duplicated trip counts "
+                "twice and is protected half as well: check whether files were exported twice"
             )
+
+    def _about(self, found: int) -> str:
+        """A number of rows: of an excerpt, how many there may be in all."""
+        return f"{found:,}" if self.one_in == 1 else f"about {found * self.one_in:,}"
 
     def mixed_up(self) -> str | None:
         """Why the leak guard would stop a release of these trips; None where it would not."""
@@ -107,10 +147,10 @@ class Look:
     @cached_property
     def _looked(self) -> Mapping[str, ExactTable]:
         """All stops as the trips name them, in pairs; both times; and the days in a time and in the date."""
-        source, used = self.plan.source, set(self.plan.columns.used)
+        source, used = self._looked_at.source, set(self.plan.columns.used)
         sets = {"places": [each for each in PLACES if each in used], "times": [each for each in TIMES if each in used]}
         columns = dict(source.columns)
-        if timed := self._time_with_a_day:
+        if timed := _time_with_a_day(self.plan):
             columns[TIME_DAY] = SourceColumn(
                 column=timed.column, kind="date", format=timed.format, missing=timed.missing
             )
@@ -126,23 +166,14 @@ class Look:
         single = {"unit": "trip", "trips_per_card": None, "trips_per_day": None, "without_card": None}
         return self.plan.privacy.model_copy(update=single)
 
-    @property
-    def _time_with_a_day(self) -> SourceColumn | None:
-        """The time that decides the day of a trip, where the files give the day in a column of its own, too."""
-        source = self.plan.source
-        given, times = source.columns.get("date"), [source.columns[name] for name in source.deciding[:1]]
-        if given is None or given.column is None or not source.calendar or source.dates == "service":
-            return None
-        # A format of hours and minutes would be read as a day of 1900.
-        brings = (time for time in times if time.format is None or has_a_day(time.format))
-        return next((time for time in brings if time.column and time.column != given.column), None)
-
     def _count(self, tables: tuple[Table, ...], changes: Mapping[str, object]) -> Mapping[str, ExactTable]:
         """Some tables of the trips, with stops as they are named, by mode where there is one, and nothing else."""
         parts = ("mode",) if "mode" in self.plan.source.columns else ()
         release = self.plan.release.model_copy(update={"partition": parts})
         as_named = self.plan.coarsen.model_copy(update={"location": {}})
-        changed = self.plan.model_copy(update={"table": tables, "release": release, "coarsen": as_named, **changes})
+        changed = self._looked_at.model_copy(
+            update={"table": tables, "release": release, "coarsen": as_named, **changes}
+        )
         with self.progress.stage(Stage.LOOKING_UP_STOPS):
             counted = count(changed, memory=self.memory, scratch=self.scratch, inputs=self.inputs)
         return counted.tables
@@ -185,8 +216,9 @@ class Look:
             if unlisted:
                 share = sum(trips[place] for place in unlisted) / trips.total()
                 with_trips = f"with {percent(share, digits=0)} of trips"
+                number = f"{'at least ' * (self.one_in > 1)}{len({stop for _, stop in unlisted}):,}"
                 yield (
-                    f"{column}: {len({stop for _, stop in unlisted}):,} stops, {with_trips}, are not in the public "
+                    f"{column}: {number} stops, {with_trips}, are not in the public "
                     "lists, and are UNKNOWN or not on the map: use the right list or timetable, and the right "
                     "column of it"
                 )
@@ -222,7 +254,7 @@ class Look:
             yield "coupled places cannot be found: that needs a timetable, or cards and times by which to pair taps"
             return
         else:
-            found = from_trips(self._pairs())
+            found = from_trips(self._pairs(), least=ENOUGH_SEEN if self.one_in > 1 else 0)
         shown = self._places_that_show()
         if showing := [each for each in found if {(each.mode, place) for place in each.places} <= shown]:
             yield sentence(showing)
@@ -236,11 +268,14 @@ class Look:
         else:
             exact = self._looked["places"]
         modes = _labels(exact, "mode") if "mode" in exact.labels else np.full(len(exact_counts(exact)), "")
-        ends = zip(modes, *(_labels(exact, column) for column in PLACES), strict=True)
+        starts, ends = (_labels(exact, column) for column in PLACES)
         area, pairs = self.inputs.areas.area, Counter[tuple[str, str, str]]()
-        for (mode, start, end), trips in zip(ends, exact_counts(exact).tolist(), strict=True):
-            stops = (stop if stop == UNKNOWN else area(mode or EVERY_MODE, stop) for stop in (start, end))
-            pairs[(mode, *stops)] += trips
+        known = {
+            (mode, stop): stop if stop == UNKNOWN else area(mode or EVERY_MODE, stop)
+            for mode, stop in {*zip(modes, starts, strict=True), *zip(modes, ends, strict=True)}
+        }
+        for mode, start, end, trips in zip(modes, starts, ends, exact_counts(exact).tolist(), strict=True):
+            pairs[mode, known[mode, start], known[mode, end]] += trips
         return pairs
 
     def _places_that_show(self) -> set[tuple[str, str]]:
@@ -258,3 +293,21 @@ class Look:
 def _labels(exact: ExactTable, column: str) -> np.ndarray:
     """The label of each cell in a column."""
     return np.array(exact.labels[column], dtype=object)[exact.packing.unpack(exact.words)[column]]
+
+
+def excerpt_of(plan: Plan) -> Excerpt:
+    """An empty excerpt with the columns that are looked at."""
+    timed = _time_with_a_day(plan)
+    columns = {*plan.columns.named.values(), *([timed.column] if timed and timed.column else [])}
+    return Excerpt(columns, plan.source.card)
+
+
+def _time_with_a_day(plan: Plan) -> SourceColumn | None:
+    """The time that decides the day of a trip, where the files give the day in a column of its own, too."""
+    source = plan.source
+    given, times = source.columns.get("date"), [source.columns[name] for name in source.deciding[:1]]
+    if given is None or given.column is None or not source.calendar or source.dates == "service":
+        return None
+    # A format of hours and minutes would be read as a day of 1900.
+    brings = (time for time in times if time.format is None or has_a_day(time.format))
+    return next((time for time in brings if time.column and time.column != given.column), None)

@@ -21,11 +21,12 @@ from tapveil.counting.refusals import refuse_too_many
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.confidential import NOTICE
-from tapveil.internal.look import Look
+from tapveil.internal.look import Look, excerpt_of
 from tapveil.internal.warnings import nearly_empty, remarks, room, wider_areas
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import Integers, distribution
 from tapveil.published.describe.wording import COUNTED
+from tapveil.trips.excerpt import Excerpt
 from tapveil.veil.preconditions import sound_places
 
 DENSITY_AT = (2, 5, 10, 20, 50)
@@ -130,15 +131,26 @@ def outlook(
     """
     inputs, progress = PublicInputs.of(plan, scratch), progress or Silent()
     _ = inputs.dictionaries  # what is wrong with a list is said before the trips are read
-    counted = count_and_locate(inputs, memory=memory, scratch=scratch, progress=progress)
-    looked = Look(inputs, counted, memory, scratch, progress)
-    return outlook_of(inputs, counted, tuple(looked.remarks()), looked.mixed_up())
+    excerpt = excerpt_of(plan)
+    counted = count_and_locate(inputs, memory=memory, scratch=scratch, progress=progress, excerpt=excerpt)
+    with Look.at(inputs, counted, excerpt, memory=memory, scratch=scratch, progress=progress) as looked:
+        return outlook_of(inputs, counted, tuple(looked.remarks()), looked.mixed_up())
 
 
-def count_and_locate(inputs: PublicInputs, *, memory: str, scratch: Path | None, progress: Reporter) -> Counted:
+def count_and_locate(
+    inputs: PublicInputs, *, memory: str, scratch: Path | None, progress: Reporter, excerpt: Excerpt | None = None
+) -> Counted:
     """The exact counts, and where refused rows stand. One stage is around all of it, whether any row was refused."""
     with progress.stage(Stage.LOOKING_AT_TRIPS):
-        return count(inputs.plan, memory=memory, scratch=scratch, progress=progress, locate=True, inputs=inputs)
+        return count(
+            inputs.plan,
+            memory=memory,
+            scratch=scratch,
+            progress=progress,
+            locate=True,
+            inputs=inputs,
+            excerpt=excerpt,
+        )
 
 
 def outlook_of(

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from tapveil.trips.csv_reader import CsvReading
+from tapveil.trips.excerpt import Excerpt
 from tapveil.trips.files import DAMAGED, FileGroup, TripFiles
 from tapveil.trips.parquet_reader import ParquetReading
 from tapveil.trips.reasons import Reason
@@ -32,9 +33,13 @@ class NeedsEngineError(Exception):
 class Batches:
     """One pass over all files."""
 
-    def __init__(self, files: TripFiles, columns: Collection[str], card: str | None = None) -> None:
+    def __init__(
+        self, files: TripFiles, columns: Collection[str], card: str | None = None, excerpt: Excerpt | None = None
+    ) -> None:
         """The card is not dictionary-encoded: it has nearly as many distinct values as rows."""
-        self._files, self._columns = files, sorted({*columns, *([card] if card else [])})
+        also = excerpt.columns if excerpt else ()
+        self._files, self._columns = files, sorted({*columns, *([card] if card else []), *also})
+        self._excerpt = excerpt
         self._used = frozenset(columns)
         self._listed = self._used - {card}
         self.bytes = sum(path.stat().st_size for group in files.groups for path in group.paths)
@@ -53,6 +58,8 @@ class Batches:
             try:
                 while (batch := made.popleft().result()) is not None:
                     made.append(worker.submit(next, batches, None))
+                    if self._excerpt:
+                        self._excerpt.see(batch)
                     yield batch
             finally:
                 worker.shutdown(cancel_futures=True)

@@ -29,6 +29,7 @@ from tapveil.counting.sql.query import maximal_sets
 from tapveil.inputs.areas import Areas
 from tapveil.plan.model import Plan
 from tapveil.trips.buffers import Positions
+from tapveil.trips.excerpt import Excerpt
 from tapveil.trips.files import FileGroup, TripFiles
 from tapveil.trips.reasons import Reason
 
@@ -67,13 +68,21 @@ def _is_known(column: Column, plan: Plan, group: FileGroup) -> bool:
 class Pass:
     """One pass over the files."""
 
-    def __init__(self, plan: Plan, files: TripFiles, areas: Areas, wider: Mapping[str, Areas], memory: float) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        files: TripFiles,
+        areas: Areas,
+        wider: Mapping[str, Areas],
+        memory: float,
+        excerpt: Excerpt | None = None,
+    ) -> None:
         columns = coding.columns(plan, files, areas)
         self._plan, self._wider = plan, wider
         theirs, card = plan.columns.read, plan.source.card
         self._card = card if card and not are_numbers(files, card) else None
         self._used = sorted({theirs[ours] for ours in plan.columns.used if ours in theirs})
-        self.batches = Batches(files, self._used, self._card)
+        self.batches = Batches(files, self._used, self._card, excerpt)
         self._cards = CardShapes()
         self._reasons = Reasons(columns)
         self._slow_path = SlowPath(plan, columns, self._reasons)

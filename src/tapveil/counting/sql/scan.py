@@ -116,6 +116,13 @@ def copies_sql(plan: Plan, files: TripFiles) -> str:
     return f"SELECT coalesce(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM ({rows}) GROUP BY row)"
 
 
+def excerpt_sql(group: FileGroup, number: int, named: Sequence[str], card: str | None, one_in: int) -> str:
+    """The rows of one card in a number of them, as they are; where there is no card, of one row in that number."""
+    selected = ", ".join(f"{field_of(group, each)} AS {quoted(each)}" for each in named)
+    by = field_of(group, card) if card else ", ".join(field_of(group, each) for each in named)
+    return f"SELECT {selected} FROM {view_of(number)} WHERE hash({by}) % {one_in} = 0"
+
+
 def view_of(number: int) -> str:
     """The name of the view of a group of files; its columns are `field_0`, `field_1`, …"""
     return f"files_{number}"

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from tapveil.base.errors import TripDataError
-from tapveil.base.progress import Reporter, Stage
+from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import COUNT, TAP
 from tapveil.counting import coding as codes
 from tapveil.counting.coding import Code, Column
@@ -20,10 +20,11 @@ from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.packing import Packing
 from tapveil.counting.refusals import Refusals
 from tapveil.counting.sql import pairing, query, scan
-from tapveil.counting.sql.database import Database
+from tapveil.counting.sql.database import Database, Located
 from tapveil.inputs.areas import Areas
 from tapveil.plan.model import Plan, Table
 from tapveil.trips.csv_reader import FEW
+from tapveil.trips.excerpt import MOST, Excerpt
 from tapveil.trips.files import told_apart
 from tapveil.trips.reasons import Reason
 
@@ -36,13 +37,35 @@ def count(
     *,
     progress: Reporter,
     locate: bool = False,
+    excerpt: Excerpt | None = None,
 ) -> Counted:
     """The exact tables of a plan, and the refused rows; with `locate`, also their positions."""
     parts = []
     for part in _by_end(plan):
         database.clear()
         parts.append(_Counting(database, part, areas, wider, progress, locate).run())
-    return parts[0] if len(parts) == 1 else _together(plan, parts)
+    counted = parts[0] if len(parts) == 1 else _together(plan, parts)
+    if excerpt:
+        _fill(excerpt, plan, counted.refusals, database)
+    return counted
+
+
+def located(plan: Plan, areas: Areas, database: Database) -> Located:
+    """Where the first refused rows stand; of plans that read a row once."""
+    return _Counting(database, plan, areas, {}, Silent(), True).look_for_refused()
+
+
+def _fill(excerpt: Excerpt, plan: Plan, refusals: Refusals, database: Database) -> None:
+    """Keep some of the rows, where there are too many to keep all; an engine with tables of its own looks at all."""
+    excerpt.forget()
+    rows = refusals.rows + refusals.elsewhere
+    named = excerpt.columns
+    if rows <= MOST or any(group.relation for group in database.files.groups):
+        return
+    one_in = -(-rows // MOST)
+    for number, group in enumerate(database.files.groups):
+        found, _ = database.look(scan.excerpt_sql(group, number, named, plan.source.card, one_in), set(named))
+        excerpt.put(found, one_in)
 
 
 def _by_end(plan: Plan) -> list[Plan]:
@@ -113,6 +136,11 @@ class _Counting:
         packings = [Packing(key, tuple(sizes[column] for column in key)) for key in keys]
         sets = [query.CellSet(index, packing) for index, packing in enumerate(packings)]
         return self._count_units(coded, sets, self._card) if self._card else self._count_trips(coded, sets)
+
+    def look_for_refused(self) -> dict[Reason, list[tuple[str, int]]]:
+        """Where the first refused rows stand, without counting."""
+        self._code()
+        return self._located()
 
     def _count_trips(self, coded: Sequence[Code], sets: Sequence[query.CellSet]) -> Counted:
         with self._database.stage(self._progress, Stage.COUNTING_TRIPS):
