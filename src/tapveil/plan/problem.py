@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 
 Location = tuple[str | int, ...]
 
@@ -24,6 +27,17 @@ class Problem:
         """The message, to follow the section; after the name of a table a key is in backticks."""
         key = f"`{self.key}`" if self.section[:1] == ("table",) else self.key
         return f"{key}: {self.message}" if self.key else self.message
+
+
+@cache
+def sentences() -> Mapping[str, str]:
+    """What each rule between the parts of a plan says, by its code."""
+    return tomllib.loads((resources.files("tapveil.plan") / "problems.toml").read_text(encoding="utf-8"))
+
+
+def problem(section: Location, code: str, key: str | None = None, **facts: object) -> Problem:
+    """The mistake with this code: its words are in `problems.toml`, with places for the facts."""
+    return Problem(section, code, sentences()[code].format(**facts), key)
 
 
 class MisfitError(ValueError):

@@ -51,6 +51,6 @@ def test_a_problem_is_a_value_with_a_place_and_a_code() -> None:
     with pytest.raises(pydantic.ValidationError) as caught:
         Plan.model_validate(tomllib.loads(text))
     (problem,) = problems(caught.value, Plan)
-    assert (problem.section, problem.key, problem.code) == (("table", "on_time"), None, "reserved-column")
+    assert (problem.section, problem.key, problem.code) == (("table", "on_time"), None, "reserved-until")
     with pytest.raises(PlanError, match="Column names ending in `_until` are reserved; rename `tap_on_until`"):
         Plan.parse(text)
