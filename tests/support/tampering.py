@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from tapveil.base.errors import TapveilError
 from tapveil.base.vocabulary import EXPLORER, PLACES, README, SIGNATURE
+from tapveil.published.derived import estimated_from
 from tapveil.published.describe.datapackage import FileFacts, datapackage
 from tapveil.published.describe.metadata import texts
 from tapveil.published.describe.readme import readme
@@ -26,6 +27,7 @@ from tapveil.published.manifest import VERSIONS, Manifest
 from tapveil.verification import manifest as manifests
 from tapveil.verification.derived import derived_sheets, published_tables
 from tapveil.verification.reading import UnreadableError
+from tapveil.verification.world import domain_of, measured_tables
 from tests.conftest import write_csv
 
 STUMBLES = (
@@ -121,11 +123,12 @@ def redraw(folder: Path) -> None:
     """The page of the tables, and the README of the manifest, as they are now."""
     manifest = Manifest.read(json.loads((folder / "privacy.json").read_text()))
     made, _ = manifests.mechanisms(manifest)
-    tables = published_tables(folder, manifest)
+    domain = domain_of(folder, manifest) if manifest.is_world else None
+    tables = measured_tables(folder, domain) if domain else published_tables(folder, manifest)
     package = json.loads((folder / "datapackage.json").read_text())
     places = json.loads((folder / PLACES).read_text()) if manifest.places else None
     with np.errstate(invalid="ignore"):
-        beside = derived_sheets(folder, manifest, made, tables)
+        beside = derived_sheets(folder, manifest, made, tables, estimated_from(domain, tables) if domain else None)
     data = packed(page.data(manifest, package, tables, beside, places))
     shell = Shell.titled(manifest.title)
     if manifest.versions.page != VERSIONS.page:  # the program of its own version, with the title of today

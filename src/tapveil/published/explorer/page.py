@@ -24,7 +24,10 @@ from tapveil.published.manifest import Manifest
 from tapveil.published.places import FeatureCollection
 from tapveil.published.sheets import DerivedSheet
 
-SCRIPTS = ("release", "words", "colours", "view", "heat", "profile", "map", "balance", "numbers", "main")
+SCRIPTS = (
+    *("release", "words", "colours", "view", "heat", "profile", "ground", "map", "balance"),
+    *("pairs", "flowmap", "matrix", "flows", "numbers", "main"),
+)
 """The files of the program, in the order in which they build on each other."""
 LEVEL = 6
 DATA_OPENS, DATA_CLOSES = '<script id="release" type="application/octet-stream">', "</script>"

@@ -16,6 +16,7 @@ from importlib.resources import files
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.rational import decimal_text, exp_above
 from tapveil.privacy.units import Neighbours, Unit
 
@@ -77,6 +78,15 @@ class Wording:
         rho, mu, delta = (rounded_up(each) for each in (part.rho, part.mu, part.delta_singletons))
         name = "gaussian_measured" if every_cell else "gaussian"
         return self.say(name, change=self.change(unit, neighbours), rho=rho, mu=mu, delta=delta)
+
+    def meaning(self, unit: Unit, loss: Loss) -> dict[str, str]:
+        """What the promise means in frequencies, with its verdict: codes and numbers, and the sentences from them."""
+        meant = Meaning(loss.epsilon, loss.delta)
+        (wrong, right), verdict = meant.of_100, meant.verdict
+        did_not, did = self.say(f"meaning.did_not.{unit}"), self.say(f"meaning.did.{unit}")
+        said = self.say("meaning.frequencies", did_not=did_not, did=did, wrong=wrong, right=right)
+        called = self.say("meaning.verdict", verdict=verdict)
+        return {"wrong": wrong, "right": right, "verdict": verdict, "frequencies": said, "called": called}
 
     def _likelier(self, loss: Loss) -> str:
         """δ is added to a probability; it is not the probability that the guarantee fails."""

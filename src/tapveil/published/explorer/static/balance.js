@@ -1,7 +1,7 @@
 // Tap-on against tap-off: a point per place. What is published on one side only is drawn in the margin of the other.
 
 class Balance {
-  static shows = ["table", "part", "place", "time"];
+  static shows = ["table", "part", "place", "time", "numbers"];
 
   constructor(app) {
     this.app = app;
@@ -32,19 +32,20 @@ class Balance {
     this.list = on.lists[on.axis("location")];
     const cells = this.tables.map((table) => table.cells(view.part)),
       codes = this.tables.map((table) => (useTime ? view.timeIn(table) : 0));
-    const count = (i, code) => (useTime ? cells[i].at(code, codes[i]) : cells[i].at(code));
+    const spot = (i, code) => cells[i].spot(code, codes[i]);
     const known = new Set(cells.flatMap((each) => [...each.lines.keys()]));
     this.points = [...known]
-      .map((code) => ({ code, counts: [count(0, code), count(1, code)] }))
+      .map((code) => ({ code, spots: [spot(0, code), spot(1, code)] }))
+      .map((point) => ({ ...point, counts: point.spots.map(({ count }) => count) }))
       .filter(({ counts }) => counts.some((n) => n !== SUPPRESSED));
     const when = useTime ? words.span(this.tables[0], codes[0]) : words.whole(view);
     at("balance-title").textContent = "Tap-on against tap-off";
     const both = this.points.filter(({ counts }) => !counts.includes(SUPPRESSED)).length;
     at("balance-note").textContent =
-      `${capital(when)}: ${plural(both, "place")} with both published; ${number(this.points.length - both)} with one, in the hatched margins. On the line, as many get on as off. Blue: more get on; orange: more get off.`;
+      `${capital(when)}: ${plural(both, "place")}${release.every_cell ? "" : ` with both published; ${number(this.points.length - both)} with one, in the hatched margins`}. On the line, as many get on as off. Blue: more get on; orange: more get off.`;
     const far = this.points
       .filter(({ counts }) => !counts.includes(SUPPRESSED))
-      .sort((a, b) => Math.abs(Math.log(b.counts[0] / b.counts[1])) - Math.abs(Math.log(a.counts[0] / a.counts[1])))[0];
+      .sort((a, b) => uneven(b) - uneven(a))[0];
     this.canvas.setAttribute(
       "aria-label",
       `Tap-on against tap-off, ${when}: ${plural(both, "place")} with both.` +
@@ -68,8 +69,10 @@ class Balance {
       y = (n) => (n === SUPPRESSED ? height - bottom + 14 : height - bottom - share(n) * (height - bottom - top));
     const draw = pen(this.canvas, width, height);
     draw.fillStyle = colours.hatch(draw);
-    draw.fillRect(left - 26, top, 22, height - bottom - top);
-    draw.fillRect(left, height - bottom + 4, width - left - right, 22);
+    if (!this.app.release.every_cell) {
+      draw.fillRect(left - 26, top, 22, height - bottom - top);
+      draw.fillRect(left, height - bottom + 4, width - left - right, 22);
+    }
     draw.font = FONT;
     draw.strokeStyle = colours.rule;
     draw.fillStyle = colours.soft;
@@ -142,8 +145,11 @@ class Balance {
     const { words, view, release } = this.app;
     return [
       words.place(release.labels[this.list][point.code], view.part),
-      `tap-on ${words.sentence(this.tables[0], point.counts[0])}`,
-      `tap-off ${words.sentence(this.tables[1], point.counts[1])}`,
+      `tap-on ${words.sentence(this.tables[0], point.spots[0])}`,
+      `tap-off ${words.sentence(this.tables[1], point.spots[1])}`,
     ];
   }
 }
+
+// By which factor more get on than off, or the other way round.
+const uneven = ({ counts: [on, off] }) => Math.abs(Math.log(Math.max(1, on) / Math.max(1, off)));

@@ -27,7 +27,7 @@ class Colours {
   read() {
     const style = getComputedStyle(document.documentElement);
     const value = (name) => style.getPropertyValue(name).trim();
-    for (const name of ["paper", "ink", "soft", "rule", "on", "off", "focus", "accent"])
+    for (const name of ["paper", "ink", "soft", "rule", "hover", "on", "off", "focus", "accent"])
       this[name] = value(`--${name}`);
     this.stroke = value("--hatch");
     const stops = value("--scale")

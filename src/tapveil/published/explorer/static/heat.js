@@ -3,7 +3,7 @@
 const MOST_ACROSS = 60;
 
 class Heat {
-  static shows = ["table", "part", "vs", "place", "time", "find", "sort", "difference"];
+  static shows = ["table", "part", "vs", "place", "time", "find", "sort", "difference", "numbers"];
 
   constructor(app) {
     this.app = app;
@@ -45,7 +45,7 @@ class Heat {
     at("heat-note").replaceChildren(
       view.comparing && this.cells.across
         ? `Change from ${words.label(table, view.day, view.vs, view.part)} to ${words.label(table, view.day, view.part[view.day], view.part)}, where both are published.`
-        : `${plural(this.cells.size, "count")} published in ${plural(this.rows.length, "row")}${this.rows.length > 24 ? ", scroll for more" : ""}${release.every_cell ? "" : `; hatched: not published, ${words.absent(table)}`}.`,
+        : `${plural(this.cells.size, table.estimate ? "estimate" : "count")} ${table.estimate ? "above 0" : "published"} in ${plural(this.rows.length, "row")}${this.rows.length > 24 ? ", scroll for more" : ""}${release.every_cell ? "" : `; hatched: not published, ${words.absent(table)}`}.`,
       this.cells.across && table.kind(this.cells.across) !== "time"
         ? ` Down: ${words.columnTitle(this.cells.down)}; across: ${words.columnTitle(this.cells.across)}.`
         : "",
@@ -57,6 +57,7 @@ class Heat {
     this.showing.setAttribute("aria-pressed", String(view.difference));
     const orders = {
       busiest: this.whole || !this.cells.across ? "Busiest first" : "Largest published sum first",
+      ...(this.cells.across ? { shown: shownOrder(view, table) } : {}),
       name: "By name",
       ...(view.vs !== null ? { difference: "Largest change first" } : {}),
     };
@@ -74,7 +75,7 @@ class Heat {
     this.paint();
     if (!this.cells.across)
       at("heat-legend").replaceChildren(
-        "The thin line at the end of a bar is the 95 % interval of the true count.",
+        `The thin line at the end of a bar is the ${words.interval(table)}.${table.from < 0 ? " Negative numbers have no bar." : ""}`,
         this.otherCells ? " The vertical mark is the other day." : "",
       );
     else
@@ -114,6 +115,11 @@ class Heat {
     );
     if (table.kind(this.cells.down) === "time")
       return [...table.times.map((_, i) => i + 1), ...(codes.has(0) ? [0] : [])];
+    if (view.sort === "shown" && this.cells.across) {
+      const time = table.kind(this.cells.across) === "time" ? view.timeIn(table) : null;
+      const value = (code) => (time === null ? (this.cells.sums.get(code) ?? SUPPRESSED) : this.cells.at(code, time));
+      return rows.sort((a, b) => value(b) - value(a) || a - b);
+    }
     if (view.sort === "name") return rows.sort(byName(table.labels(this.cells.down)));
     if (view.sort === "difference" && this.otherCells) {
       const change = new Map(rows.map((code) => [code, this.changeOf(code)]));
@@ -125,10 +131,11 @@ class Heat {
   // The largest change of a single number that its noise does not explain.
   changeOf(code) {
     let most = 0;
-    const table = this.app.view.table;
+    const around = ({ low, high }) => (low === null ? 0 : (high - low) / 2);
     for (let i = 0; i < (this.cells.across ? this.app.view.table.labels(this.cells.across).length : 1); i++) {
-      const [one, two] = [this.cells.at(code, i), this.otherCells.at(code, i)];
-      if (one !== SUPPRESSED && two !== SUPPRESSED) most = Math.max(most, Math.abs(one - two) - 2 * table.half);
+      const [one, two] = [this.cells.spot(code, i), this.otherCells.spot(code, i)];
+      if (one.count !== SUPPRESSED && two.count !== SUPPRESSED)
+        most = Math.max(most, Math.abs(one.count - two.count) - around(one) - around(two));
     }
     return most;
   }
@@ -267,24 +274,21 @@ class Heat {
   bar(draw, code, y) {
     const { colours, view } = this.app,
       table = view.table,
-      count = this.cells.at(code),
+      spot = this.cells.spot(code),
+      { count } = spot,
       room = this.cell * this.across.length;
     if (count === SUPPRESSED) return;
-    const most = table.high(this.mostOf()),
+    const [low, high] = spot.low === null ? [count, count] : [spot.low, spot.high];
+    const most = 1.1 * this.mostOf() + table.half,
       x = (n) => this.left + (room - 70) * (Math.max(0, n) / most);
     draw.fillStyle = colours.paper;
     draw.fillRect(this.left, y, room, this.row);
     draw.fillStyle = sideOf(table) === "off" ? colours.off : colours.on;
     draw.fillRect(this.left, y + 3, Math.max(1, x(count) - this.left), this.row - 7);
     draw.fillStyle = colours.ink;
-    draw.fillRect(
-      x(table.low(count)),
-      y + this.row / 2 - 1,
-      Math.max(1, x(table.high(count)) - x(table.low(count))),
-      1.5,
-    );
+    draw.fillRect(x(low), y + this.row / 2 - 1, Math.max(1, x(high) - x(low)), 1.5);
     draw.textAlign = "left";
-    draw.fillText(number(count), x(table.high(count)) + 6, y + this.row / 2);
+    draw.fillText(number(count), x(Math.max(count, high)) + 6, y + this.row / 2);
     if (this.otherCells && this.otherCells.at(code) !== SUPPRESSED) {
       draw.fillStyle = colours.focus;
       draw.fillRect(x(this.otherCells.at(code)) - 1, y + 1, 2, this.row - 3);
@@ -350,15 +354,15 @@ class Heat {
     const place = words.label(table, this.cells.down, code, view.part);
     if (cell.column < 0) return [place, ""];
     const column = this.across[cell.column],
-      count = this.cells.at(code, column);
+      spot = this.cells.spot(code, column);
     const when = !this.cells.across
       ? ""
       : table.kind(this.cells.across) === "time"
         ? words.span(table, column)
         : `to ${words.label(table, this.cells.across, column, view.part)}`;
     const head = `${place}${when ? ", " + when : ""}`;
-    if (!this.otherCells) return [head, words.sentence(table, count)];
-    return [head, ...words.compared(table, count, this.otherCells.at(code, column), view)];
+    if (!this.otherCells) return [head, words.sentence(table, spot), words.weight(spot)];
+    return [head, ...words.compared(table, spot, this.otherCells.spot(code, column), view)];
   }
 
   hover(event) {
@@ -410,8 +414,14 @@ class Heat {
     };
     this.show(this.focus.row);
     this.paint();
-    this.app.say(this.say(this.focus).join(": "));
+    this.app.say(this.say(this.focus).filter(Boolean).join(": "));
   }
+}
+
+// Rows by what they show: at the chosen time, or all that is drawn.
+function shownOrder(view, table) {
+  const time = table.has("time") ? view.timeIn(table) : null;
+  return time === null ? "Largest sum of what is shown first" : `Busiest at ${table.times[time - 1]} first`;
 }
 
 // The key to the colours, with the hatching in it: what is not published is part of the picture.

@@ -11,10 +11,18 @@ class App {
     this.introduce();
     at("main").hidden = false;
     if (!release.tables.length || !release.cells) {
-      for (const id of ["controls", "summary", "heat", "profile", "map", "balance", "numbers"]) at(id).hidden = true;
+      for (const id of ["controls", "summary", "heat", "profile", "map", "balance", "flows", "numbers"])
+        at(id).hidden = true;
       return;
     }
-    this.cards = [new Heat(this), new Profile(this), new CityMap(this), new Balance(this), new Numbers(this)];
+    this.cards = [
+      new Heat(this),
+      new Profile(this),
+      new CityMap(this),
+      new Balance(this),
+      new Flows(this),
+      new Numbers(this),
+    ];
     this.draw();
     window.addEventListener("hashchange", () => {
       if (location.hash !== this.view.hash) {
@@ -66,7 +74,7 @@ class App {
   measure() {
     const wide = (id) => at(id).clientWidth || this.width?.[id] || 600;
     this.width = Object.fromEntries(
-      ["heat-scroll", "profile-plot", "map-plot", "balance-plot"].map((id) => [id, wide(id)]),
+      ["heat-scroll", "profile-plot", "map-plot", "balance-plot", "flows-plot"].map((id) => [id, wide(id)]),
     );
   }
 
@@ -96,7 +104,8 @@ class App {
     document.documentElement.dataset.theme = "light";
     if (!printing) this.setTheme();
     this.colours.read();
-    if (printing) this.width = { "heat-scroll": 660, "profile-plot": 660, "map-plot": 320, "balance-plot": 320 };
+    if (printing)
+      this.width = { "heat-scroll": 660, "profile-plot": 660, "map-plot": 320, "balance-plot": 320, "flows-plot": 660 };
     else this.measure();
     for (const card of this.cards) card.draw();
   }
@@ -112,7 +121,7 @@ class App {
     at("lead").textContent = release.promise[0];
     const days = this.view.day ? (release.labels[this.view.day] ?? []) : [];
     const facts = [
-      [number(release.cells), "published counts"],
+      [number(release.cells), release.sources[0] === "estimates" ? "measured counts" : "published counts"],
       days.length
         ? [
             number(days.length),
@@ -128,6 +137,7 @@ class App {
       ...facts.filter(Boolean).map(([figure, text]) => el("li", {}, el("b", {}, figure), el("span", {}, text))),
     );
     at("promise-words").replaceChildren(...release.promise.map((sentence) => el("p", {}, sentence)));
+    this.meaning();
     this.noise();
     at("files").replaceChildren(
       ...release.files.map((file) =>
@@ -141,15 +151,52 @@ class App {
     );
     at("colophon").textContent =
       `Created on ${dayTitle(release.created)} with tapveil. This page works offline and makes no network requests.` +
-      (release.left_out.length ? ` Too large for this page, and only in the folder: ${release.left_out.join(", ")}.` : "");
+      (release.left_out.length
+        ? ` Too large for this page, and only in the folder: ${release.left_out.join(", ")}.` +
+          (release.typical ? ` Of ${release.typical.path} this page has sums by kind of day.` : "")
+        : "");
     if (!release.cells) this.trouble("Nothing was published in this release: every count was too small.");
     else if (!release.tables.length)
-      this.trouble("All tables of this release are too large for this page. They are in the folder, in data/.");
+      this.trouble(
+        "All tables of this release are too large for this page. They are in the folder, next to this page.",
+      );
+  }
+
+  // The promise in frequencies: of 100 publications, how many would mislead, and how many would tell.
+  meaning() {
+    const { wrong, right, verdict, frequencies, called } = this.release.meaning;
+    const dots = (share, text) =>
+      el(
+        "div",
+        { class: "dots" },
+        el(
+          "svg",
+          { viewBox: "0 0 250 50", "aria-hidden": "true", focusable: "false" },
+          ...Array.from({ length: 100 }, (_, i) =>
+            el("circle", {
+              cx: 5 + 10 * (i % 25),
+              cy: 5 + 10 * Math.floor(i / 25),
+              r: 3.6,
+              class: i < Math.round(share) ? "full" : "open",
+            }),
+          ),
+        ),
+        el("p", { class: "fine" }, text),
+      );
+    at("meaning").replaceChildren(
+      el("p", {}, frequencies, " ", el("b", { class: `verdict ${verdict}` }, called)),
+      el(
+        "div",
+        { class: "frequencies", "aria-hidden": "true" },
+        dots(+wrong, `without it: ${wrong} of 100 point to you`),
+        dots(+right, `with it: ${right} of 100 point to you`),
+      ),
+    );
   }
 
   noise() {
     const { release, words } = this;
-    const rows = release.tables.map((table) =>
+    const rows = release.sets.measurements.map((table) =>
       el(
         "tr",
         {},
@@ -190,7 +237,7 @@ class App {
   }
 
   selectors(changed) {
-    if (changed?.every((each) => ["sort", "by", "page", "difference"].includes(each))) return;
+    if (changed?.every((each) => ["sort", "by", "page", "difference", "flows", "days", "order"].includes(each))) return;
     if (
       changed?.every((each) => ["find", "page"].includes(each)) &&
       at("find") &&
@@ -212,6 +259,7 @@ class App {
           ...options.map(([value, text]) => el("option", { value, selected: String(value) === String(chosen) }, text)),
         ),
       );
+    if (release.sources.length > 1) found.push(this.sources());
     found.push(
       select(
         "pick-table",
@@ -267,6 +315,36 @@ class App {
     at("selectors").replaceChildren(...found);
     if (focus) at(focus)?.focus();
     if (typing && at("find")) at("find").setSelectionRange(...typing);
+  }
+
+  // Estimates or measurements.
+  sources() {
+    const { release, view } = this,
+      titles = { estimates: "Estimates", measurements: "Measurements" };
+    const choose = (source) => () => {
+      if (source !== release.source) this.set({ numbers: source, table: view.swapped(source) }, `#numbers-${source}`);
+    };
+    return el(
+      "div",
+      { class: "field", role: "group", "aria-labelledby": "sources-title" },
+      el("span", { class: "label", id: "sources-title" }, "Numbers"),
+      el(
+        "div",
+        { class: "switch" },
+        ...release.sources.map((source) =>
+          el(
+            "button",
+            {
+              type: "button",
+              id: `numbers-${source}`,
+              "aria-pressed": String(source === release.source),
+              onclick: choose(source),
+            },
+            titles[source],
+          ),
+        ),
+      ),
+    );
   }
 
   // Typing narrows the rows down; Enter picks the first of them.
@@ -350,12 +428,11 @@ class App {
       said.push(el("b", {}, bidi(words.place(view.place, view.part))));
       const place = used ? view.placeIn(used) : null;
       if (place !== null) {
-        const count =
-          used === timed && code !== null ? timed.cells(view.part).at(place, code) : used.cells(view.part).at(place);
+        const spot = used.cells(view.part).spot(place, used === timed && code !== null ? code : 0);
         said.push(
           `, ${words.side(used).toLowerCase()} ${code !== null ? words.span(timed, code) : words.whole(view)}: `,
-          el("b", { id: "answer" }, words.sentence(used, count)),
-          " (95 % interval).",
+          el("b", { id: "answer" }, words.sentence(used, spot)),
+          spot.low === null && spot.count !== SUPPRESSED ? "." : ` (${words.interval(used)}).`,
         );
       } else
         said.push(
@@ -407,7 +484,7 @@ class App {
     performance.mark("drawn");
   } catch (error) {
     at("trouble").textContent =
-      "This browser cannot display the page. It may be too old: a version from 2023 or later is needed. All numbers are in the same folder: see README.md and data/.";
+      "This browser cannot display the page. It may be too old: a version from 2023 or later is needed. All numbers are in the same folder: see README.md.";
     at("trouble").hidden = false;
     throw error;
   }

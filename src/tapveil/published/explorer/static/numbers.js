@@ -3,7 +3,7 @@
 const ROWS = 20;
 
 class Numbers {
-  static shows = ["table", "part", "vs", "place", "time", "find", "by", "page"];
+  static shows = ["table", "part", "vs", "place", "time", "find", "by", "page", "numbers"];
 
   constructor(app) {
     this.app = app;
@@ -24,17 +24,20 @@ class Numbers {
       view.find && this.place() === null ? `names with “${view.find}”` : "",
     ].filter(Boolean);
     at("numbers-note").replaceChildren(
-      `${words.title(table)}, ${this.partTitle()}. ${about.length ? `Only ${about.join(", ")}: ` : ""}${plural(this.rows.filter((row) => row.count !== SUPPRESSED).length, "published count")}${about.length ? ` of ${number(whole.size)}` : ""}. `,
+      `${words.title(table)}, ${this.partTitle()}. ${about.length ? `Only ${about.join(", ")}: ` : ""}${plural(this.rows.filter((row) => row.count !== SUPPRESSED).length, table.estimate ? "estimate" : "published count")}${about.length ? ` of ${number(whole.size)}` : ""}. `,
       about.length || release.every_cell ? "" : `All other combinations are not published: ${words.absent(table)}. `,
-      release.every_cell
-        ? "The intervals contain the true count for at least 19 of 20 cells."
-        : `The intervals contain the true count for at least 19 of 20 cells, published or not. Near the smallest published count, ${number(table.smallest)}, the true count may be much smaller.`,
+      table.estimate
+        ? "Combinations that are not listed are estimated as 0. The intervals contain the true count for about 19 of 20 cells: this was measured on real trips, and is not proved. “Own” is how much an estimate depends on its own measurement; at 0 % it is that of a typical day."
+        : release.every_cell
+          ? "The intervals contain the true count for at least 19 of 20 cells. Negative counts are noise, and not mistakes: leave them in sums."
+          : `The intervals contain the true count for at least 19 of 20 cells, published or not. Near the smallest published count, ${number(table.smallest)}, the true count may be much smaller.`,
     );
     const axes = orderedAxes(table).filter(Boolean);
     const columns = [
       ...axes.map((axis) => ({ id: axis, title: capital(words.columnTitle(axis)) })),
       { id: "count", title: capital(release.counted), number: true },
       { id: "range", title: "95 % interval", number: true },
+      ...(table.estimate ? [{ id: "weight", title: "Own", number: true }] : []),
     ];
     if (other)
       columns.push(
@@ -54,7 +57,7 @@ class Numbers {
           class: column.number ? "number" : null,
           "aria-sort": by.id === column.id ? (by.down ? "descending" : "ascending") : null,
         },
-        column.id === "range"
+        ["range", "weight"].includes(column.id)
           ? column.title
           : el(
               "button",
@@ -125,12 +128,14 @@ class Numbers {
 
   cellsOf(table, row, other) {
     const { words } = this.app,
-      { text, range, absent } = words.cell(table, row.count),
+      { text, range, absent } = words.cell(table, row.spot),
       mark = absent ? "number absent" : "number";
     const found = [el("td", { class: mark }, text), el("td", { class: "number" }, range)];
+    if (table.estimate)
+      found.push(el("td", { class: "number" }, row.spot.weight === null ? "" : `${row.spot.weight} %`));
     if (!other) return found;
-    const then = words.cell(table, row.then),
-      change = words.change(table, row.count, row.then);
+    const then = words.cell(table, row.before),
+      change = words.change(table, row.spot, row.before);
     return [
       ...found,
       el("td", { class: then.absent ? "number absent" : "number" }, then.text),
@@ -186,13 +191,14 @@ class Numbers {
       )
         continue;
       seen.add(code);
-      const line = cells.line(code),
-        before = others?.line(code);
       for (const i of time !== null ? [time] : all) {
-        const count = line(i),
-          then = before ? before(i) : SUPPRESSED;
-        if (count === SUPPRESSED && then === SUPPRESSED && !(whole && (i > 0 || !across))) continue;
-        found.push({ codes: { [down]: code, ...(across ? { [across]: i } : {}) }, count, then });
+        const row = cells.row(code, i),
+          beforeRow = others ? others.row(code, i) : -1;
+        if (row < 0 && beforeRow < 0 && !(whole && (i > 0 || !across))) continue;
+        const spot = table.spot(row),
+          before = others ? table.spot(beforeRow) : NOT_PUBLISHED;
+        const codes = { [down]: code, ...(across ? { [across]: i } : {}) };
+        found.push({ codes, spot, before, count: spot.count, then: before.count });
       }
     }
     return found;
@@ -253,35 +259,41 @@ class Numbers {
       other = view.other;
     const keys = [...release.partition, ...table.columns],
       label = (column, row) => table.labels(column)[row.codes[column] ?? view.part[column]];
-    const limits = (count) =>
+    const limits = ({ count, low, high }) =>
       count === SUPPRESSED
         ? ["", ...(release.from_a_list ? ["", ""] : [0, table.absent])]
-        : [count, table.low(count), table.high(count)];
+        : [count, low ?? "", high ?? ""];
     const head = [
       ...keys,
       "count",
       "low",
       "high",
+      ...(table.estimate ? ["weight"] : []),
       ...(other ? ["compared_with", "compared_count", "compared_low", "compared_high"] : []),
     ];
     const lines = this.rows.map((row) => [
       ...keys.map((key) => label(key, row)),
-      ...limits(row.count),
-      ...(other ? [release.labels[view.day][view.vs], ...limits(row.then)] : []),
+      ...limits(row.spot),
+      ...(table.estimate ? [row.spot.weight ?? ""] : []),
+      ...(other ? [release.labels[view.day][view.vs], ...limits(row.before)] : []),
     ]);
     return [head, ...lines].map((line) => line.map(quoted).join(",") + "\n").join("");
   }
 
   take() {
-    const { view, release } = this.app,
-      address = URL.createObjectURL(new Blob([this.csv()], { type: "text/csv;charset=utf-8" }));
-    const link = el("a", { href: address, download: `${release.release}-${view.table.name}.csv` });
-    document.body.append(link);
-    link.click();
-    link.remove();
-    setTimeout(() => URL.revokeObjectURL(address), 1000);
+    const { view, release } = this.app;
+    save(this.csv(), `${release.release}-${view.table.name}.csv`);
     this.app.say(`${plural(this.rows.length, "row")} downloaded`);
   }
+}
+
+function save(text, name) {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" })),
+    link = el("a", { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
 const quoted = (value) => {

@@ -1,7 +1,7 @@
 // A place over the day, or all of them: steps, with the 95 % interval of the true count as a band.
 
 class Profile {
-  static shows = ["table", "part", "vs", "place", "time"];
+  static shows = ["table", "part", "vs", "place", "time", "numbers"];
 
   constructor(app) {
     this.app = app;
@@ -25,7 +25,7 @@ class Profile {
         ? view.place === null
           ? "Select a place to see its own day."
           : "Times by place are not published here: this is all places together."
-        : `Bands: 95 % intervals of the true counts.${this.app.release.every_cell ? "" : ` Hatched: not published, ${absent}.`}`;
+        : `Bands: ${this.lines[0].table.estimate ? "intervals, measured to contain the true count for about 19 of 20 cells, not proved" : "95 % intervals of the true counts"}.${this.app.release.every_cell ? "" : ` Hatched: not published, ${absent}.`}`;
     this.paint(named);
     at("profile-legend").replaceChildren(
       ...this.lines.map((line) => el("span", { class: "item" }, sample(line), line.title)),
@@ -52,6 +52,7 @@ class Profile {
           own: i === 0 && (side === own || sides.length === 1 || (own === "both" && side === "on")),
           colour: side === "off" ? colours.off : colours.on,
           count: (code) => (place === null ? cells.at(code) : cells.at(table.placeCode(place), code)),
+          spot: (code) => (place === null ? cells.spot(code) : cells.spot(table.placeCode(place), code)),
           title: [words.side(table), view.day && words.label(table, view.day, part[view.day], part)]
             .filter(Boolean)
             .join(", "),
@@ -76,8 +77,8 @@ class Profile {
       ...this.lines.map((line) =>
         Math.max(
           ...line.table.times.map((_, i) => {
-            const count = line.count(i + 1);
-            return count === SUPPRESSED ? (line.own ? line.table.absent : 0) : line.table.high(count);
+            const { count, high } = line.spot(i + 1);
+            return count === SUPPRESSED ? (line.own ? line.table.absent : 0) : (high ?? count);
           }),
         ),
       ),
@@ -146,22 +147,25 @@ class Profile {
       bins = table.times.map((label, i) => ({
         from: x(clock(label)),
         to: x(clock(table.until[i])),
-        count: line.count(i + 1),
+        ...line.spot(i + 1),
       }));
-    const group = el("g", {});
+    const group = el("g", {}),
+      above = (n) => y(Math.max(0, n));
     let run = [];
     const flush = () => {
       if (!run.length) return;
-      const upper = run.map((bin) => `${bin.from} ${y(table.high(bin.count))} ${bin.to} ${y(table.high(bin.count))}`);
+      const upper = run.map(
+        (bin) => `${bin.from} ${above(bin.high ?? bin.count)} ${bin.to} ${above(bin.high ?? bin.count)}`,
+      );
       const lower = [...run]
         .reverse()
-        .map((bin) => `${bin.to} ${y(table.low(bin.count))} ${bin.from} ${y(table.low(bin.count))}`);
+        .map((bin) => `${bin.to} ${above(bin.low ?? bin.count)} ${bin.from} ${above(bin.low ?? bin.count)}`);
       group.append(
         el("path", { d: `M${upper.join("L")}L${lower.join("L")}Z`, fill: colour, opacity: line.dashed ? 0.1 : 0.2 }),
       );
       group.append(
         el("path", {
-          d: `M${run.map((bin) => `${bin.from} ${y(bin.count)} ${bin.to} ${y(bin.count)}`).join("L")}`,
+          d: `M${run.map((bin) => `${bin.from} ${above(bin.count)} ${bin.to} ${above(bin.count)}`).join("L")}`,
           fill: "none",
           stroke: colour,
           "stroke-width": line.own ? 2.2 : 1.6,
@@ -200,9 +204,9 @@ class Profile {
           most = Math.max(...counts),
           shown = counts.filter((count) => count !== SUPPRESSED).length;
         return (
-          `${named}, ${line.title}: ${shown} of ${counts.length} times published` +
+          `${named}, ${line.title}: ${shown} of ${counts.length} times ${line.table.estimate ? "estimated" : "published"}` +
           (shown
-            ? `, most at ${words.span(line.table, counts.indexOf(most) + 1)} with ${words.sentence(line.table, most)}`
+            ? `, most at ${words.span(line.table, counts.indexOf(most) + 1)} with ${words.sentence(line.table, line.spot(counts.indexOf(most) + 1))}`
             : "")
         );
       })
@@ -222,7 +226,7 @@ class Profile {
     }
     const said = this.lines.map((line, i) => {
       const same = line.table.times.join() === this.lines[0].table.times.join();
-      return `${line.title}${same ? "" : `, ${words.span(line.table, codes[i])}`}: ${words.sentence(line.table, line.count(codes[i]))}`;
+      return `${line.title}${same ? "" : `, ${words.span(line.table, codes[i])}`}: ${words.sentence(line.table, line.spot(codes[i]))}`;
     });
     this.app.tip(event, words.span(this.lines[0].table, codes[0]), ...said);
   }

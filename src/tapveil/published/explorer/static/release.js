@@ -1,7 +1,8 @@
 "use strict";
 // The release, unpacked: tables of codes and counts, found by the part of the data that they are of.
 
-const SUPPRESSED = -1;
+// Of a cell that is not published; measurements may be negative, but none is so low.
+const SUPPRESSED = -(2 ** 52);
 
 function bytesOf(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -46,12 +47,21 @@ class Table {
     this.release = release;
     const keys = [...release.partition, ...about.columns];
     const read = keys.map((_, i) => columns.next(about.rows, about.widths[i], true));
-    this.counts = columns.next(about.rows, about.widths[keys.length], false);
+    const [counts, lows, highs, weights] = about.widths
+      .slice(keys.length)
+      .map((width) => columns.next(about.rows, width, false));
+    this.counts = about.from < 0 ? Float64Array.from(counts, (count) => count + about.from) : counts;
+    Object.assign(this, { lows, highs, weights });
     this.codes = Object.fromEntries(keys.map((key, i) => [key, read[i]]));
+    this.index();
+  }
+
+  index() {
+    const keys = Object.keys(this.codes);
     this.axes = this.columns.length > 2 ? chosenAxes(this) : this.columns;
     this.chosen = keys.filter((key) => !this.axes.includes(key));
     this.cache = new Map();
-    this.clocks = ["-1", ...about.times];
+    this.clocks = ["-1", ...this.times];
   }
 
   kind(column) {
@@ -71,11 +81,50 @@ class Table {
   axis(kind) {
     return this.axes.find((axis) => this.kind(axis) === kind);
   }
-  low(count) {
-    return Math.max(this.least, count - this.half);
+
+  // A cell with what it stands for. Estimates that are not listed are 0, with no interval; else it is not published.
+  spot(row) {
+    if (row < 0) return this.estimate ? { count: 0, low: null, high: null, weight: null } : NOT_PUBLISHED;
+    const count = this.counts[row];
+    if (this.lows) return { count, low: this.lows[row], high: this.highs[row], weight: this.weights?.[row] ?? null };
+    if (this.summed && this.estimate) return { count, low: null, high: null, weight: null };
+    return { count, low: Math.max(this.least, count - this.half), high: Math.max(0, count + this.half), weight: null };
   }
-  high(count) {
-    return count + this.half;
+
+  // The same cells by fewer columns, where all of them are published, so that their sums are whole. The noise of a sum
+  // of n cells is √n times that of one; for sums of estimates there is no interval.
+  sum(columns) {
+    const keys = [...this.release.partition, ...columns],
+      codes = keys.map((key) => this.codes[key]),
+      sizes = keys.map((key) => this.labels(key).length),
+      sums = new Map();
+    for (let row = 0; row < this.rows; row++) {
+      const key = codes.reduce((found, code, k) => found * sizes[k] + code[row], 0),
+        sum = sums.get(key);
+      if (sum) {
+        sum.count += this.counts[row];
+        sum.cells++;
+      } else sums.set(key, { row, count: this.counts[row], cells: 1 });
+    }
+    const found = [...sums.values()],
+      made = Object.create(Table.prototype);
+    const half = found.map((sum) => Math.ceil(this.half * Math.sqrt(sum.cells)));
+    Object.assign(made, {
+      ...this,
+      columns,
+      summed: true,
+      rows: found.length,
+      counts: Float64Array.from(found, (sum) => sum.count),
+      lows: this.estimate ? undefined : Float64Array.from(found, (sum, i) => Math.max(0, sum.count - half[i])),
+      highs: this.estimate ? undefined : Float64Array.from(found, (sum, i) => Math.max(0, sum.count + half[i])),
+      weights: undefined,
+      parts: undefined,
+      scales: undefined,
+      times: columns.some((column) => this.kind(column) === "time") ? this.times : [],
+      codes: Object.fromEntries(keys.map((key, k) => [key, Uint32Array.from(found, (sum) => codes[k][sum.row])])),
+    });
+    made.index();
+    return made;
   }
 
   // Row numbers of a part: of the values chosen for all columns that are no axis. {mode: 2, date: 0} → rows.
@@ -143,6 +192,7 @@ class Table {
   }
 }
 
+const NOT_PUBLISHED = { count: SUPPRESSED, low: null, high: null, weight: null };
 const EMPTY = { start: 0, end: 0, list: null };
 
 function eachRow(rows, visit) {
@@ -173,25 +223,29 @@ class Cells {
     const width = across ? table.labels(this.across).length : 1;
     eachRow(rows, (row) => {
       let line = this.lines.get(down[row]);
-      if (!line) this.lines.set(down[row], (line = dense ? new Float64Array(width).fill(SUPPRESSED) : new Map()));
+      if (!line) this.lines.set(down[row], (line = dense ? new Int32Array(width).fill(-1) : new Map()));
       const at = across ? across[row] : 0,
         count = table.counts[row];
-      if (line instanceof Map) line.set(at, count);
-      else line[at] = count;
+      if (line instanceof Map) line.set(at, row);
+      else line[at] = row;
       this.sums.set(down[row], (this.sums.get(down[row]) ?? 0) + count);
       if (across) this.columns.set(at, (this.columns.get(at) ?? 0) + count);
     });
   }
 
-  at(down, across = 0) {
-    return this.line(down)(across);
+  // The row of the table that a cell is in; -1 where there is none.
+  row(down, across = 0) {
+    const line = this.lines.get(down);
+    return (line instanceof Map ? line.get(across) : line?.[across]) ?? -1;
   }
 
-  // The counts of one row, by their place in it.
-  line(down) {
-    const line = this.lines.get(down);
-    if (!line) return () => SUPPRESSED;
-    return line instanceof Map ? (across) => line.get(across) ?? SUPPRESSED : (across) => line[across] ?? SUPPRESSED;
+  at(down, across = 0) {
+    const row = this.row(down, across);
+    return row >= 0 ? this.table.counts[row] : this.table.estimate ? 0 : SUPPRESSED;
+  }
+
+  spot(down, across = 0) {
+    return this.table.spot(this.row(down, across));
   }
 }
 
@@ -208,10 +262,28 @@ class Release {
     const about = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
     Object.assign(this, about);
     const columns = new Columns(bytes, 4 + size);
-    this.tables = about.tables.map((table) => new Table(this, table, columns));
-    this.total = about.total && new Totals(this, about.total, columns);
+    this.every = about.tables.map((table) => new Table(this, table, columns));
+    const [measured, estimated] = [about.total, about.estimated_total].map(
+      (total) => total && new Totals(this, total, columns),
+    );
+    this.typical = about.typical && new Typical(this, about.typical, columns);
     this.codes = new Map();
+    this.sums = new Map();
+    this.totals = { estimates: estimated, measurements: measured };
+    this.sets = {
+      estimates: this.every.filter((table) => table.estimate),
+      measurements: this.every.filter((table) => !table.estimate),
+    };
+    this.sources = Object.keys(this.sets).filter((source) => this.sets[source].length);
+    this.use(this.sources[0] ?? "measurements");
     this.shapeOf = new Map(this.shapes.map((shape) => [shape.properties.mode + "\n" + shape.properties.name, shape]));
+  }
+
+  // Which numbers are shown: estimates where there are some, or the measurements that they were made from.
+  use(source) {
+    this.source = source;
+    this.tables = this.sets[source];
+    this.total = this.totals[source];
   }
 
   // The places of the finest tables; of wider areas alone where there are no others.
@@ -239,7 +311,47 @@ class Release {
         (each.wider === table.wider || !kinds.includes("location")),
     );
     const bins = (each) => each.times.join() === table.times.join();
-    return fits.find(bins) ?? fits[0];
+    return fits.find(bins) ?? fits[0] ?? this.sumLike(table, kinds, side);
+  }
+
+  // Sums of a table that has more columns, where every cell is known; the smallest such table.
+  sumLike(table, kinds, side) {
+    const key = [this.source, side, table.wider, ...kinds].join();
+    if (!this.sums.has(key)) {
+      const of = (each) =>
+        kinds.map((kind) => each.columns.find((column) => each.kind(column) === kind && endOf(column) === side));
+      const from = this.every_cell
+        ? this.tables
+            .filter((each) => each.wider === table.wider && of(each).every(Boolean))
+            .sort((a, b) => a.rows - b.rows)[0]
+        : undefined;
+      this.sums.set(key, from?.sum(of(from)));
+    }
+    return this.sums.get(key);
+  }
+}
+
+// Whole trips by time and kind of day, where those of every day are too many for a page: sums over the days of a kind.
+class Typical {
+  constructor(release, about, columns) {
+    Object.assign(this, about);
+    const keys = about.columns.map((_, i) => columns.next(about.rows, about.widths[i], true));
+    this.counts = columns.next(about.rows, about.widths[keys.length], false);
+    [this.from, this.to] = keys.slice(-2);
+    const parts = keys.slice(0, -2);
+    this.ranges = new Map();
+    for (let row = 0, start = 0; row <= about.rows; row++) {
+      if (row && (row === about.rows || parts.some((part) => part[row] !== part[row - 1]))) {
+        this.ranges.set(parts.map((part) => part[start]).join(), [start, row]);
+        start = row;
+      }
+    }
+  }
+
+  // From where to where, of a mode if there are some, of a kind of day, at a time.
+  each(mode, kind, time, visit) {
+    const [start, end] = this.ranges.get([...(this.columns.length > 4 ? [mode] : []), kind, time].join()) ?? [0, 0];
+    for (let row = start; row < end; row++) visit(this.from[row], this.to[row], this.counts[row]);
   }
 }
 
@@ -259,10 +371,11 @@ class Totals {
   }
 }
 
+// Which end of a trip a column is about.
+const endOf = (column) => (/(^|_)on(_|$)/.test(column) ? "on" : /(^|_)off(_|$)/.test(column) ? "off" : "");
+
 // Which end of a trip a table is about.
 function sideOf(table) {
-  const ends = new Set(
-    table.columns.map((column) => (/(^|_)on(_|$)/.test(column) ? "on" : /(^|_)off(_|$)/.test(column) ? "off" : "")),
-  );
+  const ends = new Set(table.columns.map(endOf));
   return ends.size === 1 ? [...ends][0] : "both";
 }

@@ -1,6 +1,9 @@
 // What is being looked at. The address bar keeps it, by names, so that a view can be shared and opened again.
 
-const OWN = ["table", "compare", "place", "time", "find", "sort", "show", "theme"];
+const OWN = ["table", "compare", "place", "time", "find", "sort", "show", "theme", "numbers", "flows", "days", "order"];
+const FLOWS = ["map", "matrix", "list"];
+const DAYS = ["day", "weekday", "saturday", "sunday", "all"];
+const ORDERS = ["area", "volume", "name"];
 
 // What a column is called in the address: as it is, unless that is a word of ours.
 const keyOf = (column) => (OWN.includes(column) ? `column.${column}` : column);
@@ -13,6 +16,7 @@ class View {
   }
 
   reset() {
+    this.release.use(this.release.sources[0] ?? this.release.source);
     this.table = this.firstTable();
     this.part = {};
     for (const column of this.release.partition) this.part[column] = this.firstCode(column);
@@ -26,6 +30,9 @@ class View {
       by: null,
       page: null,
       theme: null,
+      flows: null,
+      days: "day",
+      order: null,
     });
     this.chooseExtras();
   }
@@ -56,6 +63,12 @@ class View {
     return [...sums.entries()].sort((a, b) => b[1] - a[1] || a[0] - b[0])[0]?.[0] ?? 0;
   }
 
+  // The same table of the other numbers, if it has one.
+  swapped(source) {
+    this.release.use(source);
+    return this.release.tables.find((table) => table.name === this.table.name) ?? this.firstTable();
+  }
+
   get day() {
     return this.release.partition.find((column) => column === "date" || this.release.kinds[column] === "date");
   }
@@ -79,6 +92,8 @@ class View {
 
   get hash() {
     const words = new URLSearchParams();
+    if (this.release.source !== (this.release.sources[0] ?? this.release.source))
+      words.set("numbers", this.release.source);
     if (this.table) words.set("table", this.table.name);
     for (const [column, code] of Object.entries(this.part)) {
       const shown = this.release.partition.includes(column) || this.extras.includes(column);
@@ -95,6 +110,9 @@ class View {
     if (this.find) words.set("find", this.find);
     if (this.sort !== "busiest") words.set("sort", this.sort);
     if (this.difference) words.set("show", "difference");
+    if (this.flows) words.set("flows", this.flows);
+    if (this.days !== "day") words.set("days", this.days);
+    if (this.order) words.set("order", this.order);
     if (this.theme) words.set("theme", this.theme);
     return "#" + words.toString();
   }
@@ -103,6 +121,7 @@ class View {
   read(hash) {
     this.reset();
     const words = new URLSearchParams(hash.replace(/^#/, ""));
+    if (this.release.sources.includes(words.get("numbers"))) this.table = this.swapped(words.get("numbers"));
     this.table = this.release.tables.find((table) => table.name === words.get("table")) ?? this.table;
     for (const column of this.release.partition) {
       const code = this.release.labels[column]?.indexOf(words.get(keyOf(column)) ?? "\u0000") ?? -1;
@@ -123,7 +142,10 @@ class View {
     const time = words.get("time");
     this.time = time !== null && this.release.tables.some((table) => table.times.includes(time)) ? time : null;
     this.find = (words.get("find") ?? "").slice(0, 200);
-    this.sort = ["name", "difference"].includes(words.get("sort")) ? words.get("sort") : "busiest";
+    this.sort = ["name", "shown", "difference"].includes(words.get("sort")) ? words.get("sort") : "busiest";
+    this.flows = FLOWS.find((each) => each === words.get("flows")) ?? null;
+    this.days = DAYS.find((each) => each === words.get("days")) ?? "day";
+    this.order = ORDERS.find((each) => each === words.get("order")) ?? null;
     this.difference = words.get("show") === "difference" && this.vs !== null;
     this.theme = ["light", "dark"].includes(words.get("theme")) ? words.get("theme") : null;
   }

@@ -44,10 +44,12 @@ class Words {
   constructor(release) {
     this.release = release;
     this.titles = new Map();
-    const tables = release.tables.map((table) => [table, this.tableTitle(table)]);
-    for (const [table, title] of tables) {
-      const alone = tables.filter(([, other]) => other === title).length === 1;
-      this.titles.set(table, alone ? title : `${title} · ${table.name}`);
+    for (const set of Object.values(release.sets)) {
+      const tables = set.map((table) => [table, this.tableTitle(table)]);
+      for (const [table, title] of tables) {
+        const alone = tables.filter(([, other]) => other === title).length === 1;
+        this.titles.set(table, alone ? title : `${title} · ${table.name}`);
+      }
     }
   }
 
@@ -128,16 +130,20 @@ class Words {
   }
 
   // A number with what it stands for; a suppressed one is named as such.
-  cell(table, count) {
+  cell(table, { count, low, high }) {
     if (count === SUPPRESSED) return { text: "not published", range: this.absent(table), absent: true };
-    return { text: number(count), range: `${number(table.low(count))} to ${number(table.high(count))}`, absent: false };
+    return { text: number(count), range: low === null ? "" : `${number(low)} to ${number(high)}`, absent: false };
   }
 
   // The change from one day to another; both are noisy, so what it lies between holds for 9 of 10.
   change(table, now, then) {
-    if (now === SUPPRESSED || then === SUPPRESSED) return "unknown";
+    if (now.count === SUPPRESSED || then.count === SUPPRESSED) return "unknown";
     const signed = (n) => (n > 0 ? "+" : "") + number(n);
-    return `${signed(now - then)} (${signed(table.low(now) - table.high(then))} to ${signed(table.high(now) - table.low(then))})`;
+    const between =
+      now.low === null || then.low === null
+        ? ""
+        : ` (${signed(now.low - then.high)} to ${signed(now.high - then.low)})`;
+    return signed(now.count - then.count) + between;
   }
 
   compared(table, now, then, view) {
@@ -149,11 +155,22 @@ class Words {
     ];
   }
 
-  sentence(table, count) {
-    const { text, range, absent } = this.cell(table, count);
-    return absent
-      ? `not published: 0 to ${number(table.absent)} ${this.release.counted}${range.slice(`0 to ${number(table.absent)}`.length)}`
-      : `${text} ${this.counted(count)}, between ${range.replace(" to ", " and ")}`;
+  sentence(table, spot) {
+    const { text, range, absent } = this.cell(table, spot);
+    if (absent)
+      return `not published: 0 to ${number(table.absent)} ${this.release.counted}${range.slice(`0 to ${number(table.absent)}`.length)}`;
+    const what = `${table.estimate ? "about " : ""}${text} ${this.counted(spot.count)}`;
+    return range ? `${what}, between ${range.replace(" to ", " and ")}` : what;
+  }
+
+  // How much an estimate rests on its own measurement.
+  weight(spot) {
+    return spot.weight === null ? "" : `${spot.weight} % by its own measurement`;
+  }
+
+  // What an interval is: proved of measurements, measured of estimates.
+  interval(table) {
+    return table.estimate ? "95 % interval, measured, not proved" : "95 % interval";
   }
 }
 
