@@ -43,8 +43,8 @@ NAVIGATION = {
         *("report", "commands", "guides/spark", "guides/database"),
     ],
     "Compliance": [
-        *("approve", "guides/for-the-privacy-officer", "privacy/README", "privacy/promise", "privacy/limits"),
-        *("privacy/proofs", "privacy/the-paper", "privacy/criticism", "verify"),
+        *("approve", "guides/for-the-privacy-officer", "privacy/README", "privacy/promise", "privacy/a-year"),
+        *("privacy/limits", "privacy/proofs", "privacy/the-paper", "privacy/criticism", "verify"),
     ],
     "Analyse": ["analyse", "page", "numbers", "reading", "consistency"],
     "Reference": [

@@ -77,6 +77,8 @@ MANIFEST: list[tuple[str, Model]] = [
     ("gaussian", manifest.GaussianPart),
     ("gaussian.exact", manifest.ExactGaussian),
     ("whole_cards", manifest.WholeCard),
+    ("people", manifest.PersonClaim),
+    ("people.apart", manifest.Apart),
     ("versions", manifest.Versions),
     ("tables", manifest.TableClaim),
     ("tables.level", manifest.LevelClaim),

@@ -327,6 +327,21 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "no word about cards": (lambda f: change_manifest(f, lambda m: m.update(whole_cards=None)), "figure-differs"),
     "a curve without points": (lambda f: change_manifest(f, lambda m: m["curve"].update(points=[])), "manifest-shape"),
+    "a person whose year costs less": (
+        lambda f: change_manifest(f, lambda m: m["people"][-4]["apart"].update(epsilon=8)),
+        "epsilon-understated",
+    ),
+    "a better word for a person": (
+        lambda f: change_manifest(f, lambda m: m["people"][1].update(verdict="strong")),
+        "figure-differs",
+    ),
+    "a person's delta with digits that could tell": (
+        lambda f: change_manifest(
+            f, lambda m: m["people"][0]["apart"].update(delta=m["people"][0]["apart"]["delta"] * 1.01234567)
+        ),
+        "epsilon-understated",
+    ),
+    "nothing about people": (lambda f: change_manifest(f, lambda m: m.update(people=None)), "figure-differs"),
     "a delta of one": (
         lambda f: change_manifest(
             f, lambda m: (m.update(epsilon=1e-9, delta=1), m.update(exact={"epsilon": "1e-9", "delta": "1"}))

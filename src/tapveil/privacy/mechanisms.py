@@ -87,6 +87,11 @@ class Mechanism(ABC):
         """The privacy-loss data of a changed cell, for the accountant."""
 
     @property
+    def cells_of_one_trip(self) -> ChangedCells:
+        """The same for each trip of a unit, whatever the number of its trips is."""
+        return self.cells
+
+    @property
     @abstractmethod
     def publish_step(self) -> int:
         """The least published noisy count, in steps of the noise table."""
@@ -500,6 +505,11 @@ class World(_DiscreteGaussian):
         if self.per_cell == 1:
             return _integer_cells(Fraction(0), _gaussian_shift(self.sigma))
         return _integer_cells(Fraction(0), _gaussian_shifts(self.sigma, self.square))
+
+    @property
+    def cells_of_one_trip(self) -> ChangedCells:
+        """Of fewer trips than all of a unit's, each may count as much as in a full cell."""
+        return replace(self, trips=self.per_cell).cells
 
 
 MECHANISMS: Mapping[str, type[Mechanism]] = {

@@ -149,6 +149,43 @@ class WholeCard(_Part):
     """At this δ."""
 
 
+class Apart(_Part):
+    """What a promise is worth for a person whose trips are all in different cells."""
+
+    epsilon: Number | None
+    """For a person who is added or removed; null where none up to 700 is enough."""
+    delta: Number
+    """At this δ."""
+
+
+class PersonClaim(_Part):
+    """What this release, or as many like it as a year has, is worth for one person.
+
+    It follows from the noise, the bounds and the number of days alone: neither from the trips, nor from what else was
+    released. Of several rows, those of one release come first.
+    """
+
+    trips_per_week: Annotated[int, Field(ge=1, le=1000)]
+    """The trips of the person in a week."""
+    releases: Annotated[int, Field(ge=1, le=365)]
+    """1: this release alone. More: this release, repeated for other days, for a year."""
+    trips: Annotated[int, Field(ge=1)]
+    """The trips of the person in all of them, at most."""
+    epsilon: Number | None
+    """For a person who is added or removed, whatever the trips are; null where none up to 700 is enough."""
+    epsilon_replace: Number | None
+    """For a person whose trips are all replaced by others."""
+    delta: Number
+    """At this δ: the promised one, or twice the probability that a cell appears in which only this person is."""
+    believed: tuple[str, str] | None
+    """Of 100 such publications, how many would make a suspicious reader believe that the person travelled: if that is
+    not so, and if it is. Null where there is no ε."""
+    verdict: Literal["strong", "moderate", "weak", "none"]
+    """In a word; `none`: no meaningful promise for a person."""
+    apart: Apart | None
+    """If no two of the trips are in the same cell of a table; null where that makes no difference."""
+
+
 class Bounds(_Part):
     """How much of one unit is counted, at most."""
 
@@ -386,6 +423,8 @@ class Manifest(_Part):
     """With Gaussian noise: its ρ and μ, for the plan's neighbours. Else null, as in folders of version 1."""
     whole_cards: Annotated[list[WholeCard], Field(max_length=10)] | None
     """For unit `trip`: what it is worth for all trips of a card, each in other cells than the others."""
+    people: Annotated[tuple[PersonClaim, ...], Field(max_length=20)] | None = None
+    """What it is worth for a person, and for a year; null where no days are named. New in wording 3, always there."""
     tables: Annotated[tuple[TableClaim, ...], Field(min_length=1, max_length=MOST_TABLES)]
     """Each table, with its noise."""
     covers: Covers
@@ -430,6 +469,8 @@ class Manifest(_Part):
         for part, new in ((self, _NEW), (self.day, {"calendar"}), (self.versions, {"readme", "package"})):
             if part.model_fields_set & new != (new if self.manifest_version >= 3 else set()):
                 raise ValueError("it has other fields than its version")
+        if ("people" in self.model_fields_set) != (self.versions.wording >= 3):
+            raise ValueError("it has other fields than its wording")
         world = self.is_world and self.manifest_version >= 3
         own = [("cells" in table.model_fields_set) == world for table in self.tables]
         own += [("holidays" in self.model_fields_set) == world, world or not self.service]

@@ -18,6 +18,7 @@ from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.loss import Loss, accounted_delta, whole_card_epsilon
 from tapveil.privacy.units import Neighbours
 from tapveil.published import manifest as claims
+from tapveil.published.people import claim_of, people_of
 
 NOT_YET = "0" * 32
 """Stands for the release ID until the budget is charged."""
@@ -41,7 +42,7 @@ def manifest(
     hours: dict[str, str] = plan.world.model_dump(mode="json")["service"]
     world |= {"service": dict(sorted(hours.items()))} if hours else {}
     levels = sorted({table.level.location for table in plan.table if table.level.location})
-    return claims.Manifest(
+    stated = claims.Manifest(
         manifest_version=claims.MANIFEST_VERSION,
         versions=claims.VERSIONS,
         release=release.name,
@@ -80,7 +81,10 @@ def manifest(
         public_files_sha256=dict(sorted(public_files.items())),
         places=PLACES if places else None,
         software=claims.Software(name="tapveil", version=__version__),
+        people=None,
     )
+    people = people_of(stated, plan.guarantee.mechanisms)
+    return stated.model_copy(update={"people": people and tuple(map(claim_of, people))})
 
 
 def _modes(plan: Plan) -> tuple[str, ...] | None:

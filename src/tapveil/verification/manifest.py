@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from decimal import ROUND_CEILING
 from fractions import Fraction
 from typing import Any
@@ -24,7 +25,10 @@ from tapveil.privacy.concentrated import concentrated
 from tapveil.privacy.distribution import mean_error
 from tapveil.privacy.effort import too_much
 from tapveil.privacy.intervals import MISS, interval
+from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.mechanisms import Mechanism
+from tapveil.privacy.person import DIGITS as PERSON_DIGITS
+from tapveil.privacy.person import verdict
 from tapveil.published import manifest_1
 from tapveil.published.describe.wording import rounded_up
 from tapveil.published.identifiers import text_findings
@@ -39,6 +43,7 @@ from tapveil.published.manifest import (
     TableClaim,
     number,
 )
+from tapveil.published.people import claim_of, people_of
 from tapveil.verification.known_versions import were_used_together
 from tapveil.verification.reading import NOT_CANONICAL
 
@@ -137,6 +142,7 @@ def promise_findings(manifest: Manifest, made: Mapping[str, Mechanism]) -> Itera
     yield from _curve_findings(manifest, every)
     yield from _gaussian_findings(manifest, every)
     yield from _card_findings(manifest, every)
+    yield from _people_findings(manifest, made)
     for table in manifest.tables:
         if table.exact and not losses.certified([made[table.name]], table.exact.loss, manifest.exposure):
             yield _understated(
@@ -224,6 +230,50 @@ def _card_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Findi
         largest = losses.whole_card_epsilon(every, card.trips, delta * card.trips) or pure * card.trips
         if epsilon > largest * (1 + ROOM):
             yield _differs(where, "epsilon is larger than the accounted value")
+
+
+def _people_findings(manifest: Manifest, made: Mapping[str, Mechanism]) -> Iterator[Finding]:
+    """What is stated of people follows from noise, bounds and days; before wording 3 nothing is."""
+    if "people" not in manifest.model_fields_set:
+        return
+    people = people_of(manifest, made)
+    if (people and len(people)) != (manifest.people and len(manifest.people)):
+        yield _differs("people", "does not match the days that are covered")
+        return
+    for person, claimed in zip(people or (), manifest.people or (), strict=True):
+        where, apart = f"a person with {claimed.trips_per_week} trips a week", claimed.apart or claimed
+        alone = replace(person, apart=True) if claimed.apart else person
+        sound = (
+            _is_loss_of_a_person(person.epsilon("add-remove"), person.delta, claimed.epsilon, claimed.delta)
+            and _is_loss_of_a_person(person.epsilon("replace"), person.delta, claimed.epsilon_replace, claimed.delta)
+            and _is_loss_of_a_person(alone.epsilon("add-remove"), alone.delta, apart.epsilon, apart.delta)
+        )
+        if not sound:
+            yield _understated(where, "an epsilon or delta is not the accounted value")
+        meaning = None if claimed.epsilon is None else Meaning(_written(claimed.epsilon), _written(claimed.delta))
+        figures = claimed.model_dump(include={"epsilon", "epsilon_replace", "delta"})
+        said = {"believed": meaning.of_100 if meaning else None, "verdict": verdict(meaning)}
+        follow = {**figures, **said, "apart": claimed.apart}
+        same = _same(claim_of(person).model_copy(update=follow), claimed)
+        if not same or (claimed.apart is None) != person.is_apart_anyway:
+            yield _differs(where, "does not follow from its trips, or from its epsilon and delta")
+
+
+def _is_loss_of_a_person(epsilon: Fraction | None, delta: Fraction, claimed: float | None, at: float) -> bool:
+    """Whether a claim has few digits, is not below what is accounted for, and not far above."""
+    if not (_few_digits(at) and _close(_written(at), delta)):
+        return False
+    if epsilon is None or claimed is None:
+        return epsilon == claimed
+    return _few_digits(claimed) and epsilon <= _written(claimed) <= epsilon * (1 + ROOM)
+
+
+def _few_digits(claimed: float) -> bool:
+    return _same(claimed, number(_written(claimed), digits=PERSON_DIGITS))
+
+
+def _written(figure: float) -> Fraction:
+    return Fraction(str(figure))
 
 
 def _gaussian_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from tapveil.base.vocabulary import MINUTES_PER_DAY, NOUNS, TOTAL, ends_of
 from tapveil.privacy.concentrated import Concentrated
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.template import rendered
-from tapveil.published.describe.wording import wording
+from tapveil.published.describe.wording import rounded_up, wording
 from tapveil.published.lattice import why_not
 from tapveil.published.manifest import Manifest, TableClaim
 
@@ -21,6 +21,10 @@ def readme(manifest: Manifest, *, signed: bool) -> str:
     def spans(table: TableClaim) -> list[str]:
         return [f"{start}–{end}" for start, end in manifest.times(table).ends.items()]
 
+    def figure(number: float | None) -> str:
+        return "none" if number is None else rounded_up(Fraction(str(number)))
+
+    people = manifest.people or ()
     return rendered(
         version,
         "readme.md",
@@ -32,6 +36,10 @@ def readme(manifest: Manifest, *, signed: bool) -> str:
         clock=clock_text,
         scale=lambda table: decimal_text(table.scale_exact, 4),
         spans=spans,
+        figure=figure,
+        year=max((each.releases for each in people), default=1),
+        has_apart=any(each.apart for each in people),
+        has_none=any(each.epsilon is None for each in people),
         kinds=set(manifest.columns.values()),
         shared=sorted(manifest.sheets) if manifest.arrangement.columns else [],
         latest=MINUTES_PER_DAY + manifest.day.starts - manifest.time_minutes,

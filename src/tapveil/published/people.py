@@ -1,0 +1,53 @@
+"""People: what a folder states of one release, and of as many like it as a year has, for all trips of a person.
+
+Only these two are stated, from noise, bounds and days. How many releases a ledger has on record would tell of releases
+that were stopped; it is shown to the data custodian alone (`tapveil ledger`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import ROUND_CEILING
+
+from tapveil.privacy.mechanisms import Mechanism
+from tapveil.privacy.person import Person, Releases, people_of_a_year, verdict
+from tapveil.privacy.units import Neighbours
+from tapveil.published.manifest import Apart, Manifest, Number, PersonClaim, number
+
+
+def people_of(manifest: Manifest, mechanisms: Mapping[str, Mechanism]) -> list[Person] | None:
+    """The people of whom a manifest speaks; None where it names no days."""
+    first, last = manifest.covers.first_day, manifest.covers.last_day
+    if not (first and last):
+        return None
+    tables = tuple(
+        (mechanisms[table.name], "date" in {manifest.columns[key] for key in manifest.keys(table)})
+        for table in manifest.tables
+    )
+    days = (last - first).days + 1
+    return people_of_a_year(
+        Releases(manifest.unit, tables, manifest.bounds.cells_per_table, days), manifest.exact.delta
+    )
+
+
+def claim_of(person: Person) -> PersonClaim:
+    """What is stated of a person."""
+    meaning, alone = person.meaning, replace(person, apart=True)
+    apart = None if person.is_apart_anyway else Apart(epsilon=_shown(alone), delta=number(alone.delta, ROUND_CEILING))
+    return PersonClaim(
+        trips_per_week=person.trips_a_week,
+        releases=sum(each.number for each in person.releases),
+        trips=person.trips,
+        epsilon=_shown(person),
+        epsilon_replace=_shown(person, "replace"),
+        delta=number(person.delta, ROUND_CEILING),
+        believed=meaning.of_100 if meaning else None,
+        verdict=verdict(meaning),
+        apart=apart,
+    )
+
+
+def _shown(person: Person, neighbours: Neighbours = "add-remove") -> Number | None:
+    epsilon = person.shown_epsilon(neighbours)
+    return None if epsilon is None else number(epsilon, ROUND_CEILING)
