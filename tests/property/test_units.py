@@ -162,6 +162,7 @@ def test_counting_in_shares_changes_nothing(rows: list[Row], alone: list[tuple[s
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         whole = count(Path(name), text, every)
         patch.setattr("tapveil.counting.engines.duckdb.session.ROWS_AT_ONCE", at_once)
+        patch.setattr("tapveil.counting.direct.card_counter.ROWS_AT_ONCE", at_once)
         assert count(Path(name), text, every) == whole
 
 

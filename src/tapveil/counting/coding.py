@@ -7,7 +7,6 @@ of the labels; they are never published.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -80,11 +79,6 @@ class CodedValue:
     codes: tuple[int, ...]
     refusal: int = 0
     labels: tuple[str, ...] = ()
-
-    @property
-    def meaning(self) -> str:
-        """Its meaning in every variant: equal for all raw values with the same meaning, whatever else occurs."""
-        return json.dumps(self.labels, ensure_ascii=False) if self.labels else ""
 
 
 class Reasons:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import UsageError
@@ -24,6 +25,10 @@ from tapveil.trips.csv_reader import FEW
 from tapveil.trips.excerpt import Excerpt
 from tapveil.trips.files import TripFiles
 from tapveil.trips.reasons import Reason
+
+if TYPE_CHECKING:
+    from tapveil.counting.direct.card_counter import CardPass
+    from tapveil.counting.direct.counter import Pass
 
 LEAST_MEMORY = 200 * 10**6
 
@@ -45,28 +50,59 @@ def count(
         locate: also find the lines of the first refused rows.
         excerpt: keeps some of the rows on the way, where they are in files.
     """
-    from tapveil.counting.direct import counter  # where an engine counts, nobody needs it
-    from tapveil.counting.direct.batches import NeedsEngineError
+    from tapveil.counting.direct import card_counter, counter  # where an engine counts, nobody needs it
 
     inputs, progress = (inputs or PublicInputs.of(plan, scratch)).seen_by(plan), progress or Silent()
     areas, wider = inputs.areas, inputs.wider
-    enough = _bytes(memory)
-    if plan.source.engine != "duckdb" or not counter.suits(plan, files := sources.find(plan), areas):
+
+    def by_sql(progress: Reporter) -> Counted:
         with _database(plan, memory, scratch) as database:
             return steps.count(plan, areas, wider, database, progress=progress, locate=locate, excerpt=excerpt)
-    counting = counter.Pass(plan, files, areas, wider, enough, excerpt)
+
+    enough = _bytes(memory)
+    if plan.source.engine != "duckdb" or not counter.suits(plan, files := sources.find(plan), areas):
+        return by_sql(progress)
+    if plan.privacy.by_card and not card_counter.suits(plan, files):
+        return by_sql(progress)
+    if plan.privacy.by_card:
+        with card_counter.CardPass(plan, files, areas, wider, enough, scratch, excerpt) as cards:
+            counted = _cards(cards, progress, by_sql)
+    else:
+        counted = _trips(counter.Pass(plan, files, areas, wider, enough, excerpt), progress, by_sql)
+    if locate and counted.refusals.refused and not counted.refusals.located:
+        located = _located(plan, files, areas, counted.refusals.by_reason, memory, scratch)
+        return replace(counted, refusals=replace(counted.refusals, located=located))
+    return counted
+
+
+def _trips(counting: Pass, progress: Reporter, by_sql: Callable[[Reporter], Counted]) -> Counted:
+    """Count trips straight from the files, if that is possible."""
+    from tapveil.counting.direct.batches import NeedsEngineError
+
     batches = counting.batches
     # One stage, whoever counts in the end: how many cells there are must not show in a log.
     with progress.stage(Stage.COUNTING_TRIPS, lambda: batches.bytes_read, total=batches.bytes, unit=BYTES):
         try:
-            counted = counting.count()
+            return counting.count()
         except NeedsEngineError:
-            with _database(plan, memory, scratch) as database:
-                return steps.count(plan, areas, wider, database, progress=Silent(), locate=locate, excerpt=excerpt)
-        if locate and counted.refusals.refused:
-            located = _located(plan, files, areas, counted.refusals.by_reason, memory, scratch)
-            return replace(counted, refusals=replace(counted.refusals, located=located))
-        return counted
+            return by_sql(Silent())
+
+
+def _cards(counting: CardPass, progress: Reporter, by_sql: Callable[[Reporter], Counted]) -> Counted:
+    """Count cards straight from the files, if that is possible; the same stages, whoever counts in the end."""
+    from tapveil.counting.direct.batches import NeedsEngineError
+
+    batches, known = counting.batches, True
+    with progress.stage(Stage.READING_TRIPS, lambda: batches.bytes_read, total=batches.bytes, unit=BYTES):
+        try:
+            counting.read()
+        except NeedsEngineError:
+            known = False
+    with progress.stage(Stage.COUNTING_CARDS, lambda: counting.done):
+        try:
+            return counting.count() if known else by_sql(Silent())
+        except NeedsEngineError:
+            return by_sql(Silent())
 
 
 def _located(

@@ -46,7 +46,8 @@ BYTES_OF_A_CELL = 64
 
 def suits(plan: Plan, files: TripFiles, areas: Areas) -> bool:
     """Whether trips can be counted here: one trip per row, each value parsed by itself, with a known type."""
-    if plan.privacy.by_card or plan.source.taps or any(table.most_per_cell > 1 for table in plan.table):
+    if plan.source.taps:
+        return False
         return False
     columns = coding.columns(plan, files, areas)
     return all(_is_known(column, plan, group) for column in columns for group in files.groups)
@@ -104,8 +105,8 @@ class Pass:
             if self._card:
                 self._cards.see(batch.column(batch.schema.get_field_index(self._card)))
             batch = self._slow_path.index.encoded(batch.select(self._used))
-            left = [start + self._add_ordinary(piece) for start, piece in _pieces(batch)]
-            for _, piece in _pieces(batch.take(np.concatenate(left))):
+            left = [start + self._add_ordinary(piece) for start, piece in pieces(batch)]
+            for _, piece in pieces(batch.take(np.concatenate(left))):
                 self._add_any(piece)
         return self._counted(self.batches.refused)
 
@@ -169,7 +170,7 @@ class Pass:
         return Counted(in_order, refusals, cards=self._cards if self._card else None)
 
 
-def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+def pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Pieces of a batch, each with the index of its first row."""
     for start in range(0, batch.num_rows, AT_ONCE):
         yield start, batch.slice(start, AT_ONCE)

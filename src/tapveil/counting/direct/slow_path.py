@@ -40,8 +40,14 @@ class SlowPath:
         self.index = DictionaryIndex(plan, columns, reasons)
         self.clocks = {column.name: Clock(column, time_bins(plan)) for column in columns if column.arithmetic}
 
-    def code(self, batch: pa.RecordBatch) -> tuple[dict[str, Integers], Positions, Integers]:
-        """The codes of each column of a batch; the refused rows, whose codes are undefined; and the reason for each."""
+    def code(
+        self, batch: pa.RecordBatch, also: Positions | None = None, reason: int = 0
+    ) -> tuple[dict[str, Integers], Positions, Integers]:
+        """The codes of each column of a batch; the refused rows, whose codes are undefined; and the reason for each.
+
+        Args:
+            also: rows that are refused for another reason, whatever their columns say.
+        """
         found: dict[str, _Column] = {}
         mode: IndexedColumn | None = None
         for column in self.columns:
@@ -55,10 +61,12 @@ class SlowPath:
             mode = indexed if column.name == "mode" else mode
             found[column.name] = _looked_up(indexed, batch.num_rows)
         # A row is refused for one reason, or for several, which are added.
-        rows = [each.unsettled[each.refusals != 0] for each in found.values()]
+        also = np.empty(0, dtype=np.intp) if also is None else also
+        rows = [also, *(each.unsettled[each.refusals != 0] for each in found.values())]
+        added = [np.full(len(also), reason), *(each.refusals[each.refusals != 0] for each in found.values())]
         refused, position = np.unique(np.concatenate(rows), return_inverse=True)
         reasons = np.zeros(len(refused), dtype=np.int64)
-        np.add.at(reasons, position, np.concatenate([each.refusals[each.refusals != 0] for each in found.values()]))
+        np.add.at(reasons, position, np.concatenate(added))
         for name, each in found.items():
             self._settle(name, each, refused)
         return {name: each.codes for name, each in found.items()}, refused, reasons

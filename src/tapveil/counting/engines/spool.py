@@ -32,7 +32,7 @@ class Spool:
 
     def __init__(self, columns: int, folder: Path | None = None) -> None:
         self._open = ExitStack()
-        with _translated_errors():
+        with disk_errors():
             files = (tempfile.TemporaryFile(prefix="tapveil-", dir=folder) for _ in range(columns))  # noqa: SIM115 (below)
             self._files: list[IO[bytes]] = [self._open.enter_context(file) for file in files]
 
@@ -47,13 +47,13 @@ class Spool:
         """Append one array per column, all of the same length."""
         if len({len(column) for column in piece}) > 1:
             raise AssertionError("the columns of a piece differ in length")
-        with _translated_errors():
+        with disk_errors():
             for file, column in zip(self._files, piece, strict=True):
                 file.write(column.astype(np.int64, copy=False).tobytes())
 
     def arrays(self) -> tuple[Integers, ...]:
         """The complete columns, read-only; pages are read from disk on demand."""
-        with _translated_errors():
+        with disk_errors():
             for file in self._files:
                 file.flush()
             # An empty file cannot be mapped.
@@ -62,7 +62,7 @@ class Spool:
 
 
 @contextmanager
-def _translated_errors() -> Iterator[None]:
+def disk_errors() -> Iterator[None]:
     """Translate errors of the disk into EngineError."""
     try:
         yield

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tapveil.counting import ranks
 from tapveil.counting.coding import Code, Column, Reasons
 from tapveil.counting.sql import query
 from tapveil.counting.sql.query import CellSet
@@ -30,11 +31,10 @@ def taps_sql(columns: Sequence[Column], card: Column, reasons: Reasons) -> str:
     """Every tap on and tap off, with the code of each column."""
     codes = ", ".join(f"{query.code_sql(column)} AS {_code(column.name)}" for column in columns)
     refusal = f"0{query.refusals_of_row_sql(columns)}{query.card_refusal_sql(card, reasons)}"
-    # A tap on and a tap off of the same time and place are two taps: equal ranks must mean equal cells.
-    rank = f"md5(concat({query.values_of_row_sql(columns)}, ':', CASE WHEN trips.{IS_ON} THEN '1' ELSE '0' END))"
+    numbers = ", ".join(f"{_sum(columns, end)} AS {_numbers(end)}" for end in _ENDS)
     return (
         f"SELECT trips.{CARD_TEXT} AS card, trips.{IS_ON} AS is_on, trips.{TOGETHER} AS together, second, "
-        f"{rank} AS rank, {refusal} AS refusal, {codes} FROM trips {query.joins_sql(columns)} "
+        f"{numbers}, {refusal} AS refusal, {codes} FROM trips {query.joins_sql(columns)} "
         f"LEFT JOIN {MOMENTS} ON trips.{MOMENT} = {MOMENTS}.raw_value"
     )
 
@@ -46,13 +46,43 @@ def rows_of_taps_sql(plan: Plan, coded: Sequence[Code], sets: Sequence[CellSet])
     # Taps are only paired within such a group.
     among = ["card", "together", *([day] if plan.privacy.unit == "card-day" and "date" in missing else [])]
     refused = ", ".join(f"refusal AS {word}" for cell_set in sets for word in cell_set.words)
+    # Taps of one end and second are put in the order of their labels: those that are equal are equal in all cells.
+    order = ", ".join(["second", "is_on", *map(_code, missing)])
     return (
         f"WITH seen AS (SELECT *, {_paired_sql(plan, missing)} FROM taps WHERE coalesce(refusal, 0) >= 0 "
-        f"WINDOW following AS (PARTITION BY {', '.join(among)} ORDER BY second, is_on, rank)) "
-        f"SELECT card, {day} AS day, md5_number(concat(rank, ':', CASE WHEN begins THEN off_rank END)) AS rank, "
+        f"WINDOW following AS (PARTITION BY {', '.join(among)} ORDER BY {order})) "
+        f"SELECT card, {day} AS day, {_rank_sql(coded, missing)} AS rank, "
         f"{_keys(missing, sets)} FROM seen WHERE NOT ends "
         f"UNION ALL SELECT card, 0, NULL, {refused} FROM taps WHERE refusal < 0"
     )
+
+
+_ENDS = ("tap_on_", "tap_off_", "")
+"""What the names of columns begin with: those of either end, and those of the whole trip."""
+
+
+def _end(name: str) -> str:
+    return next(end for end in _ENDS if name.startswith(end))
+
+
+def _numbers(end: str) -> str:
+    return quoted(f"numbers {end}")
+
+
+def _sum(columns: Sequence[Column], end: str) -> str:
+    """The sum of the numbers of a tap's labels in the columns of one end, or of the whole trip."""
+    return " + ".join(query.number_sql(column) for column in columns if _end(column.name) == end) or "0"
+
+
+def _rank_sql(coded: Sequence[Code], missing: Mapping[str, int]) -> str:
+    """The rank of a trip (`ranks`): each label from its own tap, or that of a missing value."""
+    on, off, whole = map(_numbers, _ENDS)
+    none = {"tap_on_": 0, "tap_off_": 0}
+    for code in (code for code in coded if _end(code.column.name) in none):
+        none[_end(code.column.name)] += int(ranks.numbers(code)[missing[code.column.name]])
+    begins = f"CASE WHEN is_on THEN {on} ELSE {none['tap_on_']} END"
+    ends = f"CASE WHEN begins THEN next_off WHEN is_on THEN {none['tap_off_']} ELSE {off} END"
+    return ranks.rank_sql("card", [whole, begins, ends])
 
 
 def _code(name: str) -> str:
@@ -80,7 +110,7 @@ def _paired_sql(plan: Plan, columns: Mapping[str, int]) -> str:
     ends = f"NOT is_on AND lag(is_on) OVER following AND second - lag(second) OVER following <= {within}"
     codes = [f"lead({_code(name)}) OVER following AS {_next(name)}" for name in columns if name.startswith("tap_off_")]
     flags = [f"coalesce({known} AND {begins}, false) AS begins", f"coalesce({known} AND {ends}, false) AS ends"]
-    return ", ".join([*flags, "lead(rank) OVER following AS off_rank", *codes])
+    return ", ".join([*flags, f"lead({_numbers('tap_off_')}) OVER following AS next_off", *codes])
 
 
 def _keys(columns: Mapping[str, int], sets: Sequence[CellSet]) -> str:

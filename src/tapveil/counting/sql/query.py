@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tapveil.base.vocabulary import COUNT
+from tapveil.counting import ranks
 from tapveil.counting.coding import Column, Reasons, Recoding
 from tapveil.counting.packing import Packing
 from tapveil.counting.sql.scan import CARD_TEXT, LINE, UNSURE_CARD, literal, quoted, refusal_column
@@ -45,8 +46,8 @@ def raw_values_of_sql(column: Column) -> str:
 def code_table(column: Column) -> str:
     """The table of a column's raw values: `raw_value`, `code`, and `refusal`, a reason to refuse the row or 0.
 
-    Where modes have their own lookups, `more_1`, … is the change of the code for the first of these modes, …; and in
-    the table of `mode`, `is_1`, … is 1 for that mode.
+    Where cards are counted, also `number` (`ranks`). Where modes have their own lookups, `code_1`, … is the change of
+    the code for the first of these modes, …, as is `number_1`; in the table of `mode`, `is_1`, … is 1 for that mode.
     """
     return f"code_{column.name}"
 
@@ -54,9 +55,13 @@ def code_table(column: Column) -> str:
 def code_sql(column: Column) -> str:
     if column.arithmetic:
         return f"trips.{quoted(column.name)}"
+    return _by_mode_sql(column, "code")
+
+
+def _by_mode_sql(column: Column, what: str) -> str:
     table = quoted(code_table(column))
-    more = (f" + {quoted('code_mode')}.is_{n} * {table}.more_{n}" for n in range(1, len(column.for_mode) + 1))
-    return f"({table}.code{''.join(more)})"
+    more = (f" + {quoted('code_mode')}.is_{n} * {table}.{what}_{n}" for n in range(1, len(column.for_mode) + 1))
+    return f"({table}.{what}{''.join(more)})"
 
 
 @dataclass(frozen=True)
@@ -171,28 +176,19 @@ def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, r
     """Every row: its card, its day, its keys, and its pseudo-random rank, which decides whether it is kept if its card
     has too many.
 
-    The rank is a hash of the card and of the meaning of the row's values, so that the kept trips of a card depend on
-    its rows alone. Codes would not do: they change when any other row has a new label. Nor would raw values: a column
-    may have another type, and other raw values, when a single row of the file is missing.
+    What the rank is made of: see `ranks`.
     """
     keys = _keys_sql(columns, sets, card_refusal_sql(card, reasons))
     day = next((code_sql(column) for column in columns if column.name == "date"), "0")
-    rank = f"md5_number(concat({values_of_row_sql(columns)}))"
+    rank = ranks.rank_sql(f"trips.{CARD_TEXT}", [number_sql(column) for column in columns])
     return f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {rank} AS rank, {keys} FROM trips {joins_sql(columns)}"
 
 
-def values_of_row_sql(columns: Sequence[Column]) -> str:
-    """The card of a row and the meaning of its values, as text."""
-    # Each after its length: without it, two different rows could have the same text, and so the same rank.
-    texts = [f"coalesce(trips.{CARD_TEXT}, '')", *(_meaning_sql(column) for column in columns)]
-    return ", ".join(f"length({text}), ':', {text}" for text in texts)
-
-
-def _meaning_sql(column: Column) -> str:
-    """The meaning of a row's value. Codes of labels that follow from the plan alone are constant."""
+def number_sql(column: Column) -> str:
+    """The number of a row's label, for its rank."""
     if column.fixed_labels:
-        return f"CAST(coalesce({code_sql(column)}, -1) AS VARCHAR)"
-    return f"coalesce({quoted(code_table(column))}.meaning, '')"
+        return f"(CAST({code_sql(column)} AS BIGINT) + 1) * {ranks.step(column)}"
+    return _by_mode_sql(column, "number")
 
 
 def card_refusal_sql(card: Column, reasons: Reasons) -> str:
@@ -213,7 +209,8 @@ def kept_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
     kept = f"SELECT card, day, rank, {words} {rows} AND card IS NOT NULL"
     for most, unit in ((plan.privacy.trips_per_day, "card, day"), (plan.privacy.trips_per_card, "card")):
         if most is not None:
-            ranked = f"SELECT *, row_number() OVER (PARTITION BY {unit} ORDER BY rank) AS position FROM ({kept})"
+            order = f"PARTITION BY {unit} ORDER BY rank, {words}"
+            ranked = f"SELECT *, row_number() OVER ({order}) AS position FROM ({kept})"
             kept = f"SELECT card, day, rank, {words} FROM ({ranked}) WHERE position <= {most}"
     alone = f"SELECT card, day, rank, {words} {rows} AND card IS NULL"
     return f"SELECT card, day, {words} FROM ({kept} UNION ALL {alone})"

@@ -15,6 +15,7 @@ from tapveil.base.errors import TripDataError
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import COUNT, TAP
 from tapveil.counting import coding as codes
+from tapveil.counting import ranks
 from tapveil.counting.coding import Code, Column
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.packing import Packing
@@ -213,9 +214,15 @@ class _Counting:
             numbers = [int(value.labels[0]) if value.labels else 0 for value in values]
             coded["trips_of_row"] = pa.array(numbers, pa.int64())
         if self._plan.privacy.by_card:
-            coded["meaning"] = pa.array([value.meaning for value in values], pa.string())
-        for number in range(1, len(column.variants)):
-            coded[f"more_{number}"] = pa.array([value.codes[number] - value.codes[0] for value in values], pa.int64())
+            of_code = [*ranks.numbers(code).tolist(), 0]  # the last where a row is refused, and there is no code
+            coded["number"] = pa.array([of_code[value.codes[0]] for value in values], pa.int64())
+        for variant in range(1, len(column.variants)):
+            both = [(value.codes[variant], value.codes[0]) for value in values]
+            coded[f"code_{variant}"] = pa.array([one - other for one, other in both], pa.int64())
+            if self._plan.privacy.by_card:
+                coded[f"number_{variant}"] = pa.array(
+                    [of_code[one] - of_code[other] for one, other in both], pa.int64()
+                )
         looked_up = next((each.for_mode for each in self._columns if each.for_mode and column.name == "mode"), ())
         for number, (mode, _) in enumerate(looked_up, start=1):
             coded[f"is_{number}"] = pa.array([*(int(text.strip() == mode) for text in texts), 0], pa.int64())

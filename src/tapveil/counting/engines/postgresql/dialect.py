@@ -42,6 +42,13 @@ def _md5_number(node: exp.Expr) -> exp.Expr:
     return _sql(f"(SELECT {both} FROM ({turned}) AS turned)", text=node.expressions[0])
 
 
+def _cast(node: exp.Expr) -> exp.Expr:
+    """Eight hexadecimal digits as a number."""
+    if isinstance(node.this, exp.DPipe) and node.this.this.name == "0x":
+        return _sql("CAST(CAST('x' || :digits AS BIT(32)) AS BIGINT)", digits=node.this.expression)
+    return node
+
+
 def _try_cast(node: exp.Expr) -> exp.Expr:
     """The view ensures that casts work; only an integer may be too large."""
     value: exp.Expr = node.this
@@ -89,6 +96,7 @@ _CHANGES: dict[str | type[exp.Expr], Change] = {
     "md5_number": _md5_number,
     "epoch_us": lambda node: _sql("CAST(DATE_PART('epoch', :time) * 1000000 AS BIGINT)", time=node.expressions[0]),
     exp.Try: lambda node: node.this,
+    exp.Cast: _cast,
     exp.TryCast: _try_cast,
     exp.Nullif: _nullif,
     exp.Typeof: _typeof,

@@ -107,6 +107,13 @@ def _md5_number(node: exp.Expr) -> exp.Expr:
     return _spark(f"translate('{_FROM_THE_LAST_BYTE}', '{_PLACES}', md5(text))", text=node.expressions[0])
 
 
+def _cast(node: exp.Expr) -> exp.Expr:
+    """Hexadecimal digits as a number."""
+    if isinstance(node.this, exp.DPipe) and node.this.this.name == "0x":
+        return _spark("CAST(conv(digits, 16, 10) AS BIGINT)", digits=node.this.expression)
+    return node
+
+
 def _epoch_us(node: exp.Expr) -> exp.Expr:
     """Microseconds of the day, in whole minutes, which is all we need."""
     (moment,) = node.expressions
@@ -133,6 +140,7 @@ _CHANGES: dict[str | type[exp.Expr], Change] = {
     "md5_number": _md5_number,
     "timezone": lambda node: _spark("CAST(instant AS TIMESTAMP_NTZ)", instant=node.expressions[1]),  # it is UTC
     "epoch_us": _epoch_us,
+    exp.Cast: _cast,
     exp.CTE: _cte,
     exp.Concat: _concat,
     exp.Bracket: _element,
