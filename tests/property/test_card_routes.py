@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tapveil.counting import counter
-from tapveil.counting.direct import card_counter, shares
+from tapveil.counting.direct import card_counter, md5, shares
 from tapveil.counting.direct import counter as direct
 from tapveil.counting.direct.batches import NeedsEngineError
 from tapveil.counting.exact import Counted
@@ -147,16 +147,16 @@ def test_what_does_not_fit_into_memory_is_counted_by_the_engine(
 
 
 def test_two_cards_that_share_bits_are_two_cards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One half of the MD5 is sorted: where two cards have it in common, the other half tells them apart."""
+    """One half of the MD5 is sorted: where two cards have it in common, the other half distinguishes them."""
     rows = [(str(n % 40), DAYS[n % 3], f"{n % 24:02d}:{n % 60:02d}", STOPS[n % 5]) for n in range(2000)]
     write_csv(tmp_path / "trips.csv", rows, ("card", "day", "hour", "stop"))
-    digests = card_counter.cards.md5.digests
+    digests = md5.digests
 
     def halved(texts: pa.Array) -> tuple[object, object]:
         first, second = digests(texts)
         return first, second % 3
 
-    monkeypatch.setattr(card_counter.cards.md5, "digests", halved)
+    monkeypatch.setattr(md5, "digests", halved)
     assert_both(Plan.parse(plan_text("card", "trips_per_card = 9"), base=tmp_path), monkeypatch)
 
 

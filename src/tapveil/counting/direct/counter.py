@@ -48,7 +48,6 @@ def suits(plan: Plan, files: TripFiles, areas: Areas) -> bool:
     """Whether trips can be counted here: one trip per row, each value parsed by itself, with a known type."""
     if plan.source.taps:
         return False
-        return False
     columns = coding.columns(plan, files, areas)
     return all(_is_known(column, plan, group) for column in columns for group in files.groups)
 

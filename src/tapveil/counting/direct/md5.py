@@ -1,6 +1,6 @@
 """MD5 of many short texts at once: each step of the algorithm (RFC 1321) is done for all of them.
 
-Cards are told apart, and their trips put in order (`ranks`), by MD5, which every engine has. One by one it would cost
+Cards are distinguished, and their trips ordered (`ranks`), by MD5, which every engine has. One by one it would cost
 more than all the rest of counting. Texts that need more than one block, which no card is, are left to `hashlib`.
 """
 
