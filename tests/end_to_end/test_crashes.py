@@ -55,6 +55,66 @@ def source(tmp_path: Path) -> Path:
     return tmp_path
 
 
+WORLD = """
+[release]
+name = "crash"
+title = "Crash"
+[source]
+path = "trips.csv"
+modes = ["bus", "train"]
+first_day = 2016-08-08
+last_day = 2016-08-09
+[source.columns]
+card = "card_id"
+mode = "mode"
+date = "trip_date"
+tap_on_time = "tap_on_time"
+tap_on_location = "tap_on_location"
+tap_off_time = "tap_off_time"
+tap_off_location = "tap_off_location"
+[places]
+path = "places.csv"
+[coarsen]
+time_minutes = 240
+[privacy]
+unit = "trip"
+neighbours = "replace"
+mechanism = "world"
+epsilon = 4
+delta = 1e-6
+[[table]]
+name = "on"
+columns = ["tap_on_time", "tap_on_location"]
+[[table]]
+name = "off"
+columns = ["tap_off_time", "tap_off_location"]
+"""
+
+
+@pytest.fixture
+def world(source: Path) -> Path:
+    """The same trips, of which every cell is measured: with estimates and synthetic trips."""
+    write_csv(source / "places.csv", [(f"stop {n}", 0, n) for n in range(4)], ("name", "latitude", "longitude"))
+    (source / "plan.toml").write_text(WORLD, encoding="utf-8")
+    return source
+
+
+@pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_known_world_killed_at_every_step(every: int, world: Path) -> None:
+    """Also while measurements, estimates and synthetic trips are written; CI tries every twentieth step."""
+    points = crash(world, "points", every)
+    for step in ("write off.parquet", "rows off.parquet", "close off.parquet", "write joint.csv"):
+        assert any(step in point for point in points), step
+    for step in ("write", "rows", "close"):
+        assert any(f"{step} synthetic_trips.parquet" in point for point in points), step
+    assert any("write synthetic_trips.csv" in point for point in points)
+
+
+@pytest.mark.parametrize("every", [40, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_write_of_a_known_world_may_fail(every: int, world: Path) -> None:
+    assert len(crash(world, "errors", every)) >= 30
+
+
 def crash(source: Path, what: str, number: int = 0) -> list[str]:
     command = [sys.executable, "-m", "tests.support.crashes", str(source), what, str(number)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=7200, check=False)

@@ -89,6 +89,26 @@ class _Connection(sqlite3.Connection):
         return super().execute(sql, *args)
 
 
+def _writer(points: Points) -> type[pyarrow.parquet.ParquetWriter]:
+    """A real writer of Parquet files some rows at a time, whose opening, rows and closing are points."""
+
+    class Writer(pyarrow.parquet.ParquetWriter):  # type: ignore[misc]
+        def __init__(self, where: Any, *args: Any, **kwargs: Any) -> None:
+            self.path = where
+            points.wrap("write", super().__init__, _os_error)(where, *args, **kwargs)
+
+        def write_table(self, table: Any, *args: Any, **kwargs: Any) -> None:
+            write = super().write_table
+            points.wrap("rows", lambda _: write(table, *args, **kwargs), _os_error)(self.path)
+
+        def close(self) -> None:
+            close = super().close
+            if self.is_open:
+                points.wrap("close", lambda _: close(), _os_error)(self.path)
+
+    return Writer
+
+
 def install(points: Points) -> None:
     """Wrap the primitives, in this process only."""
     for name in ("mkdir", "rename", "replace", "fsync", "utime", "unlink", "rmdir"):
@@ -109,6 +129,7 @@ def install(points: Points) -> None:
             return call(where, *args, **kwargs)
 
         setattr(module, function, with_path_first)
+    pyarrow.parquet.ParquetWriter = _writer(points)
     real_connect, _Connection.points = sqlite3.connect, points
     sqlite3.connect = lambda *args, **kwargs: real_connect(*args, factory=_Connection, **kwargs)  # type: ignore
     real_duckdb = duckdb.DuckDBPyRelation.write_csv
