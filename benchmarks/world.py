@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
 from itertools import pairwise
-from math import erfc, exp, sqrt
+from math import sqrt
 from pathlib import Path
 
 import numpy as np
@@ -65,17 +65,16 @@ class Case:
 
     name: str
     epsilon: int
-    changed: int
-    """Cells of a table that one unit changes."""
     exposure: Exposure
     weights: tuple[Fraction, ...]
     most: tuple[float, ...]
 
     @property
     def variances(self) -> list[Fraction]:
-        """Of the noise of each table: with μ² = Σ changed/σ², by the Gaussian approximation, shared by the weights."""
-        one = Fraction(self.changed) / Fraction(mu(self.epsilon)) ** 2
-        return [(one * sum(self.weights) / weight).limit_denominator(10**6) for weight in self.weights]
+        """Of the noise of each table, by exact accounting; the square of a plan's weight is a share of the budget."""
+        weights = tuple(Fraction(sqrt(weight)).limit_denominator(1000) for weight in self.weights)
+        made = calibrate("world", weights, Fraction(self.epsilon), DELTA, self.exposure)
+        return [each.scale**2 for each in made]
 
 
 SMALL = (Fraction(1), Fraction(1), Fraction(1), Fraction(3, 20))
@@ -83,26 +82,12 @@ SMALL = (Fraction(1), Fraction(1), Fraction(1), Fraction(3, 20))
 LARGE = (Fraction(1), Fraction(1), Fraction(1), Fraction(5, 2))
 """The finest table with 5/11 of it."""
 NAMMA = (
-    Case("card (28 trips), ε = 1", 1, 28, Exposure("add-remove", 28), SMALL, (15, 7, 6.5, 2.7, 39)),
-    Case("card, a year of weeks, ε = 8", 8, 728, Exposure("add-remove", 728), SMALL, (13.5, 5.5, 5.3, 2.1, 38)),
-    Case("trip, ε = 8, finest table", 8, 2, Exposure("replace"), LARGE, (1.6, 0.5, 0.4, 0.1, 11.5)),
+    Case("card (28 trips), ε = 1", 1, Exposure("add-remove", 28), SMALL, (15, 7, 6.5, 2.7, 39)),
+    Case("card, a year of weeks, ε = 8", 8, Exposure("add-remove", 728), SMALL, (13.5, 5.5, 5.3, 2.1, 38)),
+    Case("trip, ε = 8, finest table", 8, Exposure("replace"), LARGE, (1.6, 0.5, 0.4, 0.1, 11.5)),
 )
-BIKES = (Case("trip, ε = 8", 8, 2, Exposure("replace"), SMALL, (INF, 30, INF, INF, INF)),)
+BIKES = (Case("trip, ε = 8", 8, Exposure("replace"), SMALL, (INF, 30, INF, INF, INF)),)
 """Nor may a query be worse than with thresholds."""
-
-
-def mu(epsilon: float) -> float:
-    """The μ of Gaussian differential privacy that gives (ε, δ)."""
-
-    def delta(mu: float) -> float:
-        upper = erfc((epsilon / mu - mu / 2) / sqrt(2)) / 2
-        return upper - exp(epsilon) * erfc((epsilon / mu + mu / 2) / sqrt(2)) / 2
-
-    low, high = 1e-3, 20.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if delta(middle) < DELTA else (low, middle)
-    return low
 
 
 # --- trips ----------------------------------------------------------------------------------------------------------

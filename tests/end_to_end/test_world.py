@@ -17,12 +17,14 @@ import pytest
 import tapveil
 from tapveil.base.errors import BudgetError, FolderError, PlanError, UsageError
 from tapveil.base.layouts import WorldLayout
+from tapveil.internal import warnings
 from tapveil.internal.comparison.compare import compare
 from tapveil.internal.outlook import outlook, read_public_files
 from tapveil.internal.report.model.findings import findings
 from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan, preset_text
+from tapveil.published import estimated
 from tapveil.published.manifest import Manifest
 from tapveil.veil.release import release
 from tapveil.verification.folder import verify_folder
@@ -279,6 +281,115 @@ def test_trips_with_both_times_have_estimates(tmp_path: Path) -> None:
     folder = release(world_plan(tmp_path, **ends), tmp_path / "out", in_ledger=False)
     assert verify_folder(folder.path).findings == []
     assert {path.stem for path in (folder.path / "estimates").iterdir()} == {"od", "origins", "ends", "joint"}
+
+
+# --- estimates where tables are not split by the date, of taps, and of many places ------------------------------------
+
+
+def sums(folder: tapveil.Folder) -> set[int]:
+    return {
+        sum(row["count"] for row in folder.estimate(columns).rows())
+        for columns in ([], ["tap_on_location"], ["tap_off_location"])
+    }
+
+
+@pytest.mark.parametrize("partition", ['["mode"]', "[]"])
+def test_tables_of_all_days_together_have_estimates(partition: str, tmp_path: Path) -> None:
+    write_trips(tmp_path)
+    folder = release(
+        world_plan(tmp_path, **{'partition = ["mode", "date"]': f"partition = {partition}"}),
+        tmp_path / "out",
+        in_ledger=False,
+    )
+    assert verify_folder(folder.path).findings == []
+    assert folder.manifest.versions.estimates == 2
+    assert {path.stem for path in (folder.path / "estimates").iterdir()} == {"od", "origins", "total", "joint"}
+    assert len(sums(folder)) == 1
+    assert abs(sums(folder).pop() - 3_000) < 100
+    assert "date" not in folder.estimate(["tap_on_location"]).columns
+
+
+def test_a_table_of_all_days_beside_tables_of_each_day(tmp_path: Path) -> None:
+    """What people usually do is measured for the month, with several trips of a card; when, for each day."""
+    write_trips(tmp_path)
+    changes = {
+        'partition = ["mode", "date"]': 'partition = ["mode"]',
+        'name = "od"': 'name = "od"\ntrips_per_cell = 2',
+        'columns = ["tap_on_time", "tap_on_location"]': 'columns = ["date", "tap_on_time", "tap_on_location"]',
+        "columns = []": 'columns = ["date"]',
+        'name = "total"': 'name = "days"',
+    }
+    folder = release(world_plan(tmp_path, "card", **changes), tmp_path / "out", in_ledger=False)
+    assert verify_folder(folder.path).findings == []
+    assert folder.manifest.versions.estimates == 2
+    whole = folder.estimate(["date", "tap_on_location", "tap_off_location"]).rows()
+    assert {row["date"] for row in whole} == {f"2025-03-0{day}" for day in (3, 4, 5)}
+    assert {sum(row["count"] for row in whole)} == sums(folder)
+
+
+def test_taps_that_are_paired_have_estimates(tmp_path: Path) -> None:
+    """Tables of one end count taps, and lack the trips without a tap there: these come from the table of both ends."""
+    draw = np.random.default_rng(3)
+    rows: list[tuple[str, ...]] = []
+    for card in range(1_500):
+        day, hour = 3 + card % 3, 6 + int(draw.integers(12))
+        stops = draw.choice(["Ash", "Oak", "Elm"], 2)
+        rows.append((str(card), "bus", f"2025-03-0{day}", f"{hour:02d}:10", stops[0], "on"))
+        if card % 4:  # one in four forgets to tap off
+            rows.append((str(card), "bus", f"2025-03-0{day}", f"{hour:02d}:40", stops[1], "off"))
+    write_csv(tmp_path / "trips.csv", rows, ("card", "mode", "day", "hour", "stop", "kind"))
+    changes = {
+        'path = "trips.csv"\n': 'path = "trips.csv"\nshape = "taps"\n',
+        'tap_on_time = "hour"\ntap_on_location = "from"\ntap_off_location = "to"\n': (
+            'tap = "kind"\ntap_time = "hour"\ntap_location = "stop"\n[source.taps]\non = ["on"]\noff = ["off"]\n'
+        ),
+        'without_card = "own-unit"': 'without_card = "refuse"',
+        'name = "total"\ncolumns = []': 'name = "ends"\ncolumns = ["tap_off_time", "tap_off_location"]',
+        "epsilon = 8": "epsilon = 50",
+    }
+    folder = release(world_plan(tmp_path, "card", **changes), tmp_path / "out", in_ledger=False)
+    assert verify_folder(folder.path).findings == []
+    assert folder.manifest.versions.estimates == 2
+    by_end = {
+        row["tap_off_location"]: row["count"]
+        for row in folder.estimate(["tap_off_location"]).rows()
+        if row["mode"] == "bus"
+    }
+    assert abs(sum(by_end.values()) - 1_500) < 60
+    assert abs(by_end["UNKNOWN"] - 375) < 60
+    assert folder.estimate(["date", "tap_on_time", "tap_on_location", "tap_off_location"]).rows()
+
+
+def test_with_many_places_estimates_have_longer_bins_and_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_trips(tmp_path)
+    monkeypatch.setattr(estimated, "MOST_AT_ONCE", 50)
+    folder = release(world_plan(tmp_path), tmp_path / "out", in_ledger=False)
+    assert verify_folder(folder.path).findings == []
+    assert (folder.manifest.versions.estimates, folder.manifest.estimated_minutes) == (2, 1440)
+    assert {row["tap_on_time"] for row in folder.estimate(["tap_on_time"]).rows()} == {"-1", "00:00"}
+    assert "bins of 1440 minutes" in (folder.path / "README.md").read_text()
+    assert len(folder.measurement(["tap_on_time", "tap_on_location"])) == 3 * 5 * (4 + 3)
+    monkeypatch.setattr(estimated, "MOST_AT_ONCE", 60)  # the same folder where bins of the plan would do
+    assert "manifest-version" not in codes(folder.path)
+    monkeypatch.setattr(estimated, "MOST_AT_ONCE", 80)
+    assert "manifest-version" in codes(folder.path)
+
+
+@pytest.mark.parametrize(
+    ("most", "words"),
+    [
+        (60, "estimates have longer time bins than the tables"),
+        (20, "are too many for estimates: at most 3. Use larger"),
+    ],
+)
+def test_check_says_where_places_are_too_many_for_estimates(
+    most: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_trips(tmp_path)
+    monkeypatch.setattr(warnings, "MOST_AT_ONCE", most)
+    assert any(words in note for note in outlook(world_plan(tmp_path)).notes)
 
 
 def test_the_preset_gives_a_folder_that_verifies(tmp_path: Path) -> None:

@@ -71,13 +71,13 @@ def estimated_from(domain: Domain, tables: Mapping[str, pa.Table]) -> Estimated 
 def _estimates(estimated: Estimated) -> Iterator[DerivedSheet]:
     """Estimates over the columns of each measured table, and of whole trips; cells that are 0 are left out."""
     for name, columns, number in estimated.tables():
-        keys, numbers = estimated.cells(("date", *columns))
+        keys, numbers = estimated.cells(columns)
         cells = {
             key: pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(labels, pa.string()))
             for key, (labels, codes) in keys.items()
         }
         form = "csv" if number <= MOST_IN_CSV else "parquet"
-        title = columns_in_words(columns)
+        title = columns_in_words([column for column in columns if column not in estimated.domain.manifest.partition])
         yield DerivedSheet(ESTIMATES, name, title, tuple(keys), tuple(numbers), pa.table({**cells, **numbers}), form)
 
 

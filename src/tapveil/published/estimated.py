@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tapveil.base.domain import MOST_CELLS, Codes
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, WEIGHT
+from tapveil.base.time_bins import TimeBins
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, UNKNOWN, WEIGHT, ends_of
 from tapveil.published.domain import Domain, modes
 from tapveil.published.estimates import NO_TAP, Clock, Estimates, Measurement, World, estimate
 from tapveil.published.estimates.joint import trip_columns
@@ -26,31 +27,82 @@ MOST_IN_ALL = 200_000_000
 JOINT = "joint"
 """The table of whole trips, if the plan has none of the same columns."""
 SATURDAY, SUNDAY = 5, 6
+PLACES, TIMES = (ON_PLACE, OFF_PLACE), (ON_TIME, OFF_TIME)
 
 Counts = npt.NDArray[np.int64]
+
+
+PARTS_OF_A_DAY = (120, 240, 480, 1440)
+"""Minutes: where whole trips by the bins of the plan are too many, they are estimated by the first that fits."""
+
+
+def version(domain: Domain) -> int | None:
+    """The version of the estimates that a folder can have; None where it can have none. From what is public.
+
+    Version 1 is for trips in tables that are split by the date, with few enough places; version 2 for the others.
+    """
+    if why_not(domain) is not None:
+        return None
+    manifest = domain.manifest
+    split = manifest.partition in ((DATE,), ("mode", DATE)) and manifest.rows == "trips"
+    return 1 if split and minutes(domain) is None else 2
 
 
 def why_not(domain: Domain) -> str | None:
     """Why a folder has no estimates; None where it has. From what is public."""
     manifest = domain.manifest
-    if manifest.partition not in ((DATE,), ("mode", DATE)):
-        return "tables are not split by the date, or by the mode and the date"
-    if manifest.rows == "taps":
-        return "a tap on and a tap off are counted separately"
-    columns = {column for table in _usable(domain) for column in table.columns}
+    columns = {column for table in _usable(domain) for column in _keys(domain, table)} - {DATE}
     if not columns & {ON_PLACE, OFF_PLACE} or not columns <= set(AXES):
         return "no table has places"
-    for mode in modes(manifest):
-        sizes = _world(domain, mode).sizes
-        cells = prod(sizes[column] for column in trip_columns(_world(domain, mode)))
-        if cells > MOST_AT_ONCE or cells * len(_kinds(domain)) > MOST_IN_ALL:
-            return "there are too many places and times"
+    split = manifest.partition in ((DATE,), ("mode", DATE)) and manifest.rows == "trips"
+    if not split and not {ON_PLACE, OFF_PLACE} <= columns:
+        return "tables have one end of a trip only, and are not split by the date, or are of taps"
+    if not _fits(domain, minutes(domain)):
+        return "there are too many places"
     return None
 
 
+def minutes(domain: Domain) -> int | None:
+    """The length of the bins of estimates, where it is not that of the plan."""
+    own = domain.manifest.time_minutes
+    longer = [each for each in PARTS_OF_A_DAY if each > own and each % own == 0]
+    return next((each for each in (None, *longer) if _fits(domain, each)), None)
+
+
+def _fits(domain: Domain, by: int | None) -> bool:
+    for mode in modes(domain.manifest):
+        world = _world(domain, mode, by)
+        cells = prod(world.sizes[column] for column in trip_columns(world))
+        if cells > MOST_AT_ONCE or cells * world.days > MOST_IN_ALL:
+            return False
+    return True
+
+
+def _keys(domain: Domain, table: TableClaim) -> tuple[str, ...]:
+    """The columns of a table but the mode."""
+    return tuple(key for key in domain.manifest.keys(table) if key != "mode")
+
+
 def _usable(domain: Domain) -> list[TableClaim]:
-    """The tables that estimates are made from, and of: those with the bins of the plan."""
-    return [table for table in domain.manifest.tables if table.level is None]
+    """The tables that estimates are made from, and of: those with the bins of the plan.
+
+    Where rows are taps, tables of one end count taps, others count trips and taps that belong to none: the former are
+    of use where they have places, and the latter tell how many taps the others miss.
+    """
+    manifest = domain.manifest
+    own = [table for table in manifest.tables if table.level is None]
+    if manifest.rows == "trips":
+        return own
+    both = [_keys(domain, table) for table in own if ends_of(manifest.keys(table)) == "both"]
+    return [
+        table
+        for table in own
+        for keys in [_keys(domain, table)]
+        if ends_of(keys) == "both"
+        or any(
+            place in keys and place in other and (DATE in keys) == (DATE in other) for place in PLACES for other in both
+        )
+    ]
 
 
 @dataclass(frozen=True)
@@ -69,13 +121,30 @@ class Estimated:
         for mode in modes(self.domain.manifest):
             measurements = []
             for table in _usable(self.domain):
-                shape = [len(self.domain.labels(table, key, mode)) for key in (DATE, *table.columns)]
+                keys = _keys(self.domain, table)
+                shape = [len(self.domain.labels(table, key, mode)) for key in keys]
                 start = before[table.name]
                 before[table.name] += prod(shape)
                 noisy = self.counts[table.name][start : before[table.name]].reshape(shape)
-                measurements.append(Measurement((DATE, *table.columns), noisy, float(table.scale_exact**2)))
-            found[mode] = estimate(_world(self.domain, mode), measurements)
+                measurements.append(Measurement(keys, noisy, float(table.scale_exact**2)))
+            if self.domain.manifest.rows == "taps":
+                unknown = self.labels(ON_PLACE, mode).index(UNKNOWN)
+                measurements = [with_lone_taps(each, measurements, unknown) for each in measurements]
+            if self.minutes:
+                firsts = _first_bins(self.domain, mode, self.minutes)
+                measurements = [in_longer_bins(each, firsts) for each in measurements]
+            found[mode] = estimate(_world(self.domain, mode, self.minutes), measurements)
         return found
+
+    @cached_property
+    def minutes(self) -> int | None:
+        """The length of the bins of estimates, where it is not that of the plan."""
+        return minutes(self.domain)
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether some table has the date, and so all estimates have it."""
+        return _is_dated(self.domain)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -83,16 +152,20 @@ class Estimated:
         return next(iter(self.by_mode.values())).columns
 
     def tables(self) -> Iterator[tuple[str, tuple[str, ...], int]]:
-        """The files of estimates: name, columns besides the mode and the date, and the number of cells."""
-        usable = _usable(self.domain)
-        yield from ((table.name, table.columns, table.cells or 0) for table in usable)
-        cells = sum(prod(each.world.sizes[column] for column in self.columns) for each in self.by_mode.values())
-        cells *= len(_kinds(self.domain))
-        if cells <= MOST_CELLS and not any(set(table.columns) == set(self.columns) for table in usable):
+        """The files of estimates: name, columns besides the mode, and the number of cells."""
+        tables = {table.name: _keys(self.domain, table) for table in _usable(self.domain)}
+        for name, keys in tables.items():
+            yield name, keys, self._number(keys)
+        whole = (*((DATE,) if self.is_dated else ()), *self.columns)
+        if self._number(whole) <= MOST_CELLS and set(whole) not in map(set, tables.values()):
             names, name = {table.name for table in self.domain.manifest.tables}, JOINT
             while name in names:
                 name += f"-{JOINT}"
-            yield name, self.columns, cells
+            yield name, whole, self._number(whole)
+
+    def _number(self, keys: Sequence[str]) -> int:
+        """How many cells there are by these columns."""
+        return sum(prod(len(self.labels(key, mode)) for key in keys) for mode in modes(self.domain.manifest))
 
     def cells(
         self, columns: Sequence[str], *, zeros: bool = False
@@ -108,7 +181,7 @@ class Estimated:
             table = estimates.table(columns)
             flat = table.count.reshape(-1)
             chosen = np.arange(len(flat)) if zeros else np.flatnonzero(flat)
-            places = np.unravel_index(chosen, [len(each) for each in lists.values()])
+            places = np.unravel_index(chosen, [len(each) for each in lists.values()]) if lists else ()
             weight = np.rint(100 * table.weight.reshape(-1)[chosen]).astype(np.int64)
             numbers = {COUNT: flat[chosen], LOW: table.low.reshape(-1)[chosen], HIGH: table.high.reshape(-1)[chosen]}
             pieces.append((lists, dict(zip(keys, places, strict=True)), {**numbers, WEIGHT: weight}))
@@ -122,6 +195,9 @@ class Estimated:
 
     def labels(self, key: str, mode: str) -> tuple[str, ...]:
         """The public list of a key of a mode."""
+        if self.minutes and key in TIMES:
+            served = _served(self.domain, mode)
+            return tuple(served[first] for first in _first_bins(self.domain, mode, self.minutes))
         return self.domain.labels(_usable(self.domain)[0], key, mode)
 
     def all_labels(self, key: str) -> list[str]:
@@ -129,19 +205,82 @@ class Estimated:
         return sorted({label for mode in modes(self.domain.manifest) for label in self.labels(key, mode)})
 
 
-def _world(domain: Domain, mode: str) -> World:
-    columns = {column for table in _usable(domain) for column in table.columns}
-    usable = _usable(domain)[0]
-    sizes = {column: len(domain.labels(usable, column, mode)) for column in AXES if column in columns}
-    times = domain.manifest.times(usable)
-    served = [times.spans[label] for label in times.within_hours(domain.manifest.hours(mode))[1:]]
-    bins = (NO_TAP, *(start for start, _ in served))
-    clock = Clock(bins, bins, until=served[-1][1]) if {ON_TIME, OFF_TIME} <= columns else None
+def with_lone_taps(each: Measurement, measurements: Sequence[Measurement], unknown: int) -> Measurement:
+    """A table of one end, with the trips that have no tap there: at no time, at an unknown place.
+
+    How many those are is what tables of both ends have at unknown places beyond what this one has.
+    """
+    place, time = (ON_PLACE, ON_TIME) if ON_PLACE in each.columns else (OFF_PLACE, OFF_TIME)
+    if ends_of(each.columns) == "both":
+        return each
+
+    def at_unknown(table: Measurement) -> Counts:
+        numbers = np.take(table.noisy, unknown, axis=table.columns.index(place))
+        kept = [column for column in table.columns if column != place]
+        found: Counts = numbers.sum(axis=tuple(axis for axis, column in enumerate(kept) if column != DATE))
+        return found
+
+    pairs = [table for table in measurements if ends_of(table.columns) == "both" and place in table.columns]
+    other = min((table for table in pairs if (DATE in table.columns) == (DATE in each.columns)), key=_noise_of_sums)
+    noisy = np.array(each.noisy)
+    where = tuple(unknown if c == place else 0 if c == time else slice(None) for c in each.columns)
+    noisy[where] += np.maximum(at_unknown(other) - at_unknown(each), 0)
+    return Measurement(each.columns, noisy, each.variance)
+
+
+def _noise_of_sums(table: Measurement) -> float:
+    return table.variance * float(np.size(table.noisy))
+
+
+def in_longer_bins(each: Measurement, firsts: Sequence[int]) -> Measurement:
+    """A table with longer bins, each beginning with one of these; the noise of all is taken to be that of the longest."""
+    noisy, variance = np.asarray(each.noisy), each.variance
+    for axis, column in enumerate(each.columns):
+        if column in TIMES:
+            ends = (*firsts[1:], noisy.shape[axis])
+            noisy = np.add.reduceat(noisy, firsts, axis=axis)
+            variance *= max(end - first for first, end in zip(firsts, ends, strict=True))
+    return Measurement(each.columns, noisy, variance)
+
+
+def _first_bins(domain: Domain, mode: str, by: int | None) -> list[int]:
+    """Which of the bins that a mode has, counting the entry for no tap, begin a bin of estimates."""
+    times = _times(domain)
+    starts = [times.spans[label][0] for label in _served(domain, mode)[1:]]
+    parts = [(start - times.first) // by if by else start for start in starts]
+    return [0, *(number + 1 for number, part in enumerate(parts) if not number or part != parts[number - 1])]
+
+
+def _times(domain: Domain) -> TimeBins:
+    return domain.manifest.times(_usable(domain)[0])
+
+
+def _served(domain: Domain, mode: str) -> tuple[str, ...]:
+    return _times(domain).within_hours(domain.manifest.hours(mode))
+
+
+def _world(domain: Domain, mode: str, by: int | None) -> World:
+    usable = _usable(domain)
+    columns = {column for table in usable for column in _keys(domain, table)}
+    spans, served, firsts = _times(domain).spans, _served(domain, mode), _first_bins(domain, mode, by)
+    bins = (NO_TAP, *(spans[served[first]][0] for first in firsts[1:]))
+    sizes = {
+        column: len(bins) if column in TIMES else len(domain.labels(usable[0], column, mode))
+        for column in AXES
+        if column in columns
+    }
+    clock = Clock(bins, bins, until=spans[served[-1]][1]) if set(TIMES) <= columns else None
     return World(tuple(_kinds(domain)), sizes, same_places={ON_PLACE, OFF_PLACE} <= columns, clock=clock)
 
 
+def _is_dated(domain: Domain) -> bool:
+    return any(DATE in domain.manifest.keys(table) for table in _usable(domain))
+
+
 def _kinds(domain: Domain) -> list[int]:
-    """Which days are alike: weekdays, Saturdays, and Sundays with holidays."""
+    """Which days are alike: weekdays, Saturdays, and Sundays with holidays; all are one where no table has the date."""
+    if not _is_dated(domain):
+        return [0]
     covers, holidays = domain.manifest.covers, domain.manifest.holidays or ()
     if covers.first_day is None or covers.last_day is None:
         return []

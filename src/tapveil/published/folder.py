@@ -261,8 +261,8 @@ class Folder:
             >>> release.estimate(["tap_on_time"]) if release.manifest.is_world else release.manifest.mechanism
             'gaussian'
         """
-        estimated, modes = self._estimated, self.manifest.partition[:-1]
-        wanted = [column for column in columns if column not in modes]
+        estimated = self._estimated
+        wanted = [column for column in columns if column != "mode" or "mode" not in self.manifest.partition]
         if unknown := [column for column in wanted if column not in self.manifest.columns]:
             raise UsageError(f"there are no estimates by {unknown[0]}{did_you_mean(unknown[0], self.manifest.columns)}")
         try:

@@ -350,8 +350,9 @@ class Versions(_Part):
     """`README.md`; before version 3 it could not be made again."""
     package: Literal[1, 2, 3] | None = None
     """`datapackage.json`, likewise."""
-    estimates: Literal[1] | None = None
-    """`estimates/`, in folders of a known world that have them; others do not state it."""
+    estimates: Literal[1, 2] | None = None
+    """`estimates/`, in folders of a known world that have them; others do not state it. Version 2 is for tables that
+    are not split by the date, taps, and more places than bins of the plan leave room for."""
     trips: Literal[1] | None = None
     """`trips/`, in folders of estimates that have synthetic trips; others do not state it."""
 
@@ -451,6 +452,9 @@ class Manifest(_Part):
     """Of a known world: days that are taken to be like Sundays in `estimates/`. Only such folders state it."""
     service: Annotated[dict[Label, Hours], Field(min_length=1, max_length=MOST_LABELS)] | None = None
     """Of a known world: the hours that its tables have, by mode; other times count as `-1`. Stated where given."""
+    estimated_minutes: Annotated[int, Field(ge=1, le=1440)] | None = None
+    """The length of the bins of `estimates/`, stated only where it is longer than `time_minutes`: there are too many
+    places for whole trips by shorter ones."""
     wider: Annotated[dict[Name, Areas], Field(max_length=MOST_TABLES)]
     """The wider areas, by their name and the mode."""
     plan_sha256: Digest
@@ -478,6 +482,7 @@ class Manifest(_Part):
         for name, version in self.versions.parts.items():
             own += [(name in self.versions.model_fields_set) == bool(version), world or not version]
         own += [bool(self.versions.estimates) or not self.versions.trips]
+        own += ["estimated_minutes" not in self.model_fields_set or self.versions.estimates == 2]
         several = [table for table in self.tables if "trips_per_cell" in table.model_fields_set]
         own += [world and self.unit != "trip" for _ in several]
         if self.is_world > world or not all(own):

@@ -40,7 +40,8 @@ class SyntheticTrips:
     def columns(self) -> tuple[str, ...]:
         """The mode, where tables have it, the day, and both ends of a trip as far as they were measured."""
         made = next(iter(self.estimated.by_mode.values())).trip_columns
-        return (*self.estimated.domain.manifest.partition, *(column for column in _ORDER if column in made))
+        mode = ["mode"] if "mode" in self.estimated.domain.manifest.partition else []
+        return (*mode, *(["date"] if self.estimated.is_dated else []), *(column for column in _ORDER if column in made))
 
     @cached_property
     def number(self) -> int:

@@ -190,11 +190,13 @@ class _Job:
             try:
                 on, lists = date.fromisoformat(created), self.inputs.sha256
                 stated = statement.manifest(self.plan, on, lists, places=drawn, cells=self._cells)
-                if stated.is_world and estimated.why_not(Domain(stated, self.inputs.world)) is None:
+                domain = Domain(stated, self.inputs.world)
+                if stated.is_world and (version := estimated.version(domain)):
                     versions = stated.versions.model_copy(
-                        update={"estimates": 1, **({"trips": 1} if self.plan.world.trips else {})}
+                        update={"estimates": version, **({"trips": 1} if self.plan.world.trips else {})}
                     )
-                    stated = stated.model_copy(update={"versions": versions})
+                    longer = {"estimated_minutes": found} if (found := estimated.minutes(domain)) else {}
+                    stated = stated.model_copy(update={"versions": versions, **longer})
             except ValidationError as error:
                 place = ".".join(str(part) for part in error.errors()[0]["loc"])
                 raise PlanError(f"the plan has too many entries, or too long names, for a manifest ({place})") from None
