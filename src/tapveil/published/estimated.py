@@ -233,7 +233,7 @@ def _noise_of_sums(table: Measurement) -> float:
 
 
 def in_longer_bins(each: Measurement, firsts: Sequence[int]) -> Measurement:
-    """A table with longer bins, each beginning with one of these; the noise of all is taken to be that of the longest."""
+    """A table with longer bins, each beginning with one of these; all noise is taken to be that of the longest."""
     noisy, variance = np.asarray(each.noisy), each.variance
     for axis, column in enumerate(each.columns):
         if column in TIMES:
