@@ -64,6 +64,8 @@ class Drawn:
     claim: TableClaim | None
     """What the manifest says of it; None of an estimate."""
     times: TimeBins
+    listed: tuple[str, ...]
+    """The labels of the times that it has: those of the hours of service, where there are such."""
     cells: pa.Table
 
     @property
@@ -137,13 +139,15 @@ def _drawn_as(manifest: Manifest) -> Manifest:
 
 
 def _measured(manifest: Manifest, table: TableClaim, cells: pa.Table) -> Drawn:
-    return Drawn(table.name, manifest.files(table)[0], table.columns, table, manifest.times(table), cells)
+    times, listed = manifest.times(table), manifest.listed_times(table)
+    return Drawn(table.name, manifest.files(table)[0], table.columns, table, times, listed, cells)
 
 
 def _estimate(manifest: Manifest, sheet: DerivedSheet) -> Drawn:
     columns = tuple(key for key in sheet.keys if key not in manifest.partition)
-    times = TimeBins.every(manifest.time_minutes, manifest.day.first_minute)
-    return Drawn(sheet.name, sheet.path, columns, None, times, sheet.cells)
+    alike = next(table for table in manifest.tables if table.level is None)  # estimates have the bins of the plan
+    times, listed = manifest.times(alike), manifest.listed_times(alike)
+    return Drawn(sheet.name, sheet.path, columns, None, times, listed, sheet.cells)
 
 
 def _totals(manifest: Manifest, tables: Mapping[str, pa.Table]) -> pa.Table | None:
@@ -223,9 +227,9 @@ def _labels(manifest: Manifest, tables: Iterable[Drawn]) -> dict[str, list[str]]
 
 def _table(manifest: Manifest, table: Drawn, labels: Mapping[str, Sequence[str]], page: Contents) -> dict[str, Any]:
     """One table: its description for the page; its columns are added to the contents."""
-    times, keys, claim = table.times, (*manifest.partition, *table.columns), table.claim
+    times, keys, claim = table.listed, (*manifest.partition, *table.columns), table.claim
     lists = {key: _list_of(manifest, key, table) for key in keys if manifest.columns[key] != "time"}
-    codes = [_codes(table.cells.column(key), labels[lists[key]] if key in lists else times.labels) for key in keys]
+    codes = [_codes(table.cells.column(key), labels[lists[key]] if key in lists else times) for key in keys]
     counts, *others = table.numbers
     start = int(counts.min(initial=0))  # measurements may be negative
     timed = len(lists) < len(keys)
@@ -235,8 +239,8 @@ def _table(manifest: Manifest, table: Drawn, labels: Mapping[str, Sequence[str]]
         "columns": list(table.columns),
         "lists": lists,
         "wider": (claim and claim.level and claim.level.location) or "",
-        "times": list(times.labels[1:]) if timed else [],
-        "until": list(times.ends.values()) if timed else [],
+        "times": list(times[1:]) if timed else [],
+        "until": [table.times.ends[label] for label in times[1:]] if timed else [],
         "rows": len(table.cells),
         "widths": _add(page, codes, [counts - start, *others]),
         "from": start,
