@@ -136,7 +136,7 @@ def test_a_cell_that_is_not_listed_is_estimated_as_zero(world: Path, look: Opene
     listed = {row["tap_on_location"] for row in estimates(world, "origin_time", tap_on_time="22:00", **DAY)}
     looked = look(world, view(table="origin_time", **DAY))
     place = next(name for name in looked.run("tapveil.release.places") if name not in listed)
-    go(looked, place=place, time="22:00", table="origin_time")
+    go(looked, place=place, time="22:00", table="origin_time", **DAY)
     assert looked.page.inner_text("#answer") == "about 0 trips"
 
 
@@ -277,7 +277,7 @@ def test_the_list_has_all_flows_as_text_to_read_and_to_take_away(world: Path, lo
     ]
     assert found == sorted(true)
     cells = looked.run("[...document.querySelectorAll('#flows-table tbody tr')].map((row) => row.cells[2].textContent)")
-    assert cells == [number(count) for count in sorted((int(row[2]) for row in true), reverse=True)[:20]]
+    assert cells == [number(str(count)) for count in sorted((int(row[2]) for row in true), reverse=True)[:20]]
 
 
 def test_without_coordinates_there_is_a_matrix_and_no_map(unplaced: Path, look: Opener) -> None:

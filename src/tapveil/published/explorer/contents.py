@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import CHECKSUMS, COUNT, ESTIMATES, HIGH, LOW, MANIFEST, PACKAGE, README, WEIGHT
-from tapveil.published.describe.wording import wording
+from tapveil.published.describe.wording import rounded_up, wording
 from tapveil.published.explorer.columns import LARGEST, Integers, packed, width_of
 from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.published.places import FeatureCollection
@@ -109,6 +110,7 @@ def contents(
             "counted": words.counted[manifest.unit],
             "promise": [_what_was_done(manifest, bool(detailed)), promised, words.not_protected[manifest.unit]],
             "meaning": words.meaning(manifest.unit, losses[manifest.neighbours]),
+            "people": _people(manifest),
             "partition": list(manifest.partition),
             "kinds": dict(manifest.columns),
             "holidays": [day.isoformat() for day in manifest.holidays or ()],
@@ -192,6 +194,30 @@ def _what_was_done(manifest: Manifest, estimated: bool) -> str:
     if manifest.is_world:
         return words.say("page.done_estimated" if estimated else "page.done_measured", counted=cut)
     return words.say("page.done_from_a_list" if manifest.from_a_list else "page.done", counted=cut)
+
+
+def _people(manifest: Manifest) -> dict[str, Any] | None:
+    """What the release, and a year of such releases, is worth for all trips of a person: sentences, and a table."""
+    if not manifest.people:
+        return None
+    words, year = wording(manifest.versions.wording), max(each.releases for each in manifest.people)
+    said = [words.say("page.people", part=words.say(f"part_of_a_person.{manifest.unit}"))]
+    if year > 1:
+        said.append(words.say("page.people_year", releases=year))
+    if any(each.epsilon is None for each in manifest.people):
+        said.append(words.say("no_epsilon"))
+    rows = [
+        {
+            "week": each.trips_per_week,
+            "releases": each.releases,
+            "trips": each.trips,
+            "epsilon": "none" if each.epsilon is None else rounded_up(Fraction(str(each.epsilon))),
+            "believed": list(each.believed or ()),
+            "verdict": words.say(f"verdict.{each.verdict}"),
+        }
+        for each in manifest.people
+    ]
+    return {"said": said, "rows": rows}
 
 
 def _files(manifest: Manifest, package: Mapping[str, Any]) -> list[dict[str, str]]:

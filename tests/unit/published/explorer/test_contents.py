@@ -109,6 +109,20 @@ def test_the_meaning_of_epsilon_is_stated_with_its_verdict(folder: Path) -> None
     assert meaning["frequencies"] in " ".join((folder / "README.md").read_text(encoding="utf-8").split())
 
 
+def test_a_person_and_a_year_are_those_of_the_manifest(folder: Path) -> None:
+    about, _ = held(folder)
+    people = json.loads((folder / "privacy.json").read_text())["people"]
+    shown = about["people"]["rows"]
+    assert [(each["week"], each["releases"], each["trips"]) for each in shown] == [
+        (each["trips_per_week"], each["releases"], each["trips"]) for each in people
+    ]
+    assert [each["believed"] for each in shown] == [each["believed"] or [] for each in people]
+    assert all(
+        float(each["epsilon"]) >= one["epsilon"] for each, one in zip(shown, people, strict=True) if one["epsilon"]
+    )
+    assert any(str(each["releases"]) in about["people"]["said"][1] for each in people)
+
+
 @pytest.mark.parametrize(("room", "times"), [(20_000, 12), (6_000, 5)])
 def test_what_is_too_large_is_named_and_shown_by_kind_of_day(
     room: int, times: int, folder: Path, monkeypatch: pytest.MonkeyPatch

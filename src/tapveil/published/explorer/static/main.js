@@ -138,6 +138,7 @@ class App {
     );
     at("promise-words").replaceChildren(...release.promise.map((sentence) => el("p", {}, sentence)));
     this.meaning();
+    this.people();
     this.noise();
     at("files").replaceChildren(
       ...release.files.map((file) =>
@@ -188,8 +189,48 @@ class App {
       el(
         "div",
         { class: "frequencies", "aria-hidden": "true" },
-        dots(+wrong, `without it: ${wrong} of 100 point to you`),
-        dots(+right, `with it: ${right} of 100 point to you`),
+        dots(+wrong, `if you did not: ${wrong} of 100`),
+        dots(+right, `if you did: ${right} of 100`),
+      ),
+    );
+  }
+
+  // All trips of a person, in this release and in a year of such releases.
+  people() {
+    const { people } = this.release;
+    at("people").hidden = !people;
+    if (!people) return;
+    at("people-words").replaceChildren(...people.said.map((sentence) => el("p", {}, sentence)));
+    const heads = ["Trips a week", "Releases", "Trips in all", "Epsilon", "Points to the person, of 100", "Promise"];
+    const cell = (text, i) => el("td", { class: i < 5 ? "number" : null }, text);
+    at("people-table").replaceChildren(
+      el(
+        "table",
+        {},
+        el("caption", { class: "hidden" }, "What the promise is worth for all trips of one person"),
+        el(
+          "thead",
+          {},
+          el("tr", {}, ...heads.map((text, i) => el("th", { scope: "col", class: i < 5 ? "number" : null }, text))),
+        ),
+        el(
+          "tbody",
+          {},
+          ...people.rows.map(({ week, releases, trips, epsilon, believed: [wrong, right], verdict }) =>
+            el(
+              "tr",
+              {},
+              ...[
+                number(week),
+                number(releases),
+                number(trips),
+                epsilon,
+                right === undefined ? "" : `${wrong} if not there, ${right} if there`,
+                verdict,
+              ].map(cell),
+            ),
+          ),
+        ),
       ),
     );
   }
