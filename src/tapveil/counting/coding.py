@@ -14,7 +14,7 @@ from typing import ClassVar
 from tapveil.base.vocabulary import CARD, COUNT, EVERY_MODE, UNKNOWN, Kind
 from tapveil.counting.packing import WORD, Packing
 from tapveil.inputs import values
-from tapveil.inputs.areas import Areas, relabelling, time_bins
+from tapveil.inputs.areas import Areas, relabelling
 from tapveil.inputs.values import UNIT_SEPARATOR, Days
 from tapveil.plan.model import Plan, Table
 from tapveil.trips.files import RawType, TripFiles
@@ -145,7 +145,7 @@ def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
         zoned = plan.source.timezone is not None
         needed = zoned and "date" in plan.source.columns and plan.source.calendar
         context: tuple[str, ...] = ("date",) if needed and raw not in ("timestamp", "instant") else ()
-        bins, read = time_bins(plan), _reads_time(plan, name, bool(context))
+        bins, read = plan.columns.times(), _reads_time(plan, name, bool(context))
         coded = Column(name, raw, kind, bins.labels[0], read, fixed_labels=bins.labels, context=context, zoned=zoned)
         # A number in a format is not one of minutes: 7 is an hour, 731 a clock, 1470609060 a moment.
         return replace(coded, as_text=raw == "integer" and plan.source.columns[name].format is not None)
@@ -187,7 +187,7 @@ def _split(text: str, context: bool) -> tuple[str, str] | None:
 
 
 def _reads_time(plan: Plan, name: str, context: bool) -> Understand:
-    bins, days, written = time_bins(plan), Days.of(plan.source), plan.source.columns[name].format
+    bins, days, written = plan.columns.times(), Days.of(plan.source), plan.source.columns[name].format
     labels = bins.labels
     day_written = plan.source.columns["date"].format if "date" in plan.source.columns else None
 

@@ -11,22 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tapveil.base.errors import InputFileError
-from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import EVERY_MODE, MISSING, UNKNOWN
 from tapveil.inputs.public_list import PublicList
 from tapveil.inputs.snapshot import PublicFiles
-from tapveil.plan.model import Area, Level, Plan, Table, WiderArea
+from tapveil.plan.model import Area, Plan, Table, WiderArea
 
 if TYPE_CHECKING:
     from tapveil.inputs.gtfs import Stop
-
-
-def time_bins(plan: Plan, level: Level | None = None) -> TimeBins:
-    """The time bins of a day, at the plan's own level or at the level of a table."""
-    first = plan.source.day_starts if plan.coarsen.after_midnight == "continued" else 0
-    if level and level.times:
-        return TimeBins.parts(level.times, first)
-    return TimeBins.every((level and level.time_minutes) or plan.coarsen.time_minutes, first)
 
 
 @dataclass(frozen=True)
@@ -80,7 +71,7 @@ class Relabel:
 
 
 def _outside(plan: Plan) -> dict[str, Set[str]]:
-    bins = time_bins(plan)
+    bins = plan.columns.times()
     return {mode: {*bins.labels} - {*bins.within_hours(hours)} for mode, hours in plan.world.service.items()}
 
 
@@ -124,7 +115,7 @@ def relabelling(plan: Plan, table: Table, wider: Mapping[str, Areas]) -> dict[st
     for column in plan.columns.of(table):
         own = level if column in table.columns else None
         if plan.source.kind(column) == "time" and (plan.world.service or (own and (own.time_minutes or own.times))):
-            found[column] = Relabel.of_times(time_bins(plan).within(time_bins(plan, own)), _outside(plan))
+            found[column] = Relabel.of_times(plan.columns.times().within(plan.columns.times(own)), _outside(plan))
     for column in table.columns:
         if plan.source.kind(column) == "location" and level.location:
             found[column] = Relabel.of_places(wider[level.location])

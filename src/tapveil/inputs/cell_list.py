@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tapveil.base.errors import InputFileError
 from tapveil.base.vocabulary import UNKNOWN
-from tapveil.inputs.areas import Areas, Relabel, relabelling, time_bins
+from tapveil.inputs.areas import Areas, Relabel, relabelling
 from tapveil.inputs.public_list import PublicList
 from tapveil.inputs.snapshot import PublicFiles
 from tapveil.inputs.values import READABLE, read_date, read_time
@@ -97,7 +97,7 @@ def _read(plan: Plan, table: Table, name: str, files: PublicFiles) -> pa.Table:
 def _reads_label(plan: Plan, key: str) -> ReadsLabel:
     kind = plan.source.kind(key)
     if kind == "time":
-        bins = time_bins(plan)
+        bins = plan.columns.times()
         labels = bins.labels
         return lambda text: None if (minute := read_time(text)) is None else labels[bins.code(minute)]
     if kind == "date" and plan.source.calendar:

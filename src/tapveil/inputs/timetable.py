@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from tapveil.base.errors import InputFileError
 from tapveil.base.vocabulary import MINUTES_PER_DAY, UNKNOWN, YEARS, End
-from tapveil.inputs.areas import Areas, stop_name, time_bins
+from tapveil.inputs.areas import Areas, stop_name
 from tapveil.inputs.gtfs import Calls, Feed
 from tapveil.inputs.gtfs.table import LATEST
 from tapveil.inputs.values import Days
@@ -93,7 +93,7 @@ class Timetable:
     def cells(self, table: Table) -> pa.Table:
         """All cells of a table: a text column for each key, a row for each cell, sorted, without duplicates."""
         keys, end, source = self.plan.columns.of(table), self.plan.columns.ends(table), self.plan.source
-        names = {"mode": self._modes, "time": time_bins(self.plan).labels, "place": self._places}
+        names = {"mode": self._modes, "time": self.plan.columns.times().labels, "place": self._places}
         parts = [np.zeros((4, 0), np.int64)]
         for day, (later, *others) in self._by_day("off" if end == "off" else "on"):
             parts.append(np.stack([day.toordinal() + later, *others]))
@@ -142,7 +142,7 @@ class Timetable:
 
     def _clock(self, day: date) -> Ints:
         """For each minute of a service day, counted from 12 hours before noon: its day after this one, and its bin."""
-        days, bins = Days.of(self.plan.source), time_bins(self.plan)
+        days, bins = Days.of(self.plan.source), self.plan.columns.times()
         noon = datetime.combine(day, time(12), tzinfo=self._zone or UTC).astimezone(UTC)
         found = []
         for minute in range(self._span[0], self._span[1] + 1):

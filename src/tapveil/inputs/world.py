@@ -15,7 +15,7 @@ import pyarrow as pa
 from tapveil.base.domain import MOST_CELLS, Lists, every_cell, number_of_cells
 from tapveil.base.errors import PlanError
 from tapveil.base.vocabulary import EVERY_MODE, UNKNOWN
-from tapveil.inputs.areas import Areas, time_bins
+from tapveil.inputs.areas import Areas
 from tapveil.inputs.place_list import read_place_list
 from tapveil.inputs.snapshot import PublicFiles
 from tapveil.plan.model import Plan, Table
@@ -108,5 +108,5 @@ def _labels(plan: Plan, table: Table, places: Places, mode: str, key: str) -> tu
         return tuple((first + timedelta(days=n)).isoformat() for n in range((last - first).days + 1))
     if kind == "time":
         hours = plan.world.service.get(mode, plan.world.service.get(EVERY_MODE))
-        return time_bins(plan, table.level if key in table.columns else None).within_hours(hours)
+        return plan.columns.times(table.level if key in table.columns else None).within_hours(hours)
     return places[mode]

@@ -114,31 +114,19 @@ def area(places: Sequence[Place], colour: str, opacity: float) -> str:
     return f'  <path d="M{around} z" fill="{colour}" fill-opacity="{opacity:g}"/>'
 
 
-def _square(x: float, y: float, size: float) -> str:
-    half = 0.875 * size
-    return f"M{x - half:.1f} {y - half:.1f} h{2 * half:g} v{2 * half:g} h{-2 * half:g} z"
-
-
-def _circle(x: float, y: float, size: float) -> str:
-    return f"M{x - size:.1f} {y:.1f} a{size:g} {size:g} 0 1 0 {2 * size:g} 0 a{size:g} {size:g} 0 1 0 {-2 * size:g} 0 z"
-
-
-def _triangle(x: float, y: float, size: float) -> str:
-    wide, low, high = 1.2 * size, 0.85 * size, 2.05 * size
-    return f"M{x - wide:.1f} {y + low:.1f} h{2 * wide:g} l{-wide:g} {-high:g} z"
-
-
-def _diamond(x: float, y: float, size: float) -> str:
-    reach = 1.25 * size
-    return f"M{x:.1f} {y - reach:.1f} l{reach:g} {reach:g} l{-reach:g} {reach:g} l{-reach:g} {-reach:g} z"
-
-
-SHAPES = {"square": _square, "circle": _circle, "triangle": _triangle, "diamond": _diamond}
+SHAPES: Mapping[str, str] = {
+    "square": "m{-0.875} {-0.875} h{1.75} v{1.75} h{-1.75} z",
+    "circle": "m{-1} 0 a{1} {1} 0 1 0 {2} 0 a{1} {1} 0 1 0 {-2} 0 z",
+    "triangle": "m{-1.2} {0.85} h{2.4} l{-1.2} {-2.05} z",
+    "diamond": "m0 {-1.25} l{1.25} {1.25} l{-1.25} {1.25} l{-1.25} {-1.25} z",
+}
+"""Marks of size 1 around a place: the numbers in braces grow with the size."""
 
 
 def marks(places: Sequence[Place], shape: str, colour: str, size: float = 4) -> str:
     """The same mark at some places."""
-    return f'  <path d="{" ".join(SHAPES[shape](x, y, size) for x, y in places)}" fill="{colour}"/>'
+    outline = re.sub(r"{(.*?)}", lambda number: f"{float(number[1]) * size:g}", SHAPES[shape])
+    return f'  <path d="{" ".join(f"M{x:.1f} {y:.1f} {outline}" for x, y in places)}" fill="{colour}"/>'
 
 
 def ring(x: float, y: float, colours: Colours) -> str:

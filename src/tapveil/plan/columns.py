@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import CARD, COUNT, EVERY_MODE, TAP, End, Kind, ends_of
 
 if TYPE_CHECKING:
-    from tapveil.plan.model import Plan, Table
+    from tapveil.plan.model import Level, Plan, Table
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,14 @@ class Columns:
     def kinds(self) -> set[Kind]:
         """The kinds of the key columns of all tables."""
         return {self.plan.source.kind(column) for table in self.plan.table for column in self.of(table)}
+
+    def times(self, level: Level | None = None) -> TimeBins:
+        """The time bins of a day, at the plan's own level or at the level of a table."""
+        coarsen = self.plan.coarsen
+        first = self.plan.source.day_starts if coarsen.after_midnight == "continued" else 0
+        if level and level.times:
+            return TimeBins.parts(level.times, first)
+        return TimeBins.every((level and level.time_minutes) or coarsen.time_minutes, first)
 
     def copies(self, column: str) -> bool:
         """Whether a column is published with values copied from the trips; times and calendar days are not."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from tapveil.base.errors import did_you_mean
 from tapveil.base.layouts import LAYOUTS
-from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import CARD, COUNT, EVERY_MODE, MOST_LEVELS, RESERVED, TAP, TOTAL, VEHICLE, YEARS
 from tapveil.plan.model import TIMETABLE
 from tapveil.plan.problem import Location, Problem, problem
@@ -135,13 +134,6 @@ def _total_problems(plan: Plan) -> Iterator[Problem]:
 
 def _family_problems(plan: Plan) -> Iterator[Problem]:
     """Whether the levels of one table nest, so that published numbers can be combined."""
-    first = plan.source.day_starts if plan.coarsen.after_midnight == "continued" else 0
-
-    def times(table: Table) -> TimeBins:
-        if table.level.times:
-            return TimeBins.parts(table.level.times, first)
-        return TimeBins.every(table.level.time_minutes or plan.coarsen.time_minutes, first)
-
     families: dict[frozenset[str], list[Table]] = {}
     for table in plan.table:
         families.setdefault(frozenset(table.columns), []).append(table)
@@ -150,7 +142,7 @@ def _family_problems(plan: Plan) -> Iterator[Problem]:
             yield problem(_of(family[0]), "too-many-levels", most=MOST_LEVELS)
         for fine, coarse in pairwise(family):
             within = fine.level.location in (None, coarse.level.location)
-            if not within or not times(fine).nests_in(times(coarse)):
+            if not within or not plan.columns.times(fine.level).nests_in(plan.columns.times(coarse.level)):
                 yield problem(_of(coarse), "levels-cross", coarse=coarse.name, fine=fine.name)
 
 

@@ -143,11 +143,7 @@ def write(
 
 
 def _write_tables(
-    folder: Path,
-    manifest: Manifest,
-    rows: Mapping[str, pa.Table],
-    beside: Sequence[DerivedSheet],
-    progress: Reporter,
+    folder: Path, manifest: Manifest, rows: Mapping[str, pa.Table], beside: Sequence[DerivedSheet], progress: Reporter
 ) -> None:
     """The tables as the noise left them, rows to go with them if wanted, and what follows from them."""
     cells, written = sum(map(len, rows.values())) + sum(len(each.cells) for each in beside), 0

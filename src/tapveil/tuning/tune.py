@@ -26,6 +26,7 @@ from tapveil.base.errors import FolderError
 from tapveil.base.findings import Finding
 from tapveil.base.numbers import percent
 from tapveil.base.progress import Reporter, Silent, Stage
+from tapveil.base.text_table import Grid
 from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import COUNT, TOTAL
 from tapveil.privacy.accountant import over_time
@@ -198,15 +199,13 @@ class Tuned:
 
     def _rows(self) -> Iterator[str]:
         """The tables, in aligned columns."""
-        rows = [["table", "weight", "trips published", "95 % error bound", "smallest published"]]
+        grid = Grid("table", "weight", "trips published", "95 % error bound", "smallest published")
         for table in self.tables:
             before, after = table.before, table.after
             shares = f"{percent(before.share)} → {percent(after.share):>7}" if table.known else "unknown"
             errors, smallest = f"± {before.error} → {after.error}", f"{before.smallest} → {after.smallest}"
-            rows.append([table.name, str(table.weight), shares, errors, smallest])
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        for first, *others in rows:
-            yield "  ".join([first.ljust(widths[0]), *map(str.rjust, others, widths[1:])]).rstrip()
+            grid.add(table.name, str(table.weight), shares, errors, smallest)
+        return grid.lines()
 
 
 def tune(folder: str | Path, *, keep_mechanism: bool = False, progress: Reporter | None = None) -> Tuned:

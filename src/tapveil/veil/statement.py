@@ -57,11 +57,7 @@ def manifest(
         created=created,
         **_cost(plan, cells),
         **world,
-        covers=claims.Covers(
-            first_day=source.first_day,
-            last_day=source.last_day,
-            modes=_modes(plan),
-        ),
+        covers=claims.Covers(first_day=source.first_day, last_day=source.last_day, modes=_modes(plan)),
         partition=release.partition,
         columns={name: source.kind(name) for table in plan.table for name in plan.columns.of(table)},
         layout=release.layout,

@@ -37,6 +37,7 @@ from tapveil.published.domain import Domain, has_places
 from tapveil.published.estimated import Estimated
 from tapveil.published.identifiers import text_findings
 from tapveil.published.manifest import MANIFEST_VERSION, Manifest, json_text
+from tapveil.published.places import FeatureCollection, places_findings, places_text
 from tapveil.published.sheets import DerivedSheet
 from tapveil.published.signature import SignatureError, read_signature, signer
 from tapveil.published.synthetic_trips import SyntheticTrips
@@ -50,9 +51,9 @@ from tapveil.verification.derived import (
     trips_findings,
     wider_findings,
 )
+from tapveil.verification.known_versions import LARGEST_PLACES
 from tapveil.verification.package import package_findings
 from tapveil.verification.page import page_findings, program_in
-from tapveil.verification.places import places_in
 from tapveil.verification.reading import UnreadableError
 from tapveil.verification.tables import SheetCheck, synthetic_findings
 from tapveil.verification.totals import totals_findings
@@ -124,10 +125,7 @@ class _Check:
         if any(each.code == "table-missing" for each in unexpected):
             return  # no release: nothing is computed for it
         self._add(self._texts(manifest))
-        places = None
-        if manifest.places in self.files:
-            places, faults = places_in(self.folder, PLACES)
-            self._add(faults)
+        places = self._places() if manifest.places in self.files else None
         with self.progress.stage(Stage.COMPUTING_PROMISE):
             made, impossible = manifests.mechanisms(manifest)
             self._add(impossible)
@@ -265,6 +263,16 @@ class _Check:
             if not said <= known:
                 yield Finding("words-differ", name, "states an epsilon that is not in privacy.json")
             yield from text_findings(name, [text], digests)
+
+    def _places(self) -> FeatureCollection:
+        """The places: named shapes to draw, and nothing else."""
+        text = reading.text_of(self.folder, PLACES, LARGEST_PLACES)
+        places: FeatureCollection = reading.json_in(text, PLACES)
+        found = list(places_findings(places, PLACES))
+        if not any(each.code == "places-shape" for each in found) and text != places_text(places):
+            found.append(Finding("hidden-data", PLACES, reading.NOT_CANONICAL))
+        self._add(found)
+        return places
 
     def _text(self, name: str) -> str:
         return reading.text_of(self.folder, name)

@@ -12,7 +12,6 @@ from tapveil.counting.coding import Column, Reasons
 from tapveil.counting.direct.clock import Clock
 from tapveil.counting.direct.dictionary_index import DictionaryIndex, IndexedColumn
 from tapveil.counting.direct.vocabulary import Entries
-from tapveil.inputs.areas import time_bins
 from tapveil.plan.model import Plan
 from tapveil.trips.buffers import Integers, Positions
 
@@ -38,7 +37,7 @@ class SlowPath:
         # The mode first: what a stop is may depend on it.
         self.columns, self._reasons = sorted(columns, key=lambda column: column.name != "mode"), reasons
         self.index = DictionaryIndex(plan, columns, reasons)
-        self.clocks = {column.name: Clock(column, time_bins(plan)) for column in columns if column.arithmetic}
+        self.clocks = {column.name: Clock(column, plan.columns.times()) for column in columns if column.arithmetic}
 
     def code(
         self, batch: pa.RecordBatch, also: Positions | None = None, reason: int = 0

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import CARD, MINUTES_PER_DAY, MISSING_TIME, TAP
 from tapveil.counting.coding import Column, Reasons
-from tapveil.inputs.areas import time_bins
 from tapveil.inputs.values import LATEST_MINUTE, UNIT_SEPARATOR
 from tapveil.plan.model import Plan
 from tapveil.trips.files import FileGroup, TripFiles
@@ -154,7 +153,7 @@ def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
         context = _first_sql(plan, group, column.context)
         return f"concat({_text_sql(plan, group, column.name)}, {literal(UNIT_SEPARATOR)}, {context})"
     if column.arithmetic:
-        return _time_code_sql(_raw_value(plan, group, column.name), column.raw, time_bins(plan))
+        return _time_code_sql(_raw_value(plan, group, column.name), column.raw, plan.columns.times())
     if column.kind == "date" and column.raw in ("date", "timestamp") and plan.source.calendar:
         return f"CAST({_raw_value(plan, group, column.name)} AS DATE)"
     return _text_sql(plan, group, column.name)

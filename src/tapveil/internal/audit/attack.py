@@ -286,8 +286,7 @@ class _Attack:
 
     def _randomness(self, given: int) -> AuditResult:
         """Every cell that is visited takes a word of its own from the operating system."""
-        every = self._audited.privacy.lists_cells or self._audited.privacy.is_world
-        groups = sum(1 for count in self._counts.values() if count or every)
+        groups = sum(1 for count in self._counts.values() if count or self._audited.privacy.kind.visits_empty_cells)
         visited = len(TABLES) * groups * self._trials
         needed = 8 * visited if visited < LONG_LIST or self._audited.privacy.is_world else 0
         return AuditResult(
@@ -374,7 +373,7 @@ class _Attack:
 
     def _nothing_invented(self, city: City, published: Mapping[str, pa.Table]) -> Iterator[AuditResult]:
         """Every published cell is one that the trips (or the public list) have, in its own part, and a whole number."""
-        every = self._audited.privacy.lists_cells or self._audited.privacy.is_world
+        every = self._audited.privacy.kind.visits_empty_cells
         known = {
             (PARTS[index % 2], str(index))
             for index, (group, _) in enumerate(city.places)
@@ -418,11 +417,7 @@ def _as_often(check: str, table: str, happened: npt.NDArray[np.bool_], p: float)
 
 
 def _conformance(
-    name: str,
-    expected: ClosedForm,
-    counts: Mapping[str, int],
-    seen: Mapping[str, Counts],
-    whose: str = "",
+    name: str, expected: ClosedForm, counts: Mapping[str, int], seen: Mapping[str, Counts], whose: str = ""
 ) -> Iterator[AuditResult]:
     """Each number appears as often as its distribution says: any at all, then the one that is furthest from it."""
     for group, count in counts.items():

@@ -283,12 +283,10 @@ def _units(plan: Plan) -> Iterator[Unit]:
 
 def _bounded(plan: Plan, unit: Unit) -> Privacy:
     """The promise for another unit: the plan's own bounds where it has them."""
-    privacy, source = plan.privacy, plan.source
+    privacy = plan.privacy
     if unit == privacy.unit:
         return privacy
-    day = source.columns.get("date")
-    has_days = day is not None and day.column is not None and source.kind("date") == "date" and source.calendar
-    by_day = unit == "card-day" or (unit == "card" and has_days)
+    by_day = unit == "card-day" or (unit == "card" and plan.source.can_name_days)
     changed = {
         "unit": unit,
         "without_card": None if unit == "trip" else privacy.without_card or "own-unit",
