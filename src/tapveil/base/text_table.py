@@ -24,10 +24,12 @@ class Grid:
 
     def lines(self, *, left: bool = False) -> Iterator[str]:
         """The headings, then each row."""
+        widths = [0] * max(map(len, self._rows))
         for row in self._rows:
-            cells = (self._padded(index, cell, left or index == 0) for index, cell in enumerate(row))
-            yield "  ".join(cells).rstrip()
-
-    def _padded(self, index: int, cell: str, left: bool) -> str:
-        width = max(len(row[index]) for row in self._rows if index < len(row))
-        return cell.ljust(width) if left else cell.rjust(width)
+            widths[: len(row)] = map(max, widths, map(len, row))
+        for row in self._rows:
+            padded = (
+                cell.ljust(width) if left or index == 0 else cell.rjust(width)
+                for index, (cell, width) in enumerate(zip(row, widths, strict=False))
+            )
+            yield "  ".join(padded).rstrip()

@@ -151,6 +151,7 @@ class Account:
     def places(self) -> list[Place]:
         """All places that a release covers, and what is spent on each."""
         joined: list[Place] = []
+        spent: dict[object, Fraction | None] = {}
         for (first, last), mode, covering in self.coverage.grid:
             if not covering:
                 continue
@@ -161,9 +162,33 @@ class Account:
                 modes = None if modes is None or before.modes is None else (*before.modes, *modes)
                 joined[-1] = Place(first, last, modes, releases, before.epsilon)
             else:
-                spent = None if self.unbounded else self._least(list(self._at(covering)))
-                joined.append(Place(first, last, modes, releases, spent))
+                alike = self._noise(covering)
+                if alike not in spent:  # what is spent at a place follows from the noise there
+                    spent[alike] = None if self.unbounded else self._least(list(self._at(covering)))
+                joined.append(Place(first, last, modes, releases, spent[alike]))
         return joined
+
+    def _noise(self, covering: Covering) -> object:
+        """What accounting needs to know of the releases at a place, where their units are those of the budget."""
+        if not self._by_noise:
+            return covering
+        return frozenset(Counter(self._kinds[position] for position in covering).items())
+
+    @cached_property
+    def _by_noise(self) -> bool:
+        return all(spend.unit == self.budget.unit for spend in self.spends)
+
+    @cached_property
+    def _first_of_kind(self) -> dict[int, int]:
+        return {kind: position for position, kind in reversed(list(enumerate(self._kinds)))}
+
+    @cached_property
+    def _kinds(self) -> list[int]:
+        """Of each release, the number of its noise: weeks of one plan are alike."""
+        numbers: dict[object, int] = {}
+        return [
+            numbers.setdefault((spend.tables, spend.cells, spend.chosen_from), len(numbers)) for spend in self.spends
+        ]
 
     def _at(self, covering: Covering) -> Iterator[Move]:
         """A unit at one place added or removed or, if that is what the budget is about, exchanged."""
@@ -180,13 +205,9 @@ class Account:
         Of two places with the same noise, what leaves the one may enter the other: worse than to stay in one release.
         """
         found = sorted({covering for _, _, covering in self.coverage.grid}, key=sorted)
-        # Where units are those of the budget only the noise matters: weeks of one plan are alike.
-        by_noise = all(spend.unit == self.budget.unit for spend in self.spends)
         alike: dict[object, list[Covering]] = {}
         for covering in found:
-            spends = [self.spends[position] for position in covering]
-            noise = Counter((spend.tables, spend.cells, spend.chosen_from) for spend in spends)
-            alike.setdefault(frozenset(noise.items()) if by_noise else covering, []).append(covering)
+            alike.setdefault(self._noise(covering), []).append(covering)
         largest = [group for group in alike.values() if not any(group[0] < other for other in found)]
         places = largest or [[Covering()]]
         if self.budget.neighbours == "replace":
@@ -207,13 +228,19 @@ class Account:
         units = 2 if left and entered and self.budget.neighbours == "replace" else 1
         changed = (Counter[Mechanism](), Counter[Mechanism]())
         touched = left | entered if among is None else (left | entered) & among
-        for position in touched:
+        # Equal releases are counted first, so that many of them cost no more than one.
+        alike = Counter(
+            (position if not self._by_noise else self._first_of_kind[self._kinds[position]], *sides)
+            for position in touched
+            for sides in [(position in left, position in entered)]
+        )
+        for (position, *sides), times in alike.items():
             spend = self.spends[position]
             larger = SIZE[spend.unit] > SIZE[self.budget.unit]
             days = 2 if self.coverage.is_of_taps(spend) and spend.unit == "card-day" else 1
-            cells = spend.cells * (units * days if larger else 1)
-            for side, covering in zip(changed, (left, entered), strict=True):
-                if larger or position in covering:
+            cells = times * spend.cells * (units * days if larger else 1)
+            for side, is_in in zip(changed, sides, strict=True):
+                if larger or is_in:
                     for mechanism in spend.mechanisms:
                         side[mechanism] += cells
         return Change(*changed, reactive=len(touched) > 1)

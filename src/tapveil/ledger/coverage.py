@@ -88,8 +88,14 @@ class Coverage:
         modes = [each.modes if by_mode else None for each, by_mode in zip(self.spends, apart, strict=True)]
         named = sorted({mode for each in modes for mode in each or ()})
         found: list[tuple[Days, str | None, Covering]] = []
+        starting: dict[date | None, list[int]] = {}
+        for position, each in enumerate(days):
+            starting.setdefault(each[0] if each else None, []).append(position)
+        active: list[int] = []
         for span in spans:
-            active = [position for position, each in enumerate(days) if each is None or _within(span, each)]
+            # Days go on from span to span: those that are over leave, those that start here join.
+            active = [position for position in active if (each := days[position]) is None or _within(span, each)]
+            active += starting.get(span[0], [])
             for mode in (*named, ANY_OTHER):
                 covering = (each for each in active if (own := modes[each]) is None or mode in own)
                 found.append((span, mode, frozenset(covering)))

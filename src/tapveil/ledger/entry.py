@@ -11,6 +11,7 @@ import json
 import re
 from datetime import date
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import pydantic
@@ -215,25 +216,37 @@ _ENTRY: pydantic.TypeAdapter[Entry] = pydantic.TypeAdapter(Annotated[Entry, Fiel
 def read(number: int, text: str) -> Entry:
     """An entry from its text; a version that is not known, or data that is not an entry, is refused."""
     try:
-        data: Any = json.loads(text)
-        version = data.get("version") if isinstance(data, dict) else None
-        if version not in range(1, ENTRY_VERSION + 1):
-            raise LedgerError(
-                f"entry {number} of the ledger has version {version!r}, which tapveil {__version__} does not know: "
-                "use the tapveil that wrote it, or a newer one"
-            )
-        if version == 1:
-            if data.keys() & _NOT_IN_1 or data.get("kind") == "accepted":
-                raise ValueError("version 1 had none of these")
-        elif not (isinstance(nonce := data.pop("nonce", None), str) and _NONCE.fullmatch(nonce)):
-            raise ValueError("it has no nonce")
-        if version != ENTRY_VERSION and any("trips_per_cell" in table for table in data.get("tables", ())):
-            raise ValueError("version 2 did not have it")
-        entry: Entry = _ENTRY.validate_python(data)
-        if isinstance(entry, Spend):
-            _ = entry.mechanisms
+        return _read(text)
+    except _UnknownVersionError as error:
+        raise LedgerError(
+            f"entry {number} of the ledger has version {error}, which tapveil {__version__} does not know: "
+            "use the tapveil that wrote it, or a newer one"
+        ) from None
     except (ValueError, RecursionError):
         raise LedgerError(
             f"entry {number} of the ledger is invalid, so the ledger is damaged: restore it from its backup"
         ) from None
+
+
+class _UnknownVersionError(Exception):
+    """Of an entry of a later program."""
+
+
+@lru_cache(maxsize=2**15)
+def _read(text: str) -> Entry:
+    """The same text is the same entry: a release asks for all entries several times."""
+    data: Any = json.loads(text)
+    version = data.get("version") if isinstance(data, dict) else None
+    if version not in range(1, ENTRY_VERSION + 1):
+        raise _UnknownVersionError(repr(version))
+    if version == 1:
+        if data.keys() & _NOT_IN_1 or data.get("kind") == "accepted":
+            raise ValueError("version 1 had none of these")
+    elif not (isinstance(nonce := data.pop("nonce", None), str) and _NONCE.fullmatch(nonce)):
+        raise ValueError("it has no nonce")
+    if version != ENTRY_VERSION and any("trips_per_cell" in table for table in data.get("tables", ())):
+        raise ValueError("version 2 did not have it")
+    entry: Entry = _ENTRY.validate_python(data)
+    if isinstance(entry, Spend):
+        _ = entry.mechanisms
     return entry

@@ -51,6 +51,8 @@ class Releases:
     days: int
     """The length of a release."""
     number: int = 1
+    weeks: int | None = None
+    """Of releases shorter than a week: in how many weeks they are; None where each follows the one before."""
 
     def in_a_year(self) -> Releases:
         """As many as a year has, carried on."""
@@ -66,7 +68,9 @@ class Releases:
     @property
     def _taken(self) -> int:
         """In how many releases all of these trips are: of several in a week, one has them all (claim 20)."""
-        return self.number if self.days >= WEEK else ceil(Fraction(self.number * self.days, WEEK))
+        if self.days >= WEEK:
+            return self.number
+        return ceil(Fraction(self.number * self.days, WEEK)) if self.weeks is None else self.weeks
 
     def counted(self, a_week: int) -> int:
         """The trips of a person that count, at most."""

@@ -16,9 +16,10 @@ from tapveil.privacy.concentrated import Concentrated, concentrated
 from tapveil.privacy.distribution import mean_error
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.loss import Loss, accounted_delta, whole_card_epsilon
+from tapveil.privacy.person import Person, Releases, people_of_a_year
 from tapveil.privacy.units import Neighbours
 from tapveil.published import manifest as claims
-from tapveil.published.people import claim_of, people_of
+from tapveil.published.people import claim_of
 
 NOT_YET = "0" * 32
 """Stands for the release ID until the budget is charged."""
@@ -79,8 +80,21 @@ def manifest(
         software=claims.Software(name="tapveil", version=__version__),
         people=None,
     )
-    people = people_of(stated, plan.guarantee.mechanisms)
-    return stated.model_copy(update={"people": people and tuple(map(claim_of, people))})
+    stated_people = people(plan)
+    return stated.model_copy(update={"people": stated_people and tuple(map(claim_of, stated_people))})
+
+
+def people(plan: Plan) -> list[Person] | None:
+    """What a release of a plan, and as many as a year has, mean for people; None where it names no days."""
+    first, last = plan.source.first_day, plan.source.last_day
+    if not (first and last):
+        return None
+    tables = tuple(
+        (plan.guarantee.mechanisms[table.name], "date" in map(plan.source.kind, plan.columns.of(table)))
+        for table in plan.table
+    )
+    released = Releases(plan.privacy.unit, tables, plan.guarantee.exposure.cells, (last - first).days + 1)
+    return people_of_a_year(released, plan.guarantee.loss.delta)
 
 
 def _modes(plan: Plan) -> tuple[str, ...] | None:

@@ -14,6 +14,7 @@ from rich.console import Console
 from tapveil.base.errors import LedgerError
 from tapveil.base.text_table import Grid
 from tapveil.base.vocabulary import NOUNS
+from tapveil.cli.console.ledger import show_people
 from tapveil.cli.console.text import head, say, sentence
 from tapveil.internal.confidential import NOTICE
 from tapveil.internal.outlook import DENSITY_AT, Outlook
@@ -29,7 +30,7 @@ from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import UNIT_NAMES, change, gaussian_in_words, loss_in_words, rounded_up
 from tapveil.published.manifest import ERROR_CONFIDENCE, EXAMPLE_COUNTS
 from tapveil.veil.spend import would_spend
-from tapveil.veil.statement import cost, gaussian_part
+from tapveil.veil.statement import cost, gaussian_part, people
 
 MOST_UNUSED = 40
 
@@ -58,6 +59,7 @@ def show_cost(console: Console, plan: Plan) -> None:
         say(console, gaussian_in_words(plan.privacy.unit, plan.privacy.neighbours, part, every_cell=every))
     if spent["whole_cards"]:
         _show_whole_cards(console, plan, spent["whole_cards"])
+    show_people(console, people(plan))
     if plan.privacy.is_world:
         say(console, "Every cell of the public lists is published, whether anyone was in it or not.")
         return

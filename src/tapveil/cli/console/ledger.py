@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import ROUND_CEILING
 
 from rich.console import Console
@@ -11,13 +12,17 @@ from tapveil.base.text_table import Grid
 from tapveil.cli.console.text import MOST_OF_A_KIND, say
 from tapveil.cli.summary import budget_in_words, left_in_words, spent_in_words
 from tapveil.ledger import words as ledger_words
-from tapveil.ledger.accounts import Account, accounts
-from tapveil.ledger.coverage import Everywhere
+from tapveil.ledger.accounts import Account, Place, accounts
+from tapveil.ledger.coverage import ONE_DAY, Everywhere
 from tapveil.ledger.entry import Accepted, Budget, Entry, Published, Spend, Start
+from tapveil.ledger.people import so_far
+from tapveil.privacy.person import Person, verdict
 from tapveil.privacy.rational import decimal_text
 from tapveil.privacy.units import Unit
-from tapveil.published.describe.wording import change, loss_in_words
+from tapveil.published.describe.wording import WORDING, change, loss_in_words, rounded_up, wording
 
+NEWEST = 200
+"""Of longer ledgers, the newest entries are shown."""
 SPENT: dict[Unit, str] = {
     "trip": "Most spent on any day and mode",
     "card-day": "Most spent on any day",
@@ -30,7 +35,10 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     grid = Grid("entry", "date", "what", "data set", "unit", "covers", "status")
     appeared = {entry.id for entry in entries if isinstance(entry, Published)}
     row: tuple[str, ...]
-    for number, entry in enumerate(entries, start=1):
+    shown = [(number, entry) for number, entry in enumerate(entries, start=1) if number > len(entries) - NEWEST]
+    if len(shown) < len(entries):
+        say(console, f"The newest {NEWEST} of {len(entries):,} entries; --json lists all of them.")
+    for number, entry in shown:
         match entry:
             case Spend():
                 days = ledger_words.days(entry.first_day, entry.last_day)
@@ -52,6 +60,46 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
             say(console, f"Entry {number}, by {entry.by}: {entry.reason}")
     for account in accounts(entries):
         _show_account(console, account)
+        show_people(console, so_far(account))
+
+
+def show_people(console: Console, found: Sequence[Person] | Spend | None) -> None:
+    """What releases mean for all trips of one person, so far and for a year."""
+    if isinstance(found, Spend):
+        why = f"the release {ledger_words.release(found)} names no days, so it may have any number of trips of a person"
+        say(console, f"What the releases mean for one person: no bound, since {why}.")
+    if isinstance(found, Spend) or not found:
+        return
+    grid = Grid("trips a week", "releases", "trips", "epsilon", "if replaced", "delta", "promise")
+    for person in found:
+        both = (person.shown_epsilon(), person.shown_epsilon("replace"))
+        amounts = ("none" if each is None else rounded_up(each) for each in both)
+        number = sum(each.number for each in person.releases)
+        verdict_in_words = wording(WORDING).say(f"verdict.{verdict(person.meaning)}")
+        grid.add(
+            f"{person.trips_a_week}",
+            f"{number:,}",
+            f"{person.trips:,}",
+            *amounts,
+            rounded_up(person.delta),
+            verdict_in_words,
+        )
+    say(console, "What that means for all trips of one person, whatever they are (docs/privacy/a-year.md):")
+    grid.show(console)
+
+
+def _alike(places: Sequence[Place]) -> list[Place]:
+    """Places one after the other with as many releases, and as much spent, are one row."""
+    rows: list[Place] = []
+    for place in places:
+        before = rows[-1] if rows else None
+        if before and before.last_day and place.first_day == before.last_day + ONE_DAY:
+            alike = [(each.modes, each.epsilon, len(each.releases)) for each in (before, place)]
+            if alike[0] == alike[1]:
+                rows[-1] = replace(before, last_day=place.last_day)
+                continue
+        rows.append(place)
+    return rows
 
 
 def _show_account(console: Console, account: Account) -> None:
@@ -69,7 +117,7 @@ def _show_account(console: Console, account: Account) -> None:
         return
     grid = Grid("days", "modes", "releases", "epsilon spent")
     names_modes = account.budget.unit == "trip" and any(spend.modes for spend in account.spends)
-    for place in places:
+    for place in _alike(places):
         modes = ", ".join(place.modes) if place.modes else "all others" if names_modes else "all"
         amount = "-" if place.epsilon is None else decimal_text(place.epsilon, 5, ROUND_CEILING)
         grid.add(ledger_words.days(place.first_day, place.last_day), modes, str(len(place.releases)), amount)

@@ -1,0 +1,61 @@
+"""People: what the releases of a ledger so far, and the newest carried on for a year, mean for all trips of a person.
+
+For the data custodian alone: how many releases there were is on record here, and in no folder.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from datetime import date
+
+from tapveil.ledger.accounts import Account
+from tapveil.ledger.entry import Spend
+from tapveil.privacy.person import Person, Releases, people
+
+Kind = tuple[object, ...]
+
+
+def so_far(account: Account) -> list[Person] | Spend | None:
+    """People, of all releases so far, then of the newest carried on for a year; a release for which there is no bound.
+
+    None where there is no release yet, or where noise was chosen from what others showed: those are added up by the
+    budget alone.
+    """
+    spends = account.spends
+    if not spends or account.generations > 1:
+        return None
+    undated = next((spend for spend in spends if not (spend.first_day and spend.last_day)), None)
+    if undated:
+        return undated
+    newest = _releases([spends[-1]])[0].in_a_year()
+    return [*people(_releases(spends), account.budget.delta), *people([newest], account.budget.delta)]
+
+
+def _releases(spends: Sequence[Spend]) -> list[Releases]:
+    """Equal releases together. Those of the same days again are apart: a trip is in each of them."""
+    number, starts = Counter[Kind](), defaultdict[Kind, set[tuple[int, int]]](set)
+    again, first = Counter[Kind](), dict[Kind, Spend]()
+    for spend in spends:
+        begin, end = _days(spend)
+        noise: Kind = (spend.tables, spend.cells, spend.unit, (end - begin).days + 1)
+        kind: Kind = (*noise, again[noise, begin])
+        again[noise, begin] += 1
+        number[kind] += 1
+        starts[kind].add(begin.isocalendar()[:2])
+        first.setdefault(kind, spend)
+    made = []
+    for kind, spend in first.items():
+        begin, end = _days(spend)
+        days = (end - begin).days + 1
+        tables = tuple((mechanism, False) for mechanism in spend.mechanisms)
+        # Of single days, those of one week share its trips; of a few days, each may have all trips of a week.
+        weeks = len(starts[kind]) if days == 1 else number[kind]
+        made.append(Releases(spend.unit, tables, spend.cells, days, number[kind], weeks))
+    return made
+
+
+def _days(spend: Spend) -> tuple[date, date]:
+    if spend.first_day is None or spend.last_day is None:
+        raise ValueError("names no days")
+    return spend.first_day, spend.last_day
