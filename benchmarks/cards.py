@@ -24,6 +24,7 @@ title = "A made-up metro"
 partition = ["date"]
 [source]
 path = "*.parquet"
+{shape}
 first_day = 2025-08-01
 last_day = 2025-08-31
 {taps}
@@ -109,7 +110,8 @@ def generate(trips: int, folder: Path, taps: bool) -> None:
         date = pa.array(np.full(number, np.datetime64("2025-08-01") + day), pa.date32())
         begins = pa.array(midnight + second, pa.timestamp("s"))
         if taps:
-            ends = pa.array(midnight + second + chance.integers(300, 3600, number), pa.timestamp("s"))
+            after = second + chance.integers(300, 3600, number)
+            ends = pa.array(midnight + after, pa.timestamp("s"))
             kinds = pa.array(["on", "off"]).take(pa.array(np.repeat([0, 1], number)))
             both = {
                 "card": pa.concat_arrays([names.take(pa.array(card))] * 2),
@@ -118,7 +120,7 @@ def generate(trips: int, folder: Path, taps: bool) -> None:
                 "station": stations.take(pa.array(np.concatenate([origin, destination]))),
                 "kind": kinds,
             }
-            table = pa.table(both).take(pa.array(np.argsort(np.concatenate([second, np.asarray(ends) - midnight]))))
+            table = pa.table(both).take(pa.array(np.argsort(np.concatenate([second, after]))))
         else:
             table = pa.table(
                 {
@@ -159,7 +161,8 @@ def metro(trips: int, taps: bool) -> Path:
         measure(_self("--make", str(trips), str(folder), taps=taps))
         for unit, most in KEPT.items():
             bound = "trips_per_card" if unit == "card" else "trips_per_day"
-            shape = {"taps": TAPS, "columns": OF_TAPS} if taps else {"taps": "", "columns": OF_TRIPS}
+            row = {"shape": 'shape = "taps"', "taps": TAPS, "columns": OF_TAPS}
+            shape = row if taps else {"shape": "", "taps": "", "columns": OF_TRIPS}
             text = PLAN.format(unit=unit, bound=bound, most=most, **shape)
             (folder / f"{unit}.toml").write_text(text, encoding="utf-8")
     return folder

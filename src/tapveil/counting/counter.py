@@ -65,8 +65,15 @@ def count(
     if plan.privacy.by_card and not card_counter.suits(plan, files):
         return by_sql(progress)
     if plan.privacy.by_card:
-        with card_counter.CardPass(plan, files, areas, wider, enough, scratch, excerpt) as cards:
-            counted = _cards(cards, progress, by_sql)
+        parts = list[Counted]()
+        # Where a row is a tap, the taps of each end, and those of both, are counted by themselves.
+        for number, part in enumerate(steps.by_end(plan)):
+            some = None if number else excerpt  # it has seen all rows then
+            with card_counter.CardPass(part, files, areas, wider, enough, scratch, some) as cards:
+                if (of_part := _cards(cards, progress)) is None:
+                    return by_sql(Silent())
+            parts.append(of_part)
+        counted = replace(steps.together(plan, parts), cards=parts[0].cards) if len(parts) > 1 else parts[0]
     else:
         counted = _trips(counter.Pass(plan, files, areas, wider, enough, excerpt), progress, by_sql)
     if locate and counted.refusals.refused and not counted.refusals.located:
@@ -88,8 +95,8 @@ def _trips(counting: Pass, progress: Reporter, by_sql: Callable[[Reporter], Coun
             return by_sql(Silent())
 
 
-def _cards(counting: CardPass, progress: Reporter, by_sql: Callable[[Reporter], Counted]) -> Counted:
-    """Count cards straight from the files, if that is possible; the same stages, whoever counts in the end."""
+def _cards(counting: CardPass, progress: Reporter) -> Counted | None:
+    """Count cards straight from the files; None where an engine must."""
     from tapveil.counting.direct.batches import NeedsEngineError
 
     batches, known = counting.batches, True
@@ -100,9 +107,9 @@ def _cards(counting: CardPass, progress: Reporter, by_sql: Callable[[Reporter], 
             known = False
     with progress.stage(Stage.COUNTING_CARDS, lambda: counting.done):
         try:
-            return counting.count() if known else by_sql(Silent())
+            return counting.count() if known else None
         except NeedsEngineError:
-            return by_sql(Silent())
+            return None
 
 
 def _located(

@@ -8,9 +8,10 @@ cells they are in (`units`). The same numbers as by SQL (`query`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -21,20 +22,22 @@ from tapveil.base.vocabulary import CARD
 from tapveil.counting import coding, ranks
 from tapveil.counting.card_ids import CardShapes, are_numbers
 from tapveil.counting.coding import Code, Reasons
-from tapveil.counting.direct import cards
+from tapveil.counting.direct import cards, taps
 from tapveil.counting.direct.batches import Batches
 from tapveil.counting.direct.counter import BYTES_OF_A_CELL, BYTES_OF_A_COUNTER, pieces
 from tapveil.counting.direct.shares import Rows, Shares
 from tapveil.counting.direct.slow_path import SlowPath
 from tapveil.counting.direct.tally import Tally
+from tapveil.counting.direct.taps import Taps, TapsOfBatch
 from tapveil.counting.direct.units import at_most, changes, least
+from tapveil.counting.direct.vocabulary import Vocabulary
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.packing import Packing, Words
 from tapveil.counting.refusals import Refusals
 from tapveil.counting.sql.query import maximal_sets
 from tapveil.inputs.areas import Areas
 from tapveil.plan.model import Plan, Table
-from tapveil.trips.buffers import AnyIntegers, Integers, Positions
+from tapveil.trips.buffers import AnyIntegers, Flags, Integers, Positions
 from tapveil.trips.excerpt import Excerpt
 from tapveil.trips.files import TripFiles
 
@@ -50,7 +53,60 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 def suits(plan: Plan, files: TripFiles) -> bool:
     """Whether the cards can be read here."""
     theirs = plan.columns.read[CARD]
+    if plan.source.taps and not taps.suits(plan, files):
+        return False
     return "." not in theirs and all(group.type_of(theirs) in ("text", "integer") for group in files.groups)
+
+
+@dataclass(frozen=True, eq=False)
+class _Coded:
+    """All labels, once all rows are read. Rows have codes in the order in which labels came."""
+
+    columns: Sequence[Code]
+    final: Mapping[str, Integers]
+    """The final code for each code of a column, in the order of the labels."""
+    numbers: Mapping[str, Integers]
+    """The number of each code's label (`ranks`)."""
+    missing: Mapping[str, int]
+    """The code of a missing value, in the columns that have a label for it."""
+
+    @classmethod
+    def of(cls, vocabularies: Iterable[Vocabulary]) -> _Coded:
+        columns, final, numbers, missing = list[Code](), {}, {}, {}
+        for vocabulary in vocabularies:
+            name = vocabulary.column.name
+            code, final[name] = vocabulary.sorted()
+            columns.append(code)
+            numbers[name] = ranks.numbers(code)[final[name]]
+            if code.column.missing is not None:
+                missing[name] = int(np.flatnonzero(final[name] == code.labels.index(code.column.missing))[0])
+        return cls(columns, final, numbers, missing)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows of some cards: the first half of the card's MD5, the number of the card, and the codes of all columns."""
+
+    cards: ranks.Words
+    units: Integers
+    codes: dict[str, AnyIntegers]
+
+    def chosen(self, which: Flags | Positions) -> _Rows:
+        return _Rows(self.cards[which], self.units[which], {name: each[which] for name, each in self.codes.items()})
+
+    def days(self, coded: _Coded) -> Integers:
+        """The numbers of cards and days."""
+        return self.units * len(coded.final["date"]) + self.codes["date"]
+
+    def ranks(self, coded: _Coded, which: Positions) -> Integers:
+        total = np.zeros(len(which), dtype=np.int64)
+        for name, numbers in coded.numbers.items():
+            total += numbers[self.codes[name][which]]
+        return ranks.ranks(self.cards[which], total)
+
+    def labels(self, coded: _Coded, names: Sequence[str], which: Positions) -> list[Integers]:
+        """Codes in the order of the labels."""
+        return [coded.final[name][self.codes[name][which]] for name in names]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +120,9 @@ class _Table:
     """What each code of a column adds to the key of a cell; for each mode, where it depends on it."""
     tally: Tally
 
-    def keys(self, codes: Mapping[str, AnyIntegers]) -> Integers:
+    def keys(self, codes: Mapping[str, AnyIntegers], rows: int) -> Integers:
         """The key of the cell of each row."""
-        keys = np.zeros(len(next(iter(codes.values()))), dtype=np.int64)
+        keys = np.zeros(rows, dtype=np.int64)
         for column, added in self.added.items():
             keys += added[codes[column]] if added.ndim == 1 else added[codes["mode"], codes[column]]
         return keys
@@ -102,8 +158,9 @@ class CardPass(AbstractContextManager["CardPass"]):
         self._names, self._card, self._theirs = [column.name for column in columns], card, plan.columns.read[CARD]
         self._reasons = Reasons([*columns, card])
         self._slow_path = SlowPath(plan, columns, self._reasons)
-        self._used = sorted({theirs for ours, theirs in plan.columns.read.items() if ours in plan.columns.used})
+        self._used = sorted(set(plan.columns.read.values()) - {self._theirs})
         self.batches = Batches(files, {*self._used, self._theirs}, self._theirs, excerpt)
+        self._taps = Taps(plan) if plan.source.taps else None
         self._shapes = None if are_numbers(files, self._theirs) else CardShapes()
         self._shares = Shares(scratch)
         self._refused: Counter[int] = Counter()
@@ -120,29 +177,28 @@ class CardPass(AbstractContextManager["CardPass"]):
     def read(self) -> None:
         """Read all rows; raises `NeedsEngineError` if an engine must count."""
         for batch in self.batches:
-            column = batch.column(batch.schema.get_field_index(self._theirs))
             if self._shapes:
-                self._shapes.see(column)
+                self._shapes.see(batch.column(batch.schema.get_field_index(self._theirs)))
+            batch = self._taps.counted(batch) if self._taps else batch
+            column = batch.column(batch.schema.get_field_index(self._theirs))
             coded = self._slow_path.index.encoded(batch.select(self._used))
             for start, piece in pieces(coded if self._used else batch):
                 self._add(piece, column.slice(start, piece.num_rows))
 
     def count(self) -> Counted:
         """The exact tables of the plan, and the refused rows; raises `NeedsEngineError` if an engine must count."""
-        coded, final = list[Code](), dict[str, Integers]()
-        for name, vocabulary in self._slow_path.index.vocabularies.items():
-            code, final[name] = vocabulary.sorted()
-            coded.append(code)
-        tables = [self._table(table, coded, final) for table in self._plan.table]
-        numbers = {code.column.name: ranks.numbers(code)[final[code.column.name]] for code in coded}
-        kept = 0
+        coded = _Coded.of(self._slow_path.index.vocabularies.values())
+        tables = [self._table(table, coded.columns, coded.final) for table in self._plan.table]
+        trips = kept = 0
         for done, rows in self._shares.groups(ROWS_AT_ONCE):
             if len(rows) and len(rows[0]):
-                kept += self._count(rows, tables, numbers, final)
+                of_share = self._trips(rows, coded)
+                trips += len(of_share.units)
+                kept += self._count(of_share, tables, coded)
             self.done = done
         exact = {each.table.name: each.exact() for each in tables}
         refusals = Refusals.of(self._reasons.of, self._refused, self._accepted, self.batches.refused)
-        return Counted(exact, refusals, self._accepted - kept, self._shapes)
+        return Counted(exact, refusals, trips - kept, self._shapes)
 
     def _add(self, batch: pa.RecordBatch, column: pa.Array) -> None:
         """Put the rows of a batch aside, except those that are refused."""
@@ -159,6 +215,9 @@ class CardPass(AbstractContextManager["CardPass"]):
         why, times = np.unique(reasons, return_counts=True)
         self._refused.update(dict(zip(why.tolist(), times.tolist(), strict=True)))
         rows: Rows = (found.first, found.second, *(codes[name].astype(np.int32) for name in self._names))
+        if self._taps and self._plan.columns.pairs_taps:
+            of_taps = self._taps.of(batch)
+            rows = (*rows, of_taps.is_on.view(np.int8), of_taps.together.astype(np.int32), of_taps.second)
         self._accepted += batch.num_rows - len(refused)
         self._shares.add(tuple(np.delete(each, refused) for each in rows) if len(refused) else rows)
 
@@ -177,40 +236,46 @@ class CardPass(AbstractContextManager["CardPass"]):
                 added[column] = recoded[final["mode"]] if len(recoded) > 1 else recoded[0]
         return _Table(table, packing, labels, added, tally)
 
-    def _count(
-        self, rows: Rows, tables: Sequence[_Table], numbers: Mapping[str, Integers], final: Mapping[str, Integers]
-    ) -> int:
-        """Count some shares; return how many rows were kept."""
-        order, units = _by_card(rows[0], rows[1])
-        codes = {name: column[order] for name, column in zip(self._names, rows[2:], strict=True)}
-        card, privacy = rows[0][order].view(np.uint64), self._plan.privacy
-        days = len(final["date"]) if "date" in final else 1
-        day = units * days + codes["date"] if privacy.trips_per_day else units
-
-        def rank(these: Positions) -> Integers:
-            total = np.zeros(len(these), dtype=np.int64)
-            for name, number in numbers.items():
-                total += number[codes[name][these]]
-            return ranks.ranks(card[these], total)
-
-        def labels(these: Positions) -> list[Integers]:
-            return [final[name][codes[name][these]] for name in self._in_order()]
-
+    def _count(self, rows: _Rows, tables: Sequence[_Table], coded: _Coded) -> int:
+        """Count the trips of some shares; return how many of them were kept."""
+        privacy = self._plan.privacy
         for most, by_day in ((privacy.trips_per_day, True), (privacy.trips_per_card, False)):
             if most is not None:
-                kept = least(day if by_day else units, most, rank, labels)
-                codes, card = {name: each[kept] for name, each in codes.items()}, card[kept]
-                units, day = units[kept], day[kept]
-        unit = day if privacy.unit == "card-day" else units
+                units = rows.days(coded) if by_day else rows.units
+                of_cells = partial(rows.labels, coded, self._in_order())
+                rows = rows.chosen(least(units, most, partial(rows.ranks, coded), of_cells))
+        units = rows.days(coded) if privacy.unit == "card-day" else rows.units
         for table in tables:
-            cells = table.keys(codes | {"#": unit})
-            table.tally.add(at_most(table.table.most_per_cell, unit, cells))
-        return len(unit)
+            cells = table.keys(rows.codes, len(units))
+            table.tally.add(at_most(table.table.most_per_cell, units, cells))
+        return len(units)
 
-    def _in_order(self) -> Iterator[str]:
+    def _trips(self, rows: Rows, coded: _Coded) -> _Rows:
+        """The rows of some shares, card by card; where they are taps of both ends, the trips that they make."""
+        order, units = _by_card(rows[0], rows[1])
+        codes = {name: column[order] for name, column in zip(self._names, rows[2:], strict=False)}
+        found = _Rows(rows[0].view(np.uint64)[order], units, codes)
+        if self._taps is None or not self._plan.columns.pairs_taps:
+            return found
+        is_on, together, second = (column[order] for column in rows[2 + len(self._names) :])
+        seen = TapsOfBatch(is_on.view(np.bool_), together.astype(np.int64), second.astype(np.int64, copy=False))
+        # With card-days, taps of two days are never paired.
+        among = found.days(coded) if self._plan.privacy.unit == "card-day" else found.units
+        among = among * self._taps.shared + seen.together
+        order, begins, ends = taps.paired(among, seen, self._taps.within, partial(found.labels, coded, self._names))
+        found, begun_on = found.chosen(order), seen.is_on[order]
+        for name, column in found.codes.items():
+            if name.startswith("tap_off_"):
+                following = np.append(column[1:], column[:1])
+                found.codes[name] = np.where(begins, following, np.where(begun_on, coded.missing[name], column))
+            elif name.startswith("tap_on_"):
+                found.codes[name] = np.where(begun_on, column, coded.missing[name])
+        return found.chosen(~ends)
+
+    def _in_order(self) -> list[str]:
         """The columns of all cells, in the order in which rows of equal rank are sorted (`query.kept_sql`)."""
         sets = maximal_sets(self._plan.columns.of(table) for table in self._plan.table)
-        return iter(dict.fromkeys(column for each in sets for column in each))
+        return list(dict.fromkeys(column for each in sets for column in each))
 
 
 def _by_card(first: AnyIntegers, second: AnyIntegers) -> tuple[Positions, Integers]:

@@ -46,7 +46,7 @@ BYTES_OF_A_CELL = 64
 
 def suits(plan: Plan, files: TripFiles, areas: Areas) -> bool:
     """Whether trips can be counted here: one trip per row, each value parsed by itself, with a known type."""
-    if plan.source.taps:
+    if plan.source.taps and not plan.privacy.by_card:
         return False
     columns = coding.columns(plan, files, areas)
     return all(_is_known(column, plan, group) for column in columns for group in files.groups)

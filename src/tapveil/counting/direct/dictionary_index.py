@@ -83,7 +83,7 @@ class DictionaryIndex:
             array = self.array(vocabulary.column, batch)
             if array is not None and not (vocabulary.column.arithmetic or _are_days(array)):
                 position = batch.schema.get_field_index(self._theirs[name])
-                batch = batch.set_column(position, self._theirs[name], _encoded(array))
+                batch = batch.set_column(position, self._theirs[name], encoded(array))
         return batch
 
     def of(self, column: Column, batch: pa.RecordBatch, mode: IndexedColumn | None) -> IndexedColumn:
@@ -107,10 +107,10 @@ class DictionaryIndex:
 
     def _texts(self, column: Column, array: pa.Array, out: Integers) -> IndexedColumn:
         """Indices into the dictionary of the column; the last entry is for a missing value."""
-        array = _encoded(array)
+        array = encoded(array)
         last, vocabulary = self._last.get(column.name), self.vocabularies[column.name]
         if last is None or not array.dictionary.equals(last[0]):
-            last = array.dictionary, vocabulary.numbers(_raw_values(array.dictionary))
+            last = array.dictionary, vocabulary.numbers(raw_values(array.dictionary))
             self._last[column.name] = last
         np.copyto(out, integers(array.indices))
         if array.null_count:
@@ -142,7 +142,7 @@ def _are_days(array: pa.Array) -> bool:
     return bool(pa.types.is_timestamp(array.type) or pa.types.is_date32(array.type))
 
 
-def _encoded(array: pa.Array) -> pa.DictionaryArray:
+def encoded(array: pa.Array) -> pa.DictionaryArray:
     """A column, dictionary-encoded; timestamps become days."""
     if pa.types.is_timestamp(array.type):
         days = np.clip(integers(array) // per_day(array.type), -BEYOND, BEYOND)
@@ -154,7 +154,8 @@ def _encoded(array: pa.Array) -> pa.DictionaryArray:
     return array.dictionary_encode()
 
 
-def _raw_values(values: pa.Array) -> list[str]:
+def raw_values(values: pa.Array) -> list[str]:
+    """The distinct values of a column, as text."""
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return list(values.to_pylist())

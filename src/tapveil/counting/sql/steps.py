@@ -42,10 +42,10 @@ def count(
 ) -> Counted:
     """The exact tables of a plan, and the refused rows; with `locate`, also their positions."""
     parts = []
-    for part in _by_end(plan):
+    for part in by_end(plan):
         database.clear()
         parts.append(_Counting(database, part, areas, wider, progress, locate).run())
-    counted = parts[0] if len(parts) == 1 else _together(plan, parts)
+    counted = parts[0] if len(parts) == 1 else together(plan, parts)
     if excerpt:
         _fill(excerpt, plan, counted.refusals, database)
     return counted
@@ -69,16 +69,16 @@ def _fill(excerpt: Excerpt, plan: Plan, refusals: Refusals, database: Database) 
         excerpt.put(found, one_in)
 
 
-def _by_end(plan: Plan) -> list[Plan]:
+def by_end(plan: Plan) -> list[Plan]:
     """Where a row is one tap, the tables of each end of a trip are counted from the taps of that end."""
     return [plan.model_copy(update={"table": tables}) for tables in plan.columns.sides.values()] or [plan]
 
 
-def _together(plan: Plan, parts: Sequence[Counted]) -> Counted:
+def together(plan: Plan, parts: Sequence[Counted]) -> Counted:
     """All tables, in the order of the plan; a refused tap counts once, even if it was read for both ends."""
     tables = {name: table for part in parts for name, table in part.tables.items()}
     # Where taps are paired, that pass reads every tap; otherwise each is read for its own end.
-    paired = [part.refusals for of_end, part in zip(_by_end(plan), parts, strict=True) if of_end.columns.pairs_taps]
+    paired = [part.refusals for of_end, part in zip(by_end(plan), parts, strict=True) if of_end.columns.pairs_taps]
     refusals = paired or [part.refusals for part in parts]
     lines = refusals[0].lines
     by_reason = sum((Counter(each.by_reason) - Counter(lines) for each in refusals), start=Counter[Reason](lines))
