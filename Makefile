@@ -1,5 +1,5 @@
 # Two commands do everything on a fresh machine with Python 3.11+ and make:
-#   make demo    install what running needs, make up a city, release it
+#   make demo    install what running needs, make up a city, release it in two ways
 #   make test    install what testing needs, run the tests
 PYTHON ?= python3
 VENV   := .venv

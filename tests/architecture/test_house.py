@@ -90,7 +90,7 @@ def callers(function: str) -> set[str]:
 
 
 def test_exact_counts_are_read_by_the_veil_and_by_what_is_for_the_custodian_alone() -> None:
-    """The audit reads those of trips that it generated itself; a forecast is for the custodian, like all of `check`.
+    """The audit and the demo read those of trips that they made up; a forecast is the custodian's, like all of `check`.
 
     The digest, by which a release that goes on knows its counts again, never leaves the unfinished release.
     """
@@ -104,6 +104,7 @@ def test_exact_counts_are_read_by_the_veil_and_by_what_is_for_the_custodian_alon
         "tapveil.internal.comparison.forecast",
         "tapveil.internal.report.model.cells",
         "tapveil.internal.audit.attack",
+        "tapveil.demo.comparison",
     }
     assert users("_exact_counts") == {"tapveil.counting.reveal"}, "there is no other way to read them"
     assert callers("counts_hmac") == {"tapveil.veil.release"}

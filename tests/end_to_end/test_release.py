@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,7 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert str(folder / "published") in done.stdout
+    (folder.parent / "said").write_text(done.stdout, encoding="utf-8")
     return folder
 
 
@@ -58,6 +60,19 @@ def test_the_demo_has_56_parts_and_6_tables(city: Path) -> None:
         assert len(set(zip(codes["mode"].tolist(), codes["date"].tolist(), strict=True))) == 56
     published = rows(city / "published" / "data" / "on_location.csv")
     assert len({(row["mode"], row["date"]) for row in published}) == 56
+
+
+def test_the_demo_ends_with_the_recommended_release_beside_the_papers(city: Path) -> None:
+    said = (city.parent / "said").read_text(encoding="utf-8")
+    heading, protects, *errors = said[said.index("published      journeys") :].splitlines()[:5]
+    assert heading.split() == ["published", "journeys"]
+    assert "a trip, 8" in protects
+    assert "a card's day, 2" in protects
+    hourly = [int(number) for number in re.findall(r"(\d+) %", errors[1])]
+    assert hourly[1] < hourly[0] / 2
+    assert "not published" in errors[2]
+    assert tapveil.open(city / "journeys").manifest.is_world
+    assert run("verify", city / "journeys").returncode == 0
 
 
 def test_the_manifest_states_the_papers_parameters(city: Path) -> None:

@@ -7,7 +7,7 @@ little memory. Nobody lives there, so its seed and its exact counts may be known
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ from tapveil.plan.model import preset_text
 
 MOST_TRIPS_AS_CSV = 5_000_000
 WEEKS = (date(2025, 3, 3), date(2025, 7, 7))
+JOURNEYS = "journeys.toml"
+"""The recommended plan."""
 BUDGET = ("16", "1.5e-6")
 """What may ever be published of the city: the paper's release twice over."""
 BROKEN = 0.002
@@ -44,7 +46,7 @@ def make_city(
     days: Sequence[date] | None = None,
     progress: Reporter | None = None,
 ) -> Path:
-    """Write trips, stops and a plan into a new folder; the plan's path is returned."""
+    """Write trips, stops and two plans into a new folder; the path of the paper's plan is returned."""
     if trips < 1:
         raise UsageError("--trips must be at least 1")
     chosen: Format = file_format or ("csv" if trips <= MOST_TRIPS_AS_CSV else "parquet")
@@ -70,8 +72,10 @@ def make_city(
     if chosen == "csv" and trips >= FEW_TRIPS:  # a download tool left its own last words in the first file
         with (folder / "trips" / f"{days[0]}.csv").open("a", encoding="utf-8") as file:
             file.write("<Error><Code>SlowDown</Code></Error>\n")
+    modes = [mode.name for mode in network.modes]
+    (folder / JOURNEYS).write_text(_journeys(chosen, days, modes), encoding="utf-8")
     plan = folder / "plan.toml"
-    plan.write_text(_plan_text(chosen, days), encoding="utf-8")
+    plan.write_text(_paper(chosen, days), encoding="utf-8")
     return plan
 
 
@@ -85,25 +89,60 @@ def new_folder(folder: Path) -> None:
         raise UsageError(f"the folder {folder} cannot be created: {error.strerror}") from None
 
 
-def _plan_text(file_format: Format, days: Sequence[date]) -> str:
-    text = preset_text("opal")
-    for old, new in {
-        'name = "opal"': 'name = "port-vesper"',
-        'title = "Tap-on': 'title = "Port Vesper: tap-on',
+_A_LIST = "# with columns name, mode, latitude, longitude; or areas as GeoJSON"
+_A_MAP = 'path = "places.geojson"               # stops as points, postcodes as areas'
+
+
+def _paper(file_format: Format, days: Sequence[date]) -> str:
+    """The plan of the paper's release."""
+    return _changed(
+        "opal",
+        file_format,
+        {
+            'name = "opal"': 'name = "port-vesper"',
+            'title = "Tap-on': 'title = "Port Vesper: tap-on',
+            "# first_day = 2016-08-08": f"first_day = {days[0]}",
+            "# last_day = 2016-08-14": f"last_day = {days[-1]}",
+            '# card = "card_id"': 'card = "card_id"',
+            "# [places]  ": "[places]    ",
+            f'# path = "places.csv"                 {_A_LIST}': _A_MAP,
+        },
+    )
+
+
+def _journeys(file_format: Format, days: Sequence[date], modes: Sequence[str]) -> str:
+    """The recommended plan, for the days of the first week: all days of a known world are measured."""
+    week = [day for day in days if day < days[0] + timedelta(days=7)]
+    return _changed(
+        "journeys",
+        file_format,
+        {
+            'name = "journeys"': 'name = "port-vesper-journeys"',
+            'title = "Journeys': 'title = "Port Vesper: journeys',
+            'modes = ["bus", "train"]  ': f"modes = {list(modes)}  ".replace("'", '"'),
+            "first_day = 2016-08-08": f"first_day = {week[0]}",
+            "last_day = 2016-08-14": f"last_day = {week[-1]}",
+            f'path = "places.csv"                   {_A_LIST}': _A_MAP,
+            "# [coarsen.location.bus]              # if stops are too many: publish larger areas instead": (
+                "[coarsen.location.bus]                # bus stops are too many: publish their postcode instead"
+            ),
+            '# lookup = "stops.csv"': 'lookup = "stops.csv"',
+            '# from = "stop_id"': 'from = "stop_id"',
+            '# to = "postcode"': 'to = "postcode"',
+        },
+    )
+
+
+def _changed(preset: str, file_format: Format, changes: Mapping[str, str]) -> str:
+    text = preset_text(preset)
+    asked = "# looked_at_trips = false             # state it: were bins, areas or tables chosen by looking at trips?"
+    both = {
         'path = "trips/*" ': f'path = "trips/*.{file_format}" ',
-        "# first_day = 2016-08-08": f"first_day = {days[0]}",
-        "# last_day = 2016-08-14": f"last_day = {days[-1]}",
-        '# card = "card_id"': 'card = "card_id"',
-        "# looked_at_trips = false             # state it: were bins, areas or tables chosen by looking at trips?": (
-            "looked_at_trips = false               # the plan was there before the trips"
-        ),
-        "# [places]  ": "[places]    ",
-        '# path = "places.csv"                 # with columns name, mode, latitude, longitude; or areas as GeoJSON': (
-            'path = "places.geojson"               # stops as points, postcodes as areas'
-        ),
-    }.items():
+        asked: "looked_at_trips = false               # the plan was there before the trips",
+    }
+    for old, new in {**both, **changes}.items():
         if old not in text:
-            raise AssertionError(f"the opal preset has changed: {old}")
+            raise AssertionError(f"the preset {preset} has changed: {old}")
         text = text.replace(old, new)
     return text
 

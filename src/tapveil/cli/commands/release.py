@@ -91,6 +91,7 @@ def demo(
     """Generate a city and publish it: a five-minute tour."""
     from tapveil.demo import city as demo_city
     from tapveil.demo import ridership
+    from tapveil.demo.comparison import comparison
     from tapveil.ledger.book import Ledger
     from tapveil.plan.model import Plan
     from tapveil.veil.release import release as release_folder
@@ -110,6 +111,16 @@ def demo(
     published = release_folder(plan, folder / "published", memory=memory, progress=progress)
     if not quiet:
         show_summary(plan, published, plan_path, progress)
+    if gtfs is None:
+        journeys = Plan.read(folder / demo_city.JOURNEYS)
+        # Either, not both: a ledger with a release of trips has no room for a promise about cards.
+        also = release_folder(journeys, folder / "journeys", memory=memory, progress=progress, in_ledger=False)
+        if not quiet:
+            grid = comparison((plan, journeys), (published, also), memory=memory, progress=progress)
+            out.print(f"\nPublished: {also.path}", style="bold")
+            out.print("The recommended plan, for the first week of the same trips. Compared with exact counts:")
+            grid.show(out, left=True)
+            out.print("Choose one of the two for your trips: both together protect a trip and no more.")
 
 
 def show_summary(plan: Plan, published: Folder, plan_file: Path, progress: Reporter, *, in_ledger: bool = True) -> None:
