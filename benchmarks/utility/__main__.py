@@ -10,23 +10,31 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import picture, report
+from . import journeys, picture, report
 from .measure import Claim, measure
 
 DOCS = Path(__file__).parents[2] / "docs"
+
+
+def say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trips", type=int, nargs="+", default=[1_000_000, 5_000_000])
     parser.add_argument("--draws", type=int, default=5, help="how often each plan is drawn; figures are means")
+    parser.add_argument("--journeys", type=int, default=1, help="the same for journeys, whose estimates take longer")
     parser.add_argument("--write", action="store_true", help="renew docs/utility.md and docs/utility.svg")
     options = parser.parse_args()
-    cities = [measure(trips, options.draws, lambda words: print(words, file=sys.stderr)) for trips in options.trips]
+    cities = [measure(trips, options.draws, say) for trips in options.trips]
     text = report.markdown(cities)
-    print(text)
+    people = journeys.People.of(max(options.trips), say)
+    travelled = journeys.markdown(people, [*journeys.measure(people, options.journeys, say)], options.journeys)
+    print(text, travelled, sep="\n")
     if options.write:
         report.put_into(DOCS / "utility.md", text)
+        report.put_into(DOCS / "utility.md", travelled, "journeys")
         largest = max(cities, key=lambda city: city.trips)
         (DOCS / "utility.svg").write_text(picture.svg(largest), encoding="utf-8")
     if not all(Claim.on(city).met for city in cities):

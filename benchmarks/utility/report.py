@@ -8,19 +8,18 @@ from pathlib import Path
 
 from .measure import DELTA, EPSILONS, MECHANISMS, UNITS, Cities, City, Claim, Result, Tables
 
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-
 
 def markdown(cities: Cities) -> str:
     """Everything: the claim on every city, then the cities, the largest in full view."""
     return "\n\n".join(_parts(sorted(cities, key=attrgetter("trips"), reverse=True))) + "\n"
 
 
-def put_into(page: Path, text: str) -> None:
+def put_into(page: Path, text: str, name: str = "measured") -> None:
     """Replace what stands between the two marks of a page."""
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    _, after = rest.split(END)
-    page.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
+    begin, end = (f"<!-- {name}: {which} -->" for which in ("begin", "end"))
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    _, after = rest.split(end)
+    page.write_text(f"{before}{begin}\n{text}{end}{after}", encoding="utf-8")
 
 
 def _parts(cities: Cities) -> Iterator[str]:
