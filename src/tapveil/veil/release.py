@@ -190,7 +190,7 @@ class _Job:
             try:
                 on, lists = date.fromisoformat(created), self.inputs.sha256
                 stated = statement.manifest(self.plan, on, lists, places=drawn, cells=self._cells)
-                domain = Domain(stated, self.inputs.world)
+                domain = Domain(stated, self.inputs.world if stated.is_world else {})  # others have no lists
                 if stated.is_world and (version := estimated.version(domain)):
                     versions = stated.versions.model_copy(
                         update={"estimates": version, **({"trips": 1} if self.plan.world.trips else {})}
