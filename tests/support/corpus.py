@@ -58,6 +58,8 @@ class Truth:
     refused: str = ""
     """What is said where it cannot be read at all."""
     unit: str = "trip"
+    cannot_be_counted: bool = False
+    """Whether no answer is enough: the files lack something."""
 
 
 def rides(seed: int, rows: int = ROWS, *, places: int = 12) -> Iterator[Ride]:
@@ -396,8 +398,84 @@ def zoned_taps(folder: Path) -> Path:
 
 def one_time_one_place(folder: Path) -> Path:
     """A card, a time and a place: a trip, or a tap?"""
+    rows = [(r.card, f"{r.on:%Y-%m-%d %H:%M:%S}", ENGLISH[r.origin]) for r in rides(26)]
+    return write(folder / "afc_2025-03.csv", "card_id,transaction_time,station_name", rows)
+
+
+def taps_without_a_word(folder: Path) -> Path:
+    """The same of both ends: nothing but the cards themselves tells that every trip is in two rows."""
     rows = [(r.card, f"{at:%Y-%m-%d %H:%M:%S}", ENGLISH[place]) for r, _, at, place in _taps(26)]
     return write(folder / "afc_2025-03.csv", "card_id,transaction_time,station_name", rows)
+
+
+def gates_in_turn(folder: Path) -> Path:
+    """Both ends, and a column that nobody would take for a word of them: `A` and `Z`."""
+    rows = [
+        (r.card, f"{at:%d/%m/%Y %H:%M:%S}", ENGLISH[place], "A" if on else "Z", r.chance.randrange(4))
+        for r, on, at, place in _taps(61)
+    ]
+    return write(folder / "gates_2025-03.csv", "card_no,when,station,side,device", rows)
+
+
+def taxi(folder: Path) -> Path:
+    """New York: zones of pick-up and drop-off, under short names; passengers are no trips."""
+    header = "VendorID,tpep_pickup_datetime,tpep_dropoff_datetime,passenger_count,trip_distance,RatecodeID,"
+    header += "store_and_fwd_flag,PULocationID,DOLocationID,payment_type,fare_amount"
+    rows = [
+        (2, r.on, r.off, r.chance.randrange(1, 5), 2.1, 1, "N", 100 + r.origin, 100 + r.destination, 1, 12.5)
+        for r in rides(62)
+    ]
+    return write(folder / "yellow_tripdata_2025-03.csv", header, rows)
+
+
+POLISH = "Marszałkowska Świętokrzyska Żoliborz Łazienki Młynów Wola Bródno Ząbki Śródmieście Mokotów Ursynów Włochy"
+CZECH = "Můstek|Anděl|Náměstí Míru|Dejvická|Hradčanská|Želivského|Kačerov|Háje|Zličín|Smíchov|Vyšehrad|Letňany"
+
+
+def _in_code_page(folder: Path, header: str, places: Sequence[str], encoding: str, seed: int) -> Path:
+    rows = [
+        (r.card, f"{r.on:%d.%m.%Y %H:%M}", places[r.origin], f"{r.off:%d.%m.%Y %H:%M}", places[r.destination])
+        for r in rides(seed)
+    ]
+    return write(folder / "trips_2025-03.csv", header, rows, delimiter=";", encoding=encoding)
+
+
+def warsaw(folder: Path) -> Path:
+    header = "nr_karty;czas_wejscia;przystanek_wejscia;czas_wyjscia;przystanek_wyjscia"
+    return _in_code_page(folder, header, POLISH.split(), "cp1250", 63)
+
+
+def prague(folder: Path) -> Path:
+    header = "číslo_karty;čas_nástupu;zastávka_nástupu;čas_výstupu;zastávka_výstupu"
+    return _in_code_page(folder, header, CZECH.split("|"), "cp1250", 64)
+
+
+def istanbul(folder: Path) -> Path:
+    header = "Kart No;Biniş Zamanı;Biniş Durağı;İniş Zamanı;İniş Durağı"
+    return _in_code_page(folder, header, TURKISH, "cp1254", 65)
+
+
+def one_counter(folder: Path) -> Path:
+    """Readings of a single turnstile, in order of time."""
+    chance, reading = random.Random(66), 1_000_000
+    rows = []
+    for n in range(600):
+        reading += chance.randrange(900)
+        at = datetime(2025, 3, 3) + timedelta(hours=4 * n)
+        rows.append(("A002", "02-00-00", "59 ST", f"{at:%m/%d/%Y}", f"{at:%H:%M:%S}", reading))
+    return write(folder / "turnstile_2025-03.csv", "C/A,SCP,STATION,DATE,TIME,ENTRIES", rows)
+
+
+def masked(folder: Path) -> Path:
+    """Validations by day and kind of ticket, most of them masked."""
+    chance = random.Random(67)
+    rows = [
+        (f"2025-03-{day:02}", FRENCH[stop], kind, chance.choice([chance.randrange(5, 900), *["Moins de 5"] * 2]))
+        for day in range(1, 15)
+        for stop in range(12)
+        for kind in ("NAVIGO", "IMAGINE R", "AMETHYSTE")
+    ]
+    return write(folder / "validations_2025-03.csv", "JOUR;LIBELLE_ARRET;CATEGORIE_TITRE;NB_VALD", rows, delimiter=";")
 
 
 def sube(folder: Path) -> Path:
@@ -820,6 +898,52 @@ CORPUS: dict[str, Truth] = {
         asks=frozenset({"shape"}),
         unit="card-day",
     ),
+    "taps without a word for them": Truth(
+        taps_without_a_word,
+        "taps",
+        {"card": "card_id", "tap_time": "transaction_time", "tap_location": "station_name", "date": "transaction_time"},
+        asks=frozenset({"shape", "tap"}),
+        cannot_be_counted=True,
+    ),
+    "a column whose values take turns": Truth(
+        gates_in_turn,
+        "taps",
+        {"card": "card_no", "tap_time": "when", "tap_location": "station", "date": "when"},
+        asks=frozenset({"shape", "tap"}),
+        unit="card-day",
+    ),
+    "New York, taxis": Truth(
+        taxi,
+        "trips",
+        {"date": "tpep_pickup_datetime"}
+        | _ends("tpep_pickup_datetime", "PULocationID", "tpep_dropoff_datetime", "DOLocationID"),
+    ),
+    "Warsaw, Windows-1250": Truth(
+        warsaw,
+        "trips",
+        {"card": "nr_karty", "date": "czas_wejscia"}
+        | _ends("czas_wejscia", "przystanek_wejscia", "czas_wyjscia", "przystanek_wyjscia"),
+        asks=frozenset({"encoding"}),
+        unit="card-day",
+    ),
+    "Prague, Windows-1250": Truth(
+        prague,
+        "trips",
+        {"card": "číslo_karty", "date": "čas_nástupu"}
+        | _ends("čas_nástupu", "zastávka_nástupu", "čas_výstupu", "zastávka_výstupu"),
+        asks=frozenset({"encoding"}),
+        unit="card-day",
+    ),
+    "Istanbul, Windows-1254": Truth(
+        istanbul,
+        "trips",
+        {"card": "Kart No", "date": "Biniş Zamanı"}
+        | _ends("Biniş Zamanı", "Biniş Durağı", "İniş Zamanı", "İniş Durağı"),
+        asks=frozenset({"encoding"}),
+        unit="card-day",
+    ),
+    "one turnstile": Truth(one_counter, "counts", {}, refused="seems to be the reading of a counter"),
+    "most numbers masked": Truth(masked, "counts", {}, refused=r"are masked \(Moins de 5\)"),
     "SUBE, boardings by the hour": Truth(
         sube,
         "trips",
@@ -853,7 +977,7 @@ CORPUS: dict[str, Truth] = {
         {
             "count": "TOTAL_TRIPS",
             "mode": "PT_TYPE",
-            "date": "YEAR_MONTH",
+            "date": "DAY_TYPE",
             "tap_on_time": "TIME_PER_HOUR",
             "tap_on_location": "ORIGIN_PT_CODE",
             "tap_off_location": "DESTINATION_PT_CODE",
@@ -864,7 +988,7 @@ CORPUS: dict[str, Truth] = {
     "Singapore, nodes": Truth(
         lta_nodes,
         "counts",
-        {"mode": "PT_TYPE", "date": "YEAR_MONTH", "tap_on_time": "TIME_PER_HOUR", "tap_on_location": "PT_CODE"},
+        {"mode": "PT_TYPE", "date": "DAY_TYPE", "tap_on_time": "TIME_PER_HOUR", "tap_on_location": "PT_CODE"},
         {"tap_on_time": "hours"},
         asks=frozenset({"count"}),
         labels=True,

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -36,14 +37,18 @@ from tapveil.plan.source import SourceColumn
 from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.units import Unit
 from tapveil.trips import files as sources
+from tapveil.trips.csv_reader import Encoding
 from tapveil.trips.questions import OPEN, Question
 from tapveil.trips.reading import Sample
 from tapveil.trips.recognise import recognise
 from tapveil.trips.recognised import Recognised
 from tapveil.trips.sample import (
+    MOST_LINES,
     Found,
+    code_page,
     encoding_of,
     header_encoding,
+    rows_of_cards,
     samples,
     sheets_of_trips,
     trip_files,
@@ -124,6 +129,8 @@ class _Drafting:
         """The columns, with some of their values, unless nothing is to be looked at."""
         paths = self.files.files
         self._encoding = encoding_of(paths) if self._look != "nothing" else header_encoding(paths)
+        if self._encoding == "windows-1252":
+            self._encoding = self._choose_code_page()
         self._sheet = self._choose_sheet()
         self._shapes, damaged = whole_files(self.files, self._encoding, self._sheet)
         for why in damaged:
@@ -131,6 +138,20 @@ class _Drafting:
         if self.files.deeper:
             self._remarks.append("There are more files in folders further down: they are not read.")
         return samples(self._shapes, self._encoding) if self._look != "nothing" else unseen_columns(self._shapes)
+
+    def _choose_code_page(self) -> Encoding:
+        """Of texts that are not UTF-8, the code page; asked for where that of Western Europe would mangle letters."""
+        pages: tuple[Encoding, ...] = ("windows-1252", "windows-1250", "windows-1254")
+        likely = code_page(self.files.files, MOST_LINES if self._look != "nothing" else 1)
+        if likely is None:
+            return "windows-1252"
+        text = (
+            "In which encoding are the files? They are not UTF-8, and have letters by which they may be in one of "
+            "these: windows-1252 (Western Europe, Iceland), windows-1250 (Polish, Czech, Hungarian, Croatian), "
+            "windows-1254 (Turkish). In the wrong one names of places are mangled."
+        )
+        answer = self._ask(Question("encoding", text, likely, pages))
+        return next((page for page in pages if page == answer), likely)
 
     def _choose_sheet(self) -> str | None:
         found = sheets_of_trips(self.files)
@@ -141,10 +162,12 @@ class _Drafting:
 
     def recognise(self, looked_at: Sequence[Sample]) -> Recognised:
         """What the columns are, asking as long as there are questions."""
-        found = recognise(looked_at, self._answers)
+        of_cards = cache(lambda names, card: rows_of_cards(self._shapes, self._encoding, names, card))
+        more = None if self._look == "nothing" else lambda names, card: of_cards(tuple(names), card)
+        found = recognise(looked_at, self._answers, more)
         while question := found.open(self._answers):
             self._ask(question)
-            found = recognise(looked_at, self._answers)
+            found = recognise(looked_at, self._answers, more)
         known = set(found.columns)
         if not (_ENDS & known or (found.is_counts and known & {"mode", "date"})):  # a plan needs something to count
             raise TripDataError(
@@ -206,7 +229,8 @@ class _Drafting:
             return None
         seen = Days(*found.days, "trips") if found.days else None
         named = days_in_names(self._path, self.files.files)
-        if named and (seen is None or named.hold(seen)):
+        # A single day in the name of a single file may be that of its export: only the rows, or a person, can tell.
+        if named and (named.hold(seen) if seen else named.first != named.last or len(self.files.files) > 1):
             return named
         if seen and self._look == "trips":
             return seen
@@ -214,6 +238,8 @@ class _Drafting:
             "Which days does this release cover, from and to? Releases of different days do not add up, so a budget "
             "serves the next month as well; a release that names no days counts for every day."
         )
+        if named and seen is None:
+            text += " The day in the name of the file may be that of its export."
         self._ask(Question("days", text, str(seen) if seen else OPEN))
         answer = self._answers["days"]
         return Days.read(answer, seen) if answer != OPEN else None
@@ -258,15 +284,19 @@ class _Drafting:
     def _open(self) -> list[Question]:
         return [each for each in self._asked.values() if each.must and self._answers[each.key] == OPEN]
 
-    def _text(self) -> str:
-        choices = replace(
+    @property
+    def _all_choices(self) -> Choices:
+        """With what was asked."""
+        return replace(
             self._choices,
             asked=tuple(self._asked.values()),
             answers=self._answers,
             proposed=self._answer is take_proposal,
             read=self._look,
         )
-        return plan_text(self._path, self.files, self._plan_path, self._found, self._encoding, choices)
+
+    def _text(self) -> str:
+        return plan_text(self._path, self.files, self._plan_path, self._found, self._encoding, self._all_choices)
 
     def _parsed(self, text: str) -> Plan:
         return Plan.parse(text, where=self._plan_path.name, base=self._plan_path.parent)
@@ -278,7 +308,7 @@ class _Drafting:
             self._parsed(text)
         if self._look == "nothing":
             self._remarks += _not_known(self._choices, self._shapes)
-        return Draft(text, self._found, self._remarks, still, self._choices)
+        return Draft(text, self._found, self._remarks, still, self._all_choices)
 
 
 def _is_epsilon(text: str) -> bool:

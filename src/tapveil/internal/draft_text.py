@@ -178,7 +178,11 @@ partition = {_toml(partition)}          # every table is counted separately for 
             what = (
                 "most lines that are not plain ASCII are not" if self.choices.read != "nothing" else "the header is not"
             )
-            yield f'encoding = "windows-1252"             # {what} UTF-8'
+            yield from self._about("encoding")
+            if self._is_open("encoding"):
+                yield f'encoding = "{OPEN}"'
+            else:
+                yield f'encoding = "{self.encoding}"             # {what} UTF-8'
         elif self.choices.read == "nothing" and self._has_text:
             yield '# encoding = "windows-1252"           # if the files are not UTF-8: nobody looked'
         if self.found.labels:
@@ -209,7 +213,8 @@ partition = {_toml(partition)}          # every table is counted separately for 
             return []
         days = self.choices.days
         if days is None:
-            return [*self._about("days"), f'first_day = "{OPEN}"', *self._about("days"), f'last_day = "{OPEN}"']
+            last = f"{MARK}And the last of these days?"
+            return [*self._about("days"), f'first_day = "{OPEN}"', last, f'last_day = "{OPEN}"']
         # A trip may tap on on one day and off on the next (docs/ledger.md, Taps).
         apart = "of taps add up all the same, for trips" if self.found.is_taps else "of other days do not add up"
         first = f"first_day = {days.first}"

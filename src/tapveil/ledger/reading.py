@@ -50,7 +50,7 @@ class Reading:
 
 
 _TEXT = re.compile(
-    r"(?P<columns>.*?)(?: from (?P<encoding>windows-1252|utf-8))?(?: in (?P<timezone>[\w/+-]+))?"
+    r"(?P<columns>.*?)(?: from (?P<encoding>windows-125[024]|utf-8))?(?: in (?P<timezone>[\w/+-]+))?"
     r"(?: of (?P<shape>taps))?(?: from (?P<day_starts>\d\d:\d\d by .*))?"
 )
 _USUAL = {"columns": "none", "encoding": "utf-8", "timezone": "none", "shape": "trips", "day_starts": "midnight"}

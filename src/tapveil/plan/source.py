@@ -152,7 +152,7 @@ class Source(Frozen):
     """With `shape = "taps"`: which rows are taps, and how they are paired."""
     counts: Counts | None = None
     """With `shape = "counts"`: the maximum number of trips per row."""
-    encoding: Literal["utf-8", "windows-1252"] = "utf-8"
+    encoding: Literal["utf-8", "windows-1252", "windows-1250", "windows-1254"] = "utf-8"
     """Encoding of CSV files."""
     delimiter: Delimiter | None = None
     """Field separator of CSV files; detected in the header by default. A tab is `"\\t"`."""

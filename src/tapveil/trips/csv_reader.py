@@ -39,7 +39,13 @@ LONGEST_LINE = 1 << 20
 BYTE_ORDER_MARK = "\ufeff".encode()
 """Added before text that starts with one: the parser removes one, and it must not be that of a trip."""
 
-Encoding = Literal["utf-8", "windows-1252"]
+Encoding = Literal["utf-8", "windows-1252", "windows-1250", "windows-1254"]
+CODECS: dict[Encoding, str] = {
+    "windows-1252": "cp1252",
+    "windows-1250": "cp1250",
+    "windows-1254": "cp1254",
+    "utf-8": "utf-8-sig",
+}
 
 
 def is_gzip(path: Path) -> bool:
@@ -70,7 +76,8 @@ class _Blocks:
         while data := self._read(file):
             if self._encoding != "utf-8" and not data.isascii():
                 # A few bytes have no meaning in Windows-1252: they stay as they are, and are not UTF-8.
-                data = bytearray(data.decode("cp1252", "surrogateescape").encode("utf-8", "surrogateescape"))
+                text = data.decode(CODECS[self._encoding], "surrogateescape")
+                data = bytearray(text.encode("utf-8", "surrogateescape"))
             if not header_seen:
                 header_seen = True
                 del data[: data.index(b"\n") + 1]

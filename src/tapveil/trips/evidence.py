@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
@@ -17,8 +17,11 @@ from itertools import pairwise
 from tapveil.base.errors import TripDataError
 from tapveil.trips import words
 from tapveil.trips.questions import Asking
-from tapveil.trips.reading import MOST, WHOLE, Sample, odd_rows, share
+from tapveil.trips.reading import MOST, WHOLE, Sample, odd_rows, share, telling
+from tapveil.trips.turns import MOST_GATES, Journeys, Turns
 
+RowsOfCards = Callable[[Sequence[str], str], Mapping[str, Sequence[str]]]
+"""All rows of some cards, by the names of columns and that of the card."""
 FEW_MODES, FEW_LABELS, FEW_CARDS = 50, 12, 12
 ORDERED = 0.95
 """One time is that of the start if it is earlier in this share of rows."""
@@ -45,8 +48,8 @@ class Order:
 class Evidence:
     """The columns of an export, and what is seen in them."""
 
-    def __init__(self, samples: Sequence[Sample], asking: Asking) -> None:
-        self.samples, self._asking = samples, asking
+    def __init__(self, samples: Sequence[Sample], asking: Asking, rows_of_cards: RowsOfCards | None = None) -> None:
+        self.samples, self._asking, self._rows_of_cards = samples, asking, rows_of_cards
         self.by_name = {sample.name: sample for sample in samples}
         self.looked = any(sample.values is not None for sample in samples)
 
@@ -148,9 +151,30 @@ class Evidence:
             return False
         found = [int(match[1]) for value in self.count.values if (match := WHOLE.fullmatch(value.strip()))]
         in_order = sorted(found)
-        if len(found) < ENOUGH_ROWS or in_order[len(found) // 2] < COUNTER or found == in_order:
+        if len(found) < ENOUGH_ROWS or in_order[len(found) // 2] < COUNTER:
+            return False
+        if found == in_order and not self._is_in_order_of_time:
             return False  # in a file that is sorted by its numbers, they grow as well
         return share(0 <= later - one <= one // 100 for one, later in pairwise(found)) >= STEADY
+
+    @property
+    def _is_in_order_of_time(self) -> bool:
+        """Whether rows follow each other in time, over several days."""
+        days = [[day for day, _ in time.moments if day] for time in self.times]
+        days += [[day for day in sample.days if day] for sample in self.days]
+        return any(len(set(each)) > 2 and each == sorted(each) for each in days)
+
+    @property
+    def masked(self) -> tuple[Sample, list[str]] | None:
+        """A column of numbers of trips in which some are masked, and the words that stand for them."""
+        for sample in (s for s in self.samples if "count" in s.says and s.values and not s.says & {"identifier"}):
+            texts = [value.strip() for value in sample.filled]
+            others = [text for text in texts if not WHOLE.fullmatch(text) and not _A_FRACTION.fullmatch(text)]
+            masks = sorted(telling(others, len(texts)))
+            numbers = len(texts) - len(others) > 0.05 * len(texts)
+            if numbers and 0 < len(masks) <= FEW_LABELS and any(re.search("[0-9]", mask) for mask in masks):
+                return sample, masks
+        return None
 
     @property
     def averages(self) -> list[Sample]:
@@ -207,6 +231,22 @@ class Evidence:
             if sample.values is None or (2 <= len(sample.frequent) <= FEW_LABELS and _says_bound(sample) < 0.5):
                 return sample
         return None
+
+    @cached_property
+    def turns(self) -> Turns:
+        """Whether the rows of a card take turns, on and off."""
+        if self._rows_of_cards is None or self.card is None or not self.times:
+            return Turns()
+        time, day = self.times[0], next(iter(self.days), None)
+        taken = {sample.name for sample in (self.card, *self.times, *self.days, *self.places)}
+        others = [s for s in self.samples if s.name not in taken and s.values and 2 <= s.kinds <= MOST_GATES]
+        wanted = [sample for sample in (self.card, time, day, *self.places, *others) if sample]
+        rows = self._rows_of_cards([sample.name for sample in wanted], self.card.name)
+        if not rows:
+            return Turns()
+        of = {sample.name: Sample(sample.name, sample.raw, rows[sample.name]) for sample in wanted}
+        journeys = Journeys.of(of[self.card.name], of[time.name], of[day.name] if day else None)
+        return journeys.turns([of[each.name] for each in self.places], [of[each.name] for each in others])
 
     @cached_property
     def two_times(self) -> bool:

@@ -55,6 +55,11 @@ class Excerpt:
         self.one_in = one_in
         self._kept += [(batch, np.empty(0, dtype=np.uint64)) for batch in table.select(self.columns).to_batches()]
 
+    @property
+    def batches(self) -> list[pa.RecordBatch]:
+        """The rows."""
+        return [batch for batch, _ in self._kept]
+
     @contextmanager
     def files(self, scratch: Path | None) -> Iterator[list[Path]]:
         """The rows as Parquet files in a folder that only the owner can enter, until they are not needed any more.
@@ -66,7 +71,7 @@ class Excerpt:
             return
         with tempfile.TemporaryDirectory(prefix="tapveil-", dir=scratch, ignore_cleanup_errors=True) as folder:
             by_schema: dict[str, list[pa.RecordBatch]] = {}
-            for batch, _ in self._kept:
+            for batch in self.batches:
                 by_schema.setdefault(str(batch.schema), []).append(batch)
             paths = [Path(folder) / f"{number}.parquet" for number in range(len(by_schema))]
             for path, batches in zip(paths, by_schema.values(), strict=True):

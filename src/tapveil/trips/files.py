@@ -24,7 +24,7 @@ from tapveil.base.defaults import Format
 from tapveil.base.errors import PlanError, TripDataError, did_you_mean
 from tapveil.base.vocabulary import ENDS
 from tapveil.plan.model import Plan
-from tapveil.trips.csv_reader import LONGEST_LINE, Encoding, is_gzip, open_bytes
+from tapveil.trips.csv_reader import CODECS, LONGEST_LINE, Encoding, is_gzip, open_bytes
 from tapveil.trips.workbook import is_workbook, the_sheet
 
 RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant", "binary"]
@@ -244,7 +244,7 @@ def inspect(
             names = column_names(open_bytes(path, chosen).readline().decode(), ",")
             return "csv", _named(path, names), tuple("text" for _ in names), ",", chosen
         line = _first_line(path, start)
-        text = line.decode("cp1252" if encoding == "windows-1252" else "utf-8-sig", errors="replace")
+        text = line.decode(CODECS[encoding], errors="replace")
         if len(text.splitlines()) > 1:  # some programs end lines with NEL or U+2028: a trip would follow
             raise TripDataError(f"the first line of {path.name} has unusual line ends; save it with LF or CRLF")
         delimiter = delimiter or found_delimiter(text, wanted)

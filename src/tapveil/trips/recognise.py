@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from tapveil.base.vocabulary import YEARS
+from tapveil.trips.evidence import RowsOfCards
 from tapveil.trips.questions import Asking
 from tapveil.trips.reading import Sample, odd_rows
 from tapveil.trips.recognised import Guess, Recognised
@@ -26,13 +27,15 @@ TIDES_MISSING = ("NA", "NaN")
 _BY_TIDES = "TIDES calls it so"
 
 
-def recognise(samples: Sequence[Sample], answers: Mapping[str, str] | None = None) -> Recognised:
+def recognise(
+    samples: Sequence[Sample], answers: Mapping[str, str] | None = None, rows_of_cards: RowsOfCards | None = None
+) -> Recognised:
     """What an export is, with what was answered of its questions."""
     by_name = {sample.name: sample for sample in samples}
     if set(TIDES.values()) <= set(by_name):
         found = _tides(by_name)
     else:
-        found = Roles(samples, Asking(answers or {})).recognised()
+        found = Roles(samples, Asking(answers or {}), rows_of_cards).recognised()
         found.like = _likeness(set(by_name))
     taken = {guess.column for guess in found.columns.values()}
     found.unused = tuple(sample.name for sample in samples if sample.name not in taken)

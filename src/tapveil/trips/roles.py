@@ -12,7 +12,7 @@ from dataclasses import replace
 from tapveil.base.errors import TripDataError
 from tapveil.base.vocabulary import COUNT
 from tapveil.trips import words
-from tapveil.trips.evidence import AGREE, FEW_LABELS, ORDERED, Evidence, listed
+from tapveil.trips.evidence import AGREE, FEW_LABELS, ORDERED, Evidence, RowsOfCards, listed
 from tapveil.trips.questions import OPEN, Asking
 from tapveil.trips.reading import MOST, Reading, Sample, odd_rows, share
 from tapveil.trips.recognised import Guess, Recognised, Shape, Sureness
@@ -24,9 +24,9 @@ TURNED = 0.5
 class Roles:
     """Gives each column its role, step by step."""
 
-    def __init__(self, samples: Sequence[Sample], asking: Asking) -> None:
+    def __init__(self, samples: Sequence[Sample], asking: Asking, rows_of_cards: RowsOfCards | None = None) -> None:
         self._asking = asking
-        self._seen = Evidence(samples, asking)
+        self._seen = Evidence(samples, asking, rows_of_cards)
         self._found = Recognised(questions=asking.questions)
         self._asked_formats: set[str] = set()
 
@@ -145,6 +145,8 @@ class Roles:
                 f"`{count.name}` seems to be the reading of a counter, which grows a little from row to row, and not "
                 "the number of trips of a row: make a file of the differences first"
             )
+        if not self._seen.card and (masked := self._seen.masked):
+            self._say_masked(*masked, counted=count is masked[0])
         average = next((each for each in self._seen.averages if not self._seen.card and not self._seen.count), None)
         if average and not (both and self._seen.finest < 15):
             raise TripDataError(
@@ -184,19 +186,36 @@ class Roles:
                 "taps",
                 f"`{unknown.name}` has few different values, and a row has one end of a trip",
             )
+        elif signs := self._seen.turns.signs:
+            self._ask_shape(
+                f"Is a row a trip, or one tap (on or off)? It seems to be a tap: {'; '.join(signs)}. {_TWICE}",
+                "taps",
+                ("trips", "taps"),
+            )
         elif ends["start"]:
             found.why = f"`{ends['start'][0].name}` is where a trip begins, and no column is where it ends"
         elif self._seen.times or self._seen.places:
             self._ask_shape(
                 "Is a row a trip, or one tap (on or off)? It has one time or place, and no column that says on or off. "
-                "If rows are taps on and off, counting them as trips counts each trip twice and protects half of it: "
-                "then leave one kind out of the files, or add a column that distinguishes them.",
+                f"{_TWICE}",
                 "trips",
                 ("trips", "taps"),
+                proposes=self._seen.looked or self._seen.card is None,
             )
 
-    def _ask_shape(self, text: str, proposal: Shape, choices: tuple[Shape, ...]) -> None:
-        answer = self._asking.ask("shape", text, proposal, choices)
+    def _say_masked(self, sample: Sample, written: Sequence[str], *, counted: bool) -> None:
+        """Numbers that are masked: named, with what to do; if most are, there is nothing to count."""
+        text = (
+            f"Some numbers of trips in `{sample.name}` are masked ({', '.join(written)}): a release stops at them, "
+            "because one trip more may turn a masked number into another by several. Ask who made the file for the "
+            "numbers as they are: tapveil protects small ones itself"
+        )
+        if not counted:
+            raise TripDataError(f"{text[0].lower()}{text[1:]}")
+        self._found.remarks.append(f"{text}.")
+
+    def _ask_shape(self, text: str, proposal: Shape, choices: tuple[Shape, ...], *, proposes: bool = True) -> None:
+        answer = self._asking.ask("shape", text, proposal if proposes else OPEN, choices)
         shapes: dict[str, Shape] = {each: each for each in choices}
         self._found.shape = shapes.get(answer, proposal)
         self._found.why = "so you said" if not self._asking.is_open("shape") else "a question is open"
@@ -210,7 +229,8 @@ class Roles:
         else:
             text = "Which column says whether a tap is on or off? Without one taps cannot be counted."
             free = [sample for sample in self._free() if 2 <= sample.kinds <= FEW_LABELS]
-            self._asking.ask("tap", text, choices=[sample.name for sample in free])
+            in_turn = self._seen.turns.label or OPEN
+            self._asking.ask("tap", text, in_turn, choices=[sample.name for sample in free])
             chosen = self._seen.by_name.get(self._asking.answers.get("tap", OPEN))
             if chosen:
                 self._take("tap", chosen, "so you said")
@@ -416,12 +436,30 @@ class Roles:
         booked = [s for s in self._seen.days if s.name in free]
         if few:
             self._found.labels = True
-            best = min(few, key=lambda s: ("period" not in s.says, "tap" in s.says))
+            best = min(few, key=lambda s: ("period" not in s.says, s.kinds == 1, "tap" in s.says))
             self._take("date", best, "its name says so; its values are names of days or months, not dates")
+            self._say_periods(best, [s for s in few if s is not best and "period" in s.says])
         elif booked:
             text = f"Is `{booked[0].name}` the day of a trip? By its name it may be a day of the books."
             if self._asking.ask("date", text, booked[0].name, (booked[0].name, "no")) != "no":
                 self._take("date", booked[0], "the only column of dates", booked[0].date, asked=True)
+
+    def _say_periods(self, taken: Sample, others: Sequence[Sample]) -> None:
+        """A file by month and kind of day: what it is, and what to do, where two columns say it."""
+        if not others:
+            return
+        also = listed(others)
+        if all(other.values is not None and other.kinds == 1 for other in others):
+            said = f"{also} is the same in all rows and is not read: name the release after it."
+        else:
+            said = (
+                f"{also} is not read, so numbers are added up over it. To keep them apart, put both into one column "
+                "(such as `2025-03 WEEKDAY`) and name that as `date`; or make one file, and one release, of each."
+            )
+        self._found.remarks.append(
+            f"Rows are of `{taken.name}` and {also}, months and kinds of days, and not of single days: a budget cannot "
+            f"be used again for other days. {said}"
+        )
 
     def _grain(self) -> int:
         """The bins that times are given in, where all of them start at such."""
@@ -429,6 +467,10 @@ class Roles:
         return min((self._seen.by_name[name].grain for name in theirs if name in self._seen.by_name), default=1)
 
 
+_TWICE = (
+    "If rows are taps on and off, counting them as trips counts each trip twice and protects half of it: then leave "
+    "one kind out of the files, or add a column that distinguishes them."
+)
 _LIKE_A_CARD = "its values look like numbers of cards"
 
 

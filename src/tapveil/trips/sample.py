@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from tapveil.base.errors import TapveilError, TripDataError
 from tapveil.trips import files as sources
 from tapveil.trips.csv_reader import LONGEST_LINE, CsvReading, Encoding, open_bytes
+from tapveil.trips.excerpt import Excerpt
 from tapveil.trips.parquet_reader import plain
 from tapveil.trips.reading import LOOKED_AT, Sample, odd_rows
 from tapveil.trips.workbook import as_csv, is_workbook, sheets
@@ -140,6 +141,28 @@ _MARKS = frozenset([0x80, 0x85, *range(0x91, 0x98), 0xA0, 0xA1, 0xA7, 0xAB, 0xB0
 """Its quotes, dashes and the like, which say nothing about the language."""
 _UNDEFINED = frozenset([0x81, 0x8D, 0x8F, 0x90, 0x9D])
 _RUN = re.compile(rb"[\x80-\xff]{3,}")
+_SIGN_IN_WORD = re.compile(r"[a-z][³¹¿][a-z]|[³¹][a-z]{2}|[£¯¥][a-zó][a-z]")
+"""Polish in Windows-1250, read as Windows-1252."""
+
+
+def code_page(files: Sequence[Path], most: int) -> Encoding | None:
+    """Which code page texts may be in that are not UTF-8; None where nothing speaks against that of Western Europe.
+
+    Read as Windows-1252, letters of Polish, Czech or Hungarian become signs within words or letters that no language
+    has together; those of Turkish become letters of Icelandic.
+    """
+    lines = [line for path in files[:MOST_FILES] for line in _first_lines(path, most) if not line.isascii()]
+    texts = [line.decode("cp1252", "replace") for line in lines if _script(line) != "utf-8"]
+    few, letters = odd_rows(len(texts)), Counter(letter for text in texts for letter in set(text))
+    has = {letter for letter, number in letters.items() if number > few}
+    signs = sum(bool(_SIGN_IN_WORD.search(text)) for text in texts) > few
+    czech = (has & set("šžŠŽ") and has & set("èìøùòæÈØ")) or ("ø" in has and has & set("èìùý"))
+    hungarian = has & set("õû") and has & set("öü") and has & set("áí") and not has & set("ãâêçàœ")
+    if signs or czech or hungarian:
+        return "windows-1250"
+    if has & set("þðýÞÐÝ"):
+        return "windows-1252" if has & set("áíóúæ") else "windows-1254"
+    return None
 
 
 def _majority(seen: Counter[_Script]) -> Encoding:
@@ -164,10 +187,11 @@ def _is_western(line: bytes) -> bool:
     """
     beyond = [byte for byte in line if byte > 0x7F]
     telling = [byte for byte in beyond if byte not in _MARKS]
+    letters = 2 * sum(byte in _LETTERS for byte in telling) >= len(telling)
     return (
         not _UNDEFINED.intersection(beyond)
-        and 2 * sum(byte in _LETTERS for byte in telling) >= len(telling)
         and 2 * sum(map(len, _RUN.findall(line))) <= len(beyond)
+        and (letters or bool(_SIGN_IN_WORD.search(line.decode("cp1252", "replace"))))  # or one like it: `code_page`
     )
 
 
@@ -205,6 +229,39 @@ def samples(shapes: Mapping[Path, sources.Shape], encoding: Encoding) -> list[Sa
         raise TripDataError("the files have a header but no trips")
     named = {name: raw for name, raw in columns.items() if 0 < len(name) <= LONGEST_NAME}
     return [Sample(name, raw, _spread(values[name], MOST_ROWS)) for name, raw in named.items()]
+
+
+def rows_of_cards(
+    shapes: Mapping[Path, sources.Shape], encoding: Encoding, columns: Sequence[str], card: str
+) -> dict[str, list[str]]:
+    """All rows of some cards in some files, column by column: what only rows that belong together can show."""
+    excerpt = Excerpt(columns, card, most=LOOKED_AT)
+    for path in _spread(list(shapes), MOST_FILES):
+        if set(excerpt.columns) <= set(shapes[path][1]):
+            for batch in _batches(path, shapes[path], encoding, excerpt.columns):
+                excerpt.see(batch)
+    pieces = excerpt.batches
+    of = {name: pa.chunked_array([_as_texts(piece.column(name)) for piece in pieces]) for name in excerpt.columns}
+    return {name: _texts(column) for name, column in of.items()} if pieces else {}
+
+
+def _batches(path: Path, shape: sources.Shape, encoding: Encoding, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """All rows of a file, of some columns."""
+    if shape[0] == "parquet":
+        for batch in pq.ParquetFile(path).iter_batches(columns=list(columns)):
+            yield pa.record_batch([plain(batch.column(name)) for name in columns], list(columns))
+        return
+    sheet, used = sources.sheet_of(shape), [shape[1].index(name) for name in columns]
+    reading = CsvReading([path], shape[3], len(shape[1]), used, encoding="utf-8" if sheet else encoding, sheet=sheet)
+    for batch in reading.reader():
+        yield pa.record_batch(batch.columns, list(columns))
+
+
+def _as_texts(column: pa.Array) -> pa.Array:
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowException:
+        return pa.array([""] * len(column), pa.string())
 
 
 def unseen_columns(shapes: Mapping[Path, sources.Shape]) -> list[Sample]:

@@ -55,9 +55,10 @@ def _show_columns(console: Console, found: Recognised) -> None:
 def _show_promise(console: Console, choices: Choices) -> None:
     meaning = Meaning(Fraction(choices.epsilon))
     days = f"Days: {choices.days}, by {choices.days.source}. " if choices.days else ""
+    chosen = choices.answers.get("epsilon", OPEN) != OPEN and not choices.proposed
     console.print(
-        f"{days}Proposed promise: {choices.unit} with epsilon {choices.epsilon}, which is {meaning.verdict}. "
-        f"{meaning.sentence(choices.unit)}"
+        f"{days}{'Your' if chosen else 'Proposed'} promise: {choices.unit} with epsilon {choices.epsilon}, which is "
+        f"{meaning.verdict}. {meaning.sentence(choices.unit)}"
     )
 
 
