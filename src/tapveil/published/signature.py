@@ -26,6 +26,8 @@ from tapveil.base.errors import UsageError
 NAMESPACE = "tapveil"
 """What the signature is for: one made for e-mail or for a commit is not one of a release."""
 _MAGIC = b"SSHSIG"
+_HEAD = _MAGIC + (1).to_bytes(4, "big")
+"""Of an armored signature: what it is, and the version of its format."""
 _KIND = b"ssh-ed25519"
 _HASHES = {b"sha256": hashlib.sha256, b"sha512": hashlib.sha512}
 _BEGIN, _END = "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
@@ -50,7 +52,7 @@ class SigningKey:
         signature = self.private.sign(_to_be_signed(namespace, algorithm, message))
         key, signed = (_string(_KIND) + _string(part) for part in (public, signature))
         parts = (key, namespace, b"", algorithm, signed)
-        return _armored(_MAGIC + (1).to_bytes(4, "big") + b"".join(map(_string, parts)))
+        return _armored(_HEAD + b"".join(map(_string, parts)))
 
 
 def read_key(path: Path, ask_passphrase: Callable[[], str] | None = None) -> SigningKey:
@@ -91,11 +93,10 @@ class Signature:
 
 def read_signature(armored: str, message: bytes) -> Signature:
     """The signature of a message; SignatureError unless it is one, for this purpose and of this message."""
-    parts = _Parts(_unarmored(armored))
-    if parts.take(len(_MAGIC)) != _MAGIC or parts.number() != 1:
+    blob = _unarmored(armored)
+    if not blob.startswith(_HEAD):
         raise SignatureError("it is not an SSH signature of version 1")
-    key, namespace, reserved, algorithm, signature = (parts.string() for _ in range(5))
-    parts.end()
+    key, namespace, reserved, algorithm, signature = _strings(blob.removeprefix(_HEAD), 5)
     if reserved:
         raise SignatureError("its reserved field is not empty")
     if namespace != NAMESPACE.encode():
@@ -220,35 +221,23 @@ def _unarmored(text: str) -> bytes:
     return blob
 
 
-class _Parts:
-    """Bytes, taken from the front."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
-
-    def take(self, size: int) -> bytes:
-        part = self._data[self._at : self._at + size]
-        if len(part) != size:
+def _strings(data: bytes, number: int) -> list[bytes]:
+    """As many parts as these bytes must have, each behind its length, and nothing else."""
+    found = []
+    for _ in range(number):
+        end = 4 + int.from_bytes(data[:4], "big")
+        if len(data) < end:
             raise SignatureError("it is truncated")
-        self._at += size
-        return part
-
-    def number(self) -> int:
-        return int.from_bytes(self.take(4), "big")
-
-    def string(self) -> bytes:
-        return self.take(self.number())
-
-    def end(self) -> None:
-        if self._at != len(self._data):
-            raise SignatureError("it has data after its end")
+        found.append(data[4:end])
+        data = data[end:]
+    if data:
+        raise SignatureError("it has data after its end")
+    return found
 
 
 def _ed25519(blob: bytes, size: int) -> bytes:
     """The bytes of an Ed25519 key or signature, out of their wrapping."""
-    parts = _Parts(blob)
-    kind, data = parts.string(), parts.string()
-    parts.end()
+    kind, data = _strings(blob, 2)
     if kind != _KIND or len(data) != size:
         raise SignatureError("it was not made with an Ed25519 key")
     return data
