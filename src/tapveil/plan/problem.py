@@ -30,14 +30,14 @@ class Problem:
 
 
 @cache
-def sentences() -> Mapping[str, str]:
-    """What each rule between the parts of a plan says, by its code."""
+def sentences() -> Mapping[str, Mapping[str, str]]:
+    """What is said of mistakes, by their codes: `rules` between the parts of a plan, `types` and `parts` of keys."""
     return tomllib.loads((resources.files("tapveil.plan") / "problems.toml").read_text(encoding="utf-8"))
 
 
 def problem(section: Location, code: str, key: str | None = None, **facts: object) -> Problem:
     """The mistake with this code: its words are in `problems.toml`, with places for the facts."""
-    return Problem(section, code, sentences()[code].format(**facts), key)
+    return Problem(section, code, sentences()["rules"][code].format(**facts), key)
 
 
 class MisfitError(ValueError):

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 import pydantic
 
 from tapveil.base.errors import PlanError, closest, did_you_mean
-from tapveil.plan.problem import Location, MisfitError, Problem
+from tapveil.plan.problem import Location, MisfitError, Problem, sentences
 
 
 def read_text(path: Path) -> str:
@@ -75,36 +75,15 @@ def _misread(error: Any, model: type[pydantic.BaseModel]) -> Problem:
     section, key = location[:-1], str(location[-1])
     code, cause = error["type"], error.get("ctx", {}).get("error")
     words = str(cause) if cause else str(error["msg"]).replace("Input should be", "must be")
-    message = _PLAINER.get(code, words)
+    message = sentences()["types"].get(code, words)
     if code == "extra_forbidden":
         message = did_you_mean(key, _keys(_inside(model, section)))
     elif code == "literal_error":
         message += did_you_mean(str(error["input"]), _choices(_inside(model, location)))
     elif code == "model_type":
-        message = _HOW["wider"] if location[:2] == ("coarsen", "wider") else _HOW.get(key, message)
+        part = "wider" if location[:2] == ("coarsen", "wider") else key
+        message = sentences()["parts"].get(part, message)
     return _Misread(section, code, message, key)
-
-
-_PLAINER = {
-    "tuple_type": 'must be a list, such as ["a", "b"]',
-    "dict_type": "must be a section of its own",
-    "model_type": "must be a text, or a section of its own",
-    "string_type": "must be a text, in quotes",
-    "too_short": "must not be empty",
-    "too_long": "has too many entries",
-    "string_too_short": "must not be empty",
-    "string_too_long": "is too long",
-    "string_pattern_mismatch": "must start with a letter a-z, then only a-z, 0-9, _ and -",
-}
-"""Messages for pydantic's error types, where its own are written for programmers."""
-
-
-_HOW = {
-    "level": "must be a table such as { time_minutes = 60 }",
-    "levels": 'must be a list of tables such as { name = "hour", time_minutes = 60 }',
-    "wider": 'must be in a section for a mode, such as [coarsen.wider.region.bus], or ….region."*" for every mode',
-}
-"""How to write parts of a plan that are easy to get wrong."""
 
 
 # --- the model --------------------------------------------------------------------------------------------------------
@@ -113,9 +92,8 @@ _HOW = {
 def _inside(annotation: Any, location: Iterable[str | int]) -> Any:
     """The type at a location in the plan. Names of modes and numbers of entries lead into it."""
     for part in location:
-        model = _model(annotation)
-        fields = {field.alias or name: field for name, field in model.model_fields.items()} if model else {}
-        annotation = fields[str(part)].annotation if part in fields else annotation
+        keys = _keys(annotation)
+        annotation = keys[str(part)].annotation if part in keys else annotation
     return annotation
 
 
@@ -125,9 +103,9 @@ def _model(annotation: Any) -> Any:
     return next(filter(None, map(_model, get_args(annotation))), None)
 
 
-def _keys(annotation: Any) -> list[str]:
+def _keys(annotation: Any) -> dict[str, Any]:
     model = _model(annotation)
-    return [field.alias or name for name, field in model.model_fields.items()] if model else []
+    return {field.alias or name: field for name, field in model.model_fields.items()} if model else {}
 
 
 def _choices(annotation: Any) -> list[str]:
