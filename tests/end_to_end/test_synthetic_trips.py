@@ -15,6 +15,7 @@ import pytest
 import tapveil
 from tapveil.base.errors import PlanError, UsageError
 from tapveil.veil.release import release
+from tests.conftest import write_csv
 from tests.end_to_end.test_world import change_manifest, codes, estimates, world_plan, write_trips
 from tests.support.tampering import refresh
 
@@ -133,6 +134,112 @@ def test_hours_that_mean_nothing_are_refused(tmp_path: Path, hours: str, words: 
         world_plan(tmp_path, **{"[coarsen]": f"[world]\nservice = {hours}\n[coarsen]"})
 
 
+# --- durations --------------------------------------------------------------------------------------------------------
+
+DURATIONS = {
+    'tap_off_location = "to"\n': 'tap_off_location = "to"\ntap_off_time = "end"\n',
+    "[coarsen]": '[world]\ndurations = ["00:00", "00:30", "02:00"]\n[coarsen]',
+    "time_minutes = 360": "time_minutes = 60",
+    'name = "total"\ncolumns = []\n': 'name = "lasted"\ncolumns = ["tap_off_location", "duration"]\n',
+}
+LASTS = {"Ash": 10, "Oak": 45, "Elm": 200, "Nowhere": 5}
+"""Minutes that a trip to each place takes."""
+
+
+def with_ends(folder: Path) -> None:
+    """The same trips, each with a tap off; some without."""
+    write_trips(folder)
+    with (folder / "trips.csv").open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    for number, row in enumerate(found):
+        minute = int(row["hour"][:2]) * 60 + 30 + LASTS[row["to"]]
+        row["end"] = "" if number % 50 == 0 else f"{minute // 60 % 24:02d}:{minute % 60:02d}"
+    write_csv(folder / "trips.csv", [tuple(row.values()) for row in found], tuple(found[0]))
+
+
+@pytest.mark.parametrize("unit", ["trip", "card"])
+def test_a_trip_ends_when_durations_say(unit: str, tmp_path: Path) -> None:
+    with_ends(tmp_path)
+    folder = release(world_plan(tmp_path, unit, **DURATIONS), tmp_path / "out", in_ledger=False)
+    assert codes(folder.path) == set()
+    assert folder.manifest.as_json["durations"] == ["00:00", "00:30", "02:00"]
+    trips = rows(folder.path)
+    assert list(trips[0]) == [
+        *("mode", "date", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location", "duration"),
+    ]
+    counted = Counter((row["mode"], row["date"], row["tap_off_location"], row["duration"]) for row in trips)
+    listed = {
+        (row["mode"], row["date"], row["tap_off_location"], row["duration"]): int(row["count"])
+        for row in estimates(folder.path, "lasted")
+    }
+    assert counted == listed
+    known = [
+        row for row in trips if "-1" not in (row["tap_on_time"], row["tap_off_time"]) and row["tap_on_time"] < "20"
+    ]
+    far = [row for row in known if row["duration"] == "02:00"]
+    near = [row for row in known if row["duration"] == "00:00"]
+    assert len(far) > 100 < len(near)
+    assert all(int(row["tap_off_time"][:2]) - int(row["tap_on_time"][:2]) >= 2 for row in far)
+    assert all(0 <= int(row["tap_off_time"][:2]) - int(row["tap_on_time"][:2]) <= 1 for row in near)
+
+
+def test_durations_are_measured_as_they_are(tmp_path: Path) -> None:
+    with_ends(tmp_path)
+    folder = release(world_plan(tmp_path, **DURATIONS), tmp_path / "out", in_ledger=False)
+    with (tmp_path / "trips.csv").open(encoding="utf-8", newline="") as file:
+        exact = Counter(
+            "-1"
+            if not row["end"]
+            else "00:00"
+            if LASTS[row["to"]] < 30
+            else "00:30"
+            if LASTS[row["to"]] < 120
+            else "02:00"
+            for row in csv.DictReader(file)
+        )
+    found = Counter[str]()
+    for row in folder.table("lasted").rows():
+        found[row["duration"]] += row["count"]
+    cells = len(folder.table("lasted")) / 4
+    assert set(found) == set(exact)
+    assert all(
+        abs(found[each] - exact[each]) < 8 * float(folder.mechanism("lasted").scale) * cells**0.5 for each in exact
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"tap_off_time": ""}, "durations follow from tap_on_time and tap_off_time"),
+        ({"[world]": '["00:10", "00:30"]'}, "must begin with"),
+        ({"kind": ""}, "not for columns of the files"),
+    ],
+)
+def test_durations_that_do_not_follow_are_refused(tmp_path: Path, change: dict[str, str], words: str) -> None:
+    plan = dict(DURATIONS)
+    if "tap_off_time" in change:
+        del plan['tap_off_location = "to"\n']
+        plan['name = "total"\ncolumns = []\n'] = 'name = "total"\ncolumns = []\n'
+    elif "kind" in change:
+        plan['tap_off_location = "to"\n'] = 'tap_off_location = "to"\nlong = { column = "x", kind = "duration" }\n'
+        del plan["[coarsen]"], plan['name = "total"\ncolumns = []\n']
+    else:
+        plan["[coarsen]"] = f"[world]\ndurations = {change['[world]']}\n[coarsen]"
+    with pytest.raises(PlanError, match=words):
+        world_plan(tmp_path, **plan)
+
+
+@pytest.mark.parametrize("columns", ['["tap_off_time"]', '["duration"]'])
+def test_a_second_time_that_no_trip_has_gives_no_estimates(tmp_path: Path, columns: str) -> None:
+    """A release with such tables does not fail after it was paid for: it has measurements alone."""
+    with_ends(tmp_path)
+    plan = {**DURATIONS, 'columns = ["tap_on_location", "tap_off_location"]': 'columns = ["tap_on_location"]'}
+    plan['name = "total"\ncolumns = []\n'] = f'name = "lasted"\ncolumns = {columns}\n'
+    folder = release(world_plan(tmp_path, **plan), tmp_path / "out", in_ledger=False)
+    assert codes(folder.path) == set()
+    assert sorted(path.name for path in folder.path.iterdir() if path.is_dir()) == ["measurements"]
+
+
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
@@ -201,7 +308,7 @@ def test_what_is_not_there_is_said(published: Path, tmp_path: Path) -> None:
     timeless = {'columns = ["tap_on_time", "tap_on_location"]': 'columns = ["tap_on_location"]'}
     folder = release(world_plan(tmp_path, **timeless), tmp_path / "out", in_ledger=False)
     assert folder.trips().schema.names == ["mode", "date", "tap_on_location", "tap_off_location"]
-    with pytest.raises(UsageError, match="have none"):
+    with pytest.raises(UsageError, match="lack them"):
         folder.trips("tides")
 
 

@@ -9,11 +9,13 @@ MINUTES_PER_DAY = 1440
 
 # --- columns --------------------------------------------------------------------------------------------------------
 
-Kind = Literal["time", "date", "location", "label", "card"]
+Kind = Literal["time", "date", "location", "label", "card", "duration"]
 
 End = Literal["on", "off"]
 """Of a trip."""
 CARD = "card"
+DURATION = "duration"
+"""How long a trip took, in classes: it follows from both times, before anything is counted."""
 TAP = "tap"
 VEHICLE = "vehicle"
 ENDS = {"tap_time": ("tap_on_time", "tap_off_time"), "tap_location": ("tap_on_location", "tap_off_location")}

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tapveil.base.vocabulary import CARD, COUNT, EVERY_MODE, UNKNOWN, Kind
+from tapveil.base.time_bins import TimeBins
+from tapveil.base.vocabulary import CARD, COUNT, EVERY_MODE, MINUTES_PER_DAY, MISSING, MISSING_TIME, UNKNOWN, Kind
 from tapveil.counting.packing import WORD, Packing
 from tapveil.inputs import values
 from tapveil.inputs.areas import Areas, relabelling
@@ -56,7 +57,9 @@ class Column:
     @property
     def refuses(self) -> bool:
         """Whether a row can be refused for this column: only places and labels are accepted as they are."""
-        return self.missing is None or self.kind in ("time", "card") or self.as_text or self.covers is not None
+        return (
+            self.missing is None or self.kind in ("time", "duration", "card") or self.as_text or self.covers is not None
+        )
 
     @property
     def variants(self) -> list[Understand]:
@@ -149,6 +152,10 @@ def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
         coded = Column(name, raw, kind, bins.labels[0], read, fixed_labels=bins.labels, context=context, zoned=zoned)
         # A number in a format is not one of minutes: 7 is an hour, 731 a clock, 1470609060 a moment.
         return replace(coded, as_text=raw == "integer" and plan.source.columns[name].format is not None)
+    if kind == "duration":
+        classes = TimeBins.parts(plan.world.durations)
+        read = _reads_duration(plan, classes)
+        return Column(name, "text", kind, MISSING, read, fixed_labels=classes.labels, context=("tap_on_time",))
     if kind == "date":
         context = plan.source.deciding if name == "date" and plan.source.day_follows_time else ()
         read = _reads_date(plan, name, bool(context)) if plan.source.calendar else str.strip
@@ -201,6 +208,27 @@ def _reads_time(plan: Plan, name: str, context: bool) -> Understand:
             if on and days.is_skipped(on, minute):
                 return None
         return labels[bins.code(minute)]
+
+    return understand
+
+
+def _reads_duration(plan: Plan, classes: TimeBins) -> Understand:
+    """The class of a duration, from the time of the tap off and, as its context, that of the tap on."""
+    columns, zone, labels = plan.source.columns, Days.of(plan.source).zone, classes.labels
+    formats = [columns[name].format for name in ("tap_off_time", "tap_on_time")]
+    none = plan.source.missing("tap_on_time")
+
+    def understand(text: str) -> str | None:
+        parts = _split(text, context=True)
+        if parts is None:
+            return None
+        if parts[1].strip() in none:
+            return ""
+        off, on = (values.read_time(part, zone, written) for part, written in zip(parts, formats, strict=True))
+        if off is None or on is None:
+            return None
+        missing = MISSING_TIME in (off, on)
+        return labels[0] if missing else labels[classes.code((off - on) % MINUTES_PER_DAY)]
 
     return understand
 

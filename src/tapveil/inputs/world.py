@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from tapveil.base.domain import MOST_CELLS, Lists, every_cell, number_of_cells
 from tapveil.base.errors import PlanError
+from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import EVERY_MODE, UNKNOWN
 from tapveil.inputs.areas import Areas
 from tapveil.inputs.place_list import read_place_list
@@ -109,4 +110,6 @@ def _labels(plan: Plan, table: Table, places: Places, mode: str, key: str) -> tu
     if kind == "time":
         hours = plan.world.service.get(mode, plan.world.service.get(EVERY_MODE))
         return plan.columns.times(table.level if key in table.columns else None).within_hours(hours)
+    if kind == "duration":
+        return TimeBins.parts(plan.world.durations).labels
     return places[mode]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tapveil.base.time_bins import TimeBins
-from tapveil.base.vocabulary import CARD, COUNT, EVERY_MODE, TAP, End, Kind, ends_of
+from tapveil.base.vocabulary import CARD, COUNT, DURATION, EVERY_MODE, TAP, End, Kind, ends_of
 
 if TYPE_CHECKING:
     from tapveil.plan.model import Level, Plan, Table
@@ -44,7 +44,8 @@ class Columns:
         for_days = ["date"] if source.timezone else []
         ends = [TAP] if source.taps else []
         pairs = ["date", source.taps.same] if source.taps and self.pairs_taps else []
-        wanted = dict.fromkeys([*self.used, *card, *for_days, *ends, *pairs])
+        starts = ["tap_on_time"] if DURATION in self.used and self.plan.world.durations else []
+        wanted = dict.fromkeys([*self.used, *card, *for_days, *ends, *pairs, *starts])
         return {ours: theirs for ours in wanted if ours in source.columns and (theirs := source.columns[ours].column)}
 
     @property

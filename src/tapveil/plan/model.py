@@ -23,7 +23,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from tapveil.base.errors import PlanError, did_you_mean
 from tapveil.base.types import Clock, Delta, Epsilon, Frozen, Hours, Name, Text, Weight
-from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY, MOST_LEVELS, columns_in_words, level_in_words
+from tapveil.base.vocabulary import DURATION, EVERY_MODE, MINUTES_PER_DAY, MOST_LEVELS, columns_in_words, level_in_words
 from tapveil.plan import toml
 from tapveil.plan.columns import Columns
 from tapveil.plan.problem import MisfitError
@@ -210,6 +210,8 @@ class WorldFacts(Frozen):
     """Days on which people travel as on a Sunday: estimates take weekdays, Saturdays and Sundays each to be alike."""
     service: Annotated[dict[str, Hours], BeforeValidator(_for_every_mode)] = Field(default={})
     """Hours in which there are trips, such as `"05:00-24:00"`; or by mode. Other times count as `-1`, like no tap."""
+    durations: tuple[Clock, ...] = ()
+    """Classes of durations, by where each begins, such as `["00:00", "00:10", "00:30"]`: tables may have `duration`."""
     trips: bool = True
     """Whether the folder has synthetic trips, one row each, whose sums are the estimates."""
 
@@ -396,6 +398,19 @@ class Plan(Frozen):
     @classmethod
     def _at_each_level(cls, tables: tuple[Table, ...]) -> tuple[Table, ...]:
         return tuple(each for table in tables for each in table.at_each_level())
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _with_durations(cls, data: Any) -> Any:
+        """Where the plan has classes of durations, a trip has one: it is read from the tap off, and from the tap on."""
+        match data:
+            case {"world": {"durations": [_, *_]}, "source": {"columns": dict(columns)} as source}:
+                trips = source.get("shape") != "taps" and {"tap_on_time", "tap_off_time"} <= set(columns)
+                if trips and DURATION not in columns:
+                    off = columns["tap_off_time"]
+                    made = {**(off if isinstance(off, dict) else {"column": off}), "kind": "duration"}
+                    return {**data, "source": {**source, "columns": {**columns, DURATION: made}}}
+        return data
 
     @pydantic.model_validator(mode="after")
     def _parts_fit(self) -> Self:

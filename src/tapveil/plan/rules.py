@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tapveil.base.errors import did_you_mean
 from tapveil.base.layouts import LAYOUTS
-from tapveil.base.vocabulary import CARD, COUNT, EVERY_MODE, MOST_LEVELS, RESERVED, TAP, TOTAL, VEHICLE, YEARS
+from tapveil.base.vocabulary import CARD, COUNT, DURATION, EVERY_MODE, MOST_LEVELS, RESERVED, TAP, TOTAL, VEHICLE, YEARS
 from tapveil.plan.model import TIMETABLE
 from tapveil.plan.problem import Location, Problem, problem
 from tapveil.privacy.effort import too_much
@@ -349,10 +349,23 @@ def _mechanism_problems(plan: Plan) -> Iterator[Problem]:
         yield problem(where, "too-coarse")
 
 
+def _duration_problems(plan: Plan) -> Iterator[Problem]:
+    """Whether durations follow from both times of a trip, in classes that the plan lists."""
+    classes, columns = plan.world.durations, plan.source.columns
+    made = {name for name in columns if plan.source.kind(name) == "duration"}
+    if made - ({DURATION} if classes else set()):
+        yield problem(SOURCE, "duration-kind", "columns")
+    if classes and (DURATION not in made or columns[DURATION].column != columns["tap_off_time"].column):
+        yield problem(("world",), "durations-need-times", "durations")
+    if classes and (classes[0] != 0 or list(classes) != sorted(set(classes))):
+        yield problem(("world",), "durations-in-order", "durations")
+
+
 def _world_problems(plan: Plan) -> Iterator[Problem]:
     """Whether every column of the tables has a public list, so that all cells are known before a trip is read."""
     source, keys = plan.source, {column for table in plan.table for column in plan.columns.of(table)}
     yield from _per_cell_problems(plan)
+    yield from _duration_problems(plan)
     if not plan.privacy.is_world:
         for given in sorted(plan.world.model_fields_set):
             yield problem(("world",), "world-alone", given)
@@ -366,7 +379,7 @@ def _world_problems(plan: Plan) -> Iterator[Problem]:
     if "mode" in keys and source.columns["mode"].value is None and not source.modes:
         yield problem(SOURCE, "world-needs-modes")
     for section, key, column in _published(plan):
-        listed = column in ("mode", "date") or source.kind(column) in ("time", "location")
+        listed = column in ("mode", "date") or source.kind(column) in ("time", "location", "duration")
         if column in source.columns and not listed:
             yield problem(section, "not-in-world", key, column=column)
     if unknown := sorted(set(plan.world.service) - {EVERY_MODE, *_listed_modes(plan)}):

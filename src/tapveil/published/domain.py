@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from tapveil.base.domain import Codes, Lists, every_cell, number_of_cells
+from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import EVERY_MODE, UNKNOWN
 from tapveil.published.manifest import Manifest, TableClaim
 
@@ -47,6 +48,8 @@ class Domain:
             return tuple((covers.first_day + timedelta(days=day)).isoformat() for day in days)
         if kind == "time":
             return self.manifest.times(table).within_hours(self.manifest.hours(mode))
+        if kind == "duration" and self.manifest.durations:
+            return TimeBins.parts(self.manifest.durations).labels
         if kind == "location":
             return self.places[mode]
         raise ValueError(f"there is no public list of {key}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -17,7 +17,7 @@ from tapveil.base.vocabulary import COUNT, HIGH, LOW, UNKNOWN, WEIGHT, ends_of
 from tapveil.published.domain import Domain, modes
 from tapveil.published.estimates import NO_TAP, Clock, Estimates, Measurement, World, estimate
 from tapveil.published.estimates.joint import trip_columns
-from tapveil.published.estimates.world import AXES, DATE, OFF_PLACE, OFF_TIME, ON_PLACE, ON_TIME
+from tapveil.published.estimates.world import AXES, DATE, DURATION, OFF_PLACE, OFF_TIME, ON_PLACE, ON_TIME
 from tapveil.published.manifest import TableClaim
 
 MOST_AT_ONCE = 12_000_000
@@ -54,6 +54,8 @@ def why_not(domain: Domain) -> str | None:
     columns = {column for table in _usable(domain) for column in _keys(domain, table)} - {DATE}
     if not columns & {ON_PLACE, OFF_PLACE} or not columns <= set(AXES):
         return "no table has places"
+    if not columns & {OFF_TIME, DURATION} <= _told(columns):
+        return "tables have a second time, or durations, and no table has when and where trips begin and where they end"
     split = manifest.partition in ((DATE,), ("mode", DATE)) and manifest.rows == "trips"
     if not split and not {ON_PLACE, OFF_PLACE} <= columns:
         return "tables have one end of a trip only, and are not split by the date, or are of taps"
@@ -81,6 +83,13 @@ def _fits(domain: Domain, by: int | None) -> bool:
 def _keys(domain: Domain, table: TableClaim) -> tuple[str, ...]:
     """The columns of a table but the mode."""
     return tuple(key for key in domain.manifest.keys(table) if key != "mode")
+
+
+def _told(columns: Set[str]) -> Set[str]:
+    """The columns of synthetic trips, of those that tables have: one time, and more if both places are there."""
+    if {ON_TIME, ON_PLACE, OFF_PLACE} <= columns:
+        return columns
+    return columns - {DURATION} - ({OFF_TIME} if ON_TIME in columns else set())
 
 
 def _usable(domain: Domain) -> list[TableClaim]:
@@ -194,7 +203,8 @@ class Estimated:
         return found, {name: np.concatenate([each[name] for _, _, each in pieces]) for name in pieces[0][2]}
 
     def labels(self, key: str, mode: str) -> tuple[str, ...]:
-        """The public list of a key of a mode."""
+        """The public list of a key of a mode; the end of a trip may follow from durations alone."""
+        key = ON_TIME if key == OFF_TIME and key not in self.domain.manifest.columns else key
         if self.minutes and key in TIMES:
             served = _served(self.domain, mode)
             return tuple(served[first] for first in _first_bins(self.domain, mode, self.minutes))
@@ -269,7 +279,10 @@ def _world(domain: Domain, mode: str, by: int | None) -> World:
         for column in AXES
         if column in columns
     }
-    clock = Clock(bins, bins, until=spans[served[-1]][1]) if set(TIMES) <= columns else None
+    classes = TimeBins.parts(domain.manifest.durations).starts if domain.manifest.durations else ()
+    durations = (NO_TAP, *classes) if DURATION in columns else ()
+    both = ON_TIME in columns and columns & {OFF_TIME, DURATION}
+    clock = Clock(bins, bins, durations, until=spans[served[-1]][1]) if both else None
     return World(tuple(_kinds(domain)), sizes, same_places={ON_PLACE, OFF_PLACE} <= columns, clock=clock)
 
 

@@ -301,8 +301,11 @@ class Folder:
             return arrow.RecordBatchReader.from_batches(first.schema, chain([first], trips))
         from tapveil.published.tides import SCHEMA, fare_transactions  # which needs pyarrow
 
-        if not {"tap_on_time", "tap_off_time"} & set(first.schema.names):
-            raise UsageError("TIDES fare_transactions have times, and the synthetic trips of this folder have none")
+        names = set(first.schema.names)
+        if "date" not in names or not {"tap_on_time", "tap_off_time"} & names:
+            raise UsageError(
+                "TIDES fare_transactions have days and times; the synthetic trips of this folder lack them"
+            )
         return arrow.RecordBatchReader.from_batches(SCHEMA, fare_transactions(self.manifest, chain([first], trips)))
 
     def _trips(self) -> Iterator[Any]:

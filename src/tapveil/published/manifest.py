@@ -455,6 +455,8 @@ class Manifest(_Part):
     estimated_minutes: Annotated[int, Field(ge=1, le=1440)] | None = None
     """The length of the bins of `estimates/`, stated only where it is longer than `time_minutes`: there are too many
     places for whole trips by shorter ones."""
+    durations: Annotated[tuple[Clock, ...], Field(min_length=1, max_length=1440)] | None = None
+    """Of a known world: where the classes of durations begin, in folders whose tables have durations."""
     wider: Annotated[dict[Name, Areas], Field(max_length=MOST_TABLES)]
     """The wider areas, by their name and the mode."""
     plan_sha256: Digest
@@ -478,7 +480,8 @@ class Manifest(_Part):
         world = self.is_world and self.manifest_version >= 3
         own = [("cells" in table.model_fields_set) == world for table in self.tables]
         own += [("holidays" in self.model_fields_set) == world, world or not self.service]
-        own += [("service" in self.model_fields_set) == bool(self.service)]
+        own += [(name in self.model_fields_set) == bool(getattr(self, name)) for name in ("service", "durations")]
+        own += [("duration" in self.columns.values()) == bool(self.durations)]
         for name, version in self.versions.parts.items():
             own += [(name in self.versions.model_fields_set) == bool(version), world or not version]
         own += [bool(self.versions.estimates) or not self.versions.trips]

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from tapveil.base.errors import LeakError
 from tapveil.base.layouts import LAYOUTS
-from tapveil.base.vocabulary import RESERVED, TRIPS, UNTIL, WEIGHT
+from tapveil.base.vocabulary import DURATION, RESERVED, TRIPS, UNTIL, WEIGHT
 from tapveil.plan.model import Plan
 from tapveil.published import domain
 from tapveil.published.identifiers import MOST, SOME, ColumnLook
@@ -51,7 +51,7 @@ def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
     known = keys | ends | RESERVED | {*WIDER_COLUMNS, *layout.columns}
     copied = layout.copied({key for key in keys if plan.columns.copies(key)})
     if plan.privacy.is_world:  # what is copied there are public lists, whatever the trips say
-        known |= {*domain.COLUMNS, WEIGHT}
+        known |= {*domain.COLUMNS, WEIGHT, *(["tap_off_time"] if DURATION in keys else [])}  # which durations tell
     for file, column in _columns(folder):
         if column not in known:
             raise LeakError(f"{file} has the column `{column}`, which the plan does not publish. {_STOPPED}")

@@ -40,8 +40,9 @@ def manifest(
     release, source = plan.release, plan.source
     taps = source.taps if plan.columns.pairs_taps else None
     world: dict[str, Any] = {"holidays": tuple(sorted(set(plan.world.holidays)))} if plan.privacy.is_world else {}
-    hours: dict[str, str] = plan.world.model_dump(mode="json")["service"]
-    world |= {"service": dict(sorted(hours.items()))} if hours else {}
+    facts = plan.world.model_dump(mode="json")
+    world |= {"service": dict(sorted(facts["service"].items()))} if facts["service"] else {}
+    world |= {"durations": facts["durations"]} if "duration" in plan.columns.kinds else {}
     levels = sorted({table.level.location for table in plan.table if table.level.location})
     stated = claims.Manifest(
         manifest_version=claims.MANIFEST_VERSION,

@@ -98,7 +98,7 @@ def _misshapen(manifest: Manifest) -> Iterator[str]:
 def _misshapen_world(manifest: Manifest) -> Iterator[str]:
     """Every key of a known world has a public list: days, times, modes and places."""
     kinds, covers = manifest.columns, manifest.covers
-    listed = all(key == "mode" or kind in ("date", "time", "location") for key, kind in kinds.items())
+    listed = all(key == "mode" or kind in ("date", "time", "location", "duration") for key, kind in kinds.items())
     ordered = "mode" not in kinds or manifest.partition[:1] == ("mode",)
     if (
         not listed

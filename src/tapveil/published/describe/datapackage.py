@@ -88,7 +88,8 @@ def _derived_resource(manifest: Manifest, sheet: DerivedSheet, facts: Facts) -> 
 
 def _trips_resource(manifest: Manifest, trips: SyntheticTrips, facts: Facts) -> dict[str, Any]:
     first, *others = trips.paths
-    fields = [derived_key_field(manifest, column) for column in trips.columns]
+    kinds = {column: "time" if column.endswith("_time") else kind(manifest, column) for column in trips.columns}
+    fields = [key_field(manifest, Field(column, sort)) for column, sort in kinds.items()]
     table = _table(NAME, words_of(manifest).say("package.trips_title"), first, fields, (), facts)
     said = {"description": note(manifest)} | ({"alternates": [_file(each, facts) for each in others]} if others else {})
     return table | said

@@ -25,7 +25,7 @@ class Clock:
     off: tuple[int, ...]
     """The same of the tap at the end."""
     durations: tuple[int, ...] = ()
-    """Classes, from 0 on; the last has no end."""
+    """Classes, from 0 on, the last without an end; and `NO_TAP` at most once, where one of the taps is missing."""
     until: int = 1440
     """When the last bin of the day ends."""
 
@@ -48,17 +48,27 @@ class Clock:
         offs = [minute for minute in self.off if minute != NO_TAP]
         for on, first in enumerate(self.on):
             if first == NO_TAP:
-                found[on] = 1.0
+                found[on] = self._of_unknown_start()
                 continue
             last = min([minute for minute in self.on if minute > first], default=self.until)
             starts = np.arange(first, max(last, first + 1))
             for each, shortest in enumerate(classes):
+                if shortest == NO_TAP:
+                    found[on, each, self.off.index(NO_TAP) if NO_TAP in self.off else slice(None)] = 1.0
+                    continue
                 takes, share = self._minutes(each, shortest)
                 ends = np.searchsorted(offs, starts[:, None] + takes, side="right") - 1
                 weights = np.broadcast_to(share, ends.shape) / len(starts)
                 for end in np.unique(np.maximum(ends, 0)):
                     entry = self.off.index(offs[end])
                     found[on, each, entry] += float(np.rint(PARTS * weights[np.maximum(ends, 0) == end]).sum()) / PARTS
+        return found
+
+    def _of_unknown_start(self) -> Floats:
+        """Without a tap at the start any end may be, and the duration is not known, where there is a class for that."""
+        found = np.ones((len(self.durations or (0,)), len(self.off)))
+        if NO_TAP in self.durations:
+            found[[minute != NO_TAP for minute in self.durations]] = SELDOM
         return found
 
     def _minutes(self, each: int, shortest: int) -> tuple[Floats, Floats]:
