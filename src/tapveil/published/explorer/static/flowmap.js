@@ -1,6 +1,8 @@
 // The flow map: each flow starts wide, where trips start, and ends in a point, where they end.
 
 const LABELS = 14;
+const OUTSIDE = 0.03;
+const NEARER = 0.75;
 
 class FlowMap extends Ground {
   constructor(app, card) {
@@ -25,6 +27,7 @@ class FlowMap extends Ground {
     this.most = Math.max(1e-9, this.lines.at(-1)?.pair.count ?? 1);
     this.scale = new Scale(this.app.colours, this.lines[0]?.pair.count ?? 1, this.most);
     this.busiest = [...places].sort((a, b) => this.volume(b) - this.volume(a));
+    this.frame();
     this.paint();
   }
 
@@ -35,8 +38,29 @@ class FlowMap extends Ground {
     return this.volume(place) || null;
   }
 
+  // At first as near as most of the trips allow; it stays so until another mode is chosen.
+  frame() {
+    const mode = this.app.view.part.mode ?? 0,
+      ends = new Set();
+    if (this.mode === mode) return;
+    this.mode = mode;
+    this.near = { zoom: 1, x: 0, y: 0 };
+    for (const { from, to } of this.lines) ends.add(from).add(to);
+    const spans = [0, 1].map((i) => middling([...ends], i, (place) => this.volume(place)));
+    const framed = [...ends].filter((place) =>
+      spans.every(([low, high], i) => low <= place.middle[i] && place.middle[i] <= high),
+    );
+    const wide = (places, i) => {
+      const along = places.map((place) => place.middle[i]);
+      return Math.max(...along) - Math.min(...along);
+    };
+    const gains = framed.length > 2 && [0, 1].every((i) => wide(framed, i) < NEARER * wide([...ends], i));
+    this.framed = gains ? framed : null;
+  }
+
+  // The widest flow is as wide as there is room between places.
   thick(count) {
-    return 0.7 + (this.app.width["flows-plot"] > 500 ? 13 : 9) * (count / this.most);
+    return 0.7 + this.widest * (count / this.most);
   }
 
   colour(line) {
@@ -62,6 +86,8 @@ class FlowMap extends Ground {
       height = Math.round(Math.min(640, Math.max(320, width * 0.72)));
     const draw = pen(this.canvas, width, height);
     this.to = this.fit(width, height);
+    const far = this.lines.map((line) => this.curve(line).far).sort((a, b) => a - b);
+    this.widest = Math.max(3, Math.min(width > 500 ? 14 : 9, 0.3 * (far[far.length >> 1] ?? 30)));
     this.ground(draw);
     for (const line of this.lines) {
       const { ax, ay, bx, by, cx, cy, far } = this.curve(line),
@@ -198,3 +224,14 @@ class FlowMap extends Ground {
 
 const overlap = ([x, y, width, height], [a, b, wide, tall]) =>
   x < a + wide + 6 && a < x + width + 6 && y < b + tall && b < y + height;
+
+// From where to where most of the weight lies, along one axis.
+function middling(places, axis, weight) {
+  const along = [...places].sort((a, b) => a.middle[axis] - b.middle[axis]),
+    all = along.reduce((sum, place) => sum + weight(place), 0);
+  const reach = (ordered) => {
+    let left = OUTSIDE * all;
+    return ordered.find((place) => (left -= weight(place)) <= 0)?.middle[axis];
+  };
+  return [reach(along), reach([...along].reverse())];
+}

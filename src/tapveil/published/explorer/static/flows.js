@@ -94,7 +94,7 @@ class Flows {
   // --- as what --------------------------------------------------------------------------------------------------------
 
   drawMap() {
-    const { release, colours } = this.app,
+    const { colours } = this.app,
       { found } = this;
     this.map.draw(found, this.places, this.most);
     const { map } = this,
@@ -133,11 +133,11 @@ class Flows {
         Math.max(0, found.count(map.place.code, map.place.code))
       : found.total;
     const share = own > 0 ? Math.round((100 * map.shown) / own) : 0;
-    return `Drawn: ${map.lines.length < map.number ? `the ${number(map.lines.length)} largest of ${plural(map.number, "flow")}` : plural(map.number, "flow")}${place ? ` of ${place}` : ""}, ${share} % of ${place ? "its" : "all"} ${release.counted}. `;
+    return `Drawn: ${map.lines.length < map.number ? `the ${number(map.lines.length)} largest of ${plural(map.number, "flow")}` : plural(map.number, "flow")}${place ? ` of ${place}` : ""}, ${share} % of ${place ? "its" : "all"} ${this.noun(2)}. `;
   }
 
   drawMatrix() {
-    const { release, words } = this.app,
+    const { words } = this.app,
       { found, matrix } = this;
     matrix.draw(found, this.places, this.ordered);
     const absent = found.number > 1 || found.typical ? "not published" : `not published: ${words.absent(found.table)}`;
@@ -145,15 +145,15 @@ class Flows {
       at("flows-legend"),
       this.app,
       matrix.scale,
-      found.number > 1 ? `${release.counted} a day` : release.counted,
+      found.number > 1 ? `${this.noun(2)} a day` : this.noun(2),
       absent,
     );
     if (matrix.codes.length === matrix.number) return "";
-    return `Drawn: the ${number(matrix.codes.length)} busiest of ${plural(matrix.number, "place")}, with ${Math.round((100 * matrix.shown) / found.total)} % of all ${release.counted}. `;
+    return `Drawn: the ${number(matrix.codes.length)} busiest of ${plural(matrix.number, "place")}, with ${Math.round((100 * matrix.shown) / found.total)} % of all ${this.noun(2)}. `;
   }
 
   drawList() {
-    const { release, words } = this.app,
+    const { words } = this.app,
       { found } = this,
       rows = (this.rows = this.listed()),
       pages = Math.max(1, Math.ceil(rows.length / ROWS));
@@ -163,7 +163,7 @@ class Flows {
       head = [
         "From",
         "To",
-        capital(release.counted) + (found.number > 1 ? " a day" : ""),
+        capital(this.noun(2)) + (found.number > 1 ? " a day" : ""),
         ...(single ? ["95 % interval"] : []),
       ];
     const turn = (by, focus) => () => {
@@ -245,11 +245,15 @@ class Flows {
     return count && this.found.number > 1 && Math.abs(count) < 10 ? count.toFixed(1) : number(Math.round(count));
   }
 
+  // What is counted, in a word: how cards are counted is said at the top of the page.
+  noun(count) {
+    return this.app.words.counted(count).split(",")[0];
+  }
+
   text(count) {
-    const { words } = this.app,
-      mean = this.found.number > 1;
+    const mean = this.found.number > 1;
     if (count === SUPPRESSED) return "not published";
-    return `${this.found.table.estimate || mean ? "about " : ""}${this.amount(count)} ${words.counted(Math.round(count))}${mean ? " a day" : ""}`;
+    return `${this.found.table.estimate || mean ? "about " : ""}${this.amount(count)} ${this.noun(Math.round(count))}${mean ? " a day" : ""}`;
   }
 
   say(pair) {

@@ -20,6 +20,7 @@ class Ground {
     this.app = app;
     this.canvas = canvas;
     this.near = { zoom: 1, x: 0, y: 0 };
+    this.framed = null; // the places that the first look is about; all of them where it is null
     this.focus = null;
     this.known = new Map();
     this.served = new Map();
@@ -32,6 +33,7 @@ class Ground {
         "All",
         () => {
           this.near = { zoom: 1, x: 0, y: 0 };
+          this.framed = null;
           this.paint();
         },
       ],
@@ -128,7 +130,7 @@ class Ground {
 
   // Degrees to the page: narrower towards the poles, everything in sight at first.
   fit(width, height) {
-    const corners = this.places.flatMap((place) => [...place.points, ...place.rings.flat()]);
+    const corners = (this.framed ?? this.places).flatMap((place) => [...place.points, ...place.rings.flat()]);
     let [west, east, south, north] = [Infinity, -Infinity, Infinity, -Infinity];
     for (const [x, y] of corners) {
       west = Math.min(west, x);

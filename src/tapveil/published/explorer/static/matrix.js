@@ -23,7 +23,9 @@ class Matrix {
   draw(pairs, places, order) {
     this.pairs = pairs;
     const width = Math.max(280, this.app.width["flows-plot"]),
-      left = Math.round(Math.min(190, Math.max(84, width * 0.22)));
+      names = Math.min(190, Math.max(84, width * 0.22)),
+      left = Math.ceil(Math.min(names, this.longest(pairs) + 12)),
+      top = Math.ceil(Math.min(96, 0.87 * this.longest(pairs) + 22));
     const room = Math.floor((width - left - 6) / (width > 500 ? 6 : 4));
     const busy = [...pairs.volume.keys()].sort((a, b) => pairs.volume.get(b) - pairs.volume.get(a) || a - b);
     this.codes = busy.slice(0, Math.max(2, room));
@@ -34,7 +36,7 @@ class Matrix {
       this.codes.sort((a, b) => (along.get(a) ?? Infinity) - (along.get(b) ?? Infinity) || a - b);
     }
     const cell = Math.min(24, (width - left - 6) / this.codes.length);
-    Object.assign(this, { width, left, top: 96, cell, height: Math.ceil(96 + cell * this.codes.length + 4) });
+    Object.assign(this, { width, left, top, cell, height: Math.ceil(top + cell * this.codes.length + 4) });
     const among = new Set(this.codes);
     this.shown = pairs.all.reduce(
       (sum, pair) => sum + (among.has(pair.from) && among.has(pair.to) ? Math.max(0, pair.count) : 0),
@@ -45,6 +47,13 @@ class Matrix {
     if (this.focus && Math.max(...this.focus) >= this.codes.length) this.focus = null;
     this.canvas.setAttribute("aria-label", `Matrix of ${plural(this.codes.length, "origin")} and as many destinations`);
     this.paint();
+  }
+
+  // The width of the longest name.
+  longest(pairs) {
+    const draw = this.canvas.getContext("2d");
+    draw.font = FONT;
+    return largest([...pairs.volume.keys()], (code) => draw.measureText(this.card.name(code)).width, 60);
   }
 
   paint() {

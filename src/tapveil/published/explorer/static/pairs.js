@@ -99,20 +99,19 @@ class Pairs {
     } else {
       const clock = table.columns.find((column) => table.kind(column) === "time"),
         times = clock ? (time === null ? table.clocks.map((_, code) => code) : [time]) : [null];
-      if (codes.length === 1 && times.length === 1) rows = new Map();
+      if (codes.length === 1 && times.length === 1) rows = sums.rows();
       for (const day of codes)
         for (const when of times) {
           const part = { ...view.part, ...(view.day ? { [view.day]: day } : {}), ...(clock ? { [clock]: when } : {}) };
           eachRow(table.rowsOf(part), (row) => {
             const [a, b] = [table.codes[from][row], table.codes[to][row]];
             sums.add(a, b, table.counts[row]);
-            rows?.set(a * labels.length + b, row);
+            if (rows) rows[a * labels.length + b] = row;
           });
         }
     }
     const unknown = labels.indexOf("UNKNOWN");
-    const all = sums.pairs().sort((a, b) => b.count - a.count || a.from - b.from || a.to - b.to);
-    if (number > 1) for (const pair of all) pair.count /= number;
+    const all = sums.pairs(number);
     const volume = new Map(),
       grow = (code, by) => volume.set(code, (volume.get(code) ?? 0) + by);
     let total = 0,
@@ -124,7 +123,6 @@ class Pairs {
       grow(pair.from, count);
       if (pair.to !== pair.from) grow(pair.to, count);
     }
-    const at = new Map(all.map((pair) => [pair.from * labels.length + pair.to, pair]));
     return {
       table,
       typical,
@@ -139,8 +137,8 @@ class Pairs {
       without,
       unknown,
       volume,
-      count: (a, b) => at.get(a * labels.length + b)?.count ?? (table.estimate ? 0 : SUPPRESSED),
-      spot: (pair) => (rows ? table.spot(rows.get(pair.from * labels.length + pair.to) ?? -1) : null),
+      count: (a, b) => sums.of(a, b) / number || (table.estimate || release.every_cell ? 0 : SUPPRESSED),
+      spot: (pair) => (rows ? table.spot(rows[pair.from * labels.length + pair.to] ?? -1) : null),
     };
   }
 }
@@ -154,17 +152,38 @@ class Dense {
   add(from, to, count) {
     this.sums[from * this.size + to] += count;
   }
-  pairs() {
+  of(from, to) {
+    return this.sums[from * this.size + to];
+  }
+  // Where the row of each pair is kept.
+  rows() {
+    return new Int32Array(this.size * this.size).fill(-1);
+  }
+  filled() {
     const found = [];
-    this.sums.forEach((count, i) => {
-      if (count) found.push({ from: Math.floor(i / this.size), to: i % this.size, count });
-    });
+    for (let i = 0; i < this.sums.length; i++) if (this.sums[i]) found.push([i, this.sums[i]]);
     return found;
+  }
+
+  // The largest first, as means of a number of days. Numbers are ordered faster than things: so a number holds both,
+  // the sum and, behind it, the pair, as long as it is exact.
+  pairs(days) {
+    const found = this.filled(),
+      squared = this.size * this.size;
+    const pair = (i, sum) => ({ from: Math.floor(i / this.size), to: i % this.size, count: sum / days });
+    if (largest(found, ([, sum]) => Math.abs(sum), 1) * squared >= Number.MAX_SAFE_INTEGER)
+      return found.sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([i, sum]) => pair(i, sum));
+    const keys = Float64Array.from(found, ([i, sum]) => i - sum * squared).sort();
+    return Array.from(keys, (key) => {
+      const sum = -Math.floor(key / squared);
+      return pair(key + sum * squared, sum);
+    });
   }
 }
 
-class Sparse {
+class Sparse extends Dense {
   constructor(size) {
+    super(0);
     this.size = size;
     this.sums = new Map();
   }
@@ -172,7 +191,13 @@ class Sparse {
     const key = from * this.size + to;
     this.sums.set(key, (this.sums.get(key) ?? 0) + count);
   }
-  pairs() {
-    return [...this.sums].map(([key, count]) => ({ from: Math.floor(key / this.size), to: key % this.size, count }));
+  of(from, to) {
+    return this.sums.get(from * this.size + to) ?? 0;
+  }
+  rows() {
+    return {};
+  }
+  filled() {
+    return [...this.sums].filter(([, sum]) => sum);
   }
 }

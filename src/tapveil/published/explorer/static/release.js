@@ -97,17 +97,23 @@ class Table {
     const keys = [...this.release.partition, ...columns],
       codes = keys.map((key) => this.codes[key]),
       sizes = keys.map((key) => this.labels(key).length),
-      sums = new Map();
-    for (let row = 0; row < this.rows; row++) {
-      const key = codes.reduce((found, code, k) => found * sizes[k] + code[row], 0),
-        sum = sums.get(key);
-      if (sum) {
-        sum.count += this.counts[row];
-        sum.cells++;
-      } else sums.set(key, { row, count: this.counts[row], cells: 1 });
+      places = new Map(),
+      found = [];
+    for (let row = 0, last = -1, sum = null; row < this.rows; row++) {
+      let key = 0;
+      for (let k = 0; k < codes.length; k++) key = key * sizes[k] + codes[k][row];
+      if (key !== last) {
+        sum = places.get(key);
+        if (!sum) {
+          places.set(key, (sum = { row, count: 0, cells: 0 }));
+          found.push(sum);
+        }
+        last = key;
+      }
+      sum.count += this.counts[row];
+      sum.cells++;
     }
-    const found = [...sums.values()],
-      made = Object.create(Table.prototype);
+    const made = Object.create(Table.prototype);
     const half = found.map((sum) => Math.ceil(this.half * Math.sqrt(sum.cells)));
     Object.assign(made, {
       ...this,
