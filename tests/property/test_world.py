@@ -179,3 +179,51 @@ def test_all_trips_of_listed_days_and_modes_are_in_every_table(rows: list[Row]) 
         found = measured(Path(name), "trip", rows)
     inside = [row for row in rows if row[1] != "ferry" and "2025-03-03" <= row[2] <= "2025-03-05"]
     assert {sum(table.values()) for table in found.values()} == {len(inside)}
+
+
+CLOCKS = st.sampled_from(["08:00", "08:20", "08:45", "23:50", "00:10", "25:30", "", "-1"])
+
+
+@pytest.mark.parametrize("unit", ["trip", "card"])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=st.lists(st.tuples(st.sampled_from(["1", "2"]), CLOCKS, CLOCKS), max_size=12))
+def test_each_trip_has_one_class_of_durations_from_its_own_two_times(
+    unit: str, rows: list[tuple[str, str, str]]
+) -> None:
+    """Also past midnight; and where a tap is missing, that of the unknown ones."""
+
+    def minute(text: str) -> int | None:
+        return None if text in ("", "-1") else int(text[:2]) * 60 + int(text[3:])
+
+    def lasted(on: str, off: str) -> str:
+        start, end = minute(on), minute(off)
+        if start is None or end is None:
+            return "-1"
+        return next(label for label in ("00:30", "00:15", "00:00") if (end - start) % 1440 >= (minute(label) or 0))
+
+    text = PLAN.format(unit=unit, bounds=BOUNDS[unit], per_cell="").replace(
+        "\n[places]", '\ntap_off_time = "end"\n[places]'
+    )
+    text = text.replace("columns = []", 'columns = ["duration"]').replace('name = "total"', 'name = "lasted"')
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_csv(folder / "places.csv", PLACES, ("name", "mode", "latitude", "longitude"))
+        trips = [(card, "bus", "2025-03-03", on, "Ash", "Oak", off) for card, on, off in rows]
+        write_csv(folder / "trips.csv", trips, ("card", "mode", "day", "hour", "from", "to", "end"))
+        plan = Plan.parse(text + '[world]\ndurations = ["00:00", "00:15", "00:30"]\n', base=folder)
+        inputs = PublicInputs.of(plan)
+        exact = counter.count(plan, inputs=inputs).tables["lasted"]
+        listed = inputs.dictionaries["lasted"]
+        assert listed is not None
+        places, cells = exact.places_in(listed)
+        labels = listed.column("duration").to_pylist()
+        found = {labels[place]: int(exact_counts(exact)[cell]) for place, cell in zip(places, cells, strict=True)}
+    assert set(labels) == {"-1", "00:00", "00:15", "00:30"}
+    if unit == "trip":
+        assert found == Counter(lasted(on, off) for _, on, off in rows)
+    else:  # a card counts once in a cell, and with three trips at most
+        of_card = {card: {lasted(on, off) for each, on, off in rows if each == card} for card in ("1", "2")}
+        few = {card for card in of_card if sum(each == card for each, *_ in rows) <= MOST[unit]}
+        least = Counter(each for card in few for each in of_card[card])
+        assert all(found.get(each, 0) >= count for each, count in least.items())
+        assert all(count <= sum(each in lasts for lasts in of_card.values()) for each, count in found.items())

@@ -99,5 +99,5 @@ def _hint(reason: Reason, plan: Plan) -> str:
         return ""
     if column.format:
         return f' Only format = "{column.format}" is accepted; check that all values are written so.'
-    kind = plan.source.kind(reason.column)
+    kind = plan.source.kind(reason.column).replace("duration", "time")  # of which it is made
     return f" Accepted as a {kind}: {READABLE[kind]}" if kind in READABLE else ""

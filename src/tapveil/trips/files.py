@@ -206,10 +206,10 @@ def _refuse_wrong_types(plan: Plan, files: TripFiles) -> None:
     """Refuse columns whose type contradicts the plan."""
     for ours, theirs in plan.columns.read.items():
         kind, raw = plan.source.kind(ours), files.type_of(theirs)
-        if kind == "time" and raw == "date":
+        if kind in ("time", "duration") and raw == "date":
             raise TripDataError(f"the column `{theirs}` holds dates, but `{ours}` under [source.columns] needs times")
         instants = any(group.type_of(theirs) == "instant" for group in files.groups)
-        if kind in ("time", "date") and instants and plan.source.timezone is None:
+        if kind in ("time", "date", "duration") and instants and plan.source.timezone is None:
             raise PlanError(f'`{theirs}` holds times with a time zone; add timezone = "…" under [source]')
 
 
