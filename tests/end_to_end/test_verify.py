@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import csv
-import gzip
 import json
 import os
 import random
@@ -27,11 +26,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tapveil
-from tapveil.base.errors import TripDataError
-from tapveil.base.findings import Verification
 from tapveil.demo.city import make_city
-from tapveil.ledger.book import Ledger
-from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.published import signature
@@ -41,13 +36,12 @@ from tapveil.verification import folder as folders
 from tapveil.verification import known_versions, reading, totals
 from tapveil.verification import manifest as manifests
 from tapveil.verification.derived import derived_sheets, published_tables
-from tapveil.verification.file import verify_file
 from tapveil.verification.folder import verify_folder
-from tests.conftest import BY_CARD, levelled_plan, opal_plan, start_ledger, write_csv
+from tests.conftest import BY_CARD, levelled_plan, opal_plan, write_csv
 from tests.end_to_end.test_release import TABLES
 from tests.property.test_units import listed_plan
 from tests.support.commands import run
-from tests.support.tampering import change_package, forge_sizes, refresh, resum, write_package
+from tests.support.tampering import change_package, codes, forge_sizes, refresh, resum, write_package
 from tests.unit.published.test_signature import make_key, needs_openssh
 
 
@@ -68,10 +62,6 @@ def folder(published: Path, tmp_path: Path) -> Path:
     """A copy to be tampered with."""
     shutil.copytree(published, tmp_path / "folder")
     return tmp_path / "folder"
-
-
-def codes(checked: Verification) -> set[str]:
-    return {finding.code for finding in checked.findings}
 
 
 def change_manifest(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
@@ -996,142 +986,11 @@ def test_strange_names_are_data_and_harmless(tmp_path: Path) -> None:
             assert name not in path.name
 
 
-# --- the leak guard ---------------------------------------------------------------------------------------------------
-
-
-CARDS = {"numbers": "30852200{n:08}", "hashes": "{n:064x}", "short": "{n}"}
-
-
-@pytest.mark.parametrize("kind", CARDS)
-@pytest.mark.parametrize("file_format", ["csv", "parquet"])
-def test_a_column_mixed_up_with_the_cards_stops_the_release(kind: str, file_format: str, tmp_path: Path) -> None:
-    cards = [CARDS[kind].format(n=n % 40) for n in range(8000)]
-    columns = ["card_id", "trip_date", "mode", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location"]
-    rows = [(card, "2016-08-08", "train", "08:00", card, "08:30", "Central") for card in cards]
-    if file_format == "csv":
-        write_csv(tmp_path / "trips.csv", rows, columns)
-    else:
-        pq.write_table(pa.table(dict(zip(columns, zip(*rows, strict=True), strict=True))), tmp_path / "trips.parquet")
-    plan = opal_plan(tmp_path, f"trips.{file_format}", **{"# card =": "card ="})
-    start_ledger(plan)
-    with pytest.raises(TripDataError, match=r"^column `tap_on_location`: contains values that are card IDs") as caught:
-        tapveil.release(plan, tmp_path / "published")
-    assert not list(tmp_path.glob("*published*"))
-    with Ledger.open(plan.ledger_path) as ledger:
-        assert not [entry for entry in ledger.entries if isinstance(entry, Spend)], "it is found before it is paid for"
-    assert not any(card in str(caught.value) for card in set(cards) if len(card) > 3)
-
-
-def test_stops_that_happen_to_be_cards_do_not_stop_it(tmp_path: Path) -> None:
-    """Small numbers of cards and stops coincide by chance."""
-    rows = [(str(n), "2016-08-08", "train", "08:00", ["17", "Central", "Quay"][n % 3], "", "") for n in range(3000)]
-    write_csv(tmp_path / "trips.csv", rows)
-    plan = opal_plan(tmp_path, **{"# card =": "card ="})
-    assert tapveil.release(plan, tmp_path / "published", in_ledger=False).path.exists()
-
-
-@pytest.mark.parametrize("card", ["3085220000001234", "3085-2200-1234", "a1b2c3d4"])
-def test_a_card_within_a_name_is_found(card: str, tmp_path: Path) -> None:
-    rows = [(card, "2016-08-08", "train", "08:00", f"Card {card} kiosk", "", "")] * 500
-    write_csv(tmp_path / "trips.csv", rows)
-    with pytest.raises(
-        TripDataError, match=r"data/on_location.parquet, column `tap_on_location`: contains values that are card IDs"
-    ):
-        tapveil.release(opal_plan(tmp_path, **{"# card =": "card ="}), tmp_path / "published", in_ledger=False)
-
-
-def test_cards_in_place_of_stops_are_found_by_their_looks(tmp_path: Path) -> None:
-    """Both columns mixed up: the trips then know no such card."""
-    rows = [("Central", "2016-08-08", "train", "08:00", f"30852200{n % 5:08}", "", "") for n in range(1000)]
-    write_csv(tmp_path / "trips.csv", rows)
-    with pytest.raises(TripDataError, match="card numbers"):
-        tapveil.release(opal_plan(tmp_path, **{"# card =": "card ="}), tmp_path / "published", in_ledger=False)
-
-
-def test_days_that_are_labels_are_looked_at_too(tmp_path: Path) -> None:
-    rows = [("x", f"30852200{n % 3:08}", "train", "08:00", "Central", "", "") for n in range(1000)]
-    write_csv(tmp_path / "trips.csv", rows)
-    plan = opal_plan(tmp_path, **{"# dates =": "dates ="})
-    with pytest.raises(TripDataError, match="column `date`: its values look like card numbers"):
-        tapveil.release(plan, tmp_path / "published", in_ledger=False)
-
-
-def test_what_follows_from_the_plan_is_not_taken_for_a_card(tmp_path: Path) -> None:
-    """The preset's own delta, 1/8000000, and the days of the Opal layout, 20160808, may be card numbers, too."""
-    cards = ["8000000", "20160808", "34176353"]
-    rows = [(cards[n % 3], "2016-08-08", "train", "08:00", "Central", "", "") for n in range(1000)]
-    write_csv(tmp_path / "trips.csv", rows)
-    plan = opal_plan(tmp_path, **{"# card =": "card =", "# layout": "layout"})
-    assert tapveil.release(plan, tmp_path / "published", in_ledger=False).path.exists()
-
-
 def test_nothing_in_a_finding_speaks_to_the_terminal(folder: Path) -> None:
     change_manifest(folder, lambda m: m.update({"\x1b]0;owned\x07\x1b[2Jkeeps its word": 1}))
     done = run("verify", folder, cwd=folder.parent)
     assert done.returncode == 1
     assert "\x1b" not in done.stdout
-
-
-# --- one file of someone else's ------------------------------------------------------------------------------
-
-
-def test_the_real_opal_file(shared_data: Path) -> None:
-    path = shared_data / "opal" / "loc_20160808-14.csv"
-    good = run("verify", path, "--epsilon", "1", "--delta", "1/8000000", cwd=shared_data)
-    assert good.returncode == 0, good.stdout
-    assert "8,605 cells" in good.stdout
-    bad = run("verify", path, "--epsilon", "0.5", "--delta", "1/8000000", "--json", cwd=shared_data)
-    assert bad.returncode == 1
-    assert [each["code"] for each in json.loads(bad.stdout)["findings"]] == ["count-below-smallest"]
-
-
-MESSY = """mode,date,tap,time,count
-bus,20160808,on,02:30,40
-bus,20160808,on,2:30,41
-bus,20160808,02:45,50
-bus,20160808,on,,50
-bus,20160808,on,03:00,50
-bus,20160808,on,03:00,51
-bus,20160808,on,25:00,51
-bus,20160808,sideways,04:00,51
-bus,20160808,off,-1,99
-<Error><Code>AccessDenied</Code>
-</Error>
-"""
-
-
-def test_messy_lines_are_named(tmp_path: Path) -> None:
-    (tmp_path / "time.csv").write_text(MESSY)
-    found = {each.code: each.place for each in verify_file(tmp_path / "time.csv", "1", "1/8000000").findings}
-    assert found == {
-        "time-spelling": "time.csv, line 3",
-        "duplicate-key": "time.csv, line 3, 7",
-        "field-missing": "time.csv, line 4, 5",
-        "value-impossible": "time.csv, line 8, 9",
-        "stray-line": "time.csv, line 11, 12",
-    }
-
-
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
-        (b"", "not-opal-shape"),
-        (b"a,b\n1,2\n", "not-opal-shape"),
-        (b"mode,date,tap,loc,count\n", "no-rows"),
-        (b"mode,date,tap,loc,count\nbus,20160808,on,\xff,40\n", "not-utf8"),
-        (b"mode,date,tap,loc,count\n" + b"x" * 100_000, "stray-line"),
-    ],
-)
-def test_files_that_are_none(content: bytes, code: str, tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_bytes(content)
-    assert code in codes(verify_file(tmp_path / "x.csv", "1", "1/8000000"))
-
-
-def test_a_gzip_bomb_is_not_unpacked(tmp_path: Path) -> None:
-    header = b"mode,date,tap,loc,count\n"
-    with gzip.open(tmp_path / "x.csv.gz", "wb") as file:
-        file.write(header + b"bus,20160808,on,2000,40\n" * 20_000_000)
-    assert codes(verify_file(tmp_path / "x.csv.gz", "1", "1/8000000")) == {"too-large"}
 
 
 def test_the_bound_on_totals_is_one() -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil.base.errors import TapveilError
+from tapveil.base.findings import Verification
 from tapveil.base.vocabulary import EXPLORER, PLACES, README, SIGNATURE
 from tapveil.published.derived import estimated_from
 from tapveil.published.describe.datapackage import FileFacts, datapackage
@@ -154,3 +155,7 @@ def resum(folder: Path) -> None:
         if "SHA256" not in name
     )
     (folder / "SHA256SUMS").write_text("".join(lines))
+
+
+def codes(checked: Verification) -> set[str]:
+    return {finding.code for finding in checked.findings}
