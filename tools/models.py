@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from tapveil.base import types
+from tapveil.base.numbers import clock_text
 from tapveil.plan import source
 
 Model = type[BaseModel]
@@ -179,5 +180,5 @@ def _default(hint: Any, field: FieldInfo) -> str:
     if isinstance(value, Fraction):
         return f'`"{value * 100} %"`'
     if hint == types.Clock:
-        return f'`"{types.clock_text(value)}"`'
+        return f'`"{clock_text(value)}"`'
     return f"`{json.dumps(value)}`"

@@ -24,3 +24,12 @@ def three_digits(x: float) -> str:
     ('0.46', '12.3', '1,234')
     """
     return f"{x:.2f}" if x < 10 else f"{x:.1f}" if x < 100 else f"{x:,.0f}"
+
+
+def clock_text(minute: int) -> str:
+    """HH:MM; after midnight the hours continue.
+
+    >>> clock_text(451), clock_text(1515)
+    ('07:31', '25:15')
+    """
+    return f"{minute // 60:02d}:{minute % 60:02d}"

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tapveil.base.types import clock_text
+from tapveil.base.numbers import clock_text
 from tapveil.base.vocabulary import MINUTES_PER_DAY, MISSING, MISSING_TIME
 
 

@@ -13,6 +13,7 @@ import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from tapveil.base.errors import did_you_mean
+from tapveil.base.numbers import clock_text
 
 
 def read_exact(value: object) -> Fraction:
@@ -56,15 +57,6 @@ def _read_clock(value: object) -> object:
     if clock is None:
         raise ValueError('must be a clock time in quotes, such as "04:00"')
     return 60 * int(clock[1]) + int(clock[2])
-
-
-def clock_text(minute: int) -> str:
-    """HH:MM; after midnight the hours continue.
-
-    >>> clock_text(451), clock_text(1515)
-    ('07:31', '25:15')
-    """
-    return f"{minute // 60:02d}:{minute % 60:02d}"
 
 
 Clock = Annotated[int, BeforeValidator(_read_clock), PlainSerializer(clock_text)]

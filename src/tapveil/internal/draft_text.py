@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from tapveil.base.types import clock_text
+from tapveil.base.numbers import clock_text
 from tapveil.internal.public_days import Days
 from tapveil.plan.model import Area
 from tapveil.plan.questions import MARK

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from tapveil.base.types import clock_text
+from tapveil.base.numbers import clock_text
 from tapveil.base.vocabulary import COUNT, EVERY_MODE, NOUNS
 from tapveil.plan.model import Level, Plan
 from tapveil.privacy.meaning import Meaning

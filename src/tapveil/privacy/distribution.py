@@ -103,8 +103,7 @@ class Distribution:
             >>> known.tail(np.array([5, 18, 30]), 20).round(3).tolist()
             [0.0, 0.099, 1.0]
         """
-        tail: Floats = self._from[0, self._places(sizes, max(self._least, self._steps * value))]
-        return tail
+        return np.asarray(self._from[0, self._places(sizes, max(self._least, self._steps * value))])
 
     def hidden(self, sizes: Integers) -> Floats:
         """For each true count: P(not published), precise even where it is tiny.
@@ -123,8 +122,7 @@ class Distribution:
             >>> known.hidden(np.array([5, 18, 30])).round(3).tolist()
             [1.0, 0.269, 0.0]
         """
-        hidden: Floats = self._below[self._places(sizes, self._least)]
-        return hidden
+        return np.asarray(self._below[self._places(sizes, self._least)])
 
     def within(self, sizes: Integers, distance: int) -> Floats:
         """For each true count: P(published with an error of at most `distance`).
@@ -146,8 +144,7 @@ class Distribution:
         """
         near, far = (np.clip(self._steps * off - self._first, 0, len(self._p)) for off in (-distance, distance + 1))
         least = np.maximum(self._places(sizes, self._least), near)
-        inside: Floats = np.maximum(self._from[0, least] - self._from[0, far], 0)
-        return inside
+        return np.asarray(np.maximum(self._from[0, least] - self._from[0, far], 0))
 
     def as_far_off(self, off: Integers) -> Floats:
         """For each error: P(noise at least as large, on the same side).

@@ -299,5 +299,4 @@ def _complete(manifest: Manifest, edge: Edge) -> npt.NDArray[np.bool_]:
     for column in coarse.columns:
         if manifest.columns[column] == "time":
             possible *= np.array([sizes[label] for label in coarse.cells.column(column).to_pylist()], dtype=np.int64)
-    full: npt.NDArray[np.bool_] = own & (edge.listed == possible)
-    return full
+    return np.asarray(own & (edge.listed == possible))

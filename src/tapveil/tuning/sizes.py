@@ -138,8 +138,7 @@ class _Fit:
             pull = (self._sizes * cells) @ self._basis / (self._trips * self._trust)
             slope -= pull * (self._sizes @ cells / self._trips - 1) / self._trust
             curvature += np.outer(pull, pull)
-        step: Floats = np.linalg.solve(curvature, slope)
-        return step
+        return np.asarray(np.linalg.solve(curvature, slope))
 
 
 def _curve(logarithms: Floats, zero: int) -> tuple[Floats, Floats]:

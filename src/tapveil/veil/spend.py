@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import date
 
-from tapveil.base.types import clock_text
+from tapveil.base.numbers import clock_text
 from tapveil.ledger.entry import Spend, SpentTable
 from tapveil.ledger.reading import Reading
 from tapveil.plan.model import Plan

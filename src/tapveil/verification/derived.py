@@ -113,8 +113,7 @@ def _rounds_to(theirs: DerivedSheet, exact: DerivedSheet, ours: DerivedSheet) ->
 
 
 def _numbers(sheet: DerivedSheet, name: str) -> Ints:
-    numbers: Ints = sheet.cells.column(name).to_numpy()
-    return numbers
+    return np.asarray(sheet.cells.column(name).to_numpy())
 
 
 def _texts(folder: Path, path: str, columns: tuple[str, ...]) -> pa.Table:

@@ -290,7 +290,7 @@ class _Check:
         read = 0
         with self.progress.stage(Stage.READING_TABLES, lambda: read, total=len(sheets), unit="tables"):
             for sheet in sheets:
-                if sheet.files <= set(self.files):
+                if set(sheet.files) <= set(self.files):
                     sheet.run()
                     self._add(sheet.findings)
                     synthetic = {f"synthetic/{sheet.name}.{kind}" for kind in ("csv", "parquet")}

@@ -24,7 +24,7 @@ from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.csv import csv_bytes
 from tapveil.published.identifiers import ColumnLook
-from tapveil.published.manifest import Manifest
+from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.verification.parquet_footer import Distinct, refuse_gaps, refuse_more_than_a_table, refuse_unused
 from tapveil.verification.parquet_pages import chunks, open_parquet, pages_of
 from tapveil.verification.reading import NOT_CANONICAL, UnreadableError, open_inside
@@ -69,14 +69,20 @@ class SheetCheck:
     findings: list[Finding] = field(default_factory=list)
     rows: int = 0
 
-    @property
-    def csv(self) -> str:
-        return f"data/{self.name}.csv"
+    @cached_property
+    def claim(self) -> TableClaim:
+        """Its table; where tables share a file, the first of them."""
+        file_of = self.manifest.arrangement.file_of
+        return next(table for table in self.manifest.tables if file_of(table)[0] == self.name)
 
     @property
-    def files(self) -> set[str]:
-        """What it is checked by."""
-        return {self.csv, f"data/{self.name}.parquet"}
+    def files(self) -> tuple[str, ...]:
+        """What it is checked by; the first is what findings name, the last is the Parquet file."""
+        return self.manifest.files(self.claim)
+
+    @property
+    def csv(self) -> str:
+        return self.files[0]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -88,7 +94,7 @@ class SheetCheck:
         last: pa.Table | None = None
         pairs = zip_longest(
             pieces(csv_batches(self.folder, self.csv, self.columns), self.csv),
-            pieces(parquet_batches(self.folder, f"data/{self.name}.parquet", self.columns)),
+            pieces(parquet_batches(self.folder, self.files[-1], self.columns)),
         )
         try:
             for piece, twin in pairs:
@@ -168,8 +174,7 @@ class SheetCheck:
     @cached_property
     def _bins(self) -> set[str]:
         """The labels that a time can have in this file."""
-        table = next((each for each in self.manifest.tables if each.name == self.name), self.manifest.tables[0])
-        return set(self.manifest.times(table).labels)
+        return set(self.manifest.times(self.claim).labels)
 
     def _check_values(self, column: str, values: pa.ChunkedArray) -> None:
         distinct = pc.unique(values).to_pylist()

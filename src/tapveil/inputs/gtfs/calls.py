@@ -208,5 +208,4 @@ def calls_of(timetable: Timetable, repeats: _Repeats, stop_ids: tuple[str, ...])
 def _distinct(numbers: Ints) -> Ints:
     """Each number once, in ascending order. `np.unique` may hash them first: ten times as slow for millions."""
     ordered = np.sort(numbers)
-    once: Ints = ordered[np.diff(ordered, prepend=-1) != 0]
-    return once
+    return np.asarray(ordered[np.diff(ordered, prepend=-1) != 0])

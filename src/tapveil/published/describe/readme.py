@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tapveil.base.types import clock_text
+from tapveil.base.numbers import clock_text
 from tapveil.base.vocabulary import MINUTES_PER_DAY, NOUNS, TOTAL, ends_of
 from tapveil.privacy.concentrated import Concentrated
 from tapveil.privacy.rational import decimal_text
