@@ -129,7 +129,8 @@ def folder_page() -> str:
 
 def ledger_page() -> str:
     """Every kind of entry of a ledger."""
-    kinds: list[Model] = [entry.Start, entry.Budget, entry.Spend, entry.Published, entry.Accepted]
+    kinds: list[Model] = [entry.Start, entry.Budget, entry.Spend, entry.Scheduled]
+    kinds += [entry.Published, entry.Accepted]
     every = ("version", "on", "kind")
     return _page(
         "The ledger: every entry",

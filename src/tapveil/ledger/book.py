@@ -27,7 +27,7 @@ from tapveil.base import atomic
 from tapveil.base.errors import BudgetError, LedgerError
 from tapveil.base.findings import Finding
 from tapveil.ledger import refusals, words
-from tapveil.ledger.entry import ENTRY_VERSION, Accepted, Budget, Entry, Published, Spend, Start, read
+from tapveil.ledger.entry import ENTRY_VERSION, Accepted, Budget, Entry, Published, Scheduled, Spend, Start, read
 
 APPLICATION = 0x74617076  # "tapv"
 FORMAT = 1
@@ -216,6 +216,12 @@ class Ledger:
         with self._writing() as entries:
             _refuse(refusals.of_budget(entries, budget))
             self._append(budget)
+
+    def schedule(self, schedule: Scheduled, newest: Spend) -> None:
+        """Keep a schedule; BudgetError if its releases, like `newest`, do not fit after those on record."""
+        with self._writing() as entries:
+            _refuse(refusals.of_schedule(entries, schedule, newest))
+            self._append(schedule)
 
     def accept(self, other: Accepted) -> None:
         """From now on, folders of another ledger may lie next to those of this one."""

@@ -43,7 +43,7 @@ Words = Annotated[Text, AfterValidator(_one_line)]
 class _Entry(Frozen):
     version: Literal[1, 2, 3] = ENTRY_VERSION
     """Of this list; a version that is not known is refused. Version 1 had no `nonce`, `reason`, `by` and `accepted`;
-    version 2 no `trips_per_cell`."""
+    version 2 no `trips_per_cell` and `schedule`."""
     on: date
     """The day on which it was written."""
 
@@ -185,6 +185,37 @@ class Spend(_Entry):
         return self.data_set == other.data_set and not (other_days or other_modes)
 
 
+class Scheduled(_Entry):
+    """Equal releases that are to come: nothing may be released that would leave no room for them.
+
+    A later one for the same data set and unit replaces it.
+    """
+
+    kind: Literal["schedule"] = "schedule"
+    """Which of these entries it is."""
+    data_set: Name
+    """Whose trips."""
+    unit: Unit
+    """What is protected as a whole."""
+    releases: Annotated[int, Field(ge=1, le=5000)]
+    """How many there are to be, from this entry on."""
+    days: Annotated[int, Field(ge=1, le=366)]
+    """The length of each."""
+    cells: Annotated[int, Field(ge=1)]
+    """In how many cells of a table a unit counts, at most."""
+    tables: Annotated[tuple[SpentTable, ...], Field(min_length=1)]
+    """Each table, with its noise."""
+
+    def is_of(self, spend: Spend) -> bool:
+        """Whether a release is one of it: with this noise, and no other."""
+        return (spend.data_set, spend.unit, spend.cells, spend.tables) == (
+            self.data_set,
+            self.unit,
+            self.cells,
+            self.tables,
+        )
+
+
 class Published(_Entry):
     """A paid release is about to appear as this folder, known by its checksums: it may appear as no other."""
 
@@ -209,7 +240,7 @@ class Accepted(_Entry):
     """Who decided it."""
 
 
-Entry = Start | Budget | Spend | Published | Accepted
+Entry = Start | Budget | Spend | Scheduled | Published | Accepted
 _ENTRY: pydantic.TypeAdapter[Entry] = pydantic.TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
 
 
@@ -244,8 +275,9 @@ def _read(text: str) -> Entry:
             raise ValueError("version 1 had none of these")
     elif not (isinstance(nonce := data.pop("nonce", None), str) and _NONCE.fullmatch(nonce)):
         raise ValueError("it has no nonce")
-    if version != ENTRY_VERSION and any("trips_per_cell" in table for table in data.get("tables", ())):
-        raise ValueError("version 2 did not have it")
+    several = any("trips_per_cell" in table for table in data.get("tables", ()))
+    if version != ENTRY_VERSION and (several or data.get("kind") == "schedule"):
+        raise ValueError("version 2 had neither")
     entry: Entry = _ENTRY.validate_python(data)
     if isinstance(entry, Spend):
         _ = entry.mechanisms

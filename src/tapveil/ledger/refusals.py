@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from enum import StrEnum
 from fractions import Fraction
 
 from tapveil.ledger.accounts import Account, accounts
 from tapveil.ledger.coverage import Everywhere, unlimited
-from tapveil.ledger.entry import Budget, Entry, Published, Spend
+from tapveil.ledger.entry import Budget, Entry, Published, Scheduled, Spend
+
+FAR_DAY = date(4000, 1, 1)
+"""From here on are the days of releases that are to come."""
 
 
 class Code(StrEnum):
@@ -30,6 +34,10 @@ class Code(StrEnum):
     """A release that fits by itself, and not with those before it."""
     OVERDRAWN = "overdrawn"
     """More is spent than the budget allows, without this release."""
+    SCHEDULE_COMPLETE = "schedule-complete"
+    """All releases of the schedule were made, and this is one more."""
+    BREAKS_SCHEDULE = "breaks-schedule"
+    """A release that fits, and leaves no room for those that are to come."""
     REPEATED = "repeated"
     """Days and modes that were released before, and nobody said `again`."""
     UNEXPLAINED = "unexplained"
@@ -78,6 +86,8 @@ class Refusal:
     """What would be spent at the budget's ε; None: not known."""
     clashes: tuple[Clash, ...] = ()
     """The newest last."""
+    schedule: Scheduled | None = None
+    """The schedule that would not be kept."""
 
 
 def of_release(entries: Sequence[Entry], spend: Spend, *, again: bool) -> Refusal | None:
@@ -89,12 +99,52 @@ def of_release(entries: Sequence[Entry], spend: Spend, *, again: bool) -> Refusa
         if not any(account.budget.unit == spend.unit for account in concerned):
             yield Refusal(Code.NO_BUDGET, newest=spend)
         yield from (_overdraft(account, entries) for account in concerned)
+        yield _unscheduled(entries, spend, concerned)
         if not again and (earlier := repeated(entries, spend)):
             by = earlier[-1].days_by or spend.days_by
             clashes = (Clash(each, _appeared(entries, each), unlimited(each, by), by) for each in earlier)
             yield Refusal(Code.REPEATED, newest=spend, everywhere=unlimited(spend, by), clashes=tuple(clashes))
 
     return next(filter(None, found()), None)
+
+
+def of_schedule(entries: Sequence[Entry], schedule: Scheduled, newest: Spend) -> Refusal | None:
+    """Why a schedule is refused: its releases would not fit after those on record."""
+    concerned = [each for each in accounts([*entries, newest]) if each.budget.data_set == schedule.data_set]
+    if not any(account.budget.unit == schedule.unit for account in concerned):
+        return Refusal(Code.NO_BUDGET, newest=newest)
+    for account in concerned:
+        planned = Account(account.budget, (*account.spends[:-1], *_to_come(newest, schedule.days, schedule.releases)))
+        if planned.unbounded or not planned.fits:
+            return Refusal(Code.BREAKS_SCHEDULE, account.budget, newest, schedule=schedule)
+    return None
+
+
+def _unscheduled(entries: Sequence[Entry], spend: Spend, concerned: Sequence[Account]) -> Refusal | None:
+    """Why a release does not go with the schedule of its data set and unit, if there is one."""
+    same = (spend.data_set, spend.unit)
+    plans = [n for n, each in enumerate(entries) if isinstance(each, Scheduled) and (each.data_set, each.unit) == same]
+    if not plans or not isinstance(schedule := entries[plans[-1]], Scheduled):
+        return None
+    made = [each for each in entries[plans[-1] :] if isinstance(each, Spend) and schedule.is_of(each)]
+    left = schedule.releases - len(made)
+    if left <= 0:
+        return Refusal(Code.SCHEDULE_COMPLETE, newest=spend, schedule=schedule)
+    if schedule.is_of(spend):
+        return None
+    scheduled = spend.model_copy(update={"tables": schedule.tables, "cells": schedule.cells})
+    for account in concerned:
+        if not Account(account.budget, (*account.spends, *_to_come(scheduled, schedule.days, left))).fits:
+            return Refusal(Code.BREAKS_SCHEDULE, account.budget, spend, schedule=schedule)
+    return None
+
+
+def _to_come(spend: Spend, days: int, number: int) -> Iterator[Spend]:
+    """Releases that are to come, on days that no other has."""
+    for each in range(number):
+        first = FAR_DAY + each * timedelta(days=days)
+        last = first + timedelta(days=days - 1)
+        yield spend.model_copy(update={"id": f"{each:032x}", "first_day": first, "last_day": last})
 
 
 def of_budget(entries: Sequence[Entry], budget: Budget) -> Refusal | None:

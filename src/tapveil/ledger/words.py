@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING
 from pathlib import Path
 
 from tapveil.ledger.coverage import Everywhere
-from tapveil.ledger.entry import Budget, Spend
+from tapveil.ledger.entry import Budget, Scheduled, Spend
 from tapveil.ledger.reading import Reading
 from tapveil.ledger.refusals import Across, Clash, Code, Refusal
 from tapveil.privacy.rational import decimal_text
@@ -107,6 +107,15 @@ def _sentences(one: Refusal) -> Iterator[str]:
             yield "column, or in another time zone, than the first release. So its units are not the units of this"
             yield "budget: one of them may be many of the others. Read `card` and `date` as the first release did"
             yield "([source] and [source.columns]). Nothing was written"
+        case Refusal(code=Code.SCHEDULE_COMPLETE, schedule=Scheduled() as schedule):
+            yield f"the schedule of {schedule.on} for `{schedule.data_set}` (unit {schedule.unit}) has"
+            yield f"{schedule.releases} releases, and all of them were made. For more, plan a new schedule:"
+            yield "`tapveil ledger plan PLAN --every … --for … --epsilon … --delta … --keep`. Nothing was spent"
+        case Refusal(Code.BREAKS_SCHEDULE, Budget() as held, schedule=Scheduled() as schedule):
+            each = f"{schedule.days} day{'s' if schedule.days > 1 else ''} each"
+            yield f"{budget(held)}, and the schedule of {schedule.on} has {schedule.releases} releases of {each}."
+            yield "They would not all fit any more. Release with the noise of the schedule, or plan a new one"
+            yield "(`tapveil ledger plan`). Nothing was written"
         case Refusal(Code.UNEXPLAINED, Budget() as held):
             yield f"{budget(held)}, neighbours {held.neighbours}; the new one allows more. State why, and"
             yield "who decided it: --reason … --by …. Both are kept in the ledger. Nothing was written"

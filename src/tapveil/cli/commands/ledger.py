@@ -92,6 +92,62 @@ def ledger_budget(
     declare(plan, budget_of(plan, epsilon, delta, reason=reason, by=by))
 
 
+@ledger_app.command("plan")
+def ledger_plan(
+    plan_file: OfTrips,
+    epsilon: BudgetEpsilon,
+    delta: BudgetDelta,
+    every: Annotated[str, Option(help="The length of a release: day, week, two-weeks, month or quarter.")] = "week",
+    number: Annotated[int, Option("--for", help="The number of releases.")] = 52,
+    need: Annotated[
+        str | None, Option(help='The accuracy needed, such as "origin_hour within 10 % where at least 200".')
+    ] = None,
+    of_folder: Annotated[
+        Path | None, Option("--from", help="A published folder, whose counts --need is about.")
+    ] = None,
+    look: Annotated[
+        bool, Option("--look", help="Use the exact counts of the trips for --need. Output is confidential.")
+    ] = False,
+    new_plan: Annotated[Path | None, Option("-o", help="Write the plan with this epsilon and delta.")] = None,
+    keep: Annotated[bool, Option("--keep", help="Record the schedule in the ledger, which then keeps it.")] = False,
+) -> None:
+    """Plan equal releases under one budget: what each may spend, and how accurate its tables are."""
+    from tapveil.base.atomic import write_new
+    from tapveil.cli.console.schedule import show_need, show_schedule
+    from tapveil.internal.schedule import EVERY, Need, Schedule, counts_of_folder, counts_of_trips
+    from tapveil.ledger.book import Ledger
+
+    if every not in EVERY:
+        raise UsageError(f"--every: must be one of {', '.join(EVERY)}, not `{every}`")
+    if ((of_folder or look) and not need) or (of_folder and look):
+        raise UsageError("--from or --look says at which counts --need is meant: give --need, and one of the two")
+    plan = read_plan(plan_file)
+    schedule = Schedule(plan, every, number, budget_of(plan, epsilon, delta).loss)
+    with for_console(err).stage(Stage.ACCOUNTING), out.capture() as shown:
+        if need:
+            asked = Need.read(need)
+            schedule.plan_has(asked.table)
+            counts = counts_of_folder(of_folder, asked.table) if of_folder else None
+            counts = counts_of_trips(plan, asked.table) if look else counts
+            chosen = schedule.least(asked, counts)
+            show_need(out, schedule, asked, chosen, confidential=look)
+        else:
+            chosen = schedule.epsilon
+            show_schedule(out, schedule)
+    typer.echo(shown.get(), nl=False)
+    if chosen is None or not (new_plan or keep):
+        return
+    if need and not schedule.fits(chosen):
+        raise UsageError(f"{number} releases with that accuracy do not fit into this budget: nothing was written")
+    if new_plan:
+        write_new(new_plan, schedule.written(plan_file.read_text(encoding="utf-8"), chosen))
+        err.print(f"Written: {new_plan}")
+    if keep:
+        with Ledger.open(plan.ledger_path) as book:
+            book.schedule(*schedule.to_keep(chosen))
+        err.print(f"In {plan.ledger_path}: a schedule of {number} releases. Others that would break it are refused.")
+
+
 @ledger_app.command("accept")
 def ledger_accept(
     other: Annotated[str, Argument(metavar="LEDGER_ID", help="The other ledger's ID, or its first 8 digits.")],

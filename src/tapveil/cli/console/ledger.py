@@ -14,7 +14,7 @@ from tapveil.cli.summary import budget_in_words, left_in_words, spent_in_words
 from tapveil.ledger import words as ledger_words
 from tapveil.ledger.accounts import Account, Place, accounts
 from tapveil.ledger.coverage import ONE_DAY, Everywhere
-from tapveil.ledger.entry import Accepted, Budget, Entry, Published, Spend, Start
+from tapveil.ledger.entry import Accepted, Budget, Entry, Published, Scheduled, Spend, Start
 from tapveil.ledger.people import so_far
 from tapveil.privacy.person import Person, verdict
 from tapveil.privacy.rational import decimal_text
@@ -47,6 +47,8 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
                 row = (f"release {ledger_words.release(entry)}", entry.data_set, entry.unit, covers, status)
             case Budget():
                 row = (f"budget {loss_in_words(entry.loss)}", entry.data_set, entry.unit)
+            case Scheduled():
+                row = (f"schedule of {entry.releases} releases", entry.data_set, entry.unit, f"{entry.days} days each")
             case Published():
                 row = (f"published {entry.id[:8]}",)
             case Accepted():

@@ -1,0 +1,147 @@
+"""A schedule: what each of many releases may spend, kept by the ledger to the last of them."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import tapveil
+from tapveil.base.errors import BudgetError, UsageError
+from tapveil.cli.commands.ledger import budget_of
+from tapveil.internal.schedule import Need, Schedule
+from tapveil.ledger.book import Ledger
+from tapveil.ledger.refusals import Code, of_release
+from tapveil.plan.model import Plan
+from tapveil.privacy.loss import Loss
+from tests.support.commands import run
+from tests.unit.ledger.test_accounts import START
+
+TOTAL = Loss(Fraction(8), Fraction(1, 10**6))
+MONDAY = date(2025, 3, 3)
+PLAN = """
+[release]
+name = "weekly"
+title = "Weekly"
+partition = []
+
+[source]
+path = "trips.csv"
+first_day = {first}
+last_day = {last}
+
+[source.columns]
+date = "day"
+card = "card"
+tap_on_location = "stop"
+
+[privacy]
+unit = "card"
+neighbours = "add-remove"
+mechanism = "{mechanism}"
+epsilon = {epsilon}  # of a week
+delta = {delta}
+trips_per_card = 3
+without_card = "refuse"
+
+[[table]]
+name = "stops"
+columns = ["tap_on_location"]
+"""
+
+
+def plan_of(week: int = 0, mechanism: str = "gaussian", epsilon: str = "1", delta: str = "1e-8") -> str:
+    first = MONDAY + timedelta(weeks=week)
+    return PLAN.format(first=first, last=first + timedelta(days=6), mechanism=mechanism, epsilon=epsilon, delta=delta)
+
+
+def schedule(mechanism: str = "gaussian", number: int = 52) -> Schedule:
+    return Schedule(Plan.parse(plan_of(mechanism=mechanism)), "week", number, TOTAL)
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_each_release_may_spend_what_fits_as_often_and_no_more(mechanism: str) -> None:
+    planned = schedule(mechanism)
+    assert planned.epsilon > 2 * TOTAL.epsilon / 52  # composition, not division
+    assert planned.account(planned.epsilon).fits
+    assert not planned.fits(planned.epsilon * Fraction(103, 100))
+
+
+def test_fewer_releases_may_spend_more_each() -> None:
+    epsilons = [schedule(number=number).epsilon for number in (52, 13, 1)]
+    assert epsilons == sorted(epsilons)
+    assert epsilons[-1] == TOTAL.epsilon
+
+
+def test_the_least_epsilon_for_an_accuracy_gives_it_and_less_does_not() -> None:
+    planned, need = schedule(), Need.read("stops within 10 % where at least 200")
+    least = planned.least(need)
+    assert least is not None
+    for epsilon, met in ((least, True), (least * Fraction(95, 100), False)):
+        mechanism = planned.with_epsilon(epsilon).guarantee.mechanisms["stops"]
+        assert need.is_met(mechanism) is met
+        assert (mechanism.error_bound(Fraction(1, 20)) <= 20) is met
+
+
+@pytest.mark.parametrize("text", ["stops", "stops within ten % where at least 2", "stops within 10 % where at least 0"])
+def test_a_need_that_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--need"):
+        Need.read(text)
+
+
+def test_a_year_of_releases_is_made_and_the_next_is_refused(tmp_path: Path) -> None:
+    trips = [f"{MONDAY + timedelta(days=7 * week)},c{card},s{card % 2}" for week in range(53) for card in range(40)]
+    (tmp_path / "trips.csv").write_text("day,card,stop\n" + "\n".join(trips) + "\n", encoding="utf-8")
+    file = tmp_path / "plan.toml"
+    file.write_text(plan_of(), encoding="utf-8")
+    budget = ["--epsilon", "8", "--delta", "1e-6"]
+    assert run("ledger", "start", file, *budget).returncode == 0
+    done = run("ledger", "plan", file, *budget, "--for", "52", "-o", tmp_path / "new.toml", "--keep")
+    assert done.returncode == 0, done.stderr
+    assert "Each release may spend" in done.stdout
+    chosen = (tmp_path / "new.toml").read_text(encoding="utf-8")
+    assert "# of a week" in chosen
+    for week in range(52):
+        days = (str(MONDAY + timedelta(weeks=week)), str(MONDAY + timedelta(weeks=week, days=6)))
+        text = chosen.replace("2025-03-03", days[0]).replace("2025-03-09", days[1])
+        file.write_text(text, encoding="utf-8")
+        if week == 26:  # more than its share would leave no room for the others
+            greedy = tmp_path / "greedy.toml"
+            loss = Plan.parse(text).guarantee.loss
+            greedy.write_text(plan_of(week, epsilon="6", delta=str(float(loss.delta))), encoding="utf-8")
+            with pytest.raises(BudgetError, match="the schedule"):
+                tapveil.release(tapveil.Plan.read(greedy), tmp_path / "greedy")
+        tapveil.release(tapveil.Plan.read(file), tmp_path / f"week-{week}")
+    file.write_text(
+        chosen.replace("2025-03-03", str(MONDAY + timedelta(weeks=52))).replace(
+            "2025-03-09", str(MONDAY + timedelta(weeks=52, days=6))
+        ),
+        encoding="utf-8",
+    )
+    with pytest.raises(BudgetError, match="the total would be epsilon 8"):
+        tapveil.release(tapveil.Plan.read(file), tmp_path / "week-52")
+    with Ledger.open(tmp_path / "ledger.sqlite") as book:
+        kinds = [entry.kind for entry in book.entries]
+    assert kinds.count("release") == kinds.count("published") == 52
+
+
+def test_a_schedule_that_does_not_fit_is_not_kept(tmp_path: Path) -> None:
+    file = tmp_path / "plan.toml"
+    file.write_text(plan_of(), encoding="utf-8")
+    assert run("ledger", "start", file, "--epsilon", "4", "--delta", "1e-6").returncode == 0
+    done = run("ledger", "plan", file, "--epsilon", "8", "--delta", "1e-6", "--for", "10", "--keep")
+    assert done.returncode == 5
+    assert "would not all fit" in done.stdout + done.stderr
+    plan = Plan.read(file)
+    assert budget_of(plan, "8", "1e-6").loss == TOTAL
+
+
+def test_when_all_releases_of_a_schedule_are_made_one_more_is_refused_even_where_there_is_room() -> None:
+    entry, release = schedule(number=2).to_keep(Fraction(1))
+    made = [release.model_copy(update={"id": f"{number:032x}"}) for number in range(3)]
+    held = [START, budget_of(schedule().plan, "50", "1e-3"), entry]
+    codes = [of_release([*held, *made[:number]], made[number], again=True) for number in range(3)]
+    assert [each and each.code for each in codes] == [None, None, Code.SCHEDULE_COMPLETE]
+    assert of_release([*held, *made[:2], entry], made[2], again=True) is None  # a new schedule begins anew
