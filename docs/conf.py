@@ -44,7 +44,7 @@ NAVIGATION = {
     ],
     "Compliance": [
         *("approve", "guides/for-the-privacy-officer", "privacy/README", "privacy/promise", "privacy/a-year"),
-        *("privacy/limits", "privacy/proofs", "privacy/the-paper", "privacy/criticism", "verify"),
+        *("privacy/weeks", "privacy/limits", "privacy/proofs", "privacy/the-paper", "privacy/criticism", "verify"),
     ],
     "Analyse": ["analyse", "page", "numbers", "reading", "consistency"],
     "Reference": [

@@ -13,6 +13,7 @@ from tapveil.base.errors import BudgetError, UsageError
 from tapveil.cli.commands.ledger import budget_of
 from tapveil.internal.schedule import Need, Schedule
 from tapveil.ledger.book import Ledger
+from tapveil.ledger.entry import Entry
 from tapveil.ledger.refusals import Code, of_release
 from tapveil.plan.model import Plan
 from tapveil.privacy.loss import Loss
@@ -141,7 +142,7 @@ def test_a_schedule_that_does_not_fit_is_not_kept(tmp_path: Path) -> None:
 def test_when_all_releases_of_a_schedule_are_made_one_more_is_refused_even_where_there_is_room() -> None:
     entry, release = schedule(number=2).to_keep(Fraction(1))
     made = [release.model_copy(update={"id": f"{number:032x}"}) for number in range(3)]
-    held = [START, budget_of(schedule().plan, "50", "1e-3"), entry]
+    held: list[Entry] = [START, budget_of(schedule().plan, "50", "1e-3"), entry]
     codes = [of_release([*held, *made[:number]], made[number], again=True) for number in range(3)]
     assert [each and each.code for each in codes] == [None, None, Code.SCHEDULE_COMPLETE]
     assert of_release([*held, *made[:2], entry], made[2], again=True) is None  # a new schedule begins anew
