@@ -163,6 +163,10 @@ def test_a_trip_ends_when_durations_say(unit: str, tmp_path: Path) -> None:
     folder = release(world_plan(tmp_path, unit, **DURATIONS), tmp_path / "out", in_ledger=False)
     assert codes(folder.path) == set()
     assert folder.manifest.as_json["durations"] == ["00:00", "00:30", "02:00"]
+    said = (
+        "- `duration` is how long a trip took, in classes that begin at 00:00, 00:30, 02:00 hours; `-1` means that one"
+    )
+    assert said in (folder.path / "README.md").read_text()
     trips = rows(folder.path)
     assert list(trips[0]) == [
         *("mode", "date", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location", "duration"),
