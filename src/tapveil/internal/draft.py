@@ -12,8 +12,9 @@ refused until somebody answers, or what is proposed is taken, which the plan say
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -32,6 +33,8 @@ from tapveil.inputs.public import PublicInputs
 from tapveil.internal.draft_text import EPSILON, UNSEEN_WIDTH, Choices, Timetable, plan_text
 from tapveil.internal.outlook import shares_by_width
 from tapveil.internal.public_days import Days, days_in_names
+from tapveil.internal.public_world import World, cells, not_listed, place_list
+from tapveil.internal.public_world import world as world_of
 from tapveil.plan.model import Area, Plan
 from tapveil.plan.source import SourceColumn
 from tapveil.privacy.meaning import Meaning
@@ -96,6 +99,7 @@ def draft(
     plan_path: Path,
     *,
     gtfs: Path | None = None,
+    places: Path | None = None,
     look: Look = "columns",
     answer: Answer = leave_open,
     memory: str = MEMORY,
@@ -110,6 +114,7 @@ def draft(
     beside = gtfs or _beside(drafting.files.files[0].parent)
     timetable = _timetable(beside, found, looked_at, given=gtfs is not None) if beside else None
     drafting.choose(timetable)
+    drafting.choose_world(places, looked_at, timetable_given=gtfs is not None)
     if look == "trips":
         drafting.choose_by_counting(memory, scratch, progress)
     return drafting.drafted()
@@ -222,6 +227,58 @@ class _Drafting:
             sheet=self._sheet,
         )
 
+    def choose_world(self, places: Path | None, looked_at: Sequence[Sample], *, timetable_given: bool) -> None:
+        """Whether every cell is published: where there is a public list of the places, and somebody says that it is."""
+        found, choices = self._found, self._choices
+        suits = found.shape == "trips" and "date" in found.columns and not found.labels
+        theirs = {guess.column for ours, guess in found.columns.items() if ours.endswith("_location")}
+        if not suits or not theirs:
+            if places:
+                self._remarks.append(f"{places.name} is not used: every cell needs days and places of whole trips.")
+            return
+        if places is None and not (choices.timetable and timetable_given):
+            self._remarks.append(
+                "With a public list of all places (--places stops.csv, or --gtfs), every cell could be published and "
+                "none suppressed: docs/world.md."
+            )
+            return
+        days = (choices.days.first, choices.days.last) if choices.days else None
+        world = self._world(places, theirs, looked_at, days)
+        if world is None:
+            self._remarks.append(
+                "There are too many places to publish every cell: larger areas would do (docs/world.md)."
+            )
+            return
+        text = (
+            f"Is {world.what} a public list, made without these trips? Then every cell of it can be published, with "
+            "noise and no threshold (world). A list made from the trips would tell where somebody was: then, or if you "
+            "do not know, take gaussian, which publishes only counts that are large enough."
+        )
+        answer = self._ask(Question("mechanism", text, "world", ("world", "gaussian")))
+        if answer == "world":
+            self._choices = replace(self._choices, world=world)
+
+    def _world(
+        self,
+        places: Path | None,
+        theirs: Collection[str],
+        looked_at: Sequence[Sample],
+        days: tuple[date, date] | None,
+    ) -> World | None:
+        choices = self._choices
+        if places is None:
+            timetable = choices.timetable
+            stops = read_feed(timetable.path).stops.values() if timetable else ()
+            of_timetable = World(None, timetable.path.name if timetable else "")
+            return cells(of_timetable, len({stop.name for stop in stops}), days, choices.width)
+        values = [[value.strip() for value in sample.filled] for sample in looked_at if sample.name in theirs]
+        mode = self._found.columns.get("mode")
+        seen = next((sample for sample in looked_at if mode and sample.name == mode.column), None)
+        self._choices = replace(choices, timetable=None, area=None)
+        listed = place_list(places, [each for each in values if each])
+        self._remarks += not_listed(listed, values)
+        return world_of(listed, seen.frequent if seen else (), days, choices.width)
+
     def _days(self) -> Days | None:
         """The days that the release is of: by the names of the files, or asked; those of the rows, if told to look."""
         found = self._found
@@ -257,8 +314,9 @@ class _Drafting:
 
     def choose_by_counting(self, memory: str, scratch: Path | None, progress: Reporter) -> None:
         """Bins, areas and tables that follow from counting the trips."""
-        if self._open() or self._found.is_counts:
+        if self._open() or self._found.is_counts or self._choices.world:
             why = "rows are counts, in bins of their own" if self._found.is_counts else "questions are open"
+            why = "every cell is published" if self._choices.world else why
             self._remarks.append(f"Bins and tables were not chosen by counting: {why}.")
             return
         self._choices = replace(self._choices, width=WIDTHS[0], looked=True, area=None)

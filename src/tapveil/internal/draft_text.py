@@ -13,6 +13,7 @@ from typing import Literal
 
 from tapveil.base.numbers import clock_text
 from tapveil.internal.public_days import Days
+from tapveil.internal.public_world import World
 from tapveil.plan.model import Area
 from tapveil.plan.questions import MARK
 from tapveil.privacy.meaning import Meaning
@@ -38,6 +39,12 @@ TABLES = {
     "od": ("tap_on_location", "tap_off_location"),
 }
 """What may be published, each with what it needs; `od` where rows are counts of pairs."""
+OF_A_WORLD = {
+    "od": ("tap_on_location", "tap_off_location"),
+    "origin_time": ("tap_on_time", "tap_on_location"),
+    "destination_time": ("tap_on_time", "tap_off_location"),
+}
+"""The tables of the preset `journeys`."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,8 @@ class Choices:
     timetable: Timetable | None = None
     area: Area | None = None
     sheet: str | None = None
+    world: World | None = None
+    """The public lists of which every cell is published."""
     tables: tuple[str, ...] | None = None
     """Those that are kept; all that the columns allow, where nobody looked."""
     looked: bool = False
@@ -94,7 +103,7 @@ class _Writing:
 
     def text(self) -> str:
         sections = [self._head(), self._release(), self._source(), self._columns(), self._coarsen(), self._privacy()]
-        return "\n".join([*sections, *self._tables(), _TOTAL])
+        return "\n".join([*sections, *self._tables(), _TOTAL + self._all_of_a_card()])
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
@@ -133,6 +142,8 @@ class _Writing:
 
     def _release(self) -> str:
         partition = [name for name in ("mode", "date") if name in self.found.columns]
+        if self.choices.world and not self.choices.world.modes:
+            partition = partition[-1:] if "date" in partition else []
         name = re.sub(r"[^a-z0-9]+", "-", Path(self.path).stem.lower()).strip("-")
         name = name if re.match(r"[a-z]", name) else f"trips-{name}".strip("-")
         return f"""\
@@ -151,6 +162,8 @@ partition = {_toml(partition)}          # every table is counted separately for 
         lines += self._written()
         lines += self._zone()
         lines += self._days()
+        if self.choices.world and self.choices.world.modes:
+            lines.append(f"modes = {_toml(self.choices.world.modes)}    # all of the public list")
         lines.append('max_refused = "1 %"                   # stop if more rows than this cannot be read')
         if found.is_taps:
             lines += ["", "[source.taps]                         # which rows are taps; all others are left out"]
@@ -252,6 +265,16 @@ partition = {_toml(partition)}          # every table is counted separately for 
         text = f"[coarsen]\ntime_minutes = {width}                     # {why}\n"
         if self.found.service and _day_starts(width):
             text += 'after_midnight = "continued"          # the hours after midnight are 24:00, 25:00, ...\n'
+        if self.choices.world and (places := self.choices.world.places):
+            keys = {
+                "name": places.name,
+                "mode": places.mode,
+                "latitude": places.latitude,
+                "longitude": places.longitude,
+            }
+            named = "".join(f"{key} = {_toml(theirs)}\n" for key, theirs in keys.items() if theirs != key)
+            about = "[places]                              # all places; those not listed are counted as UNKNOWN"
+            text += f"\n{about}\npath = {_toml(self._relative(places.path))}\n{named}"
         if not timetable:
             return text
         named = ""
@@ -272,11 +295,13 @@ match = {_toml(timetable.match)}                   # {timetable.why}
         known = {end for ours in self.found.columns for end in both.get(ours, (ours,))}
         if self.found.is_taps and not self.found.off and not self._is_open("off"):
             known = {ours for ours in known if not ours.startswith("tap_off_")}
-        for name, keys in TABLES.items():
-            if name == "od" and not self.found.is_counts:
+        world = self.choices.world
+        for name, keys in (OF_A_WORLD if world else TABLES).items():
+            if name == "od" and not (world.pairs if world else self.found.is_counts):
                 continue
             if set(keys) <= known and (self.choices.tables is None or name in self.choices.tables):
-                yield f"[[table]]\nname = {_toml(name)}\ncolumns = {_toml(keys)}\nweight = {len(keys)}\n"
+                weight = 1 if world else len(keys)
+                yield f"[[table]]\nname = {_toml(name)}\ncolumns = {_toml(keys)}\nweight = {weight}\n"
 
     def _privacy(self) -> str:
         meaning = Meaning(Fraction(self.choices.epsilon))
@@ -286,12 +311,34 @@ match = {_toml(timetable.match)}                   # {timetable.why}
         return f"""\
 [privacy]                             # the promise: what is proposed here is for you to decide
 {unit:37} # what is protected: {_PROTECTED[self.choices.unit]}
-{self._bounds()}neighbours = "replace"                # ... against being exchanged for any other
-mechanism = "gaussian"                # the noise that publishes most at this promise
+{self._bounds()}{self._mechanism()}
 {epsilon:37} # a {meaning.verdict} promise; 1 is strong, 8 is weak
 delta = {DELTA}
 {said}
 {self._statement()}"""
+
+    def _all_of_a_card(self) -> str:
+        """In a known world, a total counts all trips of a card on a day, and not one of them."""
+        if self.choices.world is None or self.choices.unit == "trip" or self._is_open("mechanism"):
+            return ""
+        return f"trips_per_cell = {TRIPS_PER_DAY}                    # all trips of a card on a day, not one\n"
+
+    def _mechanism(self) -> str:
+        if self.choices.world is None:
+            return (
+                'neighbours = "replace"                # ... against being exchanged for any other\n'
+                'mechanism = "gaussian"                # the noise that publishes most at this promise'
+            )
+        asked, is_open = self._about("mechanism"), self._is_open("mechanism")
+        mechanism = f'mechanism = "{OPEN if is_open else "world"}"'
+        why = "every cell of public lists, with noise; no threshold"
+        return "\n".join(
+            [
+                'neighbours = "add-remove"             # ... against being there or not',
+                *asked,
+                f"{mechanism:37} # {why}",
+            ]
+        )
 
     def _bounds(self) -> str:
         if self.choices.unit == "trip":

@@ -21,6 +21,9 @@ def init(
     gtfs: Annotated[
         Path | None, Option(help="The timetable: a zip file or a folder. Default: one next to the trips.")
     ] = None,
+    places: Annotated[
+        Path | None, Option(help="A public list of all places, as CSV or GeoJSON: then every cell can be published.")
+    ] = None,
     look: Annotated[
         bool | None,
         Option(
@@ -52,6 +55,7 @@ def init(
         trips,
         output,
         gtfs=gtfs,
+        places=places,
         look="columns" if look is None else "trips" if look else "nothing",
         answer=answer,
         memory=memory,

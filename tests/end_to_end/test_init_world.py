@@ -1,0 +1,85 @@
+"""With a public list of places `init` proposes to publish every cell, and asks whether the list is public."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tapveil
+from tapveil.base.errors import InputFileError
+from tapveil.base.progress import Silent
+from tapveil.internal.draft import Draft, draft, leave_open, take_proposal
+from tapveil.plan.model import Plan
+from tapveil.trips.questions import Question
+from tests.support.corpus import CORPUS, ENGLISH, GERMAN, write
+
+TRIPS = CORPUS["German, Windows-1252 and sep="]
+
+
+def stops(folder: Path, names: list[str]) -> Path:
+    rows = [(n, name, -33.8 - n / 1000, 151 + n / 1000) for n, name in enumerate(names)]
+    return write(folder / "stops.csv", "stop_id;stop_name;stop_lat;stop_lon", rows, delimiter=";")
+
+
+def drafted(folder: Path, names: list[str], *, says: str | None = None, look: str = "columns") -> Draft:
+    def answer(question: Question) -> str:
+        return says if question.key == "mechanism" and says else question.proposal
+
+    listed = stops(folder, names)
+    trips = str(TRIPS.make(folder))
+    chosen = leave_open if says == "?" else answer
+    found = draft(
+        trips,
+        folder / "plan.toml",
+        places=listed,
+        answer=chosen,
+        look="nothing" if look == "nothing" else "columns",
+        progress=Silent(),
+    )
+    (folder / "plan.toml").write_text(found.text, encoding="utf-8")
+    return found
+
+
+def test_the_plan_measures_every_cell_and_is_released(tmp_path: Path) -> None:
+    drafted(tmp_path, [*GERMAN, "Geisterstraße"])
+    plan = Plan.read(tmp_path / "plan.toml")
+    assert plan.privacy.mechanism == "world"
+    assert plan.places
+    assert (plan.places.name, plan.places.latitude) == ("stop_name", "stop_lat")
+    assert list(plan.tables) == ["od", "origin_time", "destination_time", "total"]
+    assert plan.release.partition == ("date",), "the list has no modes"
+    tapveil.release(plan, tmp_path / "out", in_ledger=False)
+    measured = tapveil.open(tmp_path / "out").measurement(["tap_on_location", "tap_off_location"])
+    assert "Geisterstraße" in str(measured.rows()), "a place where nobody was is published as well"
+
+
+def test_where_nobody_is_asked_the_mechanism_is_an_open_question(tmp_path: Path) -> None:
+    found = drafted(tmp_path, GERMAN, says="?")
+    assert 'mechanism = "?"' in found.text
+    assert "A list made from the trips would tell where somebody was" in " ".join(found.text.replace("# ?", "").split())
+
+
+def test_of_a_list_that_is_not_public_only_large_counts_are_published(tmp_path: Path) -> None:
+    drafted(tmp_path, GERMAN, says="gaussian")
+    plan = Plan.read(tmp_path / "plan.toml")
+    assert (plan.privacy.mechanism, plan.privacy.neighbours) == ("gaussian", "replace")
+
+
+def test_a_list_of_other_places_is_refused_and_one_that_lacks_some_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputFileError, match=r"few places of the trips are in stops\.csv"):
+        drafted(tmp_path, ENGLISH)
+    found = drafted(tmp_path, GERMAN[:9])
+    assert "begin or end at a place that stops.csv does not have" in " ".join(found.remarks)
+    notes = " ".join(tapveil.outlook(Plan.read(tmp_path / "plan.toml")).notes)
+    assert "tap_on_location is UNKNOWN for" in notes
+
+
+def test_too_many_pairs_are_left_out(tmp_path: Path) -> None:
+    drafted(tmp_path, [*GERMAN, *(f"Platz {n}" for n in range(3000))])
+    assert "od" not in Plan.read(tmp_path / "plan.toml").tables
+
+
+def test_without_a_list_one_line_says_what_it_would_bring(tmp_path: Path) -> None:
+    found = draft(str(TRIPS.make(tmp_path)), tmp_path / "plan.toml", answer=take_proposal, progress=Silent())
+    assert sum("every cell could be published" in remark for remark in found.remarks) == 1
