@@ -122,7 +122,7 @@ def _of_cards(cards: pa.Array) -> npt.NDArray[np.uint64]:
     letters, lengths = np.frombuffer(data, dtype=np.uint8), np.diff(ends)
     if LETTERS <= lengths.min() == lengths.max():  # cards that are all of one length are a square of letters
         square = letters[ends[0] : ends[-1]].reshape(len(cards), -1)
-        return np.ascontiguousarray(square[:, -LETTERS:]).view("<u8").ravel()
+        return square[:, -LETTERS:].copy().view("<u8").ravel()
     for back in range(1, LETTERS + 1):
         there = lengths >= back
         letter = np.where(there, letters[np.where(there, ends[1:] - back, 0)], 0).astype(np.uint64)

@@ -66,6 +66,15 @@ def test_a_card_is_drawn_whatever_stands_beside_it() -> None:
     assert drawn[0] == drawn[1] != set()
 
 
+@pytest.mark.parametrize("kind", [*TYPES, "eight letters"])
+def test_rows_that_it_sees_stay_as_they_are(kind: str) -> None:
+    name = TYPES.get(kind, lambda n: f"{n:08}")
+    cards = pa.array([name(n) for n in range(500)], ARROW.get(kind, pa.string()))
+    before = cards.to_pylist()
+    Excerpt(["card"], "card", most=100).see(pa.record_batch({"card": cards}))
+    assert cards.to_pylist() == before
+
+
 def test_few_rows_are_all_kept_and_no_file_is_made_of_them(tmp_path: Path) -> None:
     found = Excerpt(["card"], "card")
     found.see(pa.record_batch({"card": pa.array(["a", "b"])}))
