@@ -480,7 +480,8 @@ class Manifest(_Part):
         world = self.is_world and self.manifest_version >= 3
         own = [("cells" in table.model_fields_set) == world for table in self.tables]
         own += [("holidays" in self.model_fields_set) == world, world or not self.service]
-        own += [(name in self.model_fields_set) == bool(getattr(self, name)) for name in ("service", "durations")]
+        given = {"service": self.service, "durations": self.durations}
+        own += [(name in self.model_fields_set) == bool(value) for name, value in given.items()]
         own += [("duration" in self.columns.values()) == bool(self.durations)]
         for name, version in self.versions.parts.items():
             own += [(name in self.versions.model_fields_set) == bool(version), world or not version]
