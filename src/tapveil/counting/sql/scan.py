@@ -67,7 +67,7 @@ def _of_a_tap_sql(plan: Plan, group: FileGroup) -> list[str]:
     """The columns needed to pair taps."""
     taps = plan.source.taps
     same = taps.same if taps and taps.same in plan.source.columns else "card"
-    together = "''" if same == "card" else f"trim(coalesce({_text_sql(plan, group, same)}, ''), {literal(BLANKS)})"
+    together = "''" if same == "card" else _stripped_sql(f"coalesce({_text_sql(plan, group, same)}, '')")
     day = [_text_sql(plan, group, "date")] if "date" in plan.source.columns else ["''"]
     moment = ", ".join([_text_sql(plan, group, "tap_on_time"), literal(UNIT_SEPARATOR), "'0'", *day])
     is_on = _tap_is_sql(plan, group, taps.on if taps else ())
@@ -76,7 +76,7 @@ def _of_a_tap_sql(plan: Plan, group: FileGroup) -> list[str]:
 
 def _tap_is_sql(plan: Plan, group: FileGroup, values: Iterable[str]) -> str:
     listed = ", ".join(literal(text.strip()) for text in values)
-    tap = f"trim(coalesce({_text_sql(plan, group, TAP)}, ''), {literal(BLANKS)})"
+    tap = _stripped_sql(f"coalesce({_text_sql(plan, group, TAP)}, '')")
     return f"{tap} IN ({listed})" if listed else "false"
 
 
@@ -179,6 +179,14 @@ def _first_sql(plan: Plan, group: FileGroup, names: Sequence[str]) -> str:
 
 BLANKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 """The characters that `str.strip` removes, as in all other columns."""
+
+
+def _stripped_sql(text: str) -> str:
+    """A text without blanks at its ends. To look for all blanks is slow: most texts begin and end with other ASCII."""
+    first, last = (f"ascii({letter}) BETWEEN 33 AND 127" for letter in (text, f"right({text}, 1)"))
+    return f"CASE WHEN {first} AND {last} THEN {text} ELSE trim({text}, {literal(BLANKS)}) END"
+
+
 UNSURE_CARD = " "
 """Stands for a card that cannot be distinguished from others; no card equals it, since cards are stripped."""
 LARGEST_EXACT_FLOAT = 2**53
@@ -190,7 +198,7 @@ def _card_sql(group: FileGroup, theirs: str, missing: frozenset[str] = frozenset
     Beyond 2^53 several integers are the same float: such cards cannot be distinguished.
     """
     stored, raw = _stored(group, theirs), group.type_of(theirs)
-    card = f"trim({_as_text(stored, raw)}, {literal(BLANKS)})"
+    card = _stripped_sql(_as_text(stored, raw))
     whole = f"CASE WHEN {card} LIKE '%.0' THEN regexp_replace({card}, '^([0-9]+)\\.0$', '\\1') ELSE {card} END"
     if raw == "number":
         a_float = f"typeof({stored}) IN ('FLOAT', 'DOUBLE')"
