@@ -61,7 +61,7 @@ class Look:
     paths: Sequence[Path] = ()
     """The files of an excerpt; none where the trips themselves are looked at."""
     one_in: int = 1
-    """It has the rows of one card in so many."""
+    """How many cards there are for each whose rows it has."""
 
     @classmethod
     @contextmanager

@@ -1,4 +1,4 @@
-"""Names of places and of wider areas are texts of strangers: `verify` searches them for identifiers."""
+"""Names of places and of wider areas are texts of others: `verify` searches them for identifiers."""
 
 from __future__ import annotations
 
