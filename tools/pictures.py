@@ -50,6 +50,20 @@ ALL = (
         "explorer-profile", view="mode=train&date=2025-03-03&compare=2025-03-08&place=S%C3%A3o+Bento", part="#profile"
     ),
     Picture("explorer-map", view="table=on_location&mode=bus&date=2025-03-03", part="#map", size=(1200, 900)),
+    Picture(
+        "explorer-flows",
+        page="journeys/explorer.html",
+        view="mode=train&date=2025-03-03&days=weekday&time=08:00",
+        part="#flows",
+        size=(1200, 1400),
+    ),
+    Picture(
+        "explorer-matrix",
+        page="journeys/explorer.html",
+        view="mode=ferry&date=2025-03-03&flows=matrix",
+        part="#flows",
+        size=(1200, 1400),
+    ),
     Picture("explorer-phone", view="mode=ferry&date=2025-03-03", from_="#profile", size=(390, 760), scheme="dark"),
     Picture("report", page="report.html", size=(1100, 900)),
     Picture("init", page="init.html", part="pre", size=(1100, 900)),

@@ -30,7 +30,7 @@ PROGRAMS: Mapping[str, int] = {
     "377408ce281913ee488c42a6aab3a461581f54f8cd3b1db27f25208552355fd7": 1,
     "1f0c80df3c234b8b60ed5534731521727279ab00c686ae10e09ed192b83dd4ba": 1,
     "c09a6eb5ffaee406ae51f9ce7ff934ed8b7202d51b50174a67d0f6778f875fdc": 1,
-    "b707b56ebdb680aade41e70b4417130abdc6070586c3fb06a561855491301624": 2,
+    "d85614705340ccd8ce6b65ecd7b3e893653b4cf8bf86a347c6b7f73c40386b20": 2,
 }
 """SHA-256 of every page program that was ever published, and the version of the data that it shows.
 

@@ -228,7 +228,7 @@ class Heat {
     for (let i = first; i < last; i++) {
       const code = this.rows[i],
         y = this.top + shift + (i - first) * this.row;
-      draw.fillStyle = colours.hatch(draw);
+      draw.fillStyle = this.app.release.every_cell ? colours.paper : colours.hatch(draw);
       draw.fillRect(this.left, y, this.cell * this.across.length, this.row - 1);
       if (this.cells.across)
         this.across.forEach((column, k) => {

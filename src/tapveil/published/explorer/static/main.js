@@ -154,7 +154,9 @@ class App {
       `Created on ${dayTitle(release.created)} with tapveil. This page works offline and makes no network requests.` +
       (release.left_out.length
         ? ` Too large for this page, and only in the folder: ${release.left_out.join(", ")}.` +
-          (release.typical ? ` Of ${release.typical.path} this page has sums by kind of day.` : "")
+          (release.left_out.includes(release.typical?.path)
+            ? ` Of ${release.typical.path} this page has sums by kind of day.`
+            : "")
         : "");
     if (!release.cells) this.trouble("Nothing was published in this release: every count was too small.");
     else if (!release.tables.length)

@@ -26,7 +26,8 @@ class Matrix {
       names = Math.min(190, Math.max(84, width * 0.22)),
       left = Math.ceil(Math.min(names, this.longest(pairs) + 12)),
       top = Math.ceil(Math.min(96, 0.87 * this.longest(pairs) + 22));
-    const room = Math.floor((width - left - 6) / (width > 500 ? 6 : 4));
+    const inside = width - left - Math.min(46, 0.5 * this.longest(pairs)); // the last name leans over the edge
+    const room = Math.floor(inside / (width > 500 ? 6 : 4));
     const busy = [...pairs.volume.keys()].sort((a, b) => pairs.volume.get(b) - pairs.volume.get(a) || a - b);
     this.codes = busy.slice(0, Math.max(2, room));
     this.number = busy.length;
@@ -35,7 +36,7 @@ class Matrix {
       const along = new Map(places.map((place, _, all) => [place.code, alongTheCurve(place.middle, all)]));
       this.codes.sort((a, b) => (along.get(a) ?? Infinity) - (along.get(b) ?? Infinity) || a - b);
     }
-    const cell = Math.min(24, (width - left - 6) / this.codes.length);
+    const cell = Math.min(24, inside / this.codes.length);
     Object.assign(this, { width, left, top, cell, height: Math.ceil(top + cell * this.codes.length + 4) });
     const among = new Set(this.codes);
     this.shown = pairs.all.reduce(

@@ -105,6 +105,7 @@ class Words {
     const label = table.labels(column)[code];
     const kind = table.kind(column);
     if (kind === "time") return label === "-1" ? "no time" : label;
+    if (kind === "duration") return label === "-1" ? "no duration" : `${label} or longer`;
     if (kind === "location") return this.place(label, part);
     return kind === "date" || column === "date" ? dayTitle(label) : label;
   }
