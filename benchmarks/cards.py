@@ -1,6 +1,6 @@
 """What it costs to protect a person: whole releases of cards and of card-days beside the bare queries in DuckDB.
 
-A month of a made-up metro: commuters who mostly travel between two stations, and others; twenty trips for each card.
+A month of a generated metro: commuters who mostly travel between two stations, and others; twenty trips for each card.
 The bare queries rank the trips of each card (or card and day), keep as many as the plan does, and count each card once
 in a cell of three tables; for taps, they pair the taps before that. No privacy, no folder. The release does all of it.
 """
@@ -20,7 +20,7 @@ WITHIN_MINUTES = 120
 PLAN = """
 [release]
 name = "cards"
-title = "A made-up metro"
+title = "A generated metro"
 partition = ["date"]
 [source]
 path = "*.parquet"

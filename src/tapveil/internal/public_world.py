@@ -1,4 +1,4 @@
-"""A public list of places beside an export: which of its columns name the places of the trips, and what it allows.
+"""A public list of places next to an export: which of its columns name the places of the trips, and what it allows.
 
 With such a list every cell can be published, with noise and without a threshold (docs/world.md). It is only a proposal:
 whether a list is public, or was made from the trips, is for a person to say.
