@@ -92,6 +92,8 @@ bench-numbers: $(DEV)
 	$(BIN)/python -m benchmarks.resolutions --write
 	$(BIN)/python -m benchmarks.consistency --write
 	$(BIN)/python -m benchmarks.tuning --write
+	$(BIN)/python -m benchmarks.bounding --write
+	$(BIN)/python -m benchmarks.world --write
 
 bench-sampling: $(DEV)
 	$(BIN)/python benchmarks/sampling.py

@@ -2,10 +2,12 @@
 
 .venv/bin/python -m benchmarks.world                     # Namma Metro and the bike-share month, five draws
 .venv/bin/python -m benchmarks.world --draws 1 --city    # one draw, and a made city of 600 × 600 places
+.venv/bin/python -m benchmarks.world --write             # also renews docs/estimates-measured.md and its picture
 
 Measures the tables of a known world with discrete Gaussian noise on every cell, estimates, and compares. Relative
 error of a query: Σ|estimate − truth| / Σ truth over all its cells, a cell that is not published counting as 0. Beside
-them, from the same exact counts, what thresholds (`gaussian`) and `dictionary` publish under the same promise.
+them, from the same exact counts, what thresholds (`gaussian`) and `dictionary` publish under the same promise, and what
+private-pgm makes of the same measurements. The demo city's people are measured by benchmarks.utility.journeys.
 """
 
 from __future__ import annotations
@@ -22,15 +24,26 @@ from fractions import Fraction
 from itertools import pairwise
 from math import sqrt
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
+from benchmarks import world_page
+from benchmarks.compare.contenders import Contender
+from benchmarks.compare.environment import python_for
+from benchmarks.compare.process import Limits, StoppedError, run
+from benchmarks.utility import journeys
+from benchmarks.utility.report import put_into
 from tapveil.privacy import Exposure, RandomBytes, calibrate
 from tapveil.privacy.noise import discrete_gaussian
 from tapveil.published.estimates import Estimates, Measurement, World, estimate
 
+DOCS = Path(__file__).parents[1] / "docs"
+PGM = Contender("private-pgm", "", "", ("private-pgm",), "private_pgm", "private-pgm")
+PROGRAM = Path(__file__).parent / "peers" / "private_pgm.py"
 DATA = Path(__file__).parents[2] / "shared" / "data"
 DELTA = Fraction(3, 4_000_000)
 AXES = ("date", "tap_on_time", "tap_on_location", "tap_off_location")
@@ -234,48 +247,71 @@ def peer(name: str, truth: City, case: Case, random: RandomBytes) -> list[float]
     return found
 
 
+def private_pgm(truth: City, case: Case, random: RandomBytes) -> list[float]:
+    """Errors of a graphical model, fitted to the same measurements by a library in an environment of its own."""
+    measured = measure(truth, case, random)[:3]
+    given: dict[str, Any] = {"axes": AXES, "shape": truth.counts.shape, "tables": 3, "queries": len(QUERIES)}
+    for number, each in enumerate(measured):
+        given |= {f"noisy{number}": each.noisy, f"deviation{number}": sqrt(each.variance)}
+        given |= {f"columns{number}": [AXES.index(column) for column in each.columns]}
+    for number, columns in enumerate(QUERIES.values()):
+        given[f"query{number}"] = [AXES.index(column) for column in columns]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        np.savez(folder / "measured.npz", **given)
+        run([str(python_for(PGM)), str(PROGRAM), name], folder, folder / "log", Limits(3600, 16_000))
+        with np.load(folder / "answered.npz") as answered:
+            return [off(answered[str(i)], truth.table(columns)) for i, columns in enumerate(QUERIES.values())]
+
+
 # --- report ---------------------------------------------------------------------------------------------------------
 
 
-def row(name: str, numbers: Sequence[float]) -> str:
-    return f"| {name:40} | " + " | ".join(f"{number:17.2f}" for number in numbers) + " |"
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was measured of a case, on average over the draws."""
+
+    case: Case
+    errors: Floats
+    peers: Mapping[str, Floats]
+    stopped: Mapping[str, str]
+    """Why there is nothing to be said of another library."""
+    held: Floats
+    """A row each for cells and trips in their intervals, and for the width of these; a column for each query."""
+    empty: float
+    seconds: float
+
+    @property
+    def good(self) -> bool:
+        """Whether all is within what is allowed."""
+        cells, trips, width = self.held
+        found = bool((self.errors <= self.case.most).all())
+        found &= self.case not in BIKES or not (self.errors > self.peers["gaussian"]).any()
+        found &= cells.min() >= CELLS and trips.min() >= TRIPS and width.max() <= WIDEST
+        return bool(found and ("card" not in self.case.name or self.empty <= MOST_EMPTY))
 
 
-def report(name: str, truth: City, cases: Sequence[Case], draws: int) -> bool:
-    """Print a table for each case; whether all is within what is allowed."""
-    good = True
-    print(f"\n## {name}: {truth.counts.sum():,} trips, {truth.counts.size:,} cells\n")
-    print(f"| {'':40} | " + " | ".join(f"{query:>17}" for query in QUERIES) + " |")
-    print("|" + "---|" * (1 + len(QUERIES)))
-    for case in cases:
-        found, intervals, empties, seconds = [], [], [], 0.0
-        for draw in range(draws):
-            measured = measure(truth, case, seeded(draw))
-            start = time.process_time()
-            estimates = estimate(truth.world, measured)
-            seconds += time.process_time() - start
-            found.append(errors(truth, estimates))
-            intervals.append(list(held(truth, estimates)))
-            empties.append(empty(truth, estimates))
-        mean = np.mean(found, axis=0)
-        print(row(f"{case.name}: error, %", mean))
-        print(row("  allowed", case.most))
-        peers = {
-            what: np.mean([peer(what, truth, case, seeded(draw)) for draw in range(draws)], axis=0)
-            for what in ("gaussian", "dictionary")
-        }
-        for what, numbers in peers.items():
-            print(row(f"  {what}", numbers))
-        shares = [np.mean([getattr(h[i], n) for h in intervals]) for n in ("cells", "trips", "width") for i in range(5)]
-        print(row("  cells in their intervals, %", [100 * share for share in shares[:5]]))
-        print(row("  trips in intervals, %", [100 * share for share in shares[5:10]]))
-        print(row("  width, of an oracle's", shares[10:]))
-        print(f"|   {np.mean(empties):.2f} % of rows in empty cells; {seconds / draws:.1f} s of CPU |")
-        good &= bool((mean <= case.most).all())
-        good &= case not in BIKES or not (mean > peers["gaussian"]).any()
-        good &= min(shares[:5]) >= CELLS and min(shares[5:10]) >= TRIPS and max(shares[10:]) <= WIDEST
-        good &= "card" not in case.name or np.mean(empties) <= MOST_EMPTY
-    return good
+def found_in(truth: City, case: Case, draws: int, skip: Sequence[str]) -> Found:
+    """One case."""
+    off, intervals, empties, seconds = [], [], [], 0.0
+    for draw in range(draws):
+        measured = measure(truth, case, seeded(draw))
+        start = time.process_time()
+        estimates = estimate(truth.world, measured)
+        seconds += time.process_time() - start
+        off.append(errors(truth, estimates))
+        intervals.append([[each.cells, each.trips, each.width] for each in held(truth, estimates)])
+        empties.append(empty(truth, estimates))
+    peers, stopped = {}, {}
+    for what in ("gaussian", "dictionary"):
+        peers[what] = np.mean([peer(what, truth, case, seeded(draw)) for draw in range(draws)], axis=0)
+    if PGM.name not in skip and case is NAMMA[0]:
+        try:
+            peers[PGM.name] = np.array(private_pgm(truth, case, seeded(0)))
+        except StoppedError as error:
+            stopped[PGM.name] = str(error)
+    held_on_average = np.mean(intervals, axis=0).T
+    return Found(case, np.mean(off, axis=0), peers, stopped, held_on_average, float(np.mean(empties)), seconds / draws)
 
 
 def large(places: int = 600, days: int = 14, trips: int = 20_000_000) -> None:
@@ -305,17 +341,35 @@ def large(places: int = 600, days: int = 14, trips: int = 20_000_000) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--people", type=int, default=5_000_000, help="trips of the demo city; 0: without it")
+    parser.add_argument("--skip", nargs="*", default=[], choices=[PGM.name], help="libraries to leave out")
     parser.add_argument("--city", action="store_true", help="also the cost of a made city of 600 × 600 places")
+    parser.add_argument("--write", action="store_true", help="renew docs/estimates-measured.md and its picture")
     args = parser.parse_args()
-    good = True
+    parts, found = [], []
     if args.draws and DATA.exists():
-        good &= report("Namma Metro, 18 days", namma(), NAMMA, args.draws)
-        good &= report("Bike share, a month", bikes(), BIKES, args.draws)
+        for name, truth, cases in (("Namma Metro, 18 days", namma(), NAMMA), ("Bike share, a month", bikes(), BIKES)):
+            each = [found_in(truth, case, args.draws, args.skip) for case in cases]
+            parts.append(world_page.section(name, truth, each, args.draws))
+            print(parts[-1], flush=True)
+            found += each
+    if args.people:
+        people = journeys.People.of(args.people, say)
+        rows = [*journeys.measure(people, 1, say, epsilons=("8", "2", "1"))]
+        parts.append("### The demo city\n\n" + journeys.markdown(people, rows, 1))
+        print(parts[-1], flush=True)
+    if args.write:
+        put_into(DOCS / "estimates-measured.md", "\n".join(parts))
+        (DOCS / "estimates-measured.svg").write_text(world_page.picture(found), encoding="utf-8")
     if args.city:
         large()
-    return 0 if good else 1
+    return 0 if all(each.good for each in found) else 1
+
+
+def say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -43,10 +43,11 @@ NAVIGATION = {
         *("report", "commands", "guides/spark", "guides/database"),
     ],
     "Compliance": [
-        *("approve", "guides/for-the-privacy-officer", "privacy/README", "privacy/promise", "privacy/a-year"),
-        *("privacy/weeks", "privacy/limits", "privacy/proofs", "privacy/the-paper", "privacy/criticism", "verify"),
+        *("approve", "guides/for-the-privacy-officer", "guides/approve-every-cell", "privacy/README"),
+        *("privacy/promise", "privacy/a-year", "privacy/weeks", "privacy/limits", "privacy/proofs"),
+        *("privacy/the-paper", "privacy/criticism", "verify"),
     ],
-    "Analyse": ["analyse", "page", "numbers", "reading", "consistency"],
+    "Analyse": ["analyse", "page", "numbers", "reading", "guides/work-with-estimates", "consistency"],
     "Reference": [
         *("reference/commands", "reference/plan", "reference/folder", "reference/ledger", "reference/api"),
         *(
@@ -55,6 +56,7 @@ NAVIGATION = {
             "compatibility",
             "release-notes/0.2.0",
             "utility",
+            "estimates-measured",
             "benchmarks",
             "benchmarks-history",
             "scale",
