@@ -428,6 +428,37 @@ def taxi(folder: Path) -> Path:
     return write(folder / "yellow_tripdata_2025-03.csv", header, rows)
 
 
+def with_totals(folder: Path) -> Path:
+    """Entries by hour and station, and below each day the sum of all stations."""
+    chance = random.Random(68)
+    rows: list[Row] = []
+    for day in range(1, 8):
+        of_day = [
+            (f"2025-03-{day:02}", hour, stop, chance.randrange(1, 99)) for hour in range(5, 24) for stop in ENGLISH
+        ]
+        rows += [*of_day, (f"2025-03-{day:02}", 23, "TOTAL", sum(row[3] for row in of_day))]
+    return write(folder / "entries_2025-03.csv", "date,hour,station,entries", rows)
+
+
+def gdansk(folder: Path) -> Path:
+    """Taps in Polish words, the day and the clock in columns of their own."""
+    rows = [
+        (r.card, f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}", DUTCH[place], "wejście" if on else "wyjście")
+        for r, on, at, place in _taps(69)
+    ]
+    return write(folder / "taps_2025-03.csv", "nr karty;data;godzina;przystanek;zdarzenie", rows, delimiter=";")
+
+
+def boardings_by_direction(folder: Path) -> Path:
+    """São Paulo: boardings, there (I) or back (V), which is no tap on or off."""
+    rows = [
+        (r.card, f"{r.on:%d/%m/%Y}", f"{r.on:%H%M%S}", f"{r.origin}00-10", r.chance.choice("IV"), "5,00")
+        for r in rides(70)
+    ]
+    header = "CD_BILHETE;DT_UTILIZACAO;HR_UTILIZACAO;CD_LINHA;SENTIDO;VL_COBRADO"
+    return write(folder / "bilhetagem_2025-03.csv", header, rows, delimiter=";")
+
+
 POLISH = "Marszałkowska Świętokrzyska Żoliborz Łazienki Młynów Wola Bródno Ząbki Śródmieście Mokotów Ursynów Włochy"
 CZECH = "Můstek|Anděl|Náměstí Míru|Dejvická|Hradčanská|Želivského|Kačerov|Háje|Zličín|Smíchov|Vyšehrad|Letňany"
 
@@ -942,6 +973,23 @@ CORPUS: dict[str, Truth] = {
         asks=frozenset({"encoding"}),
         unit="card-day",
     ),
+    "Gdańsk, taps": Truth(
+        gdansk,
+        "taps",
+        {"card": "nr karty", "tap": "zdarzenie", "tap_time": "godzina", "tap_location": "przystanek", "date": "data"},
+        on=("wejście",),
+        off=("wyjście",),
+        unit="card-day",
+    ),
+    "São Paulo, there and back": Truth(
+        boardings_by_direction,
+        "trips",
+        {"card": "CD_BILHETE", "tap_on_time": "HR_UTILIZACAO", "date": "DT_UTILIZACAO"},
+        {"tap_on_time": "%H%M%S", "date": "%d/%m/%Y"},
+        asks=frozenset({"shape"}),
+        unit="card-day",
+    ),
+    "sums among the rows": Truth(with_totals, "counts", {}, refused="rows that are called a total"),
     "one turnstile": Truth(one_counter, "counts", {}, refused="seems to be the reading of a counter"),
     "most numbers masked": Truth(masked, "counts", {}, refused=r"are masked \(Moins de 5\)"),
     "SUBE, boardings by the hour": Truth(

@@ -45,6 +45,7 @@ class Roles:
             self._take_tap()
         else:
             self._take_ends()
+        self._refuse_sums()
         self._take_day()
         found.grain = self._grain()
         self._ask_about_formats()
@@ -202,6 +203,17 @@ class Roles:
                 ("trips", "taps"),
                 proposes=self._seen.looked or self._seen.card is None,
             )
+
+    def _refuse_sums(self) -> None:
+        """Rows that are the sum of others would count every trip twice."""
+        places = [guess.column for ours, guess in self._found.columns.items() if ours.endswith("location")]
+        for name in places if self._found.shape == "counts" else ():
+            sample = self._seen.by_name.get(name)
+            if sample and any(words.said(value) in words.values("sum") for value in set(sample.filled)):
+                raise TripDataError(
+                    f"`{name}` has rows that are called a total, the sum of others: every trip would be counted twice. "
+                    "Take them out of the file first"
+                )
 
     def _say_masked(self, sample: Sample, written: Sequence[str], *, counted: bool) -> None:
         """Numbers that are masked: named, with what to do; if most are, there is nothing to count."""
