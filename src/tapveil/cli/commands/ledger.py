@@ -111,7 +111,10 @@ def ledger_plan(
     new_plan: Annotated[Path | None, Option("-o", help="Write the plan with this epsilon and delta.")] = None,
     keep: Annotated[bool, Option("--keep", help="Record the schedule in the ledger, which then keeps it.")] = False,
 ) -> None:
-    """Plan equal releases under one budget: what each may spend, and how accurate its tables are."""
+    """Plan a schedule of releases under one budget.
+
+    Shows what each release may spend, and how accurate its tables are.
+    """
     from tapveil.base.atomic import write_new
     from tapveil.cli.console.schedule import show_need, show_schedule
     from tapveil.internal.schedule import EVERY, Need, Schedule, counts_of_folder, counts_of_trips
