@@ -55,6 +55,8 @@ class Mechanism(ABC):
     publishes_every_cell: ClassVar[bool] = False
     """Whether there is no threshold, so that no number is chosen for its size."""
     is_gaussian: ClassVar[bool] = False
+    per_cell: int = 1
+    """How many trips of a unit count in one cell, at most."""
 
     @classmethod
     @abstractmethod

@@ -82,7 +82,7 @@ class Releases:
         """The changed cells of a person; `apart`: if no two of the trips are in the same cell of a table."""
         found: Counter[ChangedCells] = Counter()
         for mechanism, dated in self.tables:
-            most = 1 if apart else self._most_in_a_cell(a_week, dated=dated)
+            most = 1 if apart else self._most_in_a_cell(a_week, mechanism, dated=dated)
             if most == 1:
                 found[moved(mechanism, 1)] += self.counted(a_week)
             else:
@@ -91,14 +91,19 @@ class Releases:
                 found[moved(mechanism, most)] += max(1, ceil(Fraction(2 * trips, most)) - 1) * self._taken
         return found
 
-    def _most_in_a_cell(self, a_week: int, *, dated: bool) -> int:
-        """By how much a person changes one cell, at most: a card counts once in it, a card's day too."""
+    def _most_in_a_cell(self, a_week: int, mechanism: Mechanism, *, dated: bool) -> int:
+        """By how much a person changes one cell, at most.
+
+        What a card, or its day, changes in a cell is in the losses of its trips (`cells_of_one_trip`); only days add up
+        in cells that are not of one day.
+        """
         each = self._each(a_week)
-        return {"trip": each, "card-day": 1 if dated else min(self.days, each), "card": 1}[self.unit]
+        days = 1 if dated else min(self.days * mechanism.per_cell, each)
+        return {"trip": each, "card-day": days, "card": 1}[self.unit]
 
     def most_in_a_cell(self, a_week: int) -> int:
         """The trips of a person that may be in one cell of a release."""
-        return max(self._most_in_a_cell(a_week, dated=dated) for _, dated in self.tables)
+        return max(self._most_in_a_cell(a_week, mechanism, dated=dated) for mechanism, dated in self.tables)
 
     @property
     def pure_epsilon_of_a_trip(self) -> Fraction | None:

@@ -29,6 +29,7 @@ from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.person import DIGITS as PERSON_DIGITS
 from tapveil.privacy.person import verdict
+from tapveil.privacy.rational import decimal_text
 from tapveil.published import manifest_1
 from tapveil.published.describe.wording import rounded_up
 from tapveil.published.identifiers import text_findings
@@ -269,7 +270,7 @@ def _is_loss_of_a_person(epsilon: Fraction | None, delta: Fraction, claimed: flo
 
 
 def _few_digits(claimed: float) -> bool:
-    return _same(claimed, number(_written(claimed), digits=PERSON_DIGITS))
+    return _same(claimed, number(Fraction(decimal_text(_written(claimed), PERSON_DIGITS))))
 
 
 def _written(figure: float) -> Fraction:

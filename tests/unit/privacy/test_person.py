@@ -129,3 +129,12 @@ def test_the_verdict_gets_worse_with_the_loss() -> None:
     scales = (60, 20, 9, 3)
     found = [verdict(Person(10, (weekly("card", World(Fraction(scale)), most=10),), DELTA).meaning) for scale in scales]
     assert found == ["strong", "strong", "moderate", "weak"]
+
+
+def test_days_whose_cells_hold_several_trips_of_a_card_add_up_where_a_cell_is_of_all_days() -> None:
+    """A table without the date: a cell moves by 7 days of 2 trips each, as far as there are trips."""
+    table = World(Fraction(60), per_cell=2, trips=4)
+    card_day = weekly("card-day", table, most=4)
+    exact = accountant.epsilon_upper_bound([Change({moved(table, 14): 1}, {})], float(DELTA), 1e-6)
+    assert epsilon(card_day, 14) >= exact * (1 - 1e-6)
+    assert epsilon(weekly("card-day", table, most=4, dated=True), 14) < epsilon(card_day, 14)
