@@ -38,6 +38,7 @@ from tapveil.internal.public_world import world as world_of
 from tapveil.plan.model import Area, Plan
 from tapveil.plan.source import SourceColumn
 from tapveil.privacy.meaning import Meaning
+from tapveil.privacy.mechanisms import MECHANISMS
 from tapveil.privacy.units import Unit
 from tapveil.trips import files as sources
 from tapveil.trips.csv_reader import Encoding
@@ -255,7 +256,7 @@ class _Drafting:
             "do not know, take gaussian, which publishes only counts that are large enough."
         )
         answer = self._ask(Question("mechanism", text, "world", ("world", "gaussian")))
-        if answer == "world":
+        if MECHANISMS[answer].publishes_every_cell:
             self._choices = replace(self._choices, world=world)
 
     def _world(
