@@ -16,8 +16,10 @@ from typer.testing import CliRunner
 
 from tapveil.base.errors import PlanError
 from tapveil.cli.app import app
-from tapveil.counting.direct import counter
+from tapveil.counting import ranks
+from tapveil.counting.direct import card_counter, cards, counter
 from tapveil.counting.direct.batches import Batches
+from tapveil.counting.direct.card_counter import CardPass
 from tapveil.counting.sql import query
 from tapveil.internal.audit.attack import audit
 from tapveil.plan.model import Plan
@@ -196,56 +198,91 @@ def test_a_trip_counted_in_two_parts(monkeypatch: Patch) -> None:
     assert any("cells without a trip" in check for check in broken(trials=2_000))
 
 
+# --- cards: each fault planted in both ways to count ------------------------------------------------------------------
+
+
+@pytest.fixture(params=["direct", "sql"])
+def route(request: pytest.FixtureRequest, monkeypatch: Patch) -> str:
+    """Cards are counted straight from files, or by SQL."""
+    if request.param == "sql":
+        monkeypatch.setattr(card_counter, "suits", lambda *_: False)
+    return str(request.param)
+
+
+def plant(route: str, fault: tuple[str, str], monkeypatch: Patch) -> None:
+    """No limit to the trips of a unit in a cell; in SQL, by other words."""
+    real = query.units_sql
+    if route == "sql":
+        monkeypatch.setattr(query, "units_sql", lambda *given: real(*given).replace(*fault))
+    else:
+        monkeypatch.setattr(card_counter, "at_most", lambda times, units, cells: cells)
+
+
 @pytest.mark.parametrize("unit", ["card-day", "card"])
-def test_contribution_bound_not_applied(unit: str, monkeypatch: Patch) -> None:
+def test_contribution_bound_not_applied(route: str, unit: str, monkeypatch: Patch) -> None:
     def unbounded(plan: Plan, sets: Any, share: str) -> str:
         words = ", ".join(word for cell_set in sets for word in cell_set.words)
         return f"SELECT card, day, {words} FROM rows WHERE {share}"
 
-    monkeypatch.setattr(query, "kept_sql", unbounded)
+    if route == "sql":
+        monkeypatch.setattr(query, "kept_sql", unbounded)
+    else:
+        monkeypatch.setattr(card_counter, "least", lambda units, *_: np.ones(len(units), dtype=np.bool_))
     plan = plan_of("gaussian", unit, "add-remove", BY_DAY if unit == "card-day" else BY_CARD)
     assert any("cards with many trips" in check for check in broken(plan, trials=8_000))
 
 
-def test_a_card_counted_twice_in_a_cell(monkeypatch: Patch) -> None:
-    real = query.units_sql
-    monkeypatch.setattr(query, "units_sql", lambda *given: real(*given).replace("SELECT DISTINCT", "SELECT"))
+def test_a_card_counted_twice_in_a_cell(route: str, monkeypatch: Patch) -> None:
+    plant(route, ("SELECT DISTINCT", "SELECT"), monkeypatch)
     plan = plan_of("gaussian", "card", "add-remove", BY_CARD)
     assert any("cards with many trips" in check for check in broken(plan, trials=8_000))
 
 
-def test_a_cap_over_days_not_applied(monkeypatch: Patch) -> None:
+def test_a_cap_over_days_not_applied(route: str, monkeypatch: Patch) -> None:
     """With both caps, the one per day hides the other where all trips are on one day."""
-    real = query.kept_sql
+    real_sql, real_count = query.kept_sql, CardPass._count
 
-    def per_day_alone(plan: Plan, *others: Any) -> str:
-        privacy = plan.privacy.model_copy(update={"trips_per_card": None})
-        return real(plan.model_copy(update={"privacy": privacy}), *others)
+    def per_day_alone(plan: Plan) -> Plan:
+        return plan.model_copy(update={"privacy": plan.privacy.model_copy(update={"trips_per_card": None})})
 
-    monkeypatch.setattr(query, "kept_sql", per_day_alone)
+    def count(self: CardPass, *others: Any) -> int:
+        self._plan = per_day_alone(self._plan)
+        return real_count(self, *others)
+
+    if route == "sql":
+        monkeypatch.setattr(query, "kept_sql", lambda plan, *others: real_sql(per_day_alone(plan), *others))
+    else:
+        monkeypatch.setattr(CardPass, "_count", count)
     plan = plan_of("gaussian", "card", "add-remove", f"{BY_CARD}\ntrips_per_day = 2")
     assert "cells changed by one card added" in broken(plan, trials=1_000)
 
 
-def test_lots_that_depend_on_others(monkeypatch: Patch) -> None:
-    """Lots from codes: they move when anyone brings a new label."""
-    monkeypatch.setattr(query, "_meaning_sql", lambda column: f"CAST({query.code_sql(column)} AS VARCHAR)")
+@pytest.mark.usefixtures("route")
+def test_ranks_that_depend_on_others(monkeypatch: Patch) -> None:
+    """Ranks from codes: they move when anyone brings a new label."""
+    monkeypatch.setattr(ranks, "numbers", lambda code: np.arange(len(code.labels)))
     plan = plan_of("gaussian", "card", "add-remove", BY_CARD)
     assert "cells changed by one card added" in broken(plan, trials=1_000)
 
 
-def test_rows_without_a_card_counted_twice(monkeypatch: Patch) -> None:
-    real = query.units_sql
-    placed = "SELECT {0} FROM placed WHERE card IS NULL"
+def test_rows_without_a_card_counted_twice(route: str, monkeypatch: Patch) -> None:
+    real_sql, real_add = query.units_sql, CardPass._add
 
-    def twice(*given: Any) -> str:
-        sql = real(*given)
-        key = sql.rsplit("GROUP BY ", 1)[1]
-        alone = placed.format(key)
+    def twice_sql(*given: Any) -> str:
+        sql = real_sql(*given)
+        alone = f"SELECT {sql.rsplit('GROUP BY ', 1)[1]}, 1 AS n FROM placed WHERE card IS NULL"
         assert alone in sql
         return sql.replace(alone, f"{alone} UNION ALL {alone}")
 
-    monkeypatch.setattr(query, "units_sql", twice)
+    def add_twice(self: CardPass, batch: pa.RecordBatch, column: pa.Array) -> None:
+        real_add(self, batch, column)
+        alone = pa.array(cards.read(column, self._plan.source.missing("card")).none)
+        real_add(self, batch.filter(alone), column.filter(alone))
+
+    if route == "sql":
+        monkeypatch.setattr(query, "units_sql", twice_sql)
+    else:
+        monkeypatch.setattr(CardPass, "_add", add_twice)
     plan = plan_of("gaussian", "card", "add-remove", BY_CARD)
     assert "cells changed by one row without a card added" in broken(plan, trials=1_000)
 
@@ -359,15 +396,13 @@ def test_a_list_taken_from_the_trips(monkeypatch: Patch) -> None:
     assert any("a trip alone in its cell: delta" in check for check in found)
 
 
-def test_a_card_over_its_bound_in_a_world(monkeypatch: Patch) -> None:
-    real = query.units_sql
-    monkeypatch.setattr(query, "units_sql", lambda *given: real(*given).replace("SELECT DISTINCT", "SELECT"))
+def test_a_card_over_its_bound_in_a_world(route: str, monkeypatch: Patch) -> None:
+    plant(route, ("SELECT DISTINCT", "SELECT"), monkeypatch)
     plan = world_of("card", "add-remove", BY_CARD)
     assert any("cards with many trips" in check for check in broken(plan, trials=8_000))
 
 
-def test_a_card_with_more_trips_in_a_cell_than_it_may_have(monkeypatch: Patch) -> None:
-    real = query.units_sql
-    monkeypatch.setattr(query, "units_sql", lambda *given: real(*given).replace("least(count(*), 2)", "count(*)"))
+def test_a_card_with_more_trips_in_a_cell_than_it_may_have(route: str, monkeypatch: Patch) -> None:
+    plant(route, ("least(count(*), 2)", "count(*)"), monkeypatch)
     plan = world_of("card", "add-remove", BY_CARD, per_cell="trips_per_cell = 2")
     assert any("in one place added" in check for check in broken(plan, trials=1_000))
