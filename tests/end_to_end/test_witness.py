@@ -19,7 +19,7 @@ import tapveil
 from tapveil.base.errors import BudgetError, LedgerError, TripDataError
 from tapveil.counting import counter
 from tapveil.ledger import book
-from tapveil.ledger.entry import Budget, Entry, Published, Spend, SpentTable, Start
+from tapveil.ledger.entry import ENTRY_VERSION, Budget, Entry, Published, Spend, SpentTable, Start
 from tapveil.ledger.witness import folder_of
 from tapveil.ledger.words import NAMES_NO_DAYS
 from tapveil.plan.model import Plan
@@ -53,6 +53,8 @@ def body(entry: Entry, nonce: str | None) -> str:
     if nonce is not None:
         return entry.text(nonce)
     data = entry.model_dump(mode="json", exclude={"reason", "by"}) | {"version": 1}
+    for table in data.get("tables", ()):
+        del table["trips_per_cell"]
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -238,7 +240,7 @@ def test_a_ledger_of_format_1_goes_on(tmp_path: Path) -> None:
         assert opened.spend(before.model_copy(update={"version": 2})).hash == opened._rows()[2][2]
         with pytest.raises(BudgetError, match="allows more"):
             opened.declare(Budget(**{**dict(opened.entries[1]), "version": 2, "epsilon": Fraction(20)}))
-        assert [entry.version for entry in opened.entries] == [1] * 6 + [2] * 2
+        assert [entry.version for entry in opened.entries] == [1] * 6 + [ENTRY_VERSION] * 2
         assert not list(opened.findings([book.Witness("week", head, paid.id, "0" * 64)]))
 
 
@@ -587,7 +589,7 @@ def test_what_no_row_has_is_explained(source: Path) -> None:  # noqa: F811
     most = re.search(r"Most spent: epsilon ([0-9.]+) ", shown)
     rows = re.findall(r"(?m)^20.* all +1 +([0-9.]+)$", shown)
     assert most
-    assert len(rows) == 2
+    assert rows, "both weeks, in one row or two"
     assert float(most[1]) > max(map(float, rows))
     assert "No row below has all of it: any one trip replaced by any other may change two rows" in shown
     assert "Losses are added where noise was chosen from another release (chosen_from)." in shown

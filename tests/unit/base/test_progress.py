@@ -23,6 +23,7 @@ from rich.console import Console
 
 from tapveil.base.progress import BYTES, SHARE, Bars, Lines, Reporter, Silent, Stage, for_console
 from tapveil.counting.counter import count
+from tapveil.counting.direct import counter
 from tapveil.counting.engines.duckdb.meter import Meter
 from tapveil.plan.model import Plan
 from tapveil.trips.files import find
@@ -140,13 +141,15 @@ class Watching:
 
 
 @pytest.mark.parametrize("name", ["trips.csv", "trips.csv.gz"])
-def test_every_byte_of_the_files_goes_by(tmp_path: Path, name: str) -> None:
+def test_every_byte_of_the_files_goes_by(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = write_csv(tmp_path / "plain", TRIPS * 500)
     packed = gzip.compress(plain.read_bytes()) if name.endswith("gz") else plain.read_bytes()
     (tmp_path / name).write_bytes(packed)
     watching = Watching()
-    for locate in (False, True):  # straight from the files; and by an engine, which reads them twice
-        count(opal_plan(tmp_path, name), memory="1GB", scratch=None, progress=watching, locate=locate)  # type: ignore[arg-type]
+    for direct in (True, False):  # straight from the files; and by an engine, which reads them twice
+        if not direct:
+            monkeypatch.setattr(counter, "suits", lambda *_: False)
+        count(opal_plan(tmp_path, name), memory="1GB", scratch=None, progress=watching)  # type: ignore[arg-type]
         assert watching.seen[Stage.COUNTING_TRIPS] == (len(packed), len(packed), BYTES)
     for stage in (Stage.READING_VALUES, Stage.COUNTING_TRIPS):
         assert watching.seen[stage] == (len(packed), len(packed), BYTES)
@@ -384,7 +387,8 @@ def test_without_a_terminal_the_same_program_writes_one_line(busy: Path) -> None
     assert done.stdout == "result\n"
 
 
-def test_a_plan_of_cards_tells_its_stages_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("direct", [True, False])
+def test_a_plan_of_cards_tells_its_stages_too(direct: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_csv(tmp_path / "trips.csv", TRIPS)
     plan = opal_plan(tmp_path)
     by_card = plan.privacy.model_copy(update={"unit": "card", "trips_per_card": 2, "without_card": "refuse"})
@@ -393,6 +397,12 @@ def test_a_plan_of_cards_tells_its_stages_too(tmp_path: Path) -> None:
     )
     watching = Watching()
     cards: Plan = plan.model_copy(update={"privacy": by_card, "source": card})
+    if not direct:
+        monkeypatch.setattr(counter, "suits", lambda *_: False)
     count(cards, memory="1GB", scratch=None, progress=watching)  # type: ignore[arg-type]
     assert watching.seen[Stage.COUNTING_CARDS] == (1.0, 1.0, SHARE)
-    assert watching.seen[Stage.ADDING_UP_TABLES] == (6, 6, "tables")
+    if direct:
+        size = (tmp_path / "trips.csv").stat().st_size
+        assert watching.seen[Stage.READING_TRIPS] == (size, size, BYTES)
+    else:
+        assert watching.seen[Stage.ADDING_UP_TABLES] == (6, 6, "tables")
