@@ -233,7 +233,7 @@ def test_a_column_called_place_is_not_the_places(tmp_path: Path, look: Opener) -
     looked = look(folder)
     assert looked.run("tapveil.release.places") == ["P0", "P1", "P2"]
     looked.page.select_option("#pick-place", "1")
-    again = look(folder, "#" + looked.page.url.split("#")[1])
+    again = look(folder, "#" + looked.run("location.href").split("#")[1])
     assert again.page.inner_text("main") == looked.page.inner_text("main")
     assert again.run("tapveil.view.place") is None
 

@@ -188,7 +188,17 @@ weight = "1/4"
 """
 
 
-def _world(folder: Path) -> Plan:
+HOURS = {
+    'tap_off_location = "to"\n': 'tap_off_time = "until"\ntap_off_location = "to"\n',
+    "time_minutes = 360": "time_minutes = 240",
+    "[world]\n": '[world]\nservice = "04:00-24:00"\ndurations = ["00:00", "00:20", "00:40"]\n',
+    "columns = []\n": 'columns = []\ntrips_per_cell = 2\n[[table]]\nname = "durations"\ncolumns = ["duration"]\n',
+}
+"""Everything that a known world may have: both times, hours of service, durations, several trips of a card's day."""
+ALL_DAYS = {'["mode", "date"]': '["mode"]', "columns = []\n": "columns = []\ntrips_per_cell = 2\n"}
+
+
+def _world(folder: Path, changes: dict[str, str] | None = None) -> Plan:
     stops = ("Central", "Quay, West", "東門", "Hill", "Depot")
     rows = [
         (
@@ -198,13 +208,19 @@ def _world(folder: Path) -> Plan:
             f"{5 + n * n % 19:02d}:{n % 60:02d}",
             stops[n % 4],
             stops[n * n % 11 % 5],
+            f"{5 + (n * n % 19 * 60 + n % 60 + n % 53) // 60:02d}:{(n % 60 + n % 53) % 60:02d}",
         )
         for n in range(3000)
     ]
-    write_csv(folder / "trips.csv", rows, ("card", "mode", "day", "time", "from", "to"))
+    write_csv(folder / "trips.csv", rows, ("card", "mode", "day", "time", "from", "to", "until"))
     places = [(stop, "" if stop == "Central" else "metro", n, n) for n, stop in enumerate(stops[:4])]
     write_csv(folder / "places.csv", [*places, ("Hill", "tram", 3, 3)], ("name", "mode", "latitude", "longitude"))
-    (folder / "plan.toml").write_text(WORLD, encoding="utf-8")
+    text = WORLD
+    for old, new in (changes or {}).items():
+        if old not in text:
+            raise AssertionError(old)
+        text = text.replace(old, new)
+    (folder / "plan.toml").write_text(text, encoding="utf-8")
     return Plan.read(folder / "plan.toml")
 
 
@@ -223,6 +239,8 @@ KINDS: dict[str, Callable[[Path], Plan]] = {
     "dictionary": _dictionary,
     "taps": _taps,
     "world": _world,
+    "world-of-hours": lambda folder: _world(folder, HOURS),
+    "world-of-all-days": lambda folder: _world(folder, ALL_DAYS),
     "spark": lambda folder: _opal(
         folder, _total("gaussian") | NO_MAP | {"[source]\n": '[source]\nengine = "spark"\n'}, "parquet"
     ),

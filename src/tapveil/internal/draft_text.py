@@ -103,7 +103,8 @@ class _Writing:
 
     def text(self) -> str:
         sections = [self._head(), self._release(), self._source(), self._columns(), self._coarsen(), self._privacy()]
-        return "\n".join([*sections, *self._tables(), _TOTAL + self._all_of_a_card()])
+        text = "\n".join([*sections, *self._tables(), _TOTAL + self._all_of_a_card()])
+        return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
@@ -420,6 +421,10 @@ looked_at_trips = false
 def _day_starts(width: int) -> int:
     """When a service day may start, in minutes: where a bin does."""
     return next(minute for minute in (240, 180, 360, 0) if minute % width == 0)
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+"""What TOML has nowhere: in values it is escaped, so only names in comments may still have it."""
 
 
 def _toml(value: str | Sequence[str]) -> str:

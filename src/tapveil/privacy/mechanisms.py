@@ -510,8 +510,8 @@ class World(_DiscreteGaussian):
 
     @property
     def cells_of_one_trip(self) -> ChangedCells:
-        """Of fewer trips than all of a unit's, each may count as much as in a full cell."""
-        return replace(self, trips=self.per_cell).cells
+        """Of a trip that shares its cells with no other of its unit."""
+        return replace(self, per_cell=1, trips=1).cells
 
 
 MECHANISMS: Mapping[str, type[Mechanism]] = {

@@ -92,14 +92,9 @@ class Releases:
         return found
 
     def _most_in_a_cell(self, a_week: int, mechanism: Mechanism, *, dated: bool) -> int:
-        """By how much a person changes one cell, at most.
-
-        What a card, or its day, changes in a cell is in the losses of its trips (`cells_of_one_trip`); only days add up
-        in cells that are not of one day.
-        """
-        each = self._each(a_week)
-        days = 1 if dated else min(self.days * mechanism.per_cell, each)
-        return {"trip": each, "card-day": days, "card": 1}[self.unit]
+        """By how much a person changes one cell, at most: a card counts `per_cell` times in it, a card's day too."""
+        each, often = self._each(a_week), mechanism.per_cell
+        return min(each, {"trip": each, "card-day": often * (1 if dated else self.days), "card": often}[self.unit])
 
     def most_in_a_cell(self, a_week: int) -> int:
         """The trips of a person that may be in one cell of a release."""

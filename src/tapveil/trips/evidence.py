@@ -56,7 +56,8 @@ class Evidence:
     @cached_property
     def times(self) -> list[Sample]:
         """The columns that hold times of trips: by their values and names, not those of the books."""
-        return [sample for sample in self.samples if _may_be_time(sample) and sample.time.share >= 0.5]
+        free = [sample for sample in self.samples if sample is not self._named_card]
+        return [sample for sample in free if _may_be_time(sample) and sample.time.share >= 0.5]
 
     @cached_property
     def days(self) -> list[Sample]:
@@ -67,22 +68,22 @@ class Evidence:
 
     @cached_property
     def card(self) -> Sample | None:
+        return self._named_card or (self._unnamed_card() if self.looked else None)
+
+    @cached_property
+    def _named_card(self) -> Sample | None:
         named = [
             sample
             for sample in self.samples
             if "card" in sample.says
-            and not sample.says & {"place", "count", "start", "end"}
+            and not sample.says & {"place", "count", "start", "end", "time"}
             and (sample.in_use or sample.raw == "binary")
             and (sample.values is None or sample.raw == "binary" or _many(sample))
             and not (sample.values is None and sample.says & {"tap"})
             and not ("row" in sample.says and sample.values is not None and _never_again(sample))
         ]
         most = max((sample.kinds for sample in named), default=0)
-        if named:
-            return next(sample for sample in named if 2 * sample.kinds >= most)  # as many, or nearly: the first
-        if self.looked:
-            return self._unnamed_card()
-        return None
+        return next((sample for sample in named if 2 * sample.kinds >= most), None)  # as many, or nearly: the first
 
     def _unnamed_card(self) -> Sample | None:
         """A column that looks like one of cards, by its values alone: only who knows it can say."""

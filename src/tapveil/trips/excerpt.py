@@ -21,6 +21,8 @@ from tapveil.trips.buffers import Flags, integers, present
 
 MOST = 1 << 16
 """Rows that are kept. Where there are no more, the excerpt is all of them, and the files themselves serve as well."""
+FEWEST = 1 << 20
+"""One card of so many is drawn, at least; there are no more bits to decide by."""
 LETTERS = 8
 """As many of the last bytes of a card decide whether it is drawn."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -44,7 +46,7 @@ class Excerpt:
         """Keep the rows of the cards that are drawn; draw fewer where they become too many."""
         draws = self._draws(batch)
         self._keep(batch.select(self.columns), draws)
-        while self._rows > self._most:
+        while self._rows > self._most and self.one_in < FEWEST:
             self.one_in *= 2
             kept, self._kept, self._rows = self._kept, [], 0
             for some, their_draws in kept:
@@ -87,11 +89,12 @@ class Excerpt:
 
     def _draws(self, batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
         """A number for each row, the same for all rows of a card, from which it follows whether it is drawn."""
+        of_rows = np.arange(self._seen, self._seen + batch.num_rows, dtype=np.uint64) * _MIX
+        self._seen += batch.num_rows
         if self._card is None:
-            found = np.arange(self._seen, self._seen + batch.num_rows, dtype=np.uint64)
-            self._seen += batch.num_rows
-            return found * _MIX
+            return of_rows
         cards = _of_cards(_plain(batch.column(batch.schema.get_field_index(self._card))))
+        cards = np.where(cards, cards, of_rows)  # rows without a card are nobody's: each is drawn by itself
         for _ in range(2):  # every bit of a card moves those that decide
             cards ^= cards >> np.uint64(32)
             cards *= _MIX
@@ -106,8 +109,10 @@ def _drawn(draws: npt.NDArray[np.uint64], one_in: int) -> Flags:
 def _of_cards(cards: pa.Array) -> npt.NDArray[np.uint64]:
     """Numbers of cards: they themselves, or made of their last letters; of other types, of their texts."""
     kind = cards.type
-    if pa.types.is_integer(kind) or pa.types.is_float64(kind):
-        numbers = cards.view(pa.int64()) if pa.types.is_float64(kind) else cards
+    if pa.types.is_integer(kind) or (
+        (pa.types.is_float64(kind) or pa.types.is_temporal(kind)) and kind.bit_width <= 64
+    ):
+        numbers = cards if pa.types.is_integer(kind) else cards.view(pa.int64() if kind.bit_width == 64 else pa.int32())
         return np.where(present(numbers), integers(numbers), 0).astype(np.uint64)
     large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
     if pa.types.is_fixed_size_binary(kind):

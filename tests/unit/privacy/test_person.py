@@ -138,3 +138,13 @@ def test_days_whose_cells_hold_several_trips_of_a_card_add_up_where_a_cell_is_of
     exact = accountant.epsilon_upper_bound([Change({moved(table, 14): 1}, {})], float(DELTA), 1e-6)
     assert epsilon(card_day, 14) >= exact * (1 - 1e-6)
     assert epsilon(weekly("card-day", table, most=4, dated=True), 14) < epsilon(card_day, 14)
+
+
+def test_a_card_whose_cells_hold_several_trips_has_a_year_too() -> None:
+    """Any way to spread two trips over cells costs no more than stated, and a year of them has an epsilon."""
+    table = World(Fraction(40), per_cell=2, trips=4)
+    card = weekly("card", table, most=4)
+    for cells in ({moved(table, 1): 2}, {moved(table, 2): 1}):
+        exact = accountant.epsilon_upper_bound([Change(cells, {})], float(DELTA), 1e-6)
+        assert epsilon(card, 2) >= exact * (1 - 1e-4)
+    assert epsilon(card.in_a_year(), 20) < 40

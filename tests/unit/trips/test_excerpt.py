@@ -163,3 +163,27 @@ def test_check_finds_in_an_excerpt_what_it_finds_in_all_trips(
     for said in ("100 % of trips end before they begin", "lead only to each other: P, Q."):
         assert said in "\n".join(whole.notes)
         assert said in "\n".join(some.notes)
+
+
+@pytest.mark.parametrize("name", ["", None])
+def test_rows_without_a_card_are_bounded_like_others(name: str | None) -> None:
+    """They are nobody's: each is drawn by itself."""
+    found = Excerpt(["card"], "card", most=1000)
+    for _ in range(4):
+        found.see(pa.record_batch({"card": pa.array([name] * 1500, pa.string())}))
+    rows = sum(batch.num_rows for batch in found.batches)
+    assert 100 < rows <= 1000
+
+
+def test_one_card_that_has_all_rows_ends_the_drawing() -> None:
+    found = Excerpt(["card"], "card", most=10)
+    found.see(pa.record_batch({"card": pa.array(["3085-0000001"] * 1000)}))
+    assert found.one_in <= excerpts.FEWEST
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("s"), pa.date64(), pa.date32(), pa.time32("s"), pa.duration("ns")])
+def test_cards_of_odd_types_are_seen_whatever_they_hold(kind: pa.DataType) -> None:
+    found = Excerpt(["card"], "card")
+    most, wide = 2 ** (kind.bit_width - 2), pa.int32() if kind.bit_width == 32 else pa.int64()
+    found.see(pa.record_batch({"card": pa.array([0, most, -most], wide).view(kind)}))
+    assert sum(batch.num_rows for batch in found.batches) == 3
