@@ -22,7 +22,7 @@ from tapveil.trips.buffers import Flags, integers, present
 MOST = 1 << 16
 """Rows that are kept. Where there are no more, the excerpt is all of them, and the files themselves serve as well."""
 FEWEST = 1 << 20
-"""One card of so many is drawn, at least; there are no more bits to decide by."""
+"""One card in this many is drawn, at least: there are no more bits to decide by."""
 LETTERS = 8
 """As many of the last bytes of a card decide whether it is drawn."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
