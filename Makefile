@@ -10,7 +10,7 @@ DEMO   := build/demo
 TRIPS  ?= 30000000
 JOBS   ?= auto
 SYSTEM ?= yes
-PYTEST  = $(BIN)/pytest -n $(JOBS)
+PYTEST  = $(BIN)/pytest -n $(JOBS) --dist worksteal
 
 # What only `make test-full` runs to its end, each part by itself.
 FULL := test-audit test-crashes test-fuzz test-messy test-spark test-statistical test-tampering

@@ -201,7 +201,7 @@ def test_a_trip_counted_in_two_parts(monkeypatch: Patch) -> None:
 # --- cards: each fault planted in both ways to count ------------------------------------------------------------------
 
 
-@pytest.fixture(params=["direct", "sql"])
+@pytest.fixture(params=["direct", pytest.param("sql", marks=pytest.mark.slow)])
 def route(request: pytest.FixtureRequest, monkeypatch: Patch) -> str:
     """Cards are counted straight from files, or by SQL."""
     if request.param == "sql":

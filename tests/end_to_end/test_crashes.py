@@ -99,9 +99,9 @@ def world(source: Path) -> Path:
     return source
 
 
-@pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [60, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_known_world_killed_at_every_step(every: int, world: Path) -> None:
-    """Also while measurements, estimates and synthetic trips are written; CI tries every twentieth step."""
+    """Also while measurements, estimates and synthetic trips are written; CI tries every sixtieth step."""
     points = crash(world, "points", every)
     for step in ("write off.parquet", "rows off.parquet", "close off.parquet", "write joint.csv"):
         assert any(step in point for point in points), step
@@ -110,7 +110,7 @@ def test_a_known_world_killed_at_every_step(every: int, world: Path) -> None:
     assert any("write synthetic_trips.csv" in point for point in points)
 
 
-@pytest.mark.parametrize("every", [40, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [120, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_write_of_a_known_world_may_fail(every: int, world: Path) -> None:
     assert len(crash(world, "errors", every)) >= 30
 

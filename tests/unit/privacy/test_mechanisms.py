@@ -90,7 +90,9 @@ def _delta_of_shifts(world: World, shifts: tuple[int, ...], epsilon: float) -> f
     return float(np.sum(masses * np.maximum(0, -np.expm1(epsilon - losses)))) + infinite
 
 
-@pytest.mark.parametrize(("trips", "most", "sigma"), [(4, 2, 4), (4, 3, 6), (5, 5, 9), (3, 2, 2)])
+@pytest.mark.parametrize(
+    ("trips", "most", "sigma"), [(4, 2, 4), (4, 3, 6), (3, 2, 2), pytest.param(5, 5, 9, marks=pytest.mark.slow)]
+)
 def test_no_way_to_spread_trips_over_cells_loses_more_than_is_accounted_for(trips: int, most: int, sigma: int) -> None:
     """Every pattern, by every outcome; and the worst one loses nearly as much, so that little is given away."""
     world = World(Fraction(sigma), most, trips)
