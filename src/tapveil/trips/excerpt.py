@@ -45,7 +45,7 @@ class Excerpt:
     def see(self, batch: pa.RecordBatch) -> None:
         """Keep the rows of the cards that are drawn; draw fewer where they become too many."""
         draws = self._draws(batch)
-        self._keep(batch.select(self.columns), draws)
+        self._keep(batch.select([name for name in self.columns if name in batch.schema.names]), draws)
         while self._rows > self._most and self.one_in < FEWEST:
             self.one_in *= 2
             kept, self._kept, self._rows = self._kept, [], 0
@@ -91,7 +91,7 @@ class Excerpt:
         """A number for each row, the same for all rows of a card, from which it follows whether it is drawn."""
         of_rows = np.arange(self._seen, self._seen + batch.num_rows, dtype=np.uint64) * _MIX
         self._seen += batch.num_rows
-        if self._card is None:
+        if self._card is None or self._card not in batch.schema.names:
             return of_rows
         cards = _of_cards(_plain(batch.column(batch.schema.get_field_index(self._card))))
         cards = np.where(cards, cards, of_rows)  # rows without a card are nobody's: each is drawn by itself

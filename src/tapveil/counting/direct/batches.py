@@ -37,7 +37,8 @@ class Batches:
         self, files: TripFiles, columns: Collection[str], card: str | None = None, excerpt: Excerpt | None = None
     ) -> None:
         """The card is not dictionary-encoded: it has nearly as many distinct values as rows."""
-        also = excerpt.columns if excerpt else ()
+        # A plan may name columns that it does not publish, and that a file need not have.
+        also = [name for name in (excerpt.columns if excerpt else ()) if all(name in g.names for g in files.groups)]
         self._files, self._columns = files, sorted({*columns, *([card] if card else []), *also})
         self._excerpt = excerpt
         self._used = frozenset(columns)

@@ -55,7 +55,8 @@ def suits(plan: Plan, files: TripFiles) -> bool:
     theirs = plan.columns.read[CARD]
     if plan.source.taps and not taps.suits(plan, files):
         return False
-    return "." not in theirs and all(group.type_of(theirs) in ("text", "integer") for group in files.groups)
+    known = (theirs in group.names and group.type_of(theirs) in ("text", "integer") for group in files.groups)
+    return "." not in theirs and all(known)
 
 
 @dataclass(frozen=True, eq=False)
