@@ -349,13 +349,14 @@ def test_no_file_names_a_registry_or_a_machines_own_path() -> None:
 
 
 HOST = "https" + "://files.a.example"
+LIST_OF = "index" + "-url"
 """Of nobody: put together here, so that this file names none either."""
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        f"pip install --index-url {HOST}/simple tapveil",
+        f"pip install --{LIST_OF} {HOST}/simple tapveil",
         f"extra_index_url = {HOST}/api",
         f'url = "{HOST}/team/simple/"',
         f'"resolved": "{HOST}/left-pad/-/left-pad-1.0.0.tgz"',

@@ -43,7 +43,7 @@ SECOND_WEEK = ("2025-07-07", "2025-07-13")
 @pytest.fixture(scope="module")
 def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tuned") / "city"
-    make_city(folder, trips=500_000, file_format="parquet")
+    make_city(folder, trips=400_000, file_format="parquet")
     return folder
 
 
@@ -175,7 +175,7 @@ def test_the_second_week_publishes_more_at_the_same_promise(city: Path, tuned: T
     before = {name: true_share(exact, name, mechanism) for name, mechanism in old.guarantee.mechanisms.items()}
     after = {name: true_share(exact, name, mechanism) for name, mechanism in new.guarantee.mechanisms.items()}
     assert all(after[name] > before[name] - 0.005 for name in before)
-    assert np.mean([*after.values()]) > np.mean([*before.values()]) + 0.03
+    assert np.mean([*after.values()]) > np.mean([*before.values()]) + 0.05
     sums_before = published_trips(publish(old_text, city, tmp_path / "old"))
     sums_after = published_trips(publish(new_text, city, tmp_path / "new"))
     trips = sum(int(exact_counts(table).sum()) for table in exact.tables.values())
