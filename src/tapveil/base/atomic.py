@@ -13,12 +13,6 @@ OWNER_ONLY = 0o700
 OWNER_READS = 0o600
 
 
-def private_folder(path: Path) -> None:
-    """Create a durable folder that only its owner may enter."""
-    path.mkdir(mode=OWNER_ONLY)
-    sync(path.parent)
-
-
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file completely or not at all: under another name, synced, then renamed."""
     aside = aside_of(path)
@@ -31,11 +25,6 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 def aside_of(path: Path) -> Path:
     """The temporary name of a file while it is written."""
     return path.with_name(f".{path.name}.aside")
-
-
-def write_text_whole(path: Path, text: str) -> None:
-    """Write a text file completely or not at all."""
-    write_whole(path, lambda aside: aside.write_text(text, encoding="utf-8"))
 
 
 def write_new(path: Path, text: str, mode: int = 0o666) -> None:

@@ -58,7 +58,6 @@ class Stage(Enum):
     LOOKING_FOR_CARDS = "Checking for card IDs"
     LOOKING_FOR_COPIES = "Checking for duplicate rows"
     LOOKING_UP_STOPS = "Looking up stops"
-    LOOKING_FOR_COUPLED = "Checking for coupled places"
     LOOKING_AT_TABLES = "Inspecting tables"
     LOOKING_FOR_CHANGES = "Searching for helpful changes"
     FINDING_NOISE = "Calibrating noise"

@@ -31,11 +31,6 @@ PRIME = 2**31 - 1
 Words = npt.NDArray[np.uint64]
 
 
-def number_of_label(column: Column, label: str) -> int:
-    """The number of a label."""
-    return _first_digits(f"{column.name}{UNIT_SEPARATOR}{label}")
-
-
 def step(column: Column) -> int:
     """Where labels follow from the plan alone, the number of a label is its code plus one, times this."""
     return 1 + _first_digits(column.name) % (PRIME - 1)
@@ -45,7 +40,8 @@ def numbers(code: Code) -> Integers:
     """The numbers of all labels of a column, by code."""
     if code.column.fixed_labels:
         return np.arange(1, len(code.labels) + 1, dtype=np.int64) * step(code.column)
-    return np.array([number_of_label(code.column, label) for label in code.labels], dtype=np.int64)
+    first = f"{code.column.name}{UNIT_SEPARATOR}"
+    return np.array([_first_digits(first + label) for label in code.labels], dtype=np.int64)
 
 
 def _first_digits(text: str) -> int:

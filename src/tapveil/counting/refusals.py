@@ -64,7 +64,7 @@ def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
         )
         held = f"`{plan.source.table}` has" if plan.source.table else "the files have a header but"
         raise TripDataError(f"{held} no trips{where}")
-    if plan.source.most_per_row and any(_may_be_its_number(reason) for reason in refusals.by_reason):
+    if plan.source.most_per_row and any(each.column in (None, COUNT) for each in refusals.by_reason):
         raise TripDataError(
             f"a number of trips (column `{plan.columns.read[COUNT]}`) is missing, masked or not a whole number, or a "
             "line does not match the header. One trip more may be the reason (999 and 1,000; <100 and 100), and then a "
@@ -79,11 +79,6 @@ def refuse_too_many(refusals: Refusals, plan: Plan) -> None:
             f"more than {share} of the rows cannot be read ([source] max_refused). Main reasons: "
             f"{'; '.join(map(str, by_frequency[:3]))}.{_hint(by_frequency[0], plan)}"
         )
-
-
-def _may_be_its_number(reason: Reason) -> bool:
-    """Whether a row may be refused because of its number of trips: unless the reason is another column alone."""
-    return reason.column in (None, COUNT)
 
 
 def _hint(reason: Reason, plan: Plan) -> str:

@@ -439,7 +439,7 @@ def _head_path(path: Path) -> Path:
 
 
 def _write_head(path: Path, number: int, digest: str) -> None:
-    atomic.write_text_whole(_head_path(path), f"{number} {digest}\n")
+    atomic.write_whole(_head_path(path), lambda aside: aside.write_text(f"{number} {digest}\n", encoding="utf-8"))
 
 
 def _read_head(path: Path) -> tuple[int, str] | None:

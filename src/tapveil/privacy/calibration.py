@@ -138,14 +138,11 @@ class _Design:
     def narrowest(self) -> list[World]:
         """The narrowest noise that keeps (ε, δ) where every cell of a world is published."""
         for width in self._widths():
-            made = list(self._worlds(width))
+            each = zip(self._weights, self._per_cell, strict=True)
+            made = [world(width / weight, most, self._exposure.cells) for weight, most in each]
             if self._keep(made):
                 return made
         raise ValueError(_NO_NOISE)
-
-    def _worlds(self, width: Fraction) -> Iterator[World]:
-        for weight, most in zip(self._weights, self._per_cell, strict=True):
-            yield world(width / weight, most, self._exposure.cells)
 
     def least(self) -> list[Thresholded]:
         """The narrowest noise whose shifts alone satisfy (ε, δ), then the least thresholds that do.

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 from tapveil.base.layouts import DATE, MODE
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, TAP, Kind, columns_in_words
 from tapveil.privacy.intervals import MISS, interval
-from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.published.table import Field, PublishedTable
 
@@ -94,7 +93,9 @@ def laid_out(manifest: Manifest, tables: Sequence[PublishedTable]) -> dict[str, 
         if manifest.is_world:
             rows = table.cells  # keys as codes: there are many cells, and few labels
         elif tap is None:
-            rows = with_interval(table.cells, manifest.mechanisms[table.name])
+            rule, counts = interval(manifest.mechanisms[table.name], MISS), table.cells.column(COUNT).to_numpy()
+            rows = table.cells.append_column(LOW, pa.array(rule.low(counts)))
+            rows = rows.append_column(HIGH, pa.array(rule.high(counts)))
             for index, key in enumerate(rows.column_names):
                 if published_kind(manifest, key) == "date":
                     rows = rows.set_column(index, key, rows.column(index).cast(pa.date32()))
@@ -115,12 +116,6 @@ def as_written(manifest: Manifest, rows: pa.Table) -> pa.Table:
             kind = published_kind(manifest, field.name)
             rows = rows.set_column(index, field.name, texts.cast(pa.date32()) if kind == "date" else texts)
     return rows
-
-
-def with_interval(cells: pa.Table, mechanism: Mechanism) -> pa.Table:
-    """Published cells, each with the interval that its count stands for."""
-    rule, counts = interval(mechanism, MISS), cells.column(COUNT).to_numpy()
-    return cells.append_column(LOW, pa.array(rule.low(counts))).append_column(HIGH, pa.array(rule.high(counts)))
 
 
 def _in_order(pieces: Sequence[pa.Table]) -> pa.Table:

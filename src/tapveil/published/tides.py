@@ -54,13 +54,14 @@ def _taps(manifest: Manifest, trips: pa.RecordBatch, before: int) -> pa.RecordBa
         known = time if time in names else next(column for _, column, _ in _ENDS if column in names)
         minutes = _minutes(manifest, trips.column(known))
         taps = np.logical_or.reduce([_is_tap(trips.column(column)) for column in own]) & (minutes >= 0)
+        stops = trips.column(place) if place in names else pa.nulls(size, pa.string())
         columns: dict[str, Any] = {
             "transaction_id": pc.binary_join_element_wise(tokens, action.lower(), "-"),
             "service_date": days,
             "event_timestamp": _moments(days, minutes),
             "amount": np.zeros(size),
             "fare_action": pa.repeat(action, size),
-            "stop_id": _stops(trips.column(place)) if place in names else pa.nulls(size, pa.string()),
+            "stop_id": pc.if_else(pc.equal(stops, UNKNOWN), pa.scalar(None, pa.string()), stops),
             "num_riders": np.ones(size, dtype=np.int64),
             "fare_capped": pa.repeat(False, size),
             "token_id": tokens,
@@ -73,10 +74,6 @@ def _taps(manifest: Manifest, trips: pa.RecordBatch, before: int) -> pa.RecordBa
 def _is_tap(values: pa.Array) -> npt.NDArray[np.bool_]:
     nothing = pc.is_in(values, pa.array([MISSING, UNKNOWN]))
     return ~np.asarray(nothing.to_numpy(zero_copy_only=False))
-
-
-def _stops(places: pa.Array) -> pa.Array:
-    return pc.if_else(pc.equal(places, UNKNOWN), pa.scalar(None, pa.string()), places)
 
 
 def _minutes(manifest: Manifest, times: pa.Array) -> npt.NDArray[np.int64]:

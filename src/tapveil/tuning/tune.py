@@ -84,9 +84,6 @@ class Outlook:
         error = mechanism.error_bound(1 - ERROR_CONFIDENCE)
         return Outlook(guess.published_share(mechanism), error, mechanism.smallest_published)
 
-    def publishes_less_than(self, other: Outlook) -> bool:
-        return self.share < other.share - 1e-9 or self.smallest > other.smallest
-
 
 @dataclass(frozen=True)
 class TunedTable:
@@ -393,7 +390,8 @@ class _Search:
         except ValueError:  # there is no such noise
             return None
         after = tuple(Outlook.of(guess, mechanism) for guess, mechanism in zip(self._guesses, made, strict=True))
-        less = any(after[index].publishes_less_than(self._now[index]) for index in self._detailed)
+        detailed = [(after[index], self._now[index]) for index in self._detailed]
+        less = any(new.share < old.share - 1e-9 or new.smallest > old.smallest for new, old in detailed)
         wider = any(new.error > WIDER * old.error for new, old in zip(after, self._now, strict=True))
         return self._tried(name, weights, after, not less and not wider and certified(made, loss, exposure))
 

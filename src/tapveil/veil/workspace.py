@@ -170,7 +170,7 @@ def begin(destination: Path, journal: Journal) -> Iterator[Unfinished]:
     work, begun = Unfinished(place, journal), False
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
-        atomic.private_folder(aside)
+        aside.mkdir(mode=atomic.OWNER_ONLY)
         _write(journal, aside)
         aside.rename(place)
         begun = True

@@ -153,9 +153,6 @@ class _Check:
             if not impossible:
                 totals = {name: each for sheet in sheets for name, each in sheet.totals.items()}
                 self._add(totals_findings(manifest, made, totals))
-        self._summarise(manifest, sheets)
-
-    def _summarise(self, manifest: Manifest, sheets: Sequence[SheetCheck]) -> None:
         cells, promise = sum(sheet.rows for sheet in sheets), loss_in_words(manifest.exact.loss)
         size = f"{cells:,} cell{'s' * (cells != 1)} in {len(sheets)} table{'s' * (len(sheets) != 1)}"
         self.checked.summary = f"intact; the stated noise satisfies {promise} ({size})"

@@ -53,7 +53,8 @@ class Batches:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Batches, read ahead in a separate thread."""
-        batches = self._all()
+        read = {"csv": self._csv, "parquet": self._parquet}
+        batches = (batch for group in self._files.groups for batch in read[group.format](group))
         with ThreadPoolExecutor(1) as worker:
             made = deque(worker.submit(next, batches, None) for _ in range(AHEAD))
             try:
@@ -64,10 +65,6 @@ class Batches:
                     yield batch
             finally:
                 worker.shutdown(cancel_futures=True)
-
-    def _all(self) -> Iterator[pa.RecordBatch]:
-        for group in self._files.groups:
-            yield from self._csv(group) if group.format == "csv" else self._parquet(group)
 
     def _csv(self, group: FileGroup) -> Iterator[pa.RecordBatch]:
         used, before = [group.names.index(name) for name in self._columns], self.bytes_read

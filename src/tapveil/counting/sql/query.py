@@ -247,22 +247,6 @@ def all_units_sql(name: str, cells: TableCells) -> str:
     return f"SELECT {words}, CAST(sum(n) AS BIGINT) AS n FROM {quoted(units_table(name))} GROUP BY {words}"
 
 
-def row_refusals_sql(first: CellSet) -> str:
-    """Refused rows by key, where rows are stored individually."""
-    word = first.words[0]
-    return f"SELECT {word} AS refusal, count(*) AS n FROM rows WHERE {word} < 0 GROUP BY {word}"
-
-
-def row_strays_sql(sets: Sequence[CellSet]) -> str:
-    """As `strays_sql`, where rows are stored individually: every set has its key in every row."""
-    return f"SELECT count(*) FROM rows WHERE {' OR '.join(f'{w} IS NULL' for each in sets for w in each.words)}"
-
-
-def refusals_sql(first: CellSet) -> str:
-    """Refused rows by key; see `Reasons`."""
-    return f"SELECT {first.words[0]} AS refusal, row_count AS n FROM counted WHERE {first.words[0]} < 0"
-
-
 def strays_sql(sets: Sequence[CellSet]) -> str:
     """Rows with a raw value that the first pass did not see: their key is missing, or a part of it."""
     nowhere = " AND ".join(f"{word} IS NULL" for cell_set in sets for word in cell_set.words)

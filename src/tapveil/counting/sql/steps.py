@@ -149,7 +149,8 @@ class _Counting:
         self._refuse_strays(query.strays_sql(sets))
         tables = self._tables(coded, sets, query.table_sql)
         accepted = self._number(f"SELECT coalesce(sum(row_count), 0) FROM counted WHERE {sets[0].is_cell}")
-        return Counted(tables, self._refusals(query.refusals_sql(sets[0]), accepted, lines))
+        refused = "SELECT {0} AS refusal, row_count AS n FROM counted WHERE {0} < 0".format(sets[0].words[0])
+        return Counted(tables, self._refusals(refused, accepted, lines))
 
     def _count_units(self, coded: Sequence[Code], sets: Sequence[query.CellSet], card: Column) -> Counted:
         """Count cards or card-days instead of trips: bounded first, then at most so often per cell."""
@@ -159,10 +160,12 @@ class _Counting:
                 lines = self._pair(coded, sets, card)
             else:
                 lines = self._pass("rows", query.rows_sql(self._columns, sets, card, self._reasons))
-        self._refuse_strays(query.row_strays_sql(sets))
+        lost = " OR ".join(f"{word} IS NULL" for each in sets for word in each.words)  # every row has every key
+        self._refuse_strays(f"SELECT count(*) FROM rows WHERE {lost}")
         accepted = self._number(f"SELECT count(*) FROM rows WHERE {sets[0].is_cell}")
         sound = self._number(pairing.SOUND_TAPS) if paired else accepted
-        by_key = query.row_refusals_sql(sets[0])
+        key = sets[0].words[0]
+        refused = f"SELECT {key} AS refusal, count(*) AS n FROM rows WHERE {key} < 0 GROUP BY {key}"
         # A share of the cards at a time, in bounded memory: all rows of a card are in one share, so counts add up.
         at_once = self._database.rows_at_once
         shares, counted, kept = 1 + accepted // at_once if at_once else 1, 0, 0
@@ -178,7 +181,7 @@ class _Counting:
                     add(query.units_table(name), query.units_sql(self._plan, each, most))
                 counted += 1
         tables = self._tables(coded, sets, query.all_units_sql)
-        return Counted(tables, self._refusals(by_key, sound, lines), accepted - kept)
+        return Counted(tables, self._refusals(refused, sound, lines), accepted - kept)
 
     def _pair(self, coded: Sequence[Code], sets: Sequence[query.CellSet], card: Column) -> Counter[Reason]:
         """Pair taps into trips, as rows; return the number of skipped lines, by reason."""
