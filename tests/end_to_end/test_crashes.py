@@ -13,6 +13,7 @@ from tapveil.plan.model import Plan
 from tests.conftest import start_ledger, write_csv
 
 ROOT = Path(__file__).parents[2]
+SHARES = 4
 PLAN = """
 [release]
 name = "crash"
@@ -99,10 +100,16 @@ def world(source: Path) -> Path:
     return source
 
 
-@pytest.mark.parametrize("every", [60, pytest.param(1, marks=pytest.mark.slow)])
-def test_a_known_world_killed_at_every_step(every: int, world: Path) -> None:
-    """Also while measurements, estimates and synthetic trips are written; CI tries every sixtieth step."""
-    points = crash(world, "points", every)
+def some(every: int) -> pytest.MarkDecorator:
+    """CI tries one point in so many; `make test-full` all of them, in shares that run side by side."""
+    shares = [pytest.param(SHARES, first, marks=pytest.mark.slow) for first in range(SHARES)]
+    return pytest.mark.parametrize(("every", "first"), [(every, 0), *shares])
+
+
+@some(60)
+def test_a_known_world_killed_at_every_step(every: int, first: int, world: Path) -> None:
+    """Also while measurements, estimates and synthetic trips are written."""
+    points = crash(world, "points", every, first)
     for step in ("write off.parquet", "rows off.parquet", "close off.parquet", "write joint.csv"):
         assert any(step in point for point in points), step
     for step in ("write", "rows", "close"):
@@ -110,31 +117,30 @@ def test_a_known_world_killed_at_every_step(every: int, world: Path) -> None:
     assert any("write synthetic_trips.csv" in point for point in points)
 
 
-@pytest.mark.parametrize("every", [120, pytest.param(1, marks=pytest.mark.slow)])
-def test_every_write_of_a_known_world_may_fail(every: int, world: Path) -> None:
-    assert len(crash(world, "errors", every)) >= 30
+@some(120)
+def test_every_write_of_a_known_world_may_fail(every: int, first: int, world: Path) -> None:
+    assert len(crash(world, "errors", every, first)) >= 30
 
 
-def crash(source: Path, what: str, number: int = 0) -> list[str]:
-    command = [sys.executable, "-m", "tests.support.crashes", str(source), what, str(number)]
+def crash(source: Path, what: str, *numbers: int) -> list[str]:
+    command = [sys.executable, "-m", "tests.support.crashes", str(source), what, *map(str, numbers)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=7200, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
-def test_killed_at_every_step_that_touches_disk_or_ledger(every: int, source: Path) -> None:
-    """CI tries every sixth; `make test-full` all."""
-    points = crash(source, "points", every)
+@some(6)
+def test_killed_at_every_step_that_touches_disk_or_ledger(every: int, first: int, source: Path) -> None:
+    points = crash(source, "points", every, first)
     assert len(points) >= 60, "\n".join(points)
     for step in ("ledger COMMIT", "rename .journal.json.aside", "write .on_time.sealed.aside", "rename folder"):
         assert any(step in point for point in points), step
 
 
-@pytest.mark.parametrize("every", [15, pytest.param(1, marks=pytest.mark.slow)])
-def test_every_write_may_fail(every: int, source: Path) -> None:
-    """ENOSPC, EIO and EACCES at every point; CI tries every fifteenth."""
-    assert len(crash(source, "errors", every)) >= 30
+@some(15)
+def test_every_write_may_fail(every: int, first: int, source: Path) -> None:
+    """ENOSPC, EIO and EACCES at every point."""
+    assert len(crash(source, "errors", every, first)) >= 30
 
 
 @pytest.mark.parametrize("times", [15, pytest.param(200, marks=pytest.mark.slow)])

@@ -2,7 +2,8 @@
 
 A program of its own, so that it can fork before any engine has started threads:
 
-    python -m tests.support.crashes FOLDER points|errors|times [HOW MANY]
+    python -m tests.support.crashes FOLDER points|errors EVERY [FIRST]
+    python -m tests.support.crashes FOLDER times HOW-MANY
 
 FOLDER holds a plan, its trips and a ledger. It prints the points, and every promise that was broken; exit 1 if any was.
 """
@@ -146,7 +147,7 @@ ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES)
 REFUSED = {error.exit_code for error in (EngineError, LedgerError, TripDataError)}
 
 
-def main(source: Path, what: str, number: int) -> int:
+def main(source: Path, what: str, number: int, first: int = 0) -> int:
     scratch = source / "cases"
     names = record(source, scratch / "record")
     fine = True
@@ -163,7 +164,7 @@ def main(source: Path, what: str, number: int) -> int:
     ways: list[How] = ["kill before", "kill after"] if what == "points" else list(ERRORS)
     for at, name in enumerate(names):
         print(f"point {at + 1}: {name}", flush=True)
-        if number and at % number:
+        if at % number != first:
             continue
         for how in ways:
             expected = {-9} if isinstance(how, str) else REFUSED | {0}  # cleaning up may fail in silence
@@ -172,4 +173,4 @@ def main(source: Path, what: str, number: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 0))
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:])))
