@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tapveil.plan.weights import by_rule
 from tapveil.privacy.accountant import Exposure, over_time
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.loss import Loss, compose, in_other_notion
@@ -33,6 +34,15 @@ class Guarantee:
     def is_shared(self) -> bool:
         """Whether one total is shared by weight; else every table has its own (ε, δ)."""
         return self.privacy.epsilon is not None
+
+    @cached_property
+    def weights(self) -> Mapping[str, Fraction]:
+        """The share of each table in the total, by its name: as given, 1 by default; or, in a world, all by a rule."""
+        names = [table.name for table in self.tables]
+        given = [table.weight for table in self.tables]
+        if self.privacy.is_world and self.is_shared and not any(given):
+            return dict(zip(names, by_rule(self.privacy, self.tables, self.exposure.changed), strict=True))
+        return dict(zip(names, (weight or Fraction(1) for weight in given), strict=True))
 
     @property
     def exposure(self) -> Exposure:
@@ -67,6 +77,6 @@ class Guarantee:
         epsilon, delta = budget.epsilon or Fraction(0), budget.delta or Fraction(0)
         # Releases of other days may follow: what is exchanged may leave this one and enter another.
         exposure = over_time(self.exposure, self.privacy.unit)
-        weights = tuple(table.weight or Fraction(1) for table in tables)
+        weights = tuple(self.weights[table.name] for table in tables)
         per_cell = tuple(table.most_per_cell for table in tables)
         return calibrate(self.privacy.mechanism, weights, epsilon, delta, exposure, self.privacy.cut or 1, per_cell)

@@ -321,7 +321,7 @@ class Table(Frozen):
     delta: Delta | None = None
     """δ of this table, like `epsilon`; at least 1e-15 and below 1; not used with `dictionary`."""
     weight: Weight | None = None
-    """Share of the total under `[privacy]`; 1 by default."""
+    """Share of the total under `[privacy]`; 1 by default. With `world`, if no table has one: by a public rule."""
     trips_per_cell: PositiveInt | None = None
     """With `world` and cards: maximum number of trips of a unit that are counted in one cell; 1 by default."""
     cells: Text | None = None

@@ -194,7 +194,7 @@ def _table(plan: Plan, table: Table, cells: Mapping[str, int] | None) -> claims.
     every: dict[str, Any] = {"cells": cells[table.name]} if cells else {}
     every |= {"trips_per_cell": table.most_per_cell} if table.most_per_cell > 1 else {}
     if table.epsilon is None:
-        share: dict[str, Any] = {"weight": claims.number(table.weight or Fraction(1))}
+        share: dict[str, Any] = {"weight": claims.number(plan.guarantee.weights[table.name])}
     else:
         share = _loss(Loss(table.epsilon, table.delta or Fraction(0)))
     return claims.TableClaim(

@@ -79,7 +79,7 @@ def _show_tables(console: Console, plan: Plan) -> None:
     grid = Grid("table", *shares, "scale", "95 % error bound", "threshold", "smallest published")
     for table in plan.table:
         mechanism = plan.guarantee.mechanisms[table.name]
-        share = [decimal_text(table.weight or Fraction(1), 6)]
+        share = [decimal_text(plan.guarantee.weights[table.name], 6)]
         if table.epsilon is not None:
             share = [decimal_text(table.epsilon, 6), f"{float(table.delta or 0):.3g}"]
         noise = (decimal_text(mechanism.scale, 6), f"± {mechanism.error_bound(1 - ERROR_CONFIDENCE)}")

@@ -115,7 +115,7 @@ def _audit_plan(plan: Plan, folder: Path) -> Plan:
     """A small plan with the same unit, neighbours and mechanism, over the audit's own trips."""
     privacy = plan.privacy
     if privacy.epsilon is not None:
-        weights = [table.weight or Fraction(1) for table in plan.table]
+        weights = list(plan.guarantee.weights.values())
         shares = [privacy.epsilon * weight / sum(weights) for weight in weights]
     else:
         shares = [table.epsilon or Fraction(1) for table in plan.table]

@@ -298,7 +298,8 @@ def _bounded(plan: Plan, unit: Unit) -> Privacy:
 
 def weights_of(plan: Plan) -> list[Fraction]:
     """How the plan shares its total: by weights, or by the ε of each table."""
-    shares = [(table.weight if plan.guarantee.is_shared else table.epsilon) or Fraction(1) for table in plan.table]
+    own = [table.epsilon or Fraction(1) for table in plan.table]
+    shares = list(plan.guarantee.weights.values()) if plan.guarantee.is_shared else own
     return [share / min(shares) for share in shares]
 
 
