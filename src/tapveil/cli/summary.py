@@ -12,7 +12,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR
+from decimal import ROUND_FLOOR
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,15 +21,15 @@ import pyarrow.parquet as pq
 
 from tapveil.base.text_table import Grid
 from tapveil.base.vocabulary import COUNT, EXPLORER, NOUNS, TOTAL, UNKNOWN
-from tapveil.ledger.accounts import FAR_ENOUGH, Account, accounts, most_more, other_days_fit
+from tapveil.ledger import words as ledger_words
+from tapveil.ledger.accounts import FAR_ENOUGH, accounts, most_more, other_days_fit
 from tapveil.ledger.book import Ledger
 from tapveil.ledger.coverage import names_no_days
-from tapveil.ledger.entry import Budget, Entry, Spend
-from tapveil.ledger.words import HAS_NO_DAYS, NAMES_NO_DAYS
+from tapveil.ledger.entry import Entry, Spend
 from tapveil.plan.model import Plan
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.metadata import DCAT
-from tapveil.published.describe.wording import LOOKED, UNIT_NAMES, change, loss_in_words, rounded_up
+from tapveil.published.describe.wording import LOOKED, UNIT_NAMES, loss_in_words, rounded_up
 from tapveil.published.folder import Folder
 from tapveil.published.folder import open as open_folder
 from tapveil.published.frame import Estimate
@@ -155,7 +155,7 @@ def _left_in_words(plan: Plan, entries: Sequence[Entry], release: str) -> Iterat
             budget = account.budget
             same = (budget.unit, budget.neighbours) == (plan.privacy.unit, plan.privacy.neighbours)
             whole = f"{loss_in_words(budget.loss)} for `{budget.data_set}`"
-            limit = whole if same else budget_in_words(budget)  # whom it protects need not be said twice
+            limit = whole if same else ledger_words.limit(budget)  # whom it protects need not be said twice
             left = f"remaining: epsilon {decimal_text(account.left, 5, ROUND_FLOOR)}"
             room = ""
             if spend:
@@ -168,27 +168,7 @@ def _left_in_words(plan: Plan, entries: Sequence[Entry], release: str) -> Iterat
                     room = f" For these days the budget is used up{new}."
             yield f"Ledger {plan.ledger_path}: budget {limit}; {left}.{room}"
     if spend and names_no_days(spend):
-        yield NAMES_NO_DAYS if plan.source.can_name_days else HAS_NO_DAYS
-
-
-def budget_in_words(budget: Budget) -> str:
-    """What may be spent on whom."""
-    return f"{loss_in_words(budget.loss)} in total for `{budget.data_set}`, {change(budget.unit, budget.neighbours)}"
-
-
-def left_in_words(account: Account) -> str:
-    """What is left of a budget: of ε at its δ, and of δ at its ε. A release may be refused for either."""
-    epsilon = f"epsilon {decimal_text(account.left, 5, ROUND_FLOOR)} at this delta"
-    if account.delta is None:
-        shared = ", divided among the plans that were chosen from others" if account.generations > 1 else ""
-        return f"{epsilon}{shared}"
-    delta = max(Fraction(0), account.budget.delta - account.delta)
-    return f"{epsilon}, or delta {rounded_up(Fraction(decimal_text(delta, 3, ROUND_FLOOR)))} at this epsilon"
-
-
-def spent_in_words(epsilon: Fraction | None) -> str:
-    """An ε that was accounted for, from above."""
-    return "no bound on epsilon" if epsilon is None else f"epsilon {decimal_text(epsilon, 5, ROUND_CEILING)}"
+        yield ledger_words.NAMES_NO_DAYS if plan.source.can_name_days else ledger_words.HAS_NO_DAYS
 
 
 def _next_lines(plan: Plan, published: Folder, plan_file: Path, in_ledger: bool) -> Iterator[str]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from datetime import date
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal
 
 import pydantic
@@ -128,6 +129,14 @@ class SpentTable(Frozen):
     trips_per_cell: Annotated[int, Field(ge=1)] = 1
     """How many trips of a unit counted in a cell, at most. Entries without it are of one."""
 
+    def __hash__(self) -> int:
+        """Computed once: releases by the thousand are sorted by their noise."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.mechanism, self.scale, self.threshold, self.trips_per_cell))
+
 
 class Spend(_Entry):
     """One release: whom it protects, with which noise, and the days and modes that it covers (None: all)."""
@@ -168,11 +177,8 @@ class Spend(_Entry):
     """The release from whose output its noise was chosen. Entries without it were planned by themselves."""
 
     @property
-    def mechanisms(self) -> list[Mechanism]:
-        return [
-            stated(table.mechanism, table.scale, table.threshold, table.trips_per_cell, self.cells)
-            for table in self.tables
-        ]
+    def mechanisms(self) -> Sequence[Mechanism]:
+        return _mechanisms(self.tables, self.cells)
 
     def repeats(self, other: Spend) -> bool:
         """Whether both may show the same trips: of one data set, and of some day and mode in common."""
@@ -242,6 +248,7 @@ class Accepted(_Entry):
 
 Entry = Start | Budget | Spend | Scheduled | Published | Accepted
 _ENTRY: pydantic.TypeAdapter[Entry] = pydantic.TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
+_TABLES = pydantic.TypeAdapter(tuple[SpentTable, ...])
 
 
 def read(number: int, text: str) -> Entry:
@@ -278,7 +285,22 @@ def _read(text: str) -> Entry:
     several = any("trips_per_cell" in table for table in data.get("tables", ()))
     if version != ENTRY_VERSION and (several or data.get("kind") == "schedule"):
         raise ValueError("version 2 had neither")
+    if "tables" in data:
+        data["tables"] = _tables(json.dumps(data["tables"]))
     entry: Entry = _ENTRY.validate_python(data)
     if isinstance(entry, Spend):
         _ = entry.mechanisms
     return entry
+
+
+@lru_cache(maxsize=2**12)
+def _tables(text: str) -> tuple[SpentTable, ...]:
+    """Releases of one plan have the same tables: they are read once, and are one object."""
+    return _TABLES.validate_python(json.loads(text))
+
+
+@lru_cache(maxsize=2**12)
+def _mechanisms(tables: tuple[SpentTable, ...], cells: int) -> tuple[Mechanism, ...]:
+    return tuple(
+        stated(table.mechanism, table.scale, table.threshold, table.trips_per_cell, cells) for table in tables
+    )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date
-from decimal import ROUND_CEILING
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from fractions import Fraction
 from pathlib import Path
 
+from tapveil.ledger.accounts import Account
 from tapveil.ledger.coverage import Everywhere
 from tapveil.ledger.entry import Budget, Scheduled, Spend
 from tapveil.ledger.reading import Reading
 from tapveil.ledger.refusals import Across, Clash, Code, Refusal
 from tapveil.privacy.rational import decimal_text
-from tapveil.published.describe.wording import rounded_up
+from tapveil.published.describe.wording import change, loss_in_words, rounded_up
 
 MOST_NAMED = 3
 RAISE = "tapveil ledger budget PLAN --epsilon … --delta … --reason … --by …"
@@ -43,6 +45,26 @@ def budget(one: Budget) -> str:
     """A budget, for a message."""
     limit = f"epsilon {decimal_text(one.epsilon, 6)}, delta {rounded_up(one.delta)}"
     return f"the budget of `{one.data_set}` (unit {one.unit}) is {limit}"
+
+
+def limit(one: Budget) -> str:
+    """What may be spent on whom."""
+    return f"{loss_in_words(one.loss)} in total for `{one.data_set}`, {change(one.unit, one.neighbours)}"
+
+
+def left(account: Account) -> str:
+    """What is left of a budget: of ε at its δ, and of δ at its ε. A release may be refused for either."""
+    epsilon = f"epsilon {decimal_text(account.left, 5, ROUND_FLOOR)} at this delta"
+    if account.delta is None:
+        shared = ", divided among the plans that were chosen from others" if account.generations > 1 else ""
+        return f"{epsilon}{shared}"
+    delta = max(Fraction(0), account.budget.delta - account.delta)
+    return f"{epsilon}, or delta {rounded_up(Fraction(decimal_text(delta, 3, ROUND_FLOOR)))} at this epsilon"
+
+
+def spent(epsilon: Fraction | None) -> str:
+    """An ε that was accounted for, from above."""
+    return "no bound on epsilon" if epsilon is None else f"epsilon {decimal_text(epsilon, 5, ROUND_CEILING)}"
 
 
 def days(first: date | None, last: date | None) -> str:

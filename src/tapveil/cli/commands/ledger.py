@@ -246,7 +246,7 @@ _OPTION_WORDS = {
 
 def declare(plan: Plan, budget: Budget, *, quiet: bool = False) -> None:
     """Set a budget in the plan's ledger, and say so."""
-    from tapveil.cli.summary import budget_in_words, spent_in_words
+    from tapveil.ledger import words
     from tapveil.ledger.accounts import over_budget
     from tapveil.ledger.book import Ledger
     from tapveil.privacy.meaning import Meaning
@@ -254,7 +254,7 @@ def declare(plan: Plan, budget: Budget, *, quiet: bool = False) -> None:
     with Ledger.open(plan.ledger_path) as book:
         book.declare(budget)
         if (spent := over_budget(book.entries, budget)) is not None:
-            err.print(f"Note: {spent_in_words(spent)} at this delta is already spent: no further release fits.")
+            err.print(f"Note: {words.spent(spent)} at this delta is already spent: no further release fits.")
     if not quiet:
-        err.print(f"In {plan.ledger_path}: {budget_in_words(budget)}. Keep the ledger and its backups for ever.")
+        err.print(f"In {plan.ledger_path}: {words.limit(budget)}. Keep the ledger and its backups for ever.")
         err.print(Meaning(budget.loss.epsilon, budget.loss.delta).in_words(budget.unit))

@@ -10,7 +10,6 @@ from rich.console import Console
 
 from tapveil.base.text_table import Grid
 from tapveil.cli.console.text import MOST_OF_A_KIND, say
-from tapveil.cli.summary import budget_in_words, left_in_words, spent_in_words
 from tapveil.ledger import words as ledger_words
 from tapveil.ledger.accounts import Account, Place, accounts
 from tapveil.ledger.coverage import ONE_DAY, Everywhere
@@ -105,12 +104,12 @@ def _alike(places: Sequence[Place]) -> list[Place]:
 
 
 def _show_account(console: Console, account: Account) -> None:
-    console.print(f"\nBudget: {budget_in_words(account.budget)}.")
-    spent, places = spent_in_words(account.epsilon), account.places
+    console.print(f"\nBudget: {ledger_words.limit(account.budget)}.")
+    spent, places = ledger_words.spent(account.epsilon), account.places
     # A unit that is exchanged may leave one row and enter another: that can cost more than any row (proofs, 13).
-    across = bool(places) and spent not in {spent_in_words(place.epsilon) for place in places}
+    across = bool(places) and spent not in {ledger_words.spent(place.epsilon) for place in places}
     what = "Most spent" if across else SPENT[account.budget.unit]
-    say(console, f"{what}: {spent} (exact accounting at this delta). Remaining: {left_in_words(account)}.")
+    say(console, f"{what}: {spent} (exact accounting at this delta). Remaining: {ledger_words.left(account)}.")
     if across:
         say(console, f"No row below has all of it: {change(account.budget.unit, 'replace')} may change two rows.")
         if account.generations > 1:
