@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, log10
+from itertools import count as count_from
+from math import ceil, floor, log10, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,10 @@ EVERY = {"day": 1, "week": 7, "two-weeks": 14, "month": 30, "quarter": 91}
 """How many days a release covers."""
 FIRST_MONDAY = date(2024, 1, 1)
 DIGITS = 3
+_LEAST, _OF_A_SIZE = 100, 900
+"""Numbers of so many digits: the least, and how many there are."""
+FEW = 6
+"""Trials after which an interval is halved."""
 ENOUGH = Fraction(95, 100)
 """The share of cells that must be as accurate as is needed."""
 Counts = npt.NDArray[np.int64]
@@ -119,24 +124,30 @@ class Schedule:
     @cached_property
     def epsilon(self) -> Fraction:
         """The most that each release may spend, to a few digits, rounded down."""
-        most = min(self.total.epsilon, LARGEST_EPSILON * len(self.plan.table))
-        if self.fits(_rounded_down(most)):
-            return _rounded_down(most)
-        low = max(_rounded_down(self.total.epsilon / self.number), SMALLEST_EPSILON)
-        if not self.fits(low):
+        total, most = self.total.epsilon, min(self.total.epsilon, LARGEST_EPSILON * len(self.plan.table))
+        least = max(total / self.number, SMALLEST_EPSILON)
+        low, high = _place(least) - 1, _place(most) + 1  # the last that is known to fit, the first that does not
+        guess = total / Fraction(sqrt(self.number)) if self._adds_up else most
+        for tried in count_from(0):
+            place = max(low + 1, min(_place(guess), high - 1))
+            low, high = (place, high) if self.fits(_at(place)) else (low, place)
+            if high - low == 1:
+                break
+            # What is spent grows about in proportion to ε. Where that does not lead to the end, halving does.
+            spent = self.spent(_at(place)) if tried < FEW else None
+            guess = _at(place) * total / spent if spent else _at((low + high) // 2)
+        if low < _place(least):
             raise PlanError(
                 "no epsilon of a release is small enough for this budget: use fewer releases, or more delta"
             )
-        return self._greatest(low, most)
-
-    def _greatest(self, low: Fraction, high: Fraction) -> Fraction:
-        while (middle := _rounded_down((low + high) / 2)) > low:
-            low, high = (middle, high) if self.fits(middle) else (low, middle)
-        return low
+        return _at(low)
 
     def spent(self, epsilon: Fraction) -> Fraction | None:
-        """What all releases together spend, at the budget's δ."""
-        return self.account(epsilon).epsilon
+        """What all releases together spend, at the budget's δ; None where no noise gives it."""
+        try:
+            return self.account(epsilon).epsilon
+        except ValueError:
+            return None
 
     def least(self, need: Need, counts: Counts | None = None) -> Fraction | None:
         """The least ε of a release that gives the accuracy that is needed; None where none does."""
@@ -261,8 +272,22 @@ def _rounded_down(x: Fraction) -> Fraction:
     >>> _rounded_down(Fraction("1.23456")), _rounded_down(Fraction(8))
     (Fraction(123, 100), Fraction(8, 1))
     """
-    unit = Fraction(10) ** (floor(log10(x)) + 1 - DIGITS)
-    return x // unit * unit
+    return _at(_place(x))
+
+
+def _place(x: Fraction) -> int:
+    """Where a number is, or the next below it, in the sequence of all numbers of a few digits."""
+    size = floor(log10(x))
+    return size * _OF_A_SIZE + floor(x / _power(size - DIGITS + 1)) - _LEAST
+
+
+def _at(place: int) -> Fraction:
+    size, number = divmod(place, _OF_A_SIZE)
+    return (_LEAST + number) * _power(size - DIGITS + 1)
+
+
+def _power(exponent: int) -> Fraction:
+    return Fraction(10**exponent) if exponent >= 0 else Fraction(1, 10**-exponent)
 
 
 def _toml(value: Fraction) -> float | int | str:

@@ -301,6 +301,4 @@ def _tables(text: str) -> tuple[SpentTable, ...]:
 
 @lru_cache(maxsize=2**12)
 def _mechanisms(tables: tuple[SpentTable, ...], cells: int) -> tuple[Mechanism, ...]:
-    return tuple(
-        stated(table.mechanism, table.scale, table.threshold, table.trips_per_cell, cells) for table in tables
-    )
+    return tuple(stated(table.mechanism, table.scale, table.threshold, table.trips_per_cell, cells) for table in tables)

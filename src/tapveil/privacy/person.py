@@ -149,6 +149,17 @@ class Person:
 
     def epsilon(self, neighbours: Neighbours) -> Fraction | None:
         """ε at that δ, from above; None where none up to 700 is enough."""
+        return self._if_replaced if neighbours == "replace" else self._if_added_or_removed
+
+    @cached_property
+    def _if_replaced(self) -> Fraction | None:
+        return self._least("replace")
+
+    @cached_property
+    def _if_added_or_removed(self) -> Fraction | None:
+        return self._least("add-remove")
+
+    def _least(self, neighbours: Neighbours) -> Fraction | None:
         if (pure := self._pure_epsilon) is not None:
             return pure * (2 if neighbours == "replace" else 1)
         if self.delta > LARGEST_DELTA:

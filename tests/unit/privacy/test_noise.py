@@ -14,7 +14,7 @@ from tapveil.privacy import rational
 from tapveil.privacy.accountant import Exposure, delta
 from tapveil.privacy.loss import Loss, certified, compose
 from tapveil.privacy.mechanisms import StabilityHistogram
-from tapveil.privacy.noise import WORDS, NoiseTable, rounded_laplace
+from tapveil.privacy.noise import WORDS, NoiseTable, discrete_gaussian, rounded_laplace
 from tests.conftest import SHARED_DATA
 
 DELTA = Fraction(1, 8_000_000)
@@ -159,6 +159,19 @@ def test_impossible_parameters_are_refused(epsilon: Fraction | int, delta: Fract
 
 
 # --- tables --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sigma", [Fraction(1, 10), Fraction(225, 64), Fraction(601, 2)])
+def test_a_gaussian_table_by_products_is_that_of_exponentials_one_by_one(sigma: Fraction) -> None:
+    table = discrete_gaussian(sigma**2)
+    with mpmath.workdps(80):
+        variance = mpmath.mpf(sigma.numerator) ** 2 / sigma.denominator**2
+        reach = int(mpmath.ceil(mpmath.sqrt(90 * variance)))  # e^−45 < 2^−64
+        half = [mpmath.exp(-k * k / (2 * variance)) for k in range(reach + 1)]
+        total = 2 * sum(half) - 1
+        weights = [int(mpmath.floor(weight * WORDS / total)) for weight in half]
+    assert table.weights[table.last :] == tuple(weights[: table.last + 1])
+    assert not any(weights[table.last + 1 :])
 
 
 def test_a_noise_table_checks_itself() -> None:

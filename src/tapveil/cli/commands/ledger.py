@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -35,6 +34,8 @@ BudgetDelta = Annotated[str, Option("--delta", help="For example 1e-6; 0 if ever
 @ledger_app.callback()
 def ledger(context: typer.Context, ledger_file: LedgerFile = LEDGER, as_json: Json = False) -> None:
     """Show the privacy budget spent and remaining."""
+    from pydantic_core import to_json
+
     from tapveil.cli.console.ledger import show_ledger
     from tapveil.ledger.accounts import report as ledger_report
     from tapveil.ledger.book import Ledger
@@ -48,7 +49,7 @@ def ledger(context: typer.Context, ledger_file: LedgerFile = LEDGER, as_json: Js
         report = ledger_report(entries) if as_json else None
         if report is None:
             show_ledger(out, entries)
-    typer.echo(shown.get() if report is None else json.dumps(report, indent=2, ensure_ascii=False) + "\n", nl=False)
+    typer.echo(shown.get() if report is None else to_json(report, indent=2) + b"\n", nl=False)
 
 
 @ledger_app.command("start")
