@@ -49,7 +49,7 @@ def ledger(context: typer.Context, ledger_file: LedgerFile = LEDGER, as_json: Js
         report = ledger_report(entries) if as_json else None
         if report is None:
             show_ledger(out, entries)
-    typer.echo(shown.get() if report is None else to_json(report, indent=2) + b"\n", nl=False)
+    typer.echo(shown.get() if report is None else to_json(report, indent=2).decode() + "\n", nl=False)
 
 
 @ledger_app.command("start")
