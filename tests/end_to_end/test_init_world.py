@@ -9,10 +9,11 @@ import pytest
 import tapveil
 from tapveil.base.errors import InputFileError
 from tapveil.base.progress import Silent
-from tapveil.internal.draft import Draft, draft, leave_open, take_proposal
+from tapveil.internal.draft import Draft, Look, draft, leave_open, take_proposal
 from tapveil.plan.model import Plan
 from tapveil.trips.questions import Question
 from tests.support.corpus import CORPUS, ENGLISH, GERMAN, write
+from tests.unit.inputs.test_timetable import write_feed
 
 TRIPS = CORPUS["German, Windows-1252 and sep="]
 
@@ -83,3 +84,63 @@ def test_too_many_pairs_are_left_out(tmp_path: Path) -> None:
 def test_without_a_list_one_line_says_what_it_would_bring(tmp_path: Path) -> None:
     found = draft(str(TRIPS.make(tmp_path)), tmp_path / "plan.toml", answer=take_proposal, progress=Silent())
     assert sum("every cell could be published" in remark for remark in found.remarks) == 1
+
+
+def feed(folder: Path, names: list[str]) -> Path:
+    """A timetable whose stops are the platforms of stations."""
+    stations = [f"s{n},{name},-33.8,{151 + n / 1000},,1," for n, name in enumerate(names)]
+    platforms = [f"p{n},{name} Gleis 1,-33.8,{151 + n / 1000},,0,s{n}" for n, name in enumerate(names)]
+    header = "stop_id,stop_name,stop_lat,stop_lon,zone_id,location_type,parent_station"
+    write_feed(folder, stops="\n".join([header, *stations, *platforms]) + "\n")
+    return folder / "gtfs.zip"
+
+
+def of_feed(folder: Path, names: list[str], *, look: Look = "columns", says: str = "world") -> Draft:
+    def answer(question: Question) -> str:
+        return says if question.key == "mechanism" else question.proposal
+
+    trips, timetable = str(TRIPS.make(folder)), feed(folder, names)
+    found = draft(trips, folder / "plan.toml", gtfs=timetable, answer=answer, look=look, progress=Silent())
+    (folder / "plan.toml").write_text(found.text, encoding="utf-8")
+    return found
+
+
+def test_of_a_timetable_that_is_given_every_station_is_measured_and_released(tmp_path: Path) -> None:
+    found = of_feed(tmp_path, [*GERMAN, "Geisterstraße"])
+    plan = Plan.read(tmp_path / "plan.toml")
+    assert plan.privacy.mechanism == "world"
+    assert plan.gtfs
+    assert (plan.gtfs.path, plan.gtfs.match, plan.places) == ("gtfs.zip", "stop_name", None)
+    assert plan.coarsen.location["*"].gtfs == "station_name"
+    assert (plan.release.partition, plan.source.timezone) == (("date",), "Australia/Sydney")
+    assert list(plan.tables) == ["od", "origin_time", "destination_time", "total"]
+    assert found.prospect is None, "where every cell is published none is empty"
+    tapveil.release(plan, tmp_path / "out", in_ledger=False)
+    measured = tapveil.open(tmp_path / "out").measurement(["tap_on_location", "tap_off_location"])
+    assert {row["tap_on_location"] for row in measured.rows()} == {*GERMAN, "Geisterstraße", "UNKNOWN"}, (
+        "stations, and not their platforms"
+    )
+
+
+def test_a_timetable_that_only_lies_beside_the_trips_makes_no_world(tmp_path: Path) -> None:
+    feed(tmp_path, GERMAN)
+    found = draft(str(TRIPS.make(tmp_path)), tmp_path / "plan.toml", answer=take_proposal, progress=Silent())
+    plan = Plan.parse(found.text, base=tmp_path)
+    assert (plan.privacy.mechanism, bool(plan.gtfs)) == ("gaussian", True)
+    assert sum("every cell could be published" in remark for remark in found.remarks) == 1
+
+
+def test_whether_a_timetable_is_public_is_asked_and_may_be_denied(tmp_path: Path) -> None:
+    found = of_feed(tmp_path, GERMAN, says="?")
+    (question,) = (each for each in found.open if each.key == "mechanism")
+    assert question.text.startswith("Is gtfs.zip a public list, made without these trips?")
+    (denied := tmp_path / "denied").mkdir()
+    plan = Plan.parse(of_feed(denied, GERMAN, says="gaussian").text, base=denied)
+    assert (plan.privacy.mechanism, bool(plan.gtfs)) == ("gaussian", True)
+
+
+def test_a_timetable_of_other_places_makes_no_world(tmp_path: Path) -> None:
+    found = of_feed(tmp_path, ENGLISH)
+    assert "few stops of the trips are in gtfs.zip: is it the right timetable?" in found.found.remarks
+    plan = Plan.parse(found.text, base=tmp_path)
+    assert (plan.privacy.mechanism, plan.gtfs) == ("gaussian", None)

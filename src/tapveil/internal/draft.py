@@ -32,6 +32,7 @@ from tapveil.inputs.gtfs import read_feed
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.draft_text import EPSILON, UNSEEN_WIDTH, Choices, Timetable, plan_text
 from tapveil.internal.outlook import shares_by_width
+from tapveil.internal.prospect import Prospect, prospect
 from tapveil.internal.public_days import Days, days_in_names
 from tapveil.internal.public_world import World, cells, not_listed, place_list
 from tapveil.internal.public_world import world as world_of
@@ -68,6 +69,8 @@ WIDTHS = (15, 30, 60, 120, 180, 240, 360, 720)
 """Bins that are tried, in minutes."""
 ENOUGH, TOO_FEW = 0.5, 0.1
 """A table of times should publish this share of the trips; one that publishes less than this is left out."""
+A_PART_OF_A_DAY = 240
+"""Longer bins, in minutes, tell so little that days are taken together before."""
 MATCHED, NEARLY = 0.5, 0.01
 """This many of the stops in the trips must be in a timetable for it to be theirs; shares nearer than this are equal."""
 _ENDS = {"tap_on_time", "tap_off_time", "tap_on_location", "tap_off_location", "tap_time", "tap_location"}
@@ -93,6 +96,8 @@ class Draft:
     open: list[Question] = field(default_factory=list)
     """The questions that nobody answered."""
     choices: Choices | None = None
+    prospect: Prospect | None = None
+    """What may be expected of it, by the sizes of the files: confidential, and in no plan."""
 
 
 def draft(
@@ -143,7 +148,9 @@ class _Drafting:
             self._remarks.append(f"{why}. It was passed over here; a release stops until it is repaired or taken away.")
         if self.files.deeper:
             self._remarks.append("There are more files in folders further down: they are not read.")
-        return samples(self._shapes, self._encoding) if self._look != "nothing" else unseen_columns(self._shapes)
+        seen = samples(self._shapes, self._encoding) if self._look != "nothing" else unseen_columns(self._shapes)
+        self._looked_at = seen
+        return seen
 
     def _choose_code_page(self) -> Encoding:
         """Of texts that are not UTF-8, the code page; asked for where that of Western Europe would mangle letters."""
@@ -330,13 +337,13 @@ class _Drafting:
         except TripDataError as error:
             self._remarks.append(f"A release would stop: {error}")
             return
-        area, areas = _area(plan, inputs, counted) if self._choices.timetable else (None, None)
-        shares = {name: shares_by_width(plan, counted, name, WIDTHS, areas) for name in detailed.tables}
-        width = _width(shares)
-        fullest = max(shares, key=lambda name: shares[name][width])
-        kept = tuple(name for name in shares if shares[name][width] >= TOO_FEW) or (fullest,)
-        self._choices = replace(self._choices, width=width, area=area, tables=kept)
-        self._remarks += _about_tables(width, kept, shares, areas is not None)
+        coarse = _coarse(plan, inputs, counted, by_day=True, timetable=bool(self._choices.timetable))
+        if not coarse.is_enough and _has_several_days(plan):
+            coarse = _coarse(plan, inputs, counted, by_day=False, timetable=bool(self._choices.timetable))
+        self._choices = replace(
+            self._choices, width=coarse.width, area=coarse.area, tables=coarse.kept, by_day=coarse.by_day
+        )
+        self._remarks += _about_tables(coarse)
 
     # --- the plan -----------------------------------------------------------------------------------------------------
 
@@ -367,7 +374,16 @@ class _Drafting:
             self._parsed(text)
         if self._look == "nothing":
             self._remarks += _not_known(self._choices, self._shapes)
-        return Draft(text, self._found, self._remarks, still, self._all_choices)
+        return Draft(text, self._found, self._remarks, still, self._all_choices, self._prospect(text))
+
+    def _prospect(self, text: str) -> Prospect | None:
+        """What may be expected of the plan; where trips were counted, that is known already."""
+        if self._choices.looked:
+            return None
+        try:
+            return prospect(text, self._found, self._choices, self._shapes, self._looked_at)
+        except ValueError:  # there is no noise for such a promise: `check` says so
+            return None
 
 
 def _is_epsilon(text: str) -> bool:
@@ -492,9 +508,50 @@ _AREAS = (Area(gtfs="station_name"), Area(gtfs="zone_id"), *(Area(h3=resolution)
 """What a stop may be published as, from fine to coarse."""
 
 
-def _area(plan: Plan, inputs: PublicInputs, counted: Counted) -> tuple[Area | None, Mapping[str, str] | None]:
+@dataclass(frozen=True)
+class _Coarse:
+    """Bins, areas and days as they would be, and what each table would publish of its trips."""
+
+    width: int
+    area: Area | None
+    by_day: bool
+    shares: Mapping[str, float]
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The tables that are worth it: the fullest, if none is."""
+        fullest = max(self.shares, key=self.shares.__getitem__)
+        return tuple(name for name, share in self.shares.items() if share >= TOO_FEW) or (fullest,)
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether a table with parts of a day, or with places, publishes enough."""
+        timed = [share for name, share in self.shares.items() if name in _TIMED and self.width <= A_PART_OF_A_DAY]
+        return any(share >= ENOUGH for share in (*timed, *(self.shares.get(name, 0) for name in _PLACED)))
+
+
+_TIMED, _PLACED = ("on_time", "off_time"), ("on_location", "off_location")
+
+
+def _has_several_days(plan: Plan) -> bool:
+    source = plan.source
+    return "date" in plan.release.partition and source.calendar and source.first_day != source.last_day
+
+
+def _coarse(plan: Plan, inputs: PublicInputs, counted: Counted, *, by_day: bool, timetable: bool) -> _Coarse:
+    """The finest areas and bins of which tables publish enough."""
+    area, areas = _area(plan, inputs, counted, by_day=by_day) if timetable else (None, None)
+    names = [table.name for table in plan.detailed]
+    shares = {name: shares_by_width(plan, counted, name, WIDTHS, areas, by_day=by_day) for name in names}
+    width = _width(shares)
+    return _Coarse(width, area, by_day, {name: shares[name][width] for name in names})
+
+
+def _area(
+    plan: Plan, inputs: PublicInputs, counted: Counted, *, by_day: bool
+) -> tuple[Area | None, Mapping[str, str] | None]:
     """The finest areas of which tables of places publish enough; the largest where none does."""
-    places = [name for name in ("on_location", "off_location") if name in plan.tables]
+    places = [name for name in _PLACED if name in plan.tables]
     chosen: tuple[Area | None, Mapping[str, str] | None] = (None, None)
     for area in _AREAS:
         coarsen = plan.coarsen.model_copy(update={"location": {EVERY_MODE: area}})
@@ -504,7 +561,8 @@ def _area(plan: Plan, inputs: PublicInputs, counted: Counted) -> tuple[Area | No
             continue
         if len(set(areas.values())) > 1:
             chosen = (area, areas)
-            found = [shares_by_width(plan, counted, name, WIDTHS[:1], areas)[WIDTHS[0]] for name in places]
+            finest = WIDTHS[:1]
+            found = [shares_by_width(plan, counted, each, finest, areas, by_day=by_day)[finest[0]] for each in places]
             if all(share >= ENOUGH for share in found):
                 break
     return chosen
@@ -512,23 +570,23 @@ def _area(plan: Plan, inputs: PublicInputs, counted: Counted) -> tuple[Area | No
 
 def _width(shares: Mapping[str, Mapping[int, float]]) -> int:
     """The finest bins of which tables of times publish enough; the widest where none does."""
-    timed = [name for name in ("on_time", "off_time") if name in shares]
+    timed = [name for name in _TIMED if name in shares]
     for width in WIDTHS:
         if all(shares[name][width] >= ENOUGH for name in timed):
             return width
     return max(WIDTHS, key=lambda width: sum(shares[name][width] for name in timed))
 
 
-def _about_tables(
-    width: int, kept: Sequence[str], shares: Mapping[str, Mapping[int, float]], areas: bool
-) -> Iterator[str]:
-    chosen = f"Bins of {width} minutes{' and areas' if areas else ''} were chosen by counting your trips."
+def _about_tables(coarse: _Coarse) -> Iterator[str]:
+    areas, days = " and areas" * bool(coarse.area), " All days are taken together." * (not coarse.by_day)
     yield (
-        f"{chosen} Such tuning looks at the data, which no epsilon accounts for: better, choose bins and areas from "
-        "common sense or from an earlier period."
+        f"Bins of {coarse.width} minutes{areas} were chosen by counting your trips.{days} Such tuning looks at the "
+        "data, which no epsilon accounts for: better, choose bins and areas from common sense or from an earlier "
+        "period."
     )
-    left = [name for name in shares if name not in kept]
+    left = [name for name in coarse.shares if name not in coarse.kept]
     if left:
-        yield f"Left out, because they would be nearly empty: {', '.join(left)}. Larger areas would bring them back."
-    if max(shares[name][width] for name in kept) < TOO_FEW:
+        ways = "Larger areas, or all days together (a partition without `date`)," if coarse.by_day else "Larger areas"
+        yield f"Left out, because they would be nearly empty: {', '.join(left)}. {ways} would bring them back."
+    if max(coarse.shares.values()) < TOO_FEW:
         yield "Even so, nearly nothing would be published: these are few trips for this promise."

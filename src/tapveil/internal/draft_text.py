@@ -73,6 +73,8 @@ class Choices:
     """The public lists of which every cell is published."""
     tables: tuple[str, ...] | None = None
     """Those that are kept; all that the columns allow, where nobody looked."""
+    by_day: bool = True
+    """Whether every table is counted separately for each day."""
     looked: bool = False
     """Whether bins, areas and tables were chosen by counting the trips."""
     read: Literal["nothing", "columns", "trips"] = "columns"
@@ -145,13 +147,17 @@ class _Writing:
         partition = [name for name in ("mode", "date") if name in self.found.columns]
         if self.choices.world and not self.choices.world.modes:
             partition = partition[-1:] if "date" in partition else []
+        why = "every table is counted separately for each of these"
+        if not self.choices.by_day:
+            partition.remove("date")
+            why = "days are not kept apart, so that the tables are not empty: this looked at the trips"
         name = re.sub(r"[^a-z0-9]+", "-", Path(self.path).stem.lower()).strip("-")
         name = name if re.match(r"[a-z]", name) else f"trips-{name}".strip("-")
         return f"""\
 [release]
 name = {_toml(name[:64].rstrip("-"))}
 title = "Trips by {" and ".join(partition) or "time and place"}"
-partition = {_toml(partition)}          # every table is counted separately for each of these
+partition = {_toml(partition)}          # {why}
 """
 
     def _source(self) -> str:
@@ -361,7 +367,8 @@ delta = {DELTA}
             return _NOT_READ
         if not self.choices.depends_on_trips:
             return _READ
-        what = "bins, areas, and which tables there are" if self.choices.looked else ""
+        together = "" if self.choices.by_day else ", and that days are taken together"
+        what = f"bins, areas, and which tables there are{together}" if self.choices.looked else ""
         days = "first_day and last_day" if self.choices.days and self.choices.days.of_trips else ""
         chosen = " and ".join(filter(None, (days, what)))
         lines = textwrap.wrap(

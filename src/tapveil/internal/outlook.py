@@ -205,15 +205,21 @@ def _table_outlook(plan: Plan, table: Table, exact: ExactTable, dictionary: pa.T
 
 
 def shares_by_width(
-    plan: Plan, counted: Counted, name: str, widths: Sequence[int], areas: Mapping[str, str] | None = None
+    plan: Plan,
+    counted: Counted,
+    name: str,
+    widths: Sequence[int],
+    areas: Mapping[str, str] | None = None,
+    *,
+    by_day: bool = True,
 ) -> dict[int, float]:
     """The share of the trips that a table would publish with wider time bins, multiples of the plan's. Internal.
 
-    `areas` says what stops would be published as, where not as themselves.
+    `areas` says what stops would be published as, where not as themselves; `by_day`, whether days are kept apart.
     """
     exact, mechanism = counted.tables[name], plan.guarantee.mechanisms[name]
     trips = int(exact_counts(exact).sum())
-    codes = exact.packing.unpack(exact.words)
+    codes = {each: code for each, code in exact.packing.unpack(exact.words).items() if by_day or each != "date"}
     timed = [column for column in exact.packing.columns if plan.source.kind(column) == "time"]
     for column in exact.packing.columns if areas is not None else ():
         if plan.source.kind(column) == "location":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -41,7 +43,7 @@ def init(
 
     Asks what only you can know, and shows no value of a trip.
     """
-    from tapveil.cli.console.draft import asking, show_draft
+    from tapveil.cli.console.draft import asking, show_draft, show_prospect
     from tapveil.internal import draft as drafting
 
     if output.exists():
@@ -64,6 +66,17 @@ def init(
     )
     write_new(output, drafted.text)
     show_draft(out, drafted)
+    if drafted.prospect and drafted.prospect.mostly_empty:
+        options = [f"--gtfs {shlex.quote(str(gtfs))}"] * bool(gtfs) + ["--yes"] * yes
+        coarser = shlex.quote(str(_free_name(output)))
+        command = " ".join(["tapveil init", shlex.quote(trips), *options, "--look -o", coarser])
+        show_prospect(out, drafted.prospect, command)
     still = len(drafted.open)
     todo = f"Answer the open question{'s' * (still > 1)} in it (marked `# ?`)" if still else "Read it through"
     out.print(f"\nWrote {output}. {todo}, then: tapveil check {output}")
+
+
+def _free_name(plan: Path) -> Path:
+    """A name for another plan next to one."""
+    names = (plan.with_stem(f"{plan.stem}-coarser{number or ''}") for number in itertools.count())
+    return next(path for path in names if not path.exists())

@@ -12,6 +12,7 @@ from tapveil.base.text_table import Grid
 from tapveil.cli.console.text import sentence
 from tapveil.internal.draft import Draft
 from tapveil.internal.draft_text import Choices
+from tapveil.internal.prospect import Prospect
 from tapveil.privacy.meaning import Meaning
 from tapveil.trips.questions import OPEN, Question
 from tapveil.trips.recognised import Recognised
@@ -40,6 +41,15 @@ def show_draft(console: Console, drafted: Draft) -> None:
     for question in drafted.open:
         proposal = f" Proposed: {question.proposal}." if question.proposal != OPEN else ""
         console.print(f"\nOpen question: {question.text}{proposal}")
+
+
+def show_prospect(console: Console, prospect: Prospect, coarser: str) -> None:
+    """That there are few trips for a plan, and the command that writes a coarser one, to be pasted."""
+    console.print(
+        f"\n{prospect.sentences} This counts the trips and writes a plan with coarser bins, fewer tables or all days "
+        "together, which says that it looked:"
+    )
+    console.print(f"  {coarser}", soft_wrap=True)
 
 
 def _show_columns(console: Console, found: Recognised) -> None:
