@@ -93,6 +93,8 @@ def measure(trips: int) -> City:
         out = Path(scratch) / "published"
         published = release.release(Plan.parse(plan_text(first), base=folder), out, in_ledger=False)
         tuned = tune(published.path)
+        if not isinstance(tuned, Tuned):
+            raise AssertionError("the city is published with thresholds")
     text = plan_text(second)
     counted = counter.count(Plan.parse(text, base=folder), memory="1GB", scratch=None, progress=Silent())
     plans = {

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tapveil.plan.model import Plan
     from tapveil.published.folder import Folder, open
     from tapveil.published.frame import Estimate, Frame
+    from tapveil.tuning.every_cell import TunedWorld
     from tapveil.tuning.tune import Tuned, tune
     from tapveil.veil.release import release
     from tapveil.verification.verify import verify
@@ -62,6 +63,7 @@ __all__ = [
     "TapveilError",
     "TripDataError",
     "Tuned",
+    "TunedWorld",
     "UsageError",
     "Verification",
     "__version__",
@@ -88,6 +90,7 @@ _HOME = {
     "plan.model": ["Plan"],
     "published.folder": ["Folder", "open"],
     "published.frame": ["Estimate", "Frame"],
+    "tuning.every_cell": ["TunedWorld"],
     "tuning.tune": ["Tuned", "tune"],
     "veil.release": ["release"],
     "verification.verify": ["verify"],

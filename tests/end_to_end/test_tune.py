@@ -31,13 +31,19 @@ from tapveil.plan.model import Plan, Table
 from tapveil.privacy.calibration import calibrate
 from tapveil.privacy.mechanisms import Dictionary, Mechanism
 from tapveil.tuning.sizes import guess, histogram
-from tapveil.tuning.tune import Tuned, tune
+from tapveil.tuning.tune import Tuned
 from tests.architecture.test_house import GRAPH
 from tests.conftest import WITH_TOTAL, opal_plan, write_csv
 from tests.support.commands import command
 
 FIRST_WEEK = ("2025-03-03", "2025-03-09")
 SECOND_WEEK = ("2025-07-07", "2025-07-13")
+
+
+def tune(folder: Path, *, keep_mechanism: bool = False) -> Tuned:
+    found = tapveil.tune(folder, keep_mechanism=keep_mechanism)
+    assert isinstance(found, Tuned)
+    return found
 
 
 @pytest.fixture(scope="module")

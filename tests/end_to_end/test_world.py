@@ -620,8 +620,3 @@ def test_what_is_about_suppression_does_not_apply(tmp_path: Path, ask: Callable[
     write_trips(tmp_path)
     with pytest.raises(UsageError, match="publishes every cell"):
         ask(world_plan(tmp_path))
-
-
-def test_there_is_nothing_to_tune(published: Path) -> None:
-    with pytest.raises(FolderError, match="there is nothing to tune"):
-        tapveil.tune(published)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomlkit
 from tomlkit.items import InlineTable, Whitespace
@@ -19,10 +19,13 @@ from tapveil.base.types import read_exact
 from tapveil.plan.model import Plan
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import loss_in_words
-from tapveil.tuning.tune import Tuned
+
+if TYPE_CHECKING:
+    from tapveil.tuning.every_cell import TunedWorld
+    from tapveil.tuning.tune import Tuned
 
 
-def next_plan(text: str, tuned: Tuned) -> str:
+def next_plan(text: str, tuned: Tuned | TunedWorld) -> str:
     """Write the choice of `tune` into the text of a plan: mechanism, one total, and a weight per table.
 
     Comments and everything else stay as they are. The new plan notes which release it was chosen from
@@ -57,7 +60,7 @@ def next_plan(text: str, tuned: Tuned) -> str:
     return written
 
 
-def _refuse_another(plan: Plan, tuned: Tuned) -> None:
+def _refuse_another(plan: Plan, tuned: Tuned | TunedWorld) -> None:
     """What was learnt holds for tables like those of the folder, at its promise."""
     folder = tuned.folder
     if {table.name: table.columns for table in plan.table} != {table.name: table.columns for table in folder.tables}:
@@ -75,11 +78,17 @@ def _refuse_another(plan: Plan, tuned: Tuned) -> None:
             f"the plan has {loss_in_words(plan.guarantee.loss)}, the folder {loss_in_words(tuned.loss)}: give the plan "
             "the same epsilon and delta as the folder"
         )
+    several = {table.name: table.trips_per_cell or 1 for table in folder.tables}
+    if plan.privacy.is_world != folder.is_world or several != {table.name: table.most_per_cell for table in plan.table}:
+        raise PlanError(
+            "a plan of every cell can only be tuned from a folder with every cell and the same trips_per_cell, and the "
+            "other way round"
+        )
     if plan.privacy.lists_cells != tuned.folder.from_a_list:
         raise PlanError("a plan with a dictionary can only be tuned from a folder with one, and the other way round")
 
 
-def _rewritten(text: str, plan: Plan, tuned: Tuned) -> str:
+def _rewritten(text: str, plan: Plan, tuned: Tuned | TunedWorld) -> str:
     """Every section as it is, but those that say how the promise is kept."""
     document: Any = tomlkit.parse(text)
     section, known = document["privacy"], _weights(tuned)
@@ -129,7 +138,7 @@ def _replace(section: Any, key: str, lines: str) -> None:
             section.value.body[number] = (None, Whitespace(note + lines))  # as text: it is read again when it is whole
 
 
-def _total(tuned: Tuned) -> list[str]:
+def _total(tuned: Tuned | TunedWorld) -> list[str]:
     delta = [f"delta = {_toml(tuned.loss.delta)}"] if tuned.loss.delta else []
     return [f"epsilon = {_toml(tuned.loss.epsilon)}", *delta]
 
@@ -144,7 +153,7 @@ def _toml(value: Fraction) -> str:
     return text if Fraction(Decimal(text)) == value else f'"{value}"'
 
 
-def _meant(plan: Plan, tuned: Tuned) -> dict[str, Any]:
+def _meant(plan: Plan, tuned: Tuned | TunedWorld) -> dict[str, Any]:
     """The old plan with another mechanism, one total, and other weights; or with a note that it was kept."""
     meaning, weights = plan.model_dump(), _weights(tuned)
     meaning["privacy"] |= {"chosen_from": tuned.folder.release_id, "looked_at_trips": _looked(plan, tuned)}
@@ -158,17 +167,17 @@ def _meant(plan: Plan, tuned: Tuned) -> dict[str, Any]:
     return meaning
 
 
-def _looked(plan: Plan, tuned: Tuned) -> bool | None:
+def _looked(plan: Plan, tuned: Tuned | TunedWorld) -> bool | None:
     """Whether trips were looked at: as the plan states, or the folder, which has the same bins and tables."""
     own, folder = plan.privacy.looked_at_trips, tuned.folder.looked_at_trips
     return folder if own is None or folder else own
 
 
-def _weights(tuned: Tuned) -> Mapping[str, Fraction]:
+def _weights(tuned: Tuned | TunedWorld) -> Mapping[str, Fraction]:
     return {table.name: table.weight for table in tuned.tables}
 
 
-def _by_hand(plan: Plan, tuned: Tuned) -> str:
+def _by_hand(plan: Plan, tuned: Tuned | TunedWorld) -> str:
     weights = ", ".join(f"{name} {_toml(weight)}" for name, weight in _weights(tuned).items())
     chosen = f'chosen_from = "{tuned.folder.release_id}"'
     if (looked := _looked(plan, tuned)) is not None:

@@ -125,8 +125,19 @@ class Estimated:
     @cached_property
     def by_mode(self) -> Mapping[str, Estimates]:
         """The estimates of each mode."""
+        return {
+            mode: estimate(_world(self.domain, mode, self.minutes), measurements)
+            for mode, measurements in self.measurements()
+        }
+
+    @property
+    def usable(self) -> list[TableClaim]:
+        """The tables that estimates are made from."""
+        return _usable(self.domain)
+
+    def measurements(self) -> Iterator[tuple[str, list[Measurement]]]:
+        """What was measured of each mode, in the order of its tables: one mode at a time."""
         before = dict.fromkeys(self.counts, 0)
-        found = {}
         for mode in modes(self.domain.manifest):
             measurements = []
             for table in _usable(self.domain):
@@ -142,8 +153,7 @@ class Estimated:
             if self.minutes:
                 firsts = _first_bins(self.domain, mode, self.minutes)
                 measurements = [in_longer_bins(each, firsts) for each in measurements]
-            found[mode] = estimate(_world(self.domain, mode, self.minutes), measurements)
-        return found
+            yield mode, measurements
 
     @cached_property
     def minutes(self) -> int | None:

@@ -8,12 +8,10 @@ that would have published more of the trips at the same promise. It cannot see a
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
-from math import gcd, log2
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +25,6 @@ from tapveil.base.findings import Finding
 from tapveil.base.numbers import percent
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.text_table import Grid
-from tapveil.base.types import read_exact
 from tapveil.base.vocabulary import COUNT, TOTAL
 from tapveil.privacy.accountant import over_time
 from tapveil.privacy.calibration import calibrate
@@ -36,19 +33,15 @@ from tapveil.privacy.loss import Loss, certified
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published.describe.wording import UNIT_NAMES, loss_in_words
 from tapveil.published.manifest import ERROR_CONFIDENCE, Manifest, TableClaim, number
-from tapveil.tuning import sizes
+from tapveil.tuning import every_cell, sizes
+from tapveil.tuning.every_cell import TunedWorld
 from tapveil.tuning.sizes import Sizes
+from tapveil.tuning.weights import FARTHEST, STRIDES, Places, Weights, detailed, groups, start, weight_of, weights_at
 from tapveil.verification import manifest as manifests
 from tapveil.verification.reading import UnreadableError, json_of, open_inside
 
 CANDIDATES = ("sbh", "laplace", "gaussian")
 MOST_TRIES = 40
-STRIDES = (4, 2, 1)
-"""How far a weight is moved at a time, in quarters of a doubling: far at first, then less."""
-FARTHEST = 8
-"""A weight is moved to a quarter or to four times of where it started, at most."""
-HIGHEST = 40
-"""No weight starts at more than a thousand times another."""
 WORTH_IT, WORTH_A_STEP = 1e-3, 1e-4
 """A gain below this share of the trips is not worth another plan, or another step on the way to it."""
 WIDER = 2
@@ -135,8 +128,8 @@ class Tuned:
 
     @property
     def _known(self) -> list[TunedTable]:
-        detailed = [self.tables[place] for place in _detailed([table.name for table in self.tables])]
-        return [table for table in detailed if table.known]
+        fine = [self.tables[place] for place in detailed([table.name for table in self.tables])]
+        return [table for table in fine if table.known]
 
     @property
     def improves(self) -> bool:
@@ -205,11 +198,12 @@ class Tuned:
         return grid.lines()
 
 
-def tune(folder: str | Path, *, keep_mechanism: bool = False, progress: Reporter | None = None) -> Tuned:
+def tune(folder: str | Path, *, keep_mechanism: bool = False, progress: Reporter | None = None) -> Tuned | TunedWorld:
     """Choose mechanism and weights for the next release from a published folder alone. Costs no privacy.
 
     No table is expected to lose published trips, and no table's 95 % error bound more than doubles. For a dictionary
-    only the weights are chosen: no other noise can replace its own.
+    only the weights are chosen: no other noise can replace its own. So it is for a known world, where weights are
+    chosen by the expected error of estimates.
 
     Args:
         folder: A published folder. Nothing else is read.
@@ -231,6 +225,9 @@ def tune(folder: str | Path, *, keep_mechanism: bool = False, progress: Reporter
     folder, progress = Path(folder), progress or Silent()
     with progress.stage(Stage.READING_FOLDER):
         manifest, made = _promise(folder)
+        if manifest.is_world:
+            every = every_cell.Search(manifest, made, every_cell.learnt(folder, manifest))
+            return every.tuned()
         guesses = _guesses(manifest, made, [_seen(folder, manifest, table) for table in manifest.tables])
     search = _Search(manifest, made, guesses)
     names = CANDIDATES if manifest.mechanism in CANDIDATES and not keep_mechanism else (manifest.mechanism,)
@@ -253,11 +250,9 @@ def _promise(folder: Path) -> tuple[Manifest, list[Mechanism]]:
     made, findings = manifests.mechanisms(manifest) if manifest else ({}, findings)
     if manifest is None or findings:
         raise FolderError(_no_release(folder, findings[0]))
-    if manifest.is_world:
-        raise FolderError(f"{folder} has every cell, and nothing in it is suppressed: there is nothing to tune")
     every = [made[table.name] for table in manifest.tables]
     try:
-        kept = min(map(_weight, manifest.tables)) > 0 and certified(every, manifest.exact.loss, manifest.exposure)
+        kept = min(map(weight_of, manifest.tables)) > 0 and certified(every, manifest.exact.loss, manifest.exposure)
     except (ArithmeticError, ValueError):  # numbers that no release has
         kept = False
     if not kept:
@@ -310,7 +305,7 @@ def _guesses(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[Integ
         guess if each.sum() > FEW or guess.published_share(mechanism) > MOST else sizes.NOTHING
         for guess, each, mechanism in zip(guesses, seen, made, strict=True)
     ]
-    if not any(known[place].trips for place in _detailed(names)):
+    if not any(known[place].trips for place in detailed(names)):
         raise FolderError(
             "too little was published in this folder to learn from; larger areas or longer time bins publish more"
         )
@@ -318,10 +313,6 @@ def _guesses(manifest: Manifest, made: Sequence[Mechanism], seen: Sequence[Integ
 
 
 # --- looking for something better -------------------------------------------------------------------------------------
-
-Weights = tuple[Fraction, ...]
-Places = tuple[int, ...]
-"""The weight of each group of tables, in quarters of a doubling."""
 
 
 @dataclass(frozen=True)
@@ -347,9 +338,9 @@ class _Search:
         self._cut = int(made[0].threshold) if manifest.from_a_list else 1
         self._now = tuple(Outlook.of(guess, mechanism) for guess, mechanism in zip(guesses, made, strict=True))
         self._known = [bool(guess.trips) for guess in guesses]
-        self._groups = _groups(manifest.tables)
-        self._detailed = _detailed([table.name for table in manifest.tables])
-        self._start = _start([_weight(table) for table in manifest.tables], self._groups)
+        self._groups = groups(manifest.tables)
+        self._detailed = detailed([table.name for table in manifest.tables])
+        self._start = start([weight_of(table) for table in manifest.tables], self._groups)
         self.tried: dict[tuple[str, Weights], _Try | None] = {}
 
     def best(self, names: Sequence[str]) -> _Try | None:
@@ -377,7 +368,7 @@ class _Search:
         return max(steps, key=lambda step: step[0].worth, default=None)
 
     def _try(self, name: str, places: Places) -> _Try | None:
-        key = (name, _weights(places, self._groups))
+        key = (name, weights_at(places, self._groups))
         if key not in self.tried and len(self.tried) < MOST_TRIES:
             self.tried[key] = self._outcome(*key)
         return self.tried.get(key)
@@ -401,47 +392,11 @@ class _Search:
     def tuned(self, best: _Try | None) -> Tuned:
         """The outcome; where nothing better was found, what the folder itself was made with."""
         tables = self._manifest.tables
-        present = self._tried(self._manifest.mechanism, tuple(map(_weight, tables)), self._now, allowed=True)
+        present = self._tried(self._manifest.mechanism, tuple(map(weight_of, tables)), self._now, allowed=True)
         chosen = best if best and best.beats(present, by=WORTH_IT) else present
         names = (table.name for table in tables)
         every = map(TunedTable, names, chosen.weights, self._now, chosen.outlooks, self._known)
         return Tuned(self._manifest, chosen.name, tuple(every))
-
-
-def _detailed(names: Sequence[str]) -> list[int]:
-    """The places of the tables that may lose something: all but the totals, which hide next to nothing; else these."""
-    return [place for place, name in enumerate(names) if name != TOTAL] or list(range(len(names)))
-
-
-def _weight(table: TableClaim) -> Fraction:
-    """Its share in the folder: a weight, or an ε of its own."""
-    return table.exact.epsilon if table.exact else read_exact(1 if table.weight is None else table.weight)
-
-
-def _groups(tables: Sequence[TableClaim]) -> list[list[int]]:
-    """Tables of tap-ons and of tap-offs that are otherwise alike have one weight: fewer ways to look."""
-    groups: dict[tuple[tuple[str, ...], int], list[int]] = {}
-    times: Counter[tuple[str, ...]] = Counter()
-    for index, table in enumerate(tables):
-        alike = tuple(column.replace("tap_off_", "tap_on_") for column in table.columns)
-        groups.setdefault((alike, times[table.columns]), []).append(index)
-        times[table.columns] += 1  # the same columns again, in less detail
-    return list(groups.values())
-
-
-def _start(weights: Sequence[Fraction], groups: Sequence[Sequence[int]]) -> Places:
-    """Where the folder's own weights are, the least of them as far above the bottom as it may be moved."""
-    logarithms = [log2(weight.numerator) - log2(weight.denominator) for weight in weights]
-    middles = [float(np.mean([logarithms[index] for index in group])) for group in groups]
-    return tuple(FARTHEST + min(round(4 * (middle - min(middles))), HIGHEST) for middle in middles)
-
-
-def _weights(places: Places, groups: Sequence[Sequence[int]]) -> Weights:
-    """Small integers: 4, 5, 6, 7, 8, 10, 12, 14, 16, …, without a common factor."""
-    ladder = [(4 + place % 4) * 2 ** (place // 4) for place in places]
-    common = gcd(*ladder)
-    by_table = {index: weight // common for weight, group in zip(ladder, groups, strict=True) for index in group}
-    return tuple(Fraction(by_table[index]) for index in sorted(by_table))
 
 
 def _mean(outlooks: Sequence[Outlook]) -> float:
