@@ -19,7 +19,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import tapveil
-from tapveil.internal.schedule import Need, Schedule
+from tapveil.internal.accuracy import Need
+from tapveil.internal.schedule import Schedule
 from tapveil.plan.model import Plan
 from tapveil.privacy.distribution import mean_error
 from tapveil.privacy.loss import Loss

@@ -11,7 +11,9 @@ import pytest
 import tapveil
 from tapveil.base.errors import BudgetError, UsageError
 from tapveil.cli.commands.ledger import budget_of
-from tapveil.internal.schedule import Need, Schedule
+from tapveil.internal.accuracy import Need, counts_of_folder, counts_of_trips
+from tapveil.internal.confidential import NOTICE
+from tapveil.internal.schedule import Schedule
 from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Entry
 from tapveil.ledger.refusals import Code, of_release
@@ -90,6 +92,91 @@ def test_the_least_epsilon_for_an_accuracy_gives_it_and_less_does_not() -> None:
 def test_a_need_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--need"):
         Need.read(text)
+
+
+TIMED = """
+[[table]]
+name = "stop_time"
+columns = ["tap_on_time", "tap_on_location"]
+"""
+
+
+def timed(plan: str) -> str:
+    return plan.replace('tap_on_location = "stop"', 'tap_on_location = "stop"\ntap_on_time = "time"') + TIMED
+
+
+def test_hours_have_the_noise_of_quarters_on_four_times_the_trips() -> None:
+    quarters = Schedule(Plan.parse(timed(plan_of())), "week", 52, TOTAL)
+    hours = quarters.in_hours
+    assert hours is not None
+    one, other = (each.with_epsilon(Fraction(1)).guarantee.mechanisms for each in (quarters, hours))
+    assert one == other
+    assert [each.a_week("stop_time", 200, quarters.bins("stop_time")) for each in (quarters, hours)] == [200, 50]
+    assert [each.a_week("stops", 200, quarters.bins("stops")) for each in (quarters, hours)] == [200, 200]
+    assert hours.in_hours is None
+
+
+def test_a_longer_release_has_more_trips_in_a_cell_unless_cells_are_of_one_day() -> None:
+    for partition, expected in (("[]", [200, 100]), ('["date"]', [1400, 1400])):
+        plan = Plan.parse(plan_of().replace("partition = []", f"partition = {partition}"))
+        week = Schedule(plan, "week", 52, TOTAL)
+        assert [each.a_week("stops", 200, None) for each in (week, week.instead("two-weeks"))] == expected
+
+
+@pytest.fixture
+def quarter_hours(tmp_path: Path) -> Path:
+    """A plan with times, its trips, and a folder that was published from them with hardly any noise."""
+    rows = [
+        f"{MONDAY + timedelta(days=card % 7)},c{card},s{card % 2},{8 + card % 3:02}:{15 * (card % 4):02}"
+        for card in range(2400)
+    ]
+    (tmp_path / "trips.csv").write_text("day,card,stop,time\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    file = tmp_path / "plan.toml"
+    file.write_text(timed(plan_of(epsilon="90", delta="1e-4")), encoding="utf-8")
+    tapveil.release(tapveil.Plan.read(file), tmp_path / "published", in_ledger=False)
+    return file
+
+
+def test_counts_of_a_folder_are_joined_to_hours_and_to_the_length_of_a_release(quarter_hours: Path) -> None:
+    folder = quarter_hours.parent / "published"
+    week = Schedule(Plan.read(quarter_hours), "week", 52, TOTAL)
+    hours = week.in_hours
+    assert hours is not None
+    for schedule, cells, each in ((week, 12, 200), (hours, 6, 400), (week.instead("two-weeks"), 12, 400)):
+        published = counts_of_folder(folder, schedule.plan, schedule.days)
+        exact = counts_of_trips(schedule.plan, schedule.days)
+        assert len(published["stop_time"]) == len(exact["stop_time"]) == cells
+        assert set(exact["stop_time"]) == {each}
+        assert abs(published["stop_time"] - each).max() <= 10
+        assert abs(published["stops"] - exact["stops"]).max() <= 10
+
+
+def test_a_plan_is_shown_at_the_counts_of_a_folder_or_of_the_trips(quarter_hours: Path) -> None:
+    asked = ("ledger", "plan", quarter_hours, "--epsilon", "8", "--delta", "1e-6", "--for", "52")
+    free, looked = (run(*asked, *option) for option in (("--from", quarter_hours.parent / "published"), ("--look",)))
+    for done in (free, looked):
+        assert done.returncode == 0, done.stderr
+        [quarters, hours] = [
+            line.split() for line in done.stdout.splitlines() if line.startswith("week") and "stop_time" in line
+        ]
+        # The error bound, about 23, is more than 10 % of 200 and less than 10 % of 400.
+        assert float(quarters[-1].rstrip("%")) < 95
+        assert float(hours[-1].rstrip("%")) > 99
+    assert NOTICE in looked.stdout
+    assert NOTICE not in free.stdout
+
+
+def test_a_need_is_met_at_the_counts_of_a_folder_or_of_the_trips_for_less(quarter_hours: Path) -> None:
+    asked = ("ledger", "plan", quarter_hours, "--epsilon", "8", "--delta", "1e-6", "--for", "4")
+    need = ("--need", "stop_time within 10 % where at least 100")
+    shown = [
+        run(*asked, *need, *option).stdout
+        for option in ((), ("--from", quarter_hours.parent / "published"), ("--look",))
+    ]
+    alone, free, looked = (float(text.split("the least epsilon of a release is ")[1].split()[0][:-1]) for text in shown)
+    assert free == pytest.approx(looked, rel=0.1)
+    assert looked < 0.7 * alone  # all cells have 200, not 100
+    assert [NOTICE in text for text in shown] == [False, False, True]
 
 
 def test_a_year_of_releases_is_made_and_the_next_is_refused(tmp_path: Path) -> None:

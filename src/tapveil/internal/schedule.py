@@ -6,33 +6,27 @@ from the plan alone, unless accuracy is asked for at the counts of a published f
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
-from itertools import count as count_from
+from itertools import count
 from math import ceil, floor, log10, sqrt
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import tomlkit
 
 from tapveil.base.errors import PlanError, UsageError
-from tapveil.base.types import read_exact
-from tapveil.counting.counter import count
-from tapveil.counting.reveal import exact_counts
+from tapveil.base.time_bins import TimeBins
+from tapveil.internal.accuracy import Counts, Need, dated
 from tapveil.ledger.accounts import Account
 from tapveil.ledger.entry import Budget, Scheduled, Spend
-from tapveil.plan.model import Plan
-from tapveil.privacy.distribution import distribution
+from tapveil.plan.model import Plan, Table
 from tapveil.privacy.loss import Loss
-from tapveil.privacy.mechanisms import LARGEST_EPSILON, SMALLEST_EPSILON, Mechanism
+from tapveil.privacy.mechanisms import LARGEST_EPSILON, SMALLEST_EPSILON
+from tapveil.privacy.person import WEEK
 from tapveil.privacy.rational import decimal_text
-from tapveil.published.folder import Folder
 from tapveil.veil.spend import would_spend
 
 EVERY = {"day": 1, "week": 7, "two-weeks": 14, "month": 30, "quarter": 91}
@@ -43,9 +37,8 @@ _LEAST, _OF_A_SIZE = 100, 900
 """Numbers of so many digits: the least, and how many there are."""
 FEW = 6
 """Trials after which an interval is halved."""
-ENOUGH = Fraction(95, 100)
-"""The share of cells that must be as accurate as is needed."""
-Counts = npt.NDArray[np.int64]
+HOUR = 60
+"""Minutes of a coarser time bin."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +68,32 @@ class Schedule:
             trips = max(1, ceil(Fraction(privacy.trips_per_card * EVERY[every], self.days)))
             privacy = privacy.model_copy(update={"trips_per_card": trips})
         return Schedule(self.plan.model_copy(update={"privacy": privacy}), every, number, self.total)
+
+    @property
+    def in_hours(self) -> Schedule | None:
+        """The same with hours instead of shorter bins; None where no table has shorter ones that make up hours."""
+        plan, minutes = self.plan, self.plan.coarsen.time_minutes
+        coarsen = plan.coarsen.model_copy(update={"time_minutes": HOUR})
+        tables = tuple(_in_hours(table) for table in plan.table)
+        hours = replace(self, plan=plan.model_copy(update={"coarsen": coarsen, "table": tables}))
+        can_be = minutes < HOUR and not HOUR % minutes and not plan.source.day_starts % HOUR
+        return hours if can_be and any(hours.bins(name) != self.bins(name) for name in plan.tables) else None
+
+    def bins(self, table: str) -> TimeBins | None:
+        """The time bins of a table; None where it has no times."""
+        own = self.plan.tables[table]
+        timed = any(self.plan.source.kind(column) == "time" for column in own.columns)
+        return self.plan.columns.times(own.level) if timed else None
+
+    def a_week(self, table: str, in_a_cell: int, bins: TimeBins | None) -> Fraction:
+        """The trips a week, in one of these shorter bins, of whom a cell has so many, if they are spread evenly.
+
+        Of two times of a trip one decides: the other follows it.
+        """
+        days = 1 if dated(self.plan, self.plan.tables[table]) else self.days
+        own = self.bins(table)
+        shorter = Fraction(len(own.starts), len(bins.starts)) if own and bins else Fraction(1)
+        return in_a_cell * Fraction(WEEK, days) * shorter
 
     @cached_property
     def delta(self) -> Fraction:
@@ -128,7 +147,7 @@ class Schedule:
         least = max(total / self.number, SMALLEST_EPSILON)
         low, high = _place(least) - 1, _place(most) + 1  # the last that is known to fit, the first that does not
         guess = total / Fraction(sqrt(self.number)) if self._adds_up else most
-        for tried in count_from(0):
+        for tried in count():
             place = max(low + 1, min(_place(guess), high - 1))
             low, high = (place, high) if self.fits(_at(place)) else (low, place)
             if high - low == 1:
@@ -198,52 +217,6 @@ class Schedule:
         return written
 
 
-@dataclass(frozen=True)
-class Need:
-    """How accurate a table must be.
-
-    >>> Need.read("origin_hour within 10 % where at least 200")
-    Need(table='origin_hour', within=Fraction(1, 10), least=200)
-    """
-
-    table: str
-    within: Fraction
-    least: int
-
-    @classmethod
-    def read(cls, text: str) -> Need:
-        """UsageError if it is not in this form."""
-        words = r"\s*(\S+)\s+within\s+([0-9.]+)\s*%\s+where\s+at\s+least\s+([0-9]+)\s*"
-        if not (found := re.fullmatch(words, text)) or not read_exact(found[2]) or not int(found[3]):
-            raise UsageError(f'--need: write "TABLE within 10 % where at least 200", not "{text}"')
-        return cls(found[1], read_exact(found[2]) / 100, int(found[3]))
-
-    def is_met(self, mechanism: Mechanism, counts: Counts | None = None) -> bool:
-        """Whether cells are as accurate: at the least count, or 19 of 20 cells of these counts."""
-        sizes = np.array([self.least]) if counts is None else counts[counts >= self.least]
-        return len(sizes) > 0 and float(self.met(mechanism, sizes).mean()) >= ENOUGH
-
-    def met(self, mechanism: Mechanism, sizes: Counts) -> npt.NDArray[np.float64]:
-        """For each true count: the probability that it is published, and within the bound."""
-        sizes, places = np.unique(sizes, return_inverse=True)
-        law = distribution(mechanism)
-        chances = [float(law.within(np.array([size]), floor(self.within * int(size)))[0]) for size in sizes]
-        return np.array(chances)[places]
-
-
-def counts_of_folder(folder: Path, table: str) -> Counts:
-    """The published counts of a table: they cost nothing."""
-    opened = Folder(folder)
-    if table not in opened.tables:
-        raise UsageError(f"--from: {folder} has no table `{table}`; it has {', '.join(opened.tables)}")
-    return np.asarray(opened.table(table).to_arrow().column("count"), dtype=np.int64)
-
-
-def counts_of_trips(plan: Plan, table: str) -> Counts:
-    """The exact counts of a table: confidential."""
-    return exact_counts(count(plan).tables[table])
-
-
 def weeks_that_fit(
     plan_of: Callable[[Fraction], Plan], epsilons: Sequence[Fraction], total: Loss, most: int
 ) -> Iterator[tuple[Fraction, int]]:
@@ -257,6 +230,13 @@ def weeks_that_fit(
             fits = Account(budget, tuple(_in_turn(spend, EVERY["week"], middle))).fits
             low, high = (middle, high) if fits else (low, middle)
         yield epsilon, low
+
+
+def _in_hours(table: Table) -> Table:
+    """A table whose own bins are not longer than hours has the plan's."""
+    own = table.level.time_minutes
+    level = table.level.model_copy(update={"time_minutes": None}) if own and own <= HOUR else table.level
+    return table.model_copy(update={"level": level})
 
 
 def _in_turn(spend: Spend, days: int, number: int) -> Iterator[Spend]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from tapveil.cli.commands.verify import show
 from tapveil.cli.options import Json, err, out, read_plan
 
 if TYPE_CHECKING:
+    from tapveil.internal.accuracy import Counts
     from tapveil.ledger.entry import Budget
     from tapveil.plan.model import Plan
 
@@ -104,10 +105,10 @@ def ledger_plan(
         str | None, Option(help='The accuracy needed, such as "origin_hour within 10 % where at least 200".')
     ] = None,
     of_folder: Annotated[
-        Path | None, Option("--from", help="A published folder, whose counts --need is about.")
+        Path | None, Option("--from", help="A published folder: how accurate its counts would be. Costs nothing.")
     ] = None,
     look: Annotated[
-        bool, Option("--look", help="Use the exact counts of the trips for --need. Output is confidential.")
+        bool, Option("--look", help="The same for the exact counts of the trips. Output is confidential.")
     ] = False,
     new_plan: Annotated[Path | None, Option("-o", help="Write the plan with this epsilon and delta.")] = None,
     keep: Annotated[bool, Option("--keep", help="Record the schedule in the ledger, which then keeps it.")] = False,
@@ -118,26 +119,32 @@ def ledger_plan(
     """
     from tapveil.base.atomic import write_new
     from tapveil.cli.console.schedule import show_need, show_schedule
-    from tapveil.internal.schedule import EVERY, Need, Schedule, counts_of_folder, counts_of_trips
+    from tapveil.internal.accuracy import Need, counts_of_folder, counts_of_trips
+    from tapveil.internal.schedule import EVERY, Schedule
     from tapveil.ledger.book import Ledger
 
     if every not in EVERY:
         raise UsageError(f"--every: must be one of {', '.join(EVERY)}, not `{every}`")
-    if ((of_folder or look) and not need) or (of_folder and look):
-        raise UsageError("--from or --look says at which counts --need is meant: give --need, and one of the two")
+    if of_folder and look:
+        raise UsageError("--from and --look both say which counts are meant: give one of the two")
     plan = read_plan(plan_file)
     schedule = Schedule(plan, every, number, budget_of(plan, epsilon, delta).loss)
+
+    def counts(of: Schedule) -> Mapping[str, Counts]:
+        return counts_of_folder(of_folder, of.plan, of.days) if of_folder else counts_of_trips(of.plan, of.days)
+
+    held = counts if of_folder or look else None
     with for_console(err).stage(Stage.ACCOUNTING), out.capture() as shown:
         if need:
             asked = Need.read(need)
             schedule.plan_has(asked.table)
-            counts = counts_of_folder(of_folder, asked.table) if of_folder else None
-            counts = counts_of_trips(plan, asked.table) if look else counts
-            chosen = schedule.least(asked, counts)
+            if held and asked.table not in held(schedule):
+                raise UsageError(f"--from: {of_folder} has no table `{asked.table}` in bins that make up this plan's")
+            chosen = schedule.least(asked, held(schedule)[asked.table] if held else None)
             show_need(out, schedule, asked, chosen, confidential=look)
         else:
             chosen = schedule.epsilon
-            show_schedule(out, schedule)
+            show_schedule(out, schedule, held, confidential=look)
     typer.echo(shown.get(), nl=False)
     if chosen is None or not (new_plan or keep):
         return

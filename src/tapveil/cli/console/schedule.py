@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from math import ceil
 
 from rich.console import Console
 
 from tapveil.base.errors import PlanError
 from tapveil.base.text_table import Grid
+from tapveil.base.time_bins import TimeBins
 from tapveil.cli.console.text import head, say
+from tapveil.internal.accuracy import Counts, Need, share_within
 from tapveil.internal.confidential import NOTICE
-from tapveil.internal.schedule import EVERY, Need, Schedule
+from tapveil.internal.schedule import EVERY, Schedule
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import loss_in_words, rounded_up
 from tapveil.published.manifest import ERROR_CONFIDENCE
 
 TEN_PER_CENT = 10
 """A count is within 10 % if it is at least ten times its error bound."""
+CountsOf = Callable[[Schedule], Mapping[str, Counts]]
+"""Which counts the tables of a schedule have."""
 
 
-def show_schedule(console: Console, schedule: Schedule) -> None:
+def show_schedule(
+    console: Console, schedule: Schedule, counts: CountsOf | None = None, *, confidential: bool = False
+) -> None:
     """What each release may spend, its noise and accuracy, and the same for fewer releases and coarser bins."""
     epsilon = schedule.epsilon
     say(console, f"{_releases(schedule)}: {loss_in_words(schedule.total)} in all.")
@@ -32,42 +40,74 @@ def show_schedule(console: Console, schedule: Schedule) -> None:
     if schedule.plan.privacy.unit != "card":
         unit = schedule.plan.privacy.unit
         say(console, f"Releases of other days do not add up for a {unit}. For a person they do: see tapveil check.")
-    head(console, "Accuracy of each table")
-    grid = Grid("table", "noise scale", "95 % error bound", "smallest published", "within 10 % from a count of")
-    mechanisms = schedule.with_epsilon(epsilon).guarantee.mechanisms
-    for name, mechanism in mechanisms.items():
-        bound = mechanism.error_bound(1 - ERROR_CONFIDENCE)
-        smallest = "all" if mechanism.publishes_every_cell else str(mechanism.smallest_published)
-        grid.add(name, decimal_text(mechanism.scale, 4), f"± {bound}", smallest, f"{TEN_PER_CENT * bound:,}")
+    if confidential:
+        say(console, NOTICE)
+    grid = Grid(*_HEADINGS, *(["trips in cells within 10 %"] if counts else []))
+    for every, days in EVERY.items():
+        if days >= schedule.days:
+            other = schedule if every == schedule.every else schedule.instead(every)
+            for row in _rows(other, schedule, counts):
+                grid.add(*row)
+    head(console, "Accuracy of each table, next to fewer or coarser releases")
     grid.show(console)
-    _show_others(console, schedule)
+    say(
+        console,
+        "Trips a week: how many there must be in a time bin of this plan, if trips are spread evenly over days and "
+        "bins, so that their cell is within 10 %.",
+    )
+    if schedule.plan.privacy.by_card:
+        say(console, "Cells count cards: one that is there every week counts no more often in a longer release.")
 
 
-def _show_others(console: Console, schedule: Schedule) -> None:
-    head(console, "Fewer or coarser releases")
-    finest = min(schedule.plan.guarantee.mechanisms, key=lambda name: schedule.plan.guarantee.mechanisms[name].scale)
-    first = f"within 10 % from a count of ({finest})"
-    grid = Grid("a release every", "releases", "epsilon of each", first, "trips of a week for that")
-    longer = [every for every, days in EVERY.items() if days >= schedule.days]
-    for every in longer:
-        other = schedule if every == schedule.every else schedule.instead(every)
-        try:
-            epsilon = other.epsilon
-        except PlanError:
-            grid.add(every, str(other.number), "none fits")
-            continue
-        bound = other.with_epsilon(epsilon).guarantee.mechanisms[finest].error_bound(1 - ERROR_CONFIDENCE)
-        weekly = TEN_PER_CENT * bound * Fraction(schedule.days, other.days)
-        grid.add(every, str(other.number), decimal_text(epsilon, 3), f"{TEN_PER_CENT * bound:,}", f"{int(weekly):,}")
-    grid.show(console)
-    minutes = schedule.plan.coarsen.time_minutes
-    if minutes < 60:
-        times = 60 // minutes
-        say(
-            console,
-            f"Hours instead of bins of {minutes} minutes: the same noise on about {times} times the count, so cells "
-            f"with a {times}th of the trips are as accurate.",
-        )
+_HEADINGS = (
+    "a release every",
+    "releases",
+    "epsilon",
+    "time bins",
+    "table",
+    "noise scale",
+    "95 % error bound",
+    "smallest published",
+    "within 10 % from",
+    "trips a week",
+)
+
+
+def _rows(other: Schedule, schedule: Schedule, counts: CountsOf | None) -> Iterator[tuple[str, ...]]:
+    """One for each table, and one more in hours if its bins are shorter."""
+    length = (other.every.replace("-", " "), str(other.number))
+    try:
+        epsilon = other.epsilon
+    except PlanError:
+        yield (*length, "none fits")
+        return
+    for each in filter(None, (other, other.in_hours)):
+        held = counts(each) if counts else {}
+        for name, mechanism in each.with_epsilon(epsilon).guarantee.mechanisms.items():
+            bins = each.bins(name)
+            if each is not other and bins == other.bins(name):
+                continue
+            bound = mechanism.error_bound(1 - ERROR_CONFIDENCE)
+            smallest = None if mechanism.publishes_every_cell else mechanism.smallest_published
+            least = max(TEN_PER_CENT * bound, smallest or 0)  # what is not published is not accurate
+            yield (
+                *length,
+                decimal_text(epsilon, 3),
+                _in_words(bins),
+                name,
+                decimal_text(mechanism.scale, 4),
+                f"± {bound}",
+                "all" if smallest is None else f"{smallest:,}",
+                f"{least:,}",
+                f"{ceil(each.a_week(name, least, schedule.bins(name))):,}",
+                *([f"{share_within(mechanism, held[name]):.1%}" if name in held else "-"] if counts else []),
+            )
+
+
+def _in_words(bins: TimeBins | None) -> str:
+    if bins is None:
+        return "-"
+    return f"{bins.minutes} min" if bins == TimeBins.every(bins.minutes, bins.first) else "parts of the day"
 
 
 def show_need(
