@@ -99,7 +99,7 @@ def test_exact_counts_are_read_by_the_veil_and_by_what_is_for_the_custodian_alon
         "tapveil.veil.expectation",
         "tapveil.counting.digest",
         "tapveil.internal.outlook",
-        "tapveil.internal.schedule",
+        "tapveil.internal.accuracy",
         "tapveil.internal.look",
         "tapveil.internal.warnings",
         "tapveil.internal.comparison.forecast",

@@ -23,7 +23,6 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
 from math import erfc, inf, log, nextafter, sqrt
-from operator import mul
 
 import numpy as np
 import numpy.typing as npt
@@ -207,7 +206,7 @@ def _exponentials(losses: Sequence[int]) -> list[Decimal]:
     gaps = [high - low for low, high in pairwise(losses)]
     growth = {gap: (Decimal(gap) / LOSS_UNIT).exp() for gap in gaps}
     first = (Decimal(losses[0]) / LOSS_UNIT).exp()
-    return list(accumulate((growth[gap] for gap in gaps), mul, initial=first))
+    return list(accumulate(gaps, lambda before, gap: before * growth[gap], initial=first))
 
 
 def _least_not_below(p: Decimal, q: Decimal, losses: Sequence[int], ratios: Sequence[Decimal]) -> int:
