@@ -759,7 +759,7 @@ def bomb(folder: Path) -> None:
     """A Parquet file of a few kB that unpacks to gigabytes."""
     keys = {"mode": ["x" * 700_000_000], "date": ["2025-03-03"], "tap_on_time": ["08:00"]}
     cells = pa.table({**keys, "count": [99], "low": [93], "high": [105]})
-    pq.write_table(cells, folder / "data" / "on_time.parquet", compression="gzip", use_dictionary=False)
+    pq.write_table(cells, folder / "data" / "on_time.parquet", compression="zstd", use_dictionary=False)
 
 
 def cells(modes: pa.Array) -> pa.Table:
