@@ -129,7 +129,7 @@ def crash(source: Path, what: str, *numbers: int) -> list[str]:
     return done.stdout.splitlines()
 
 
-@some(6)
+@some(12)
 def test_killed_at_every_step_that_touches_disk_or_ledger(every: int, first: int, source: Path) -> None:
     points = crash(source, "points", every, first)
     assert len(points) >= 60, "\n".join(points)

@@ -636,8 +636,8 @@ def test_columns_that_tell_people_apart_are_found_by_name(column: str, tmp_path:
     assert {"identifier-name", "identifier-birth-year"} <= codes(checked)
 
 
-TAMPERED = int(os.environ.get("TAPVEIL_TAMPERED", "300"))
-"""CI tampers three hundred times, `make test-full` a thousand."""
+TAMPERED = int(os.environ.get("TAPVEIL_TAMPERED", "150"))
+"""CI tampers a hundred and fifty times, `make test-full` a thousand."""
 
 
 def test_a_thousand_tampered_folders_and_none_passes(published: Path, tmp_path: Path) -> None:
@@ -759,7 +759,8 @@ def bomb(folder: Path) -> None:
     """A Parquet file of a few kB that unpacks to gigabytes."""
     keys = {"mode": ["x" * 700_000_000], "date": ["2025-03-03"], "tap_on_time": ["08:00"]}
     cells = pa.table({**keys, "count": [99], "low": [93], "high": [105]})
-    pq.write_table(cells, folder / "data" / "on_time.parquet", compression="zstd", use_dictionary=False)
+    options = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
+    pq.write_table(cells, folder / "data" / "on_time.parquet", **options)
 
 
 def cells(modes: pa.Array) -> pa.Table:
@@ -803,7 +804,7 @@ def name_places(folder: Path) -> None:
 
 HOSTILE: dict[str, tuple[Callable[[Path], object], set[str]]] = {
     "sparse": (sparse, {"too-large"}),
-    "bomb": (lambda f: (bomb(f), refresh(f)), {"too-large"}),
+    "bomb": (lambda f: (bomb(f), refresh(f, rederive=False)), {"too-large"}),
     "a billion rows": (lambda f: (billion_rows(f), refresh(f)), {"parquet-differs"}),
     "a bomb with forged sizes": (
         lambda f: forged(f, pa.array(["x" * 700_000_000]), use_dictionary=False),
