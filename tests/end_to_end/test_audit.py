@@ -82,18 +82,18 @@ def seeded(seed: int) -> Callable[[int], bytes]:
     ],
 )
 def test_the_real_thing_passes(plan: Plan) -> None:
-    assert broken(plan, trials=8_000) == []
+    assert broken(plan, trials=4_000) == []
 
 
 def test_a_dictionary_passes() -> None:
     changes = {'mechanism = "sbh"': 'mechanism = "dictionary"', 'delta = "1/8000000"\n': 'cells = "cells.csv"\n'}
-    assert broken(Plan.parse(opal_text(**changes)), trials=8_000) == []
+    assert broken(Plan.parse(opal_text(**changes)), trials=4_000) == []
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 5))])
 def test_it_passes_with_any_seed(seed: int, monkeypatch: Patch) -> None:
     monkeypatch.setattr(os, "urandom", seeded(seed))
-    assert broken(trials=8_000) == []
+    assert broken(trials=4_000) == []
 
 
 @pytest.mark.slow
@@ -369,7 +369,7 @@ def world_of(unit: str = "trip", neighbours: str = "replace", bounds: str = "", 
     ],
 )
 def test_a_world_passes(plan: Plan) -> None:
-    assert broken(plan, trials=4_000) == []
+    assert broken(plan, trials=2_000) == []
 
 
 def test_noise_on_occurring_cells_only(monkeypatch: Patch) -> None:

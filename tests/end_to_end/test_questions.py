@@ -45,7 +45,7 @@ def test_enter_takes_what_is_proposed_and_a_wrong_answer_is_asked_again(tmp_path
         ("Where does a trip begin?", "platform"),
         ("Please answer with one of: stop_b, stop_a.", "2"),
         ("Which days does this release cover", ""),
-        ("What is protected as a whole?", "card"),
+        ("What is protected as a whole?", "trip"),
         ("How strong is the promise (epsilon)?", ""),
     ]
     code, screen = talk(("init", trips.name), asked, tmp_path)
@@ -54,7 +54,7 @@ def test_enter_takes_what_is_proposed_and_a_wrong_answer_is_asked_again(tmp_path
     assert plan.source.columns["tap_on_location"].column == "stop_a"
     assert str(plan.source.first_day) == "2025-03-03"
     assert plan.privacy.looked_at_trips is True, "the days were those of the rows"
-    assert (plan.privacy.unit, plan.privacy.epsilon) == ("card", 2)
+    assert (plan.privacy.unit, plan.privacy.epsilon) == ("trip", 2)
 
 
 def test_where_nobody_can_be_asked_check_and_release_list_the_questions(tmp_path: Path) -> None:
