@@ -64,10 +64,10 @@ columns = ["tap_on_location", "tap_off_location"]
 Matrix = npt.NDArray[np.floating]
 
 
-def plan(mechanism: str, epsilon: Fraction) -> Plan:
-    """Three tables of cards with up to 14 trips a week; δ of a week is an equal part of half of the total."""
+def plan(mechanism: str, epsilon: Fraction, parts: int = 2 * WEEKS) -> Plan:
+    """Three tables of cards with up to 14 trips a week; δ of a week is an equal part of half of the total, or more."""
     name = "gaussian" if mechanism == "world" else mechanism
-    made = Plan.parse(PLAN.format(mechanism=name, epsilon=epsilon, delta=TOTAL.delta / (2 * WEEKS)))
+    made = Plan.parse(PLAN.format(mechanism=name, epsilon=epsilon, delta=TOTAL.delta / parts))
     # Which lists a known world has does not matter for its noise.
     return made.model_copy(update={"privacy": made.privacy.model_copy(update={"mechanism": mechanism})})
 

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import partial
+
 import numpy as np
 import pytest
-from benchmarks.weeks import PAGE, QUERIES, STRATEGIES, WEEKS, deviation, factorisations, independent, least
+from benchmarks.weeks import (
+    PAGE,
+    QUERIES,
+    STRATEGIES,
+    TOTAL,
+    WEEKS,
+    deviation,
+    factorisations,
+    independent,
+    least,
+    plan,
+)
+
+from tapveil.internal.schedule import weeks_that_fit
 
 
 @pytest.mark.parametrize("queries", ["a week", "a quarter", "the year"])
@@ -24,6 +40,15 @@ def test_for_a_unit_of_one_week_correlated_noise_is_better() -> None:
     sums = QUERIES["all running sums"]
     own, root = (deviation(STRATEGIES[name], sums, every_week=False) for name in ("independent weeks", "square root"))
     assert root < own / 2
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "parts", "weeks"), [("gaussian", 52, 51), ("gaussian", 104, 58), ("world", 104, 61)]
+)
+def test_how_delta_is_divided_decides_how_many_weeks_fit(mechanism: str, parts: int, weeks: int) -> None:
+    """As the page says: what thresholds use up of δ is not left for the sum of the losses."""
+    made = partial(plan, mechanism, parts=parts)
+    assert list(weeks_that_fit(made, [Fraction(1)], TOTAL, 100)) == [(Fraction(1), weeks)]
 
 
 def test_random_strategies_are_not_better_for_a_card_that_travels_every_week() -> None:
