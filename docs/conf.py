@@ -36,6 +36,7 @@ NAVIGATION = {
             "plan",
             "guides/choose-a-unit",
             "guides/bins-and-areas",
+            "guides/calendars",
             "guides/choose-a-mechanism",
             "world",
         ),

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tapveil.ledger import entry
-from tapveil.plan import model, source
+from tapveil.plan import calendar, model, source
 from tapveil.published import manifest
 from tools import api, commandline, folder
 from tools.models import Model, json_table, plan_table
@@ -46,6 +46,13 @@ PLAN: list[tuple[str, str, Model]] = [
         "[coarsen.wider.NAME.MODE]",
         "Larger areas, for a coarser level of a table; see [several resolutions](../resolutions.md).",
         model.WiderArea,
+    ),
+    (
+        "[coarsen.date]",
+        'Columns that follow from the day: `month = "month"`, `day_type = "weekday-weekend"`; or a table, such as '
+        '`day_type = { days = "weekday-weekend", holidays = [2016-12-26] }`, with these keys; see '
+        "[calendars](../guides/calendars.md).",
+        calendar.CalendarColumn,
     ),
     ("[gtfs]", "A [timetable next to the trips](../exports.md#a-timetable-next-to-the-trips).", model.Gtfs),
     (
@@ -85,6 +92,7 @@ MANIFEST: list[tuple[str, Model]] = [
     ("ledger", manifest.LedgerEntry),
     ("covers", manifest.Covers),
     ("day", manifest.Day),
+    ("calendars", manifest.CalendarClaim),
     ("pairing", manifest.Pairing),
     ("software", manifest.Software),
 ]

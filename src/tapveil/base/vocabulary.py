@@ -9,7 +9,7 @@ MINUTES_PER_DAY = 1440
 
 # --- columns --------------------------------------------------------------------------------------------------------
 
-Kind = Literal["time", "date", "location", "label", "card", "duration"]
+Kind = Literal["time", "date", "location", "label", "card", "duration", "calendar"]
 
 End = Literal["on", "off"]
 """Of a trip."""
@@ -92,6 +92,8 @@ WORLD = "world.csv"
 """The file that lists every place that the tables of a known world can have."""
 MEASUREMENTS = "measurements"
 """The folder of tables that have every cell of a known world."""
+CALENDAR = "calendar.csv"
+"""The file with the period, the kind or another label of each day that was counted."""
 WIDER = "wider-areas.csv"
 """The file with the wider area of each published place."""
 

@@ -156,6 +156,11 @@ def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
         classes = TimeBins.parts(plan.world.durations)
         read = _reads_duration(plan, classes)
         return Column(name, "text", kind, MISSING, read, fixed_labels=classes.labels, context=("tap_on_time",))
+    if kind == "calendar":
+        context = plan.source.deciding if plan.source.day_follows_time else ()
+        labels = tuple(sorted({*areas.calendars[name].values()}))
+        read = _reads_calendar(_reads_date(plan, "date", bool(context)), areas.calendars[name], labels[0])
+        return Column(name, raw, kind, labels[0], read, fixed_labels=labels, context=context)
     if kind == "date":
         context = plan.source.deciding if name == "date" and plan.source.day_follows_time else ()
         read = _reads_date(plan, name, bool(context)) if plan.source.calendar else str.strip
@@ -261,6 +266,11 @@ def _reads_date(plan: Plan, name: str, context: bool) -> Understand:
         return day if minute is None else days.day_of(day, minute)
 
     return understand
+
+
+def _reads_calendar(read: Understand, labels: Mapping[str, str], other: str) -> Understand:
+    """The label of a day. A row without a day, or of a day that the plan does not cover, is refused by its date."""
+    return lambda text: labels.get(read(text) or "", other)
 
 
 def _reads_area(areas: Areas, mode: str) -> Understand:

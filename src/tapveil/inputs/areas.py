@@ -6,7 +6,7 @@ Both are fixed by the plan alone, so removing detail costs no privacy and adds n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Areas:
-    """The published area of each stop: the stop itself, unless its mode has a lookup."""
+    """The published area of each stop: the stop itself, unless its mode has a lookup. And the labels of days."""
 
     lookups: Mapping[str, Mapping[str, str]]
+    calendars: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The label of each day, by the column that has it."""
 
     def area(self, mode: str, stop: str) -> str:
         """The area of a stop; `UNKNOWN` where there is no stop, or the lookup does not know it."""

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from tapveil.base.errors import InputFileError
+from tapveil.base.errors import InputFileError, did_you_mean
 from tapveil.base.vocabulary import UNKNOWN
 from tapveil.inputs.areas import Areas, Relabel, relabelling
+from tapveil.inputs.calendars import Calendars
 from tapveil.inputs.public_list import PublicList
 from tapveil.inputs.snapshot import PublicFiles
 from tapveil.inputs.values import READABLE, read_date, read_time
@@ -33,7 +34,11 @@ Dictionaries = Mapping[str, pa.Table | None]
 
 
 def read_dictionaries(
-    plan: Plan, files: PublicFiles, wider: Mapping[str, Areas], timetable_of: Callable[[], Timetable]
+    plan: Plan,
+    files: PublicFiles,
+    wider: Mapping[str, Areas],
+    timetable_of: Callable[[], Timetable],
+    calendars: Calendars,
 ) -> Dictionaries:
     """The list of each table, read and checked; None where the plan has none for it.
 
@@ -44,7 +49,9 @@ def read_dictionaries(
     found: dict[str, pa.Table | None] = dict.fromkeys(plan.tables)
     for name, cells in listed.items():
         table = plan.tables[name]
-        fine = timetable.cells(table) if timetable and cells == TIMETABLE else _read(plan, table, cells, files)
+        fine = (
+            timetable.cells(table) if timetable and cells == TIMETABLE else _read(plan, table, cells, files, calendars)
+        )
         read = _coarsened(fine, relabelling(plan, table, wider))
         if not len(read):
             feed = timetable and timetable.feed
@@ -75,13 +82,17 @@ def _coarsened(cells: pa.Table, relabelled: Mapping[str, Relabel]) -> pa.Table:
     return distinct.sort_by([(column, "ascending") for column in cells.column_names])
 
 
-def _read(plan: Plan, table: Table, name: str, files: PublicFiles) -> pa.Table:
+def _read(plan: Plan, table: Table, name: str, files: PublicFiles, calendars: Calendars) -> pa.Table:
     listed = PublicList(files, plan.base / name, "list of cells", f"[[table]] {table.name}")
     keys = plan.columns.of(table)
     readers = {key: _reads_label(plan, key) for key in keys}
     cells = set[tuple[str, ...]]()
     for line, row in listed.rows(keys):
         cell = {key: read(row[key]) for key, read in readers.items()}
+        for key in (key for key in keys if key in calendars and row[key] not in calendars[key].values()):
+            known = sorted({*calendars[key].values()})
+            hint = did_you_mean(row[key], known) or f" ({', '.join(known[:8])})"
+            raise InputFileError(f"{listed.path.name}, line {line}: no day of the plan has `{key}` {row[key]}{hint}")
         for key in (key for key, value in cell.items() if value is None):
             kind = plan.source.kind(key)
             raise InputFileError(

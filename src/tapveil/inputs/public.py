@@ -7,13 +7,14 @@ on demand, and small ones are kept.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tapveil.base.errors import InputFileError
 from tapveil.inputs.areas import Areas, Stops, read_areas, read_stops, read_wider
+from tapveil.inputs.calendars import Calendars, read_calendars
 from tapveil.inputs.cell_list import Dictionaries, read_dictionaries
 from tapveil.inputs.map import read_places
 from tapveil.inputs.snapshot import Snapshot
@@ -44,8 +45,13 @@ class PublicInputs:
     @cached_property
     def areas(self) -> Areas:
         """The published areas of stops."""
-        areas = read_areas(self.plan, self.snapshot)
+        areas = replace(read_areas(self.plan, self.snapshot), calendars=self.calendars)
         return with_listed_places(self.plan, areas, self.snapshot) if self.plan.privacy.is_world else areas
+
+    @cached_property
+    def calendars(self) -> Calendars:
+        """The label of each day, by column."""
+        return read_calendars(self.plan, self.snapshot)
 
     @cached_property
     def wider(self) -> Mapping[str, Areas]:
@@ -61,8 +67,8 @@ class PublicInputs:
     def dictionaries(self) -> Dictionaries:
         """The list of all possible cells of each table."""
         if self.plan.privacy.is_world:
-            return world_cells(self.plan, self.world)
-        return read_dictionaries(self.plan, self.snapshot, self.wider, self._timetable)
+            return world_cells(self.plan, self.world, self.calendars)
+        return read_dictionaries(self.plan, self.snapshot, self.wider, self._timetable, self.calendars)
 
     # Stops, shapes and the timetable may take more memory than all else. They are needed before and after counting, and
     # not while it goes on, so they are made again from the same bytes.
@@ -96,7 +102,7 @@ class PublicInputs:
     @cached_property
     def sha256(self) -> Mapping[str, str]:
         """SHA-256 of each public file, by its role in the plan."""
-        _ = self.areas, self.wider  # their errors about a lookup are clearer than those of its bytes
+        _ = self.areas, self.wider, self.calendars  # their errors about a lookup are clearer than those of its bytes
         try:
             return {role: self.snapshot.sha256(self.plan.base / name) for role, name in _names(self.plan).items()}
         except OSError as error:
@@ -112,6 +118,7 @@ def _names(plan: Plan) -> dict[str, str]:
         **{f"lookup of {name} of {mode}": area.lookup for name in used for mode, area in wider[name].items()},
         **{f"polygons of {mode}": area.polygons for mode, area in areas if area.polygons},
         **{f"cells of {table.name}": table.cells for table in plan.table if table.cells and table.cells != TIMETABLE},
+        **{f"calendar of {name}": each.lookup for name, each in plan.columns.calendars.items() if each.lookup},
         **({"gtfs": plan.gtfs.path} if plan.gtfs else {}),
         **({"places": plan.places.path} if plan.places else {}),
     }

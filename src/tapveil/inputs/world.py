@@ -8,15 +8,18 @@ presence that somebody was there. A list that was made from the trips would tell
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 
+from tapveil.base.calendar import days_from
 from tapveil.base.domain import MOST_CELLS, Lists, every_cell, number_of_cells
 from tapveil.base.errors import PlanError
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import EVERY_MODE, UNKNOWN
 from tapveil.inputs.areas import Areas
+from tapveil.inputs.calendars import Calendars
 from tapveil.inputs.place_list import read_place_list
 from tapveil.inputs.snapshot import PublicFiles
 from tapveil.plan.model import Plan, Table
@@ -40,7 +43,7 @@ def with_listed_places(plan: Plan, areas: Areas, files: PublicFiles) -> Areas:
     own = {mode: {**everywhere, **names} for mode, names in listed.items()} | {EVERY_MODE: everywhere}
     missing = {mode: names for mode, names in own.items() if names and mode not in areas.lookups}
     # An area of the plan for every mode is meant for those that have no list of their own.
-    return Areas({**areas.lookups, **({} if EVERY_MODE in areas.lookups else missing)})
+    return replace(areas, lookups={**areas.lookups, **({} if EVERY_MODE in areas.lookups else missing)})
 
 
 def listed_places(plan: Plan, areas: Areas) -> Places:
@@ -74,9 +77,9 @@ def modes(plan: Plan) -> tuple[str, ...]:
     return (given,) if given is not None else tuple(sorted(plan.source.modes or ()))
 
 
-def world_cells(plan: Plan, places: Places) -> dict[str, pa.Table]:
+def world_cells(plan: Plan, places: Places, calendars: Calendars) -> dict[str, pa.Table]:
     """All cells of each table, sorted by their labels: for each mode the product of its lists."""
-    lists = {table.name: list(_lists(plan, table, places)) for table in plan.table}
+    lists = {table.name: list(_lists(plan, table, places, calendars)) for table in plan.table}
     if (cells := sum(map(number_of_cells, lists.values()))) > MOST_CELLS:
         largest = max(lists, key=lambda name: number_of_cells(lists[name]))
         raise PlanError(
@@ -95,10 +98,12 @@ def _table(modes: list[Lists]) -> pa.Table:
     return pa.table(columns) if columns else pa.table({"": pa.nulls(1)}).select([])
 
 
-def _lists(plan: Plan, table: Table, places: Places) -> Iterator[Lists]:
+def _lists(plan: Plan, table: Table, places: Places, calendars: Calendars) -> Iterator[Lists]:
     """The public lists of the keys of a table, for each mode."""
     for mode in modes(plan) if _by_mode(plan) else (EVERY_MODE,):
-        yield {key: _labels(plan, table, places, mode, key) for key in plan.columns.of(table)}
+        labels = partial(_labels, plan, table, places, mode)
+        keys = plan.columns.of(table)
+        yield {key: tuple(sorted({*calendars[key].values()})) if key in calendars else labels(key) for key in keys}
 
 
 def _labels(plan: Plan, table: Table, places: Places, mode: str, key: str) -> tuple[str, ...]:
@@ -106,7 +111,7 @@ def _labels(plan: Plan, table: Table, places: Places, mode: str, key: str) -> tu
         return (mode,)
     kind, first, last = plan.source.kind(key), plan.source.first_day, plan.source.last_day
     if kind == "date" and first and last:
-        return tuple((first + timedelta(days=n)).isoformat() for n in range((last - first).days + 1))
+        return tuple(day.isoformat() for day in days_from(first, last))
     if kind == "time":
         hours = plan.world.service.get(mode, plan.world.service.get(EVERY_MODE))
         return plan.columns.times(table.level if key in table.columns else None).within_hours(hours)

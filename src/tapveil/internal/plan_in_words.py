@@ -23,6 +23,8 @@ def in_words(plan: Plan) -> Iterator[str]:
     yield f"Publish {tables} of {what}" + (f", split by {parts}." if parts else ".")
     if "time" in plan.columns.kinds:
         yield f"Times are rounded down to {plan.coarsen.time_minutes} minutes."
+    for name, column in plan.columns.calendars.items():
+        yield f"{name} is {column.in_words}, by the day of the trip."
     for table in plan.table:
         if table.level != Level():
             yield f"Of {table.in_words}, {table.name} is at {table.level.in_words}."

@@ -9,6 +9,7 @@ from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import CARD, COUNT, DURATION, EVERY_MODE, TAP, End, Kind, ends_of
 
 if TYPE_CHECKING:
+    from tapveil.plan.calendar import CalendarColumn
     from tapveil.plan.model import Level, Plan, Table
 
 
@@ -58,6 +59,12 @@ class Columns:
     def kinds(self) -> set[Kind]:
         """The kinds of the key columns of all tables."""
         return {self.plan.source.kind(column) for table in self.plan.table for column in self.of(table)}
+
+    @property
+    def calendars(self) -> dict[str, CalendarColumn]:
+        """The columns of the tables that follow from the day."""
+        keys = {column for table in self.plan.table for column in self.of(table)}
+        return {name: column for name, column in self.plan.coarsen.date.items() if name in keys}
 
     def times(self, level: Level | None = None) -> TimeBins:
         """The time bins of a day, at the plan's own level or at the level of a table."""

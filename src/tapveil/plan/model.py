@@ -25,6 +25,7 @@ from tapveil.base.errors import PlanError, did_you_mean
 from tapveil.base.types import Clock, Delta, Epsilon, Frozen, Hours, Name, Text, Weight
 from tapveil.base.vocabulary import DURATION, EVERY_MODE, MINUTES_PER_DAY, MOST_LEVELS, columns_in_words, level_in_words
 from tapveil.plan import toml
+from tapveil.plan.calendar import CalendarColumn, from_its_name, with_calendar_columns
 from tapveil.plan.columns import Columns
 from tapveil.plan.problem import MisfitError
 from tapveil.plan.questions import explain, open_questions
@@ -188,6 +189,8 @@ class Coarsen(Frozen):
     """Published areas of stops, by mode; `"*"` for every mode without its own entry."""
     wider: dict[Name, dict[str, WiderArea]] = Field(default={})
     """Larger areas that contain the published places, by name and mode."""
+    date: dict[Name, Annotated[CalendarColumn, BeforeValidator(from_its_name)]] = Field(default={})
+    """Columns that follow from the day, such as the month and the kind of day, by name."""
 
 
 PositiveInt = Annotated[int, Field(ge=1, le=10_000, strict=True)]
@@ -411,6 +414,11 @@ class Plan(Frozen):
                     made = {**(off if isinstance(off, dict) else {"column": off}), "kind": "duration"}
                     return {**data, "source": {**source, "columns": {**columns, DURATION: made}}}
         return data
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _with_calendars(cls, data: Any) -> Any:
+        return with_calendar_columns(data)
 
     @pydantic.model_validator(mode="after")
     def _parts_fit(self) -> Self:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tapveil.base.errors import did_you_mean
 from tapveil.base.layouts import LAYOUTS
 from tapveil.base.vocabulary import CARD, COUNT, DURATION, EVERY_MODE, MOST_LEVELS, RESERVED, TAP, TOTAL, VEHICLE, YEARS
+from tapveil.plan.calendar import FREE
 from tapveil.plan.model import TIMETABLE
 from tapveil.plan.problem import Location, Problem, problem
 from tapveil.privacy.effort import too_much
@@ -32,6 +33,7 @@ def problems(plan: Plan) -> Iterator[Problem]:
     yield from _family_problems(plan)
     yield from _coverage_problems(plan)
     yield from _day_problems(plan)
+    yield from _calendar_problems(plan)
     yield from _place_problems(plan)
     yield from _tap_problems(plan)
     promise = [*_unit_problems(plan), *_budget_problems(plan)]
@@ -183,6 +185,24 @@ def _day_problems(plan: Plan) -> Iterator[Problem]:
         yield problem(SOURCE, "start-needs-time", "day_starts")
     if plan.coarsen.after_midnight == "continued" and not starts:
         yield problem(COARSEN, "needs-day-start", "after_midnight")
+
+
+def _calendar_problems(plan: Plan) -> Iterator[Problem]:
+    """Whether columns that follow from the day can: the day is read from the files, and all days are known."""
+    source, made, section = plan.source, plan.coarsen.date, (*COARSEN, "date")
+    for name in source.columns:
+        if source.kind(name) == "calendar" and name not in made:
+            yield problem(COLUMNS, "calendar-kind", name)
+    for name, column in made.items():
+        if name in source.columns and source.kind(name) != "calendar":
+            yield problem(section, "calendar-name", name)
+        if column.timetable and plan.gtfs is None:
+            yield problem((*section, name), "areas-need-timetable", "timetable")
+    if made and not (source.can_name_days and source.first_day):
+        yield problem(section, "calendar-needs-days")
+    for where, key, name in _published(plan) if made else ():
+        if name in FREE:
+            yield problem(where, "reserved-column", key, column=name)
 
 
 def _place_problems(plan: Plan) -> Iterator[Problem]:
@@ -379,7 +399,7 @@ def _world_problems(plan: Plan) -> Iterator[Problem]:
     if "mode" in keys and source.columns["mode"].value is None and not source.modes:
         yield problem(SOURCE, "world-needs-modes")
     for section, key, column in _published(plan):
-        listed = column in ("mode", "date") or source.kind(column) in ("time", "location", "duration")
+        listed = column in ("mode", "date") or source.kind(column) in ("time", "location", "duration", "calendar")
         if column in source.columns and not listed:
             yield problem(section, "not-in-world", key, column=column)
     if unknown := sorted(set(plan.world.service) - {EVERY_MODE, *_listed_modes(plan)}):

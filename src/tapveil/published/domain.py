@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 
 from tapveil.base.domain import Codes, Lists, every_cell, number_of_cells
 from tapveil.base.time_bins import TimeBins
@@ -40,16 +39,17 @@ class Domain:
 
     def labels(self, table: TableClaim, key: str, mode: str) -> tuple[str, ...]:
         """The public list of a key."""
-        covers, kind = self.manifest.covers, self.manifest.columns[key]
+        kind = self.manifest.columns[key]
         if key == "mode":
             return (mode,)
-        if kind == "date" and covers.first_day and covers.last_day:
-            days = range((covers.last_day - covers.first_day).days + 1)
-            return tuple((covers.first_day + timedelta(days=day)).isoformat() for day in days)
+        if kind == "date" and self.manifest.days:
+            return self.manifest.calendar["date"]
         if kind == "time":
             return self.manifest.times(table).within_hours(self.manifest.hours(mode))
         if kind == "duration" and self.manifest.durations:
             return TimeBins.parts(self.manifest.durations).labels
+        if kind == "calendar":
+            return tuple(sorted(set(self.manifest.calendar[key])))
         if kind == "location":
             return self.places[mode]
         raise ValueError(f"there is no public list of {key}")

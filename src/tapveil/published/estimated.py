@@ -52,6 +52,8 @@ def why_not(domain: Domain) -> str | None:
     """Why a folder has no estimates; None where it has. From what is public."""
     manifest = domain.manifest
     columns = {column for table in _usable(domain) for column in _keys(domain, table)} - {DATE}
+    if domain.manifest.calendars:
+        return "tables are of kinds of day or periods"
     if not columns & {ON_PLACE, OFF_PLACE} or not columns <= set(AXES):
         return "no table has places"
     if not columns & {OFF_TIME, DURATION} <= _told(columns):

@@ -35,7 +35,7 @@ from tapveil.base.vocabulary import (
 )
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.published.columns import Column, read_columns
+from tapveil.published.columns import Column, read_columns, texts
 from tapveil.published.describe.wording import loss_in_words
 from tapveil.published.domain import Domain, has_places, places_in_world
 from tapveil.published.estimated import Estimated
@@ -218,6 +218,14 @@ class Folder:
         }
 
     @cached_property
+    def _calendar(self) -> dict[str, Column]:
+        """The days that were counted, as tables have them, with the labels that follow from each."""
+        found = {name: texts(labels) for name, labels in self.manifest.calendar.items()}
+        if "date" in found and not self.manifest.has_days:
+            found["date"] = texts([day.replace("-", "") for day in found["date"]])
+        return found
+
+    @cached_property
     def domain(self) -> Domain:
         """The public lists of a known world, whose product is the cells of its tables.
 
@@ -270,7 +278,7 @@ class Folder:
         except ValueError as error:
             raise UsageError(str(error)) from None
         cells = {key: np.array(labels, dtype=object)[codes] for key, (labels, codes) in keys.items()}
-        return Frame({**cells, **numbers}, tuple(cells), adds_up=False)
+        return Frame({**cells, **numbers}, tuple(cells), adds_up=False, calendar=self._calendar)
 
     def trips(self, shape: Literal["trips", "tides"] = "trips") -> Any:
         """Synthetic trips, one row each, whose sums are the estimates. Nobody's: none took place. Needs pyarrow.
@@ -385,7 +393,7 @@ class Folder:
         known = self._parts | dict.fromkeys(timed, frozenset(self.manifest.listed_times(claim)))
         rule, cells = interval(mechanism, MISS), self._raw[name]
         cells = {**cells, LOW: rule.low(cells[COUNT]), HIGH: rule.high(cells[COUNT])}
-        return Frame(cells, self.manifest.keys(claim), mechanism, known)
+        return Frame(cells, self.manifest.keys(claim), mechanism, known, calendar=self._calendar)
 
     @property
     def has_totals(self) -> bool:
@@ -438,7 +446,8 @@ class Folder:
             cells = read_columns(path, numbers)
         except (OSError, ValueError, csv.Error):
             raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
-        return Frame(cells, tuple(each for each in cells if each not in numbers), known=self._parts)
+        keys = tuple(each for each in cells if each not in numbers)
+        return Frame(cells, keys, known=self._parts, calendar=self._calendar)
 
     def total(self, **where: str) -> Estimate:
         """The trips of some parts (days and modes) in all. Cards count once in each part.

@@ -68,6 +68,8 @@ class Frame:
     """All values that a column can have, where that is known: parts and times."""
     adds_up: bool = True
     """Whether its rows are cells apart: differences, and profiles with cells that are not there, cannot be added up."""
+    calendar: Mapping[str, Column] = field(default_factory=dict)
+    """The days that it is of, each with its label in every column that follows from the day; none where not known."""
 
     def __len__(self) -> int:
         return next((len(column) for column in self.cells.values()), 0)
@@ -164,7 +166,7 @@ class Frame:
             ['mode', 'date', 'count', 'low', 'high']
         """
         polars = load_optional("polars")
-        types = {"O": polars.String, "i": polars.Int64, "b": polars.Boolean, "M": polars.Date}
+        types = {"O": polars.String, "i": polars.Int64, "b": polars.Boolean, "M": polars.Date, "f": polars.Float64}
         columns = self._with_days().items()
         return polars.DataFrame(
             [polars.Series(name, column.tolist(), types[column.dtype.kind]) for name, column in columns]
@@ -222,7 +224,11 @@ class Frame:
                 raise UsageError(f"there is no {key} `{value}`{hint}")
             kept &= self.cells[key] == str(value)
         cells = {name: column[kept] for name, column in self.cells.items() if name not in values}
-        return replace(self, cells=cells, keys=tuple(key for key in self.keys if key not in values))
+        calendar = self.calendar
+        for key in (key for key in values if key in calendar):
+            calendar = {name: labels[calendar[key] == str(values[key])] for name, labels in calendar.items()}
+        keys = tuple(key for key in self.keys if key not in values)
+        return replace(self, cells=cells, keys=keys, calendar=calendar)
 
     def _require(self, key: str) -> None:
         if key not in self.keys:
@@ -332,7 +338,40 @@ class Frame:
             noise = np.array([spreads[number] for number in cells.tolist()], dtype=np.int64)
             low, high = low - noise, high + noise
         numbers = {COUNT: counts, LOW: np.maximum(low, 0), HIGH: np.maximum(high, 0), "cells": cells}
-        return Frame({**_key_columns(by, groups), **numbers}, tuple(by))
+        return Frame({**_key_columns(by, groups), **numbers}, tuple(by), calendar=self.calendar)
+
+    def per_day(self) -> Frame:
+        """Means per day: each number and its interval, divided by the number of days that the cell is of.
+
+        How many days that are is public: it follows from the days of the release, and from its calendar where tables
+        have the month, the kind of day or another column that follows from the day.
+
+        Returns:
+            The table with `days`, `mean`, `mean_low` and `mean_high` instead of `count`, `low` and `high`; without a
+            mean where a cell is of no day.
+
+        Raises:
+            UsageError: The folder does not say which days were counted, or these numbers are no counts.
+
+        Example:
+            >>> import tapveil
+            >>> tapveil.open("published").table("on_time").sum(by=["mode", "tap_on_time"]).per_day().columns
+            ['mode', 'tap_on_time', 'days', 'mean', 'mean_low', 'mean_high']
+        """
+        if COUNT not in self.columns or np.ma.isMaskedArray(self.cells[COUNT]):
+            raise UsageError("only counts have means per day: take a table, or its sums")
+        if not self.calendar:
+            raise UsageError("the folder does not say which days were counted, so there are no means per day")
+        dated = [key for key in self.keys if key in self.calendar]
+        every, rows = (zip(*(of[key].tolist() for key in dated), strict=True) for of in (self.calendar, self.cells))
+        number = len(next(iter(self.calendar.values())))
+        of_cell = Counter(every) if dated else {(): number}
+        days = np.array([of_cell[row] for row in (rows if dated else [()] * len(self))], dtype=np.int64)
+        some = np.where(days > 0, days, np.nan)
+        names = {COUNT: "mean", LOW: "mean_low", HIGH: "mean_high"}
+        means = {mean: self._numbers(name) / some for name, mean in names.items()}
+        keys = {key: self.cells[key] for key in self.keys}
+        return replace(self, cells={**keys, "days": days, **means}, mechanism=None, adds_up=False)
 
     def _margins(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """What each cell adds to the interval of a sum, below and above, in addition to its noise."""

@@ -7,14 +7,16 @@ holds every claim against the noise and the tables.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import ROUND_HALF_EVEN
 from fractions import Fraction
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from tapveil.base.calendar import DayName, Period, days_from, days_of_spans, kind_of, period_of
 from tapveil.base.domain import MOST_CELLS
 from tapveil.base.layouts import LAYOUTS, Layout
 from tapveil.base.time_bins import TimeBins
@@ -296,7 +298,43 @@ class Covers(_Part):
         return self
 
 
-_PUBLIC_FILE = r"^(gtfs|places|(lookup|polygons) of .{1,100}|cells of [a-z][a-z0-9_-]{0,63})$"
+_PUBLIC_FILE = r"^(gtfs|places|(lookup|polygons) of .{1,100}|(cells|calendar) of [a-z][a-z0-9_-]{0,63})$"
+MOST_DAYS = 4_000
+"""Of a release with calendars: eleven years."""
+Span = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(/[0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
+
+
+class CalendarClaim(_Part):
+    """How a column follows from the day: by one of `period`, `kinds` and `listed`; the others are not there."""
+
+    period: Period | None = None
+    """By the period that contains the day."""
+    kinds: Annotated[dict[Label, tuple[DayName, ...]], Field(min_length=1, max_length=8)] | None = None
+    """By the kind of day: the days of the week of each kind, and `holiday`."""
+    holidays: Annotated[tuple[date, ...], Field(max_length=MOST_DAYS)] | None = None
+    """With `kinds`: the holidays, as far as they are of another kind than their day of the week. They are of the kind
+    of `holiday`, or of `sunday` where no kind has `holiday`."""
+    listed: Annotated[dict[Label, tuple[Span, ...]], Field(min_length=1, max_length=MOST_LABELS)] | None = None
+    """By a public list: the days of each label, from the first day of a span to its last."""
+    days: Annotated[dict[Label, int], Field(min_length=1, max_length=MOST_DAYS)]
+    """How many of the days counted have each label."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        given = self.model_fields_set - {"days"}
+        if given not in ({"period"}, {"kinds", "holidays"}, {"listed"}) or None in (getattr(self, n) for n in given):
+            raise ValueError("a calendar has one of a period, kinds of day with holidays, and a list")
+        return self
+
+    def labels(self, days: Sequence[date]) -> dict[date, str]:
+        """The label of each day; ValueError or KeyError where it has none."""
+        if self.listed is not None:
+            found = {day: label for label, spans in self.listed.items() for day in days_of_spans(spans)}
+            return {day: found[day] for day in days}
+        if self.period is not None:
+            return {day: period_of(day, self.period) for day in days}
+        holidays = frozenset(self.holidays or ())
+        return {day: kind_of(day, self.kinds or {}, holidays) for day in days}
 
 
 class Day(_Part):
@@ -457,6 +495,8 @@ class Manifest(_Part):
     places for whole trips by shorter ones."""
     durations: Annotated[tuple[Clock, ...], Field(min_length=1, max_length=1440)] | None = None
     """Of a known world: where the classes of durations begin, in folders whose tables have durations."""
+    calendars: Annotated[dict[Name, CalendarClaim], Field(min_length=1, max_length=20)] | None = None
+    """The columns that follow from the day, in folders whose tables have some."""
     wider: Annotated[dict[Name, Areas], Field(max_length=MOST_TABLES)]
     """The wider areas, by their name and the mode."""
     plan_sha256: Digest
@@ -483,6 +523,9 @@ class Manifest(_Part):
         given = {"service": self.service, "durations": self.durations}
         own += [(name in self.model_fields_set) == bool(value) for name, value in given.items()]
         own += [("duration" in self.columns.values()) == bool(self.durations)]
+        made = {name for name, kind in self.columns.items() if kind == "calendar"}
+        own += [("calendars" in self.model_fields_set) == bool(made), set(self.calendars or ()) == made]
+        own += [not made or (self.covers.first_day is not None and len(self.days) <= MOST_DAYS)]
         for name, version in self.versions.parts.items():
             own += [(name in self.versions.model_fields_set) == bool(version), world or not version]
         own += [bool(self.versions.estimates) or not self.versions.trips]
@@ -548,6 +591,19 @@ class Manifest(_Part):
         if level and level.times:
             return TimeBins.parts(level.times, first)
         return TimeBins.every((level and level.time_minutes) or self.time_minutes, first)
+
+    @property
+    def days(self) -> list[date]:
+        """The days that were counted; none where it does not say."""
+        first, last = self.covers.first_day, self.covers.last_day
+        return days_from(first, last) if first and last else []
+
+    @cached_property
+    def calendar(self) -> dict[str, tuple[str, ...]]:
+        """The days that were counted, and of each the label in every column that follows from it."""
+        written = {name: claim.labels(self.days) for name, claim in (self.calendars or {}).items()}
+        days = {"date": tuple(day.isoformat() for day in self.days)} if self.days else {}
+        return days | {name: tuple(labels[day] for day in self.days) for name, labels in written.items()}
 
     def hours(self, mode: str) -> tuple[int, int] | None:
         """The hours of service of a mode, if its tables have no others."""

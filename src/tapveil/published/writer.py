@@ -24,6 +24,7 @@ from tapveil.base import atomic
 from tapveil.base.errors import UsageError
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import (
+    CALENDAR,
     CHECKSUMS,
     COUNT,
     EXPLORER,
@@ -36,6 +37,7 @@ from tapveil.base.vocabulary import (
     WORLD,
 )
 from tapveil.published import domain
+from tapveil.published.calendar import calendar_text
 from tapveil.published.csv import pieces, pieces_of, write_csv
 from tapveil.published.derived import derived, estimated_from
 from tapveil.published.describe.datapackage import FileFacts, datapackage
@@ -114,6 +116,7 @@ def write(
         PACKAGE: json_text(package),
         **portal_texts(manifest.as_json, package),
         **({PLACES: places_text(places)} if places is not None else {}),
+        **({CALENDAR: calendar_text(manifest)} if manifest.calendars else {}),
         **({WORLD: domain.places_text(world)} if world else {}),
         README: readme(manifest, signed=key is not None),
     }

@@ -48,7 +48,8 @@ def refuse_leaks(folder: Path, plan: Plan, cards_among: CardsAmong) -> None:
     keys = {column for table in plan.table for column in plan.columns.of(table)}
     ends = {f"{column}{UNTIL}" for column in keys if plan.source.kind(column) == "time"}
     layout = LAYOUTS[plan.release.layout]
-    known = keys | ends | RESERVED | {*WIDER_COLUMNS, *layout.columns}
+    days = {"date"} if plan.columns.calendars else set()
+    known = keys | ends | days | RESERVED | {*WIDER_COLUMNS, *layout.columns}
     copied = layout.copied({key for key in keys if plan.columns.copies(key)})
     if plan.privacy.is_world:  # what is copied there are public lists, whatever the trips say
         known |= {*domain.COLUMNS, WEIGHT, *(["tap_off_time"] if DURATION in keys else [])}  # which durations tell

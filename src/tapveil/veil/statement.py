@@ -9,7 +9,9 @@ from fractions import Fraction
 from typing import Any, cast
 
 from tapveil._version import __version__
+from tapveil.base.calendar import DAYS, days_by_label, kind_of, spans_by_label
 from tapveil.base.vocabulary import PLACES
+from tapveil.inputs.calendars import Calendars
 from tapveil.plan.model import Level, Plan, Table
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.concentrated import Concentrated, concentrated
@@ -32,8 +34,10 @@ def manifest(
     *,
     places: bool = False,
     cells: Mapping[str, int] | None = None,
+    calendars: Calendars | None = None,
 ) -> claims.Manifest:
-    """The contents of `privacy.json`; ValueError if names are too long. `cells`: of each table of a known world.
+    """The contents of `privacy.json`; ValueError if names are too long. `cells`: of each table of a known world;
+    `calendars`: the label of each day.
 
     The release ID and the ledger entry are added when the budget is charged.
     """
@@ -59,6 +63,7 @@ def manifest(
         created=created,
         **_cost(plan, cells),
         **world,
+        **_calendars(plan, calendars or {}),
         covers=claims.Covers(first_day=source.first_day, last_day=source.last_day, modes=_modes(plan)),
         partition=release.partition,
         columns={name: source.kind(name) for table in plan.table for name in plan.columns.of(table)},
@@ -83,6 +88,24 @@ def manifest(
     )
     stated_people = people(plan)
     return stated.model_copy(update={"people": stated_people and tuple(map(claim_of, stated_people))})
+
+
+def _calendars(plan: Plan, calendars: Calendars) -> dict[str, Any]:
+    """How columns follow from the day, with the days that a public list says it of."""
+    found = {}
+    for name, column in sorted(plan.columns.calendars.items()):
+        labels = {date.fromisoformat(day): label for day, label in calendars[name].items()}
+        stated: dict[str, Any] = {"days": days_by_label(labels.values())}
+        if column.period:
+            stated |= {"period": column.period}
+        elif column.days:
+            holidays = tuple(day for day, kind in labels.items() if kind != kind_of(day, column.days))
+            kinds = {kind: tuple(sorted(column.days[kind], key=DAYS.index)) for kind in sorted(column.days)}
+            stated |= {"kinds": kinds, "holidays": holidays}
+        else:
+            stated |= {"listed": spans_by_label(labels)}
+        found[name] = claims.CalendarClaim(**stated)
+    return {"calendars": found} if found else {}
 
 
 def people(plan: Plan) -> list[Person] | None:

@@ -14,6 +14,7 @@ from tapveil.base.errors import FolderError
 from tapveil.base.findings import Finding, Verification, shown
 from tapveil.base.progress import BYTES, Reporter, Silent, Stage
 from tapveil.base.vocabulary import (
+    CALENDAR,
     CHECKSUMS,
     CONSISTENT,
     ESTIMATES,
@@ -29,6 +30,7 @@ from tapveil.base.vocabulary import (
     WORLD,
 )
 from tapveil.privacy.mechanisms import Mechanism
+from tapveil.published.calendar import calendar_text
 from tapveil.published.derived import estimated_from
 from tapveil.published.describe.metadata import METADATA, texts
 from tapveil.published.describe.readme import readme
@@ -125,6 +127,8 @@ class _Check:
         if any(each.code == "table-missing" for each in unexpected):
             return  # no release: nothing is computed for it
         self._add(self._texts(manifest))
+        if CALENDAR in self.files and manifest.calendars and self._text(CALENDAR) != calendar_text(manifest):
+            self._add([Finding("calendar-differs", CALENDAR, "does not match privacy.json")])
         places = self._places() if manifest.places in self.files else None
         with self.progress.stage(Stage.COMPUTING_PROMISE):
             made, impossible = manifests.mechanisms(manifest)
@@ -236,6 +240,7 @@ class _Check:
         files, kinds = set(self.files), ("csv", "parquet")
         needed = {file for table in manifest.tables for file in manifest.files(table)} | {*DESCRIPTIONS}
         needed |= {WORLD} if has_places(manifest) else set()
+        needed |= {CALENDAR} if manifest.calendars else set()
         needed |= {manifest.places} if manifest.places else set()
         needed |= {WIDER} if manifest.wider else set()
         synthetic = {f"synthetic/{sheet}.{kind}" for sheet in manifest.sheets for kind in kinds}

@@ -30,7 +30,7 @@ from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.person import DIGITS as PERSON_DIGITS
 from tapveil.privacy.person import verdict
 from tapveil.privacy.rational import decimal_text
-from tapveil.published import manifest_1
+from tapveil.published import calendar, manifest_1
 from tapveil.published.describe.wording import rounded_up
 from tapveil.published.identifiers import text_findings
 from tapveil.published.manifest import (
@@ -85,6 +85,7 @@ def _misshapen(manifest: Manifest) -> Iterator[str]:
     levels = {table.level.location for table in tables if table.level and table.level.location}
     if set(manifest.columns) != used or set(manifest.wider) != levels:
         yield "does not list exactly the columns and wider areas that its tables use"
+    yield from calendar.faults(manifest)
     if manifest.is_world:
         yield from _misshapen_world(manifest)
     if len({table.name for table in tables}) < len(tables):
@@ -96,10 +97,14 @@ def _misshapen(manifest: Manifest) -> Iterator[str]:
         yield f"has an invalid table of totals, or uses the name `{TOTAL}` for another table"
 
 
+_LISTED = ("date", "time", "location", "duration", "calendar")
+"""Kinds of columns that have a public list."""
+
+
 def _misshapen_world(manifest: Manifest) -> Iterator[str]:
     """Every key of a known world has a public list: days, times, modes and places."""
     kinds, covers = manifest.columns, manifest.covers
-    listed = all(key == "mode" or kind in ("date", "time", "location", "duration") for key, kind in kinds.items())
+    listed = all(key == "mode" or kind in _LISTED for key, kind in kinds.items())
     ordered = "mode" not in kinds or manifest.partition[:1] == ("mode",)
     if (
         not listed
@@ -357,6 +362,7 @@ def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Findi
         holidays,
         manifest.wider,
         manifest.service or (),
+        manifest.calendars or (),
     ]
     if not first:  # which has areas and files in the order of the plan
         sorted_since += [manifest.areas, manifest.public_files_sha256, *manifest.wider.values()]
@@ -373,6 +379,7 @@ def free_text_findings(manifest: Manifest) -> Iterator[Finding]:
     texts = [*filter(None, (*said, *(manifest.covers.modes or ()))), *manifest.columns, *manifest.public_files_sha256]
     for areas in (manifest.areas, *manifest.wider.values()):
         texts += [*areas.keys(), *areas.values()]
+    texts += [label for claim in (manifest.calendars or {}).values() for label in claim.days]
     if sum(map(len, texts)) > LONGEST_TEXTS:
         yield Finding(
             "too-large", PLACE, f"has more than {LONGEST_TEXTS:,} characters of free text in names and titles"
@@ -385,7 +392,8 @@ def _public_file_findings(manifest: Manifest) -> Iterator[Finding]:
     files, areas = set(manifest.public_files_sha256), manifest.areas
     wider = {f"lookup of {name} of {mode}" for name, of in manifest.wider.items() for mode in of}
     cells = {f"cells of {table.name}" for table in manifest.tables if manifest.from_a_list}
-    needed = {f"{kind} of {mode}" for kind in ("lookup", "polygons") for mode in areas} | wider | cells
+    listed = {f"calendar of {name}" for name, claim in (manifest.calendars or {}).items() if claim.listed}
+    needed = {f"{kind} of {mode}" for kind in ("lookup", "polygons") for mode in areas} | wider | cells | listed
     more = files - needed - {"gtfs", "places"}
     if manifest.manifest_version == 1:  # which names all lists of wider areas, also those that no table has
         unused = {role for role in more if _WIDER.fullmatch(role)}
@@ -399,7 +407,7 @@ def _public_file_findings(manifest: Manifest) -> Iterator[Finding]:
     own = {mode for mode in areas if {f"lookup of {mode}", f"polygons of {mode}"} & files}
     by_timetable = {mode for mode, label in areas.items() if mode not in own and _BY_TIMETABLE.fullmatch(label)}
     timetable = by_timetable or {mode for mode in areas if f"polygons of {mode}" in files} or cells - files
-    if set(areas) - own - by_timetable or wider - files or (timetable and "gtfs" not in files):
+    if set(areas) - own - by_timetable or (wider | listed) - files or (timetable and "gtfs" not in files):
         yield Finding("public-file", PLACE, "has no SHA-256 for a public file that an area or a table needs")
 
 

@@ -191,6 +191,8 @@ class SheetCheck:
         if kind == "date" and self.manifest.day.calendar:
             written = _DAYS[self.manifest.has_days]
             yield (lambda text: bool(written.fullmatch(text)) and _is_day_within(text)), "is not a day of the calendar"
+        if kind == "calendar":
+            yield set(self.manifest.calendar[column]).__contains__, "is not a label of any day covered"
         if column == "date" and (first := covers.first_day) and (last := covers.last_day):
             yield (lambda text: _is_day_within(text, first, last)), "is not one of the days covered"
         if column == "mode" and covers.modes is not None:

@@ -62,7 +62,7 @@ def _is_known(column: Column, plan: Plan, group: FileGroup) -> bool:
         return True
     if column.raw == "integer":
         return not column.zoned
-    return column.kind == "date" and column.raw in ("date", "timestamp") and plan.source.calendar
+    return column.kind in ("date", "calendar") and column.raw in ("date", "timestamp") and plan.source.calendar
 
 
 class Pass:

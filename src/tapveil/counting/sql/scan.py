@@ -154,7 +154,7 @@ def _value_sql(plan: Plan, group: FileGroup, column: Column) -> str:
         return f"concat({_text_sql(plan, group, column.name)}, {literal(UNIT_SEPARATOR)}, {context})"
     if column.arithmetic:
         return _time_code_sql(_raw_value(plan, group, column.name), column.raw, plan.columns.times())
-    if column.kind == "date" and column.raw in ("date", "timestamp") and plan.source.calendar:
+    if column.kind in ("date", "calendar") and column.raw in ("date", "timestamp") and plan.source.calendar:
         return f"CAST({_raw_value(plan, group, column.name)} AS DATE)"
     return _text_sql(plan, group, column.name)
 

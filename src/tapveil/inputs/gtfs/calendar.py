@@ -11,6 +11,7 @@ from tapveil.base.errors import InputFileError
 from tapveil.inputs.gtfs.files import Files, missing
 from tapveil.inputs.gtfs.table import Flags, Ints, Table, ordinal, read_if_there
 
+SUNDAY = 6
 WEEK = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
 
 
@@ -49,21 +50,47 @@ class Calendar:
     def days(self, first: date, last: date) -> dict[str, tuple[date, ...]]:
         """The days from first to last on which each service runs."""
         span = np.arange(max(first, self.first).toordinal(), min(last, self.last).toordinal() + 1)
+        runs = self._runs(span)
+        calendar = [date.fromordinal(day) for day in span.tolist()]
+        return {
+            service: tuple(calendar[day] for day in np.flatnonzero(row))
+            for service, row in zip(self.services, runs, strict=True)
+        }
+
+    def like_sundays(self, first: date, last: date) -> frozenset[date]:
+        """Days of the week whose services are more like those of a Sunday than those of their own day."""
+        if first < self.first or last > self.last:
+            raise InputFileError(
+                f"{self.called} runs from {self.first} to {self.last}, and the plan has other days, so their holidays "
+                "are not known; list them as `holidays`"
+            )
+        if not self.weekdays[:, SUNDAY].any():
+            raise InputFileError(
+                f"{self.called}: calendar.txt has no service on Sundays, so what is like one is not known; list the "
+                "days as `holidays`"
+            )
+        span = np.arange(first.toordinal(), last.toordinal() + 1)
+        runs, own = self._runs(span), self._regular(span, (span - 1) % 7)
+        sunday = self._regular(span, np.full(len(span), SUNDAY))
+        closer = (runs != sunday).sum(axis=0) < (runs != own).sum(axis=0)
+        return frozenset(date.fromordinal(int(day)) for day in span[closer])
+
+    def _regular(self, span: Ints, weekdays: Ints) -> Flags:
+        """The services of calendar.txt in force on each day that run on these days of the week."""
         runs = np.zeros((len(self.services), len(span)), dtype=np.bool_)
         in_force = (self.start[:, None] <= span) & (span <= self.end[:, None])
-        runs[self.weekly] = in_force & self.weekdays[:, (span - 1) % 7]  # day 1 was a Monday
+        runs[self.weekly] = in_force & self.weekdays[:, weekdays]
+        return runs
+
+    def _runs(self, span: Ints) -> Flags:
+        """Which services run on each day, with the exceptions of calendar_dates.txt."""
         added, removed = self._excepted(span, self.added), self._excepted(span, ~self.added)
         for service, day in np.argwhere(added & removed)[:1]:
             raise InputFileError(
                 f"{self.called}: calendar_dates.txt adds and removes the service `{self.services[service]}` "
                 f"on {date.fromordinal(int(span[day]))}; keep one"
             )
-        runs = runs & ~removed | added
-        calendar = [date.fromordinal(day) for day in span.tolist()]
-        return {
-            service: tuple(calendar[day] for day in np.flatnonzero(row))
-            for service, row in zip(self.services, runs, strict=True)
-        }
+        return self._regular(span, (span - 1) % 7) & ~removed | added  # day 1 was a Monday
 
     def _excepted(self, span: Ints, which: Flags) -> Flags:
         marks = np.zeros((len(self.services), len(span)), dtype=np.bool_)

@@ -94,6 +94,9 @@ def coarsening(manifest: Document) -> Iterator[str]:
     for mode, label in manifest["areas"].items() if "location" in kinds else ():
         name = "portals.stops" if mode == EVERY_MODE else "portals.stops_of_mode"
         yield say(name, mode=quoted(mode), label=quoted(label))
+    for name, claim in manifest.get("calendars", {}).items():
+        labels = ", ".join(f"{label} ({days})" for label, days in claim["days"].items())
+        yield say("portals.calendar", column=quoted(name), labels=quoted(labels))
     for table in manifest["tables"]:
         if level := table["level"]:
             bins = level["time_minutes"] and say("portals.level_minutes", minutes=level["time_minutes"])

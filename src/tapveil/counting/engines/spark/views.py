@@ -107,7 +107,8 @@ def _text_matters(plan: Plan, theirs: str) -> bool:
     """Whether the exact text of a column matters: it is published, compared, or parsed with a format of the plan."""
     source = plan.source
     for name, column in source.columns.items():
-        understood = source.kind(name) in ("time", "duration") or (source.kind(name) == "date" and source.calendar)
+        understood = source.kind(name) in ("time", "duration", "calendar")
+        understood |= source.kind(name) == "date" and source.calendar
         if column.column == theirs and (not understood or column.missing or column.format):
             return True
     return False
