@@ -321,8 +321,8 @@ class CalendarClaim(_Part):
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
-        given = self.model_fields_set - {"days"}
-        if given not in ({"period"}, {"kinds", "holidays"}, {"listed"}) or None in (getattr(self, n) for n in given):
+        given = {name for name, value in self if name != "days" and value is not None}
+        if given not in ({"period"}, {"kinds", "holidays"}, {"listed"}) or given != self.model_fields_set - {"days"}:
             raise ValueError("a calendar has one of a period, kinds of day with holidays, and a list")
         return self
 
