@@ -42,7 +42,8 @@ from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.mechanisms import MECHANISMS
 from tapveil.privacy.units import Unit
 from tapveil.trips import files as sources
-from tapveil.trips.csv_reader import Encoding
+from tapveil.trips.csv_reader import USUAL, Encoding, Heading
+from tapveil.trips.heading import common_heading
 from tapveil.trips.questions import OPEN, Question
 from tapveil.trips.reading import Sample
 from tapveil.trips.recognise import recognise
@@ -71,6 +72,8 @@ ENOUGH, TOO_FEW = 0.5, 0.1
 """A table of times should publish this share of the trips; one that publishes less than this is left out."""
 A_PART_OF_A_DAY = 240
 """Longer bins, in minutes, tell so little that days are taken together before."""
+ROWS_OF_A_TITLE = 40
+"""So many rows of a sheet are looked at for one that names columns."""
 MATCHED, NEARLY = 0.5, 0.01
 """This many of the stops in the trips must be in a timetable for it to be theirs; shares nearer than this are equal."""
 _ENDS = {"tap_on_time", "tap_off_time", "tap_on_location", "tap_off_location", "tap_time", "tap_location"}
@@ -143,14 +146,26 @@ class _Drafting:
         if self._encoding == "windows-1252":
             self._encoding = self._choose_code_page()
         self._sheet = self._choose_sheet()
-        self._shapes, damaged = whole_files(self.files, self._encoding, self._sheet)
+        self._heading = self._find_heading()
+        self._shapes, damaged = whole_files(self.files, self._encoding, self._sheet, self._heading)
         for why in damaged:
             self._remarks.append(f"{why}. It was passed over here; a release stops until it is repaired or taken away.")
         if self.files.deeper:
             self._remarks.append("There are more files in folders further down: they are not read.")
-        seen = samples(self._shapes, self._encoding) if self._look != "nothing" else unseen_columns(self._shapes)
-        self._looked_at = seen
-        return seen
+        looks, shapes = self._look != "nothing", self._shapes
+        self._looked_at = samples(shapes, self._encoding, self._heading) if looks else unseen_columns(shapes)
+        return self._looked_at
+
+    def _find_heading(self) -> Heading:
+        """Where the column names stand; in the first line, where nobody looks further."""
+        if self._look == "nothing":
+            return USUAL
+        heading = common_heading(self.files.names, self._encoding, self._sheet)
+        if heading != USUAL:
+            where = f"in line {heading.header}" if heading.header else "in the first line"
+            trips = f", and the trips begin in line {heading.trips}" if heading.trips else ""
+            self._remarks.append(f"The column names are {where}{trips}: other lines above the trips are passed over.")
+        return heading
 
     def _choose_code_page(self) -> Encoding:
         """Of texts that are not UTF-8, the code page; asked for where that of Western Europe would mangle letters."""
@@ -167,7 +182,7 @@ class _Drafting:
         return next((page for page in pages if page == answer), likely)
 
     def _choose_sheet(self) -> str | None:
-        found = sheets_of_trips(self.files)
+        found = sheets_of_trips(self.files, 1 if self._look == "nothing" else ROWS_OF_A_TITLE)
         if len(found) < 2:
             return found[0] if found else None
         text = f"Which sheet has the trips? There are {', '.join(found)}."
@@ -175,7 +190,7 @@ class _Drafting:
 
     def recognise(self, looked_at: Sequence[Sample]) -> Recognised:
         """What the columns are, asking as long as there are questions."""
-        of_cards = cache(lambda names, card: rows_of_cards(self._shapes, self._encoding, names, card))
+        of_cards = cache(lambda names, card: rows_of_cards(self._shapes, self._encoding, self._heading, names, card))
         more = None if self._look == "nothing" else lambda names, card: of_cards(tuple(names), card)
         found = recognise(looked_at, self._answers, more)
         while question := found.open(self._answers):
@@ -185,7 +200,8 @@ class _Drafting:
         if not (_ENDS & known or (found.is_counts and known & {"mode", "date"})):  # a plan needs something to count
             raise TripDataError(
                 "no column was recognised as the time or the place of a trip: name them yourself in a plan, "
-                "`tapveil plan opal -o plan.toml` writes one to start from"
+                "`tapveil plan opal -o plan.toml` writes one to start from. If the column names are not in the first "
+                "line, set header_line in it"
             )
         found.offsets |= any(_has_instants(shape, found) for shape in self._shapes.values())
         found.zone = next(filter(None, map(_zone_of, self._shapes.values())), None)
@@ -233,6 +249,7 @@ class _Drafting:
             timetable=timetable,
             area=Area(gtfs="station_name") if timetable else None,
             sheet=self._sheet,
+            heading=self._heading,
         )
 
     def choose_world(self, places: Path | None, looked_at: Sequence[Sample], *, timetable_given: bool) -> None:

@@ -18,7 +18,7 @@ from tapveil.plan.model import Area
 from tapveil.plan.questions import MARK
 from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.units import Unit
-from tapveil.trips.csv_reader import Encoding
+from tapveil.trips.csv_reader import USUAL, Encoding, Heading
 from tapveil.trips.questions import OPEN, Question
 from tapveil.trips.recognised import Guess, Recognised
 from tapveil.trips.sample import Found
@@ -69,6 +69,7 @@ class Choices:
     timetable: Timetable | None = None
     area: Area | None = None
     sheet: str | None = None
+    heading: Heading = USUAL
     world: World | None = None
     """The public lists of which every cell is published."""
     tables: tuple[str, ...] | None = None
@@ -165,6 +166,10 @@ partition = {_toml(partition)}          # {why}
         lines = ["[source]", f"path = {_toml(self._patterns())}"]
         if choices.sheet:
             lines += [*self._about("sheet"), f"sheet = {_toml(OPEN if self._is_open('sheet') else choices.sheet)}"]
+        if heading := choices.heading.header:
+            lines.append(f"header_line = {heading:<23} # the column names: what stands above them is passed over")
+        if trips := choices.heading.trips:
+            lines.append(f"first_trip_line = {trips:<19} # what stands between is a second header, or units")
         lines += self._shape()
         lines += self._written()
         lines += self._zone()

@@ -105,6 +105,7 @@ _FROM_ITS_NAME = BeforeValidator(lambda value: {"column": value} if isinstance(v
 Engine = Literal["duckdb", "spark", "adbc"]
 Delimiter = Annotated[str, AfterValidator(_separates)]
 Minutes = Annotated[int, Field(ge=1, le=1440, strict=True)]
+LineNumber = Annotated[int, Field(ge=1, le=1000, strict=True)]
 
 
 class Taps(Frozen):
@@ -156,6 +157,10 @@ class Source(Frozen):
     """Encoding of CSV files."""
     delimiter: Delimiter | None = None
     """Field separator of CSV files; detected in the header by default. A tab is `"\\t"`."""
+    header_line: LineNumber | None = None
+    """Line, or row of a sheet, with the column names, where a title stands above it; the first by default."""
+    first_trip_line: LineNumber | None = None
+    """Line of the first trip, where a second header or units stand above it; the one after the header by default."""
     sheet: Text | None = None
     """Sheet of Excel workbooks with the trips; not needed if there is only one."""
     dates: Literal["calendar", "service", "labels"] = "calendar"
@@ -207,6 +212,12 @@ class Source(Frozen):
             )
         if self.taps and (TAP not in self.columns or self.columns[TAP].column is None):
             raise ValueError(f'shape = "taps" needs `{TAP}` under [source.columns], the column with on or off')
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _trips_below_the_header(self) -> Self:
+        if self.first_trip_line is not None and self.first_trip_line <= (self.header_line or 1):
+            raise ValueError("first_trip_line must come after the header (header_line, or else the first line)")
         return self
 
     @pydantic.field_validator("max_refused")

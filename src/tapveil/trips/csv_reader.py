@@ -48,23 +48,47 @@ CODECS: dict[Encoding, str] = {
 }
 
 
+@dataclass(frozen=True)
+class Heading:
+    """Where the column names stand in a file and where its trips begin: lines as an editor numbers them, from 1."""
+
+    header: int | None = None
+    """The first line by default, or the one after a note for Excel (`sep=;`)."""
+    trips: int | None = None
+    """The line after the header by default."""
+
+
+USUAL = Heading()
+
+
 def is_gzip(path: Path) -> bool:
     """Whether a CSV file is gzip, by its name."""
     return path.suffix.lower() == ".gz"
 
 
-def open_bytes(path: Path, sheet: str = "") -> IO[bytes]:
-    """The bytes of a CSV file, unpacked, or of a sheet of a workbook; a note for Excel (`sep=;`) is passed over."""
+def open_bytes(path: Path, sheet: str = "", heading: Heading = USUAL) -> IO[bytes]:
+    """The bytes of a CSV file, unpacked, or of a sheet of a workbook, from the header on.
+
+    A note for Excel (`sep=;`) is passed over.
+    """
     if is_workbook(path):
-        return as_csv(path, sheet)
+        return as_csv(path, sheet, heading.header or 1, heading.trips or 1)
     file = cast(IO[bytes], gzip.open(path)) if is_gzip(path) else path.open("rb")  # noqa: SIM115 (the caller closes it)
-    if not file.readline(LONGEST_LINE).removeprefix(BYTE_ORDER_MARK).lower().startswith(b"sep="):
+    if heading.header:
+        _pass_over(path, file, heading.header - 1)
+    elif not file.readline(LONGEST_LINE).removeprefix(BYTE_ORDER_MARK).lower().startswith(b"sep="):
         file.seek(0)
     return file
 
 
+def _pass_over(path: Path, file: IO[bytes], lines: int) -> None:
+    for _ in range(lines):
+        if len(file.readline(16 * LONGEST_LINE)) == 16 * LONGEST_LINE:
+            raise TripDataError(f"{path.name} is not valid CSV; its first lines are endless")
+
+
 class _Blocks:
-    """The lines of files without headers, in blocks of complete lines; a block is valid until it is given back."""
+    """The rest of the lines of files, in blocks of complete lines; a block is valid until it is given back."""
 
     def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding
@@ -72,17 +96,12 @@ class _Blocks:
 
     def of(self, file: IO[bytes]) -> Iterator[bytearray]:
         """The blocks of one file."""
-        header_seen = False
         while data := self._read(file):
             if self._encoding != "utf-8" and not data.isascii():
                 # A few bytes have no meaning in Windows-1252: they stay as they are, and are not UTF-8.
                 text = data.decode(CODECS[self._encoding], "surrogateescape")
                 data = bytearray(text.encode("utf-8", "surrogateescape"))
-            if not header_seen:
-                header_seen = True
-                del data[: data.index(b"\n") + 1]
-            if data:
-                yield data
+            yield data
 
     def give_back(self, data: bytearray) -> None:
         """Reuse the memory of a block: allocation would cost more than filling it."""
@@ -218,6 +237,7 @@ class CsvReading(Reading):
     """Whether batches have the position of a row: `field_file`, the number of its path, and `field_line`."""
     sheet: str = ""
     """Of workbooks: which of their sheets."""
+    heading: Heading = USUAL
 
     def __post_init__(self) -> None:
         self._blocks = _Blocks(self.encoding)
@@ -233,7 +253,7 @@ class CsvReading(Reading):
         for number, path in enumerate(self.paths):
             try:
                 before = self.bytes_read
-                with open_bytes(path, self.sheet) as file:
+                with open_bytes(path, self.sheet, self.heading) as file:
                     for batch in self._file_batches(path, file):
                         packed = file.fileobj if isinstance(file, gzip.GzipFile) else None
                         self.bytes_read = before + (packed or file).tell()
@@ -250,7 +270,9 @@ class CsvReading(Reading):
         return pa.dictionary(pa.int32(), pa.string()) if index in self.listed else pa.string()
 
     def _file_batches(self, path: Path, file: IO[bytes]) -> Iterator[pa.RecordBatch]:
-        line, located = 3 if file.tell() else 2, dict[Reason, list[int]]()
+        header = self.heading.header or (2 if file.tell() else 1)
+        line, located = self.heading.trips or header + 1, dict[Reason, list[int]]()
+        _pass_over(path, file, 1 if is_workbook(path) else line - header)
         with closing(_parsed_ahead(self._blocks.of(file), self._plain)) as blocks:
             for data, plain in blocks:
                 batch = plain or self._sound(path, data, line, located)

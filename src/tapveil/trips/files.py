@@ -24,7 +24,7 @@ from tapveil.base.defaults import Format
 from tapveil.base.errors import PlanError, TripDataError, did_you_mean
 from tapveil.base.vocabulary import ENDS
 from tapveil.plan.model import Plan
-from tapveil.trips.csv_reader import CODECS, LONGEST_LINE, Encoding, is_gzip, open_bytes
+from tapveil.trips.csv_reader import CODECS, LONGEST_LINE, USUAL, Encoding, Heading, is_gzip, open_bytes
 from tapveil.trips.workbook import is_workbook, the_sheet
 
 RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant", "binary"]
@@ -51,6 +51,7 @@ class FileGroup:
     """The relation with these rows in another engine, as written after FROM in SQL."""
     sheet: str = ""
     """Of workbooks, which are read as CSV: which of their sheets."""
+    heading: Heading = USUAL
 
     def type_of(self, column: str) -> RawType:
         return self.types[self.names.index(column)]
@@ -77,14 +78,18 @@ def find(plan: Plan) -> TripFiles:
     """Find the trip files of a plan, check their columns, and group them by format and columns."""
     shapes: dict[Shape, list[Path]] = defaultdict(list)
     source = plan.source
+    heading = Heading(source.header_line, source.first_trip_line)
     for path, called in told_apart(_paths(plan)).items():
         try:
-            shape = inspect(path, source.encoding, source.delimiter, plan.columns.named.values(), source.sheet)
+            wanted = plan.columns.named.values()
+            shape = inspect(path, source.encoding, source.delimiter, wanted, source.sheet, heading)
         except TripDataError as error:
             raise TripDataError(str(error).replace(path.name, called, 1)) from None
         _require(plan, shape, called)
         shapes[shape].append(path)
-    groups = tuple(FileGroup(*shape[:4], tuple(paths), sheet=sheet_of(shape)) for shape, paths in shapes.items())
+    groups = tuple(
+        FileGroup(*shape[:4], tuple(paths), sheet=sheet_of(shape), heading=heading) for shape, paths in shapes.items()
+    )
     files = TripFiles(groups, plan.source.encoding)
     _refuse_wrong_types(plan, files)
     return files
@@ -197,9 +202,13 @@ def _missing_columns(plan: Plan, missing: dict[str, str], shape: Shape, called: 
     odd = {name for name in names if any(character.isdigit() or character == "\ufffd" for character in name)}
     safe = [name for name in names if is_header and name not in odd and not name.startswith(wanted)]
     hint = next(filter(None, (did_you_mean(theirs, safe) for theirs in missing.values())), "")
-    return message + (
-        hint or ("; check that the first line of the file is a header in UTF-8" if shape[0] == "csv" else "")
-    )
+    return message + (hint or (f"; {_NO_HEADER}" if shape[0] == "csv" else ""))
+
+
+_NO_HEADER = (
+    "check that the first line of the file is a header in UTF-8; if it stands further down, set header_line under "
+    "[source]"
+)
 
 
 def _refuse_wrong_types(plan: Plan, files: TripFiles) -> None:
@@ -224,6 +233,7 @@ def inspect(
     delimiter: str | None = None,
     wanted: Collection[str] = (),
     sheet: str | None = None,
+    heading: Heading = USUAL,
 ) -> Shape:
     """The format of a file, and the names and types of its columns; no rows. Other arguments are for CSV."""
     try:
@@ -241,9 +251,9 @@ def inspect(
             return "parquet", tuple(schema.names), tuple(_raw_type(each.type) for each in schema), "", str(schema.types)
         if is_workbook(path) and start == b"PK\x03\x04":
             chosen = the_sheet(path, sheet)
-            names = column_names(open_bytes(path, chosen).readline().decode(), ",")
+            names = column_names(open_bytes(path, chosen, heading).readline().decode(), ",")
             return "csv", _named(path, names), tuple("text" for _ in names), ",", chosen
-        line = _first_line(path, start)
+        line = _header_line(path, start, heading)
         text = line.decode(CODECS[encoding], errors="replace")
         if len(text.splitlines()) > 1:  # some programs end lines with NEL or U+2028: a trip would follow
             raise TripDataError(f"the first line of {path.name} has unusual line ends; save it with LF or CRLF")
@@ -278,7 +288,7 @@ _RAW_TYPES: dict[Callable[[pa.DataType], bool], RawType] = {
 }
 
 
-def _first_line(path: Path, start: bytes) -> bytes:
+def _header_line(path: Path, start: bytes, heading: Heading) -> bytes:
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise TripDataError(f"{path.name} is UTF-16; save it as UTF-8 (in Excel: `CSV UTF-8`)")
     if start == b"PK\x03\x04":
@@ -288,7 +298,7 @@ def _first_line(path: Path, start: bytes) -> bytes:
     if not is_gzip(path) and start[:2] == b"\x1f\x8b":
         raise TripDataError(f"{path.name} is a gzip file; add .gz to its name")
     try:
-        with open_bytes(path) as file:
+        with open_bytes(path, heading=heading) as file:
             first = file.readline(LONGEST_LINE)
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise TripDataError(f"{path.name} is a damaged gzip file; copy it again") from None

@@ -21,11 +21,11 @@ import pyarrow.parquet as pq
 
 from tapveil.base.errors import TapveilError, TripDataError
 from tapveil.trips import files as sources
-from tapveil.trips.csv_reader import LONGEST_LINE, CsvReading, Encoding, open_bytes
+from tapveil.trips.csv_reader import LONGEST_LINE, USUAL, CsvReading, Encoding, Heading, open_bytes
 from tapveil.trips.excerpt import Excerpt
 from tapveil.trips.parquet_reader import plain
 from tapveil.trips.reading import LOOKED_AT, Sample, odd_rows
-from tapveil.trips.workbook import as_csv, is_workbook, sheets
+from tapveil.trips.workbook import first_rows, is_workbook, sheets
 
 MOST_FILES = 12
 DEEPEST = 2
@@ -86,14 +86,14 @@ def _is_hidden(path: Path) -> bool:
 
 
 def whole_files(
-    found: Found, encoding: Encoding, sheet: str | None = None
+    found: Found, encoding: Encoding, sheet: str | None = None, heading: Heading = USUAL
 ) -> tuple[dict[Path, sources.Shape], list[str]]:
     """What each file is, and what is wrong with those that are damaged; one that is alone must not be."""
     shapes: dict[Path, sources.Shape] = {}
     damaged: list[TripDataError] = []
     for path, called in found.names.items():
         try:
-            shapes[path] = sources.inspect(path, encoding, sheet=sheet)
+            shapes[path] = sources.inspect(path, encoding, sheet=sheet, heading=heading)
         except TripDataError as error:
             damaged.append(TripDataError(str(error).replace(path.name, called, 1)))
     if not shapes:
@@ -101,13 +101,17 @@ def whole_files(
     return shapes, [str(error) for error in damaged]
 
 
-def sheets_of_trips(found: Found) -> list[str]:
-    """The sheets of a workbook that may hold the trips, those with most columns first; none of other files."""
+def sheets_of_trips(found: Found, rows: int = 1) -> list[str]:
+    """The sheets of a workbook that may hold the trips, those with most columns first; none of other files.
+
+    By so many of their first rows: above the column names there may be a title.
+    """
     book = next((path for path in found.files if is_workbook(path)), None)
     if book is None:
         return []
-    widths = {sheet: as_csv(book, sheet).readline().count(b'","') for sheet in sheets(book)}
-    return sorted((sheet for sheet, width in widths.items() if width), key=lambda sheet: -widths[sheet])
+    looked = {sheet: first_rows(book, sheet, rows) for sheet in sheets(book)}
+    widths = {sheet: max((len(row) for _, row in some), default=0) for sheet, some in looked.items()}
+    return sorted((sheet for sheet, width in widths.items() if width > 1), key=lambda sheet: -widths[sheet])
 
 
 def encoding_of(files: Sequence[Path]) -> Encoding:
@@ -210,13 +214,13 @@ def _first_lines(path: Path, most: int) -> list[bytes]:
     return lines
 
 
-def samples(shapes: Mapping[Path, sources.Shape], encoding: Encoding) -> list[Sample]:
+def samples(shapes: Mapping[Path, sources.Shape], encoding: Encoding, heading: Heading = USUAL) -> list[Sample]:
     """Values of each column of the first file that has rows, from it and from others that have the same column."""
     values: dict[str, list[str]] = {}
     columns: dict[str, sources.RawType] = {}
     for path in _spread(list(shapes), MOST_FILES):
         shape = shapes[path]
-        pieces = list(_pieces(path, shape, encoding))
+        pieces = list(_pieces(path, shape, encoding, heading))
         if not pieces:
             continue
         texts = [_texts(pa.chunked_array([piece.column(index) for piece in pieces])) for index in range(len(shape[1]))]
@@ -232,29 +236,35 @@ def samples(shapes: Mapping[Path, sources.Shape], encoding: Encoding) -> list[Sa
 
 
 def rows_of_cards(
-    shapes: Mapping[Path, sources.Shape], encoding: Encoding, columns: Sequence[str], card: str
+    shapes: Mapping[Path, sources.Shape], encoding: Encoding, heading: Heading, columns: Sequence[str], card: str
 ) -> dict[str, list[str]]:
     """All rows of some cards in some files, column by column: what only rows that belong together can show."""
     excerpt = Excerpt(columns, card, most=LOOKED_AT)
     for path in _spread(list(shapes), MOST_FILES):
         if set(excerpt.columns) <= set(shapes[path][1]):
-            for batch in _batches(path, shapes[path], encoding, excerpt.columns):
+            for batch in _batches(path, shapes[path], encoding, heading, excerpt.columns):
                 excerpt.see(batch)
     pieces = excerpt.batches
     of = {name: pa.chunked_array([_as_texts(piece.column(name)) for piece in pieces]) for name in excerpt.columns}
     return {name: _texts(column) for name, column in of.items()} if pieces else {}
 
 
-def _batches(path: Path, shape: sources.Shape, encoding: Encoding, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _batches(
+    path: Path, shape: sources.Shape, encoding: Encoding, heading: Heading, columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
     """All rows of a file, of some columns."""
     if shape[0] == "parquet":
         for batch in pq.ParquetFile(path).iter_batches(columns=list(columns)):
             yield pa.record_batch([plain(batch.column(name)) for name in columns], list(columns))
         return
-    sheet, used = sources.sheet_of(shape), [shape[1].index(name) for name in columns]
-    reading = CsvReading([path], shape[3], len(shape[1]), used, encoding="utf-8" if sheet else encoding, sheet=sheet)
-    for batch in reading.reader():
+    for batch in _reading(path, shape, encoding, heading, [shape[1].index(name) for name in columns]).reader():
         yield pa.record_batch(batch.columns, list(columns))
+
+
+def _reading(path: Path, shape: sources.Shape, encoding: Encoding, heading: Heading, used: Sequence[int]) -> CsvReading:
+    sheet = sources.sheet_of(shape)
+    encoded: Encoding = "utf-8" if sheet else encoding
+    return CsvReading([path], shape[3], len(shape[1]), used, encoding=encoded, sheet=sheet, heading=heading)
 
 
 def _as_texts(column: pa.Array) -> pa.Array:
@@ -280,11 +290,9 @@ def _spread(things: Sequence[Any], most: int) -> list[Any]:
     return [things[round(index)] for index in np.linspace(0, len(things) - 1, most)]
 
 
-def _pieces(path: Path, shape: sources.Shape, encoding: Encoding) -> Iterator[pa.RecordBatch]:
+def _pieces(path: Path, shape: sources.Shape, encoding: Encoding, heading: Heading) -> Iterator[pa.RecordBatch]:
     """Some rows of every piece of a file."""
-    sheet = sources.sheet_of(shape)
-    every = range(len(shape[1]))
-    reading = CsvReading([path], shape[3], len(every), every, encoding="utf-8" if sheet else encoding, sheet=sheet)
+    reading = _reading(path, shape, encoding, heading, range(len(shape[1])))
     try:
         batches = pq.ParquetFile(path).iter_batches() if shape[0] == "parquet" else reading.reader()
         for batch in batches:

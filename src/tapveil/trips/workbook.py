@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 import zipfile
 from collections.abc import Iterator
@@ -54,16 +55,27 @@ def the_sheet(path: Path, wanted: str | None) -> str:
     return wanted
 
 
-def as_csv(path: Path, sheet: str) -> io.BytesIO:
-    """A sheet as CSV, in UTF-8, every field in quotes; rows without anything are left out."""
+def as_csv(path: Path, sheet: str, header: int = 1, trips: int = 1) -> io.BytesIO:
+    """A sheet as CSV, in UTF-8, every field in quotes; rows without anything are left out.
+
+    So are rows above the header, and those between it and the first trip, as Excel numbers them.
+    """
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
     with _Workbook(path) as book:
         width = 0
-        for row in book.rows(sheet):
+        for number, row in book.rows(sheet):
+            if number < header or (width and number < trips):
+                continue
             width = width or len(row)
             writer.writerow([*row, *[""] * (width - len(row))])
     return io.BytesIO(text.getvalue().encode())
+
+
+def first_rows(path: Path, sheet: str, most: int) -> list[tuple[int, list[str]]]:
+    """The first rows of a sheet that have anything in them, each with its number."""
+    with _Workbook(path) as book:
+        return list(itertools.islice(book.rows(sheet), most))
 
 
 class _Workbook:
@@ -91,17 +103,18 @@ class _Workbook:
     def __exit__(self, *error: object) -> None:
         self._archive.close()
 
-    def rows(self, sheet: str) -> Iterator[list[str]]:
-        """The rows of a sheet that have anything in them, as texts."""
+    def rows(self, sheet: str) -> Iterator[tuple[int, list[str]]]:
+        """The rows of a sheet that have anything in them, as texts, each with its number."""
         target = self.sheets[sheet].lstrip("/")
         name = target if target.startswith("xl/") else f"xl/{target}"
         try:
-            texts, dates = self._shared_texts(), self._date_styles()
+            number, texts, dates = 0, self._shared_texts(), self._date_styles()
             with self._archive.open(name) as file:
                 for _, row in ElementTree.iterparse(file):  # noqa: S314 (the custodian's own file; expat refuses bombs)
                     if row.tag == f"{_MAIN}row":
+                        number = int(row.get("r") or number + 1)
                         if any(values := self._values(row, texts, dates)):
-                            yield values
+                            yield number, values
                         row.clear()
         except (KeyError, IndexError, ValueError, EOFError, zipfile.BadZipFile, ElementTree.ParseError):
             raise TripDataError(f"{self._path.name} is damaged, or not a workbook of Excel; export it as CSV") from None

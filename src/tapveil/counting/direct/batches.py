@@ -70,7 +70,8 @@ class Batches:
         used, before = [group.names.index(name) for name in self._columns], self.bytes_read
         shape = (group.paths, group.delimiter, len(group.names), used)
         listed = [index for name, index in zip(self._columns, used, strict=True) if name in self._listed]
-        reading = CsvReading(*shape, encoding=self._files.encoding_of(group), listed=listed, sheet=group.sheet)
+        encoding = self._files.encoding_of(group)
+        reading = CsvReading(*shape, encoding=encoding, listed=listed, sheet=group.sheet, heading=group.heading)
         batches = iter(reading.reader())
         while some := list(islice(batches, TOGETHER)):
             self.bytes_read = before + reading.bytes_read

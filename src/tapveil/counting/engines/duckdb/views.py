@@ -39,7 +39,8 @@ def views(
         if group.format == "csv":
             used = [group.names.index(each) for each in wanted]
             shape = (group.paths, group.delimiter, len(group.names), used)
-            csv = CsvReading(*shape, encoding=files.encoding_of(group), numbered=numbered, sheet=group.sheet)
+            encoding = files.encoding_of(group)
+            csv = CsvReading(*shape, encoding=encoding, numbered=numbered, sheet=group.sheet, heading=group.heading)
             session.register(name, csv.reader())
             yield csv
         elif read_here or (numbered and not _ROW_NUMBERS.isdisjoint(map(str.casefold, group.names))):
