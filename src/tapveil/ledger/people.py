@@ -48,6 +48,7 @@ def _releases(spends: Sequence[Spend]) -> list[Releases]:
     for kind, spend in first.items():
         begin, end = _days(spend)
         days = (end - begin).days + 1
+        # Entries do not say whether cells are of one day. It matters for card-days alone: there, not to be is worse.
         tables = tuple((mechanism, False) for mechanism in spend.mechanisms)
         # Of single days, those of one week share its trips; of a few days, each may have all trips of a week.
         weeks = len(starts[kind]) if days == 1 else number[kind]

@@ -26,6 +26,10 @@ HAS_NO_DAYS = (
     "These trips have no calendar dates by which the ledger could distinguish releases, so this one counts for "
     "every day, for ever: every later release of such trips adds up with it."
 )
+AT_MOST = (
+    "For releases that protect days of cards, that is an upper bound: the ledger does not know whether each cell is of "
+    "one day. Where it is, privacy.json of the folder has less."
+)
 EVERYWHERE = {
     Everywhere.CARD: "a card may travel on every day",
     Everywhere.TAPS: (

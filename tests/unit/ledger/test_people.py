@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
+from io import StringIO
 
+import pytest
+from rich.console import Console
+
+from tapveil.cli.console.ledger import show_ledger
 from tapveil.ledger.accounts import Account
 from tapveil.ledger.entry import Spend
 from tapveil.ledger.people import so_far
+from tapveil.ledger.words import AT_MOST
 from tapveil.privacy.accountant import ChangedCells
-from tapveil.privacy.person import Person
-from tests.unit.ledger.test_accounts import budget, spend
+from tapveil.privacy.person import Person, Releases, people
+from tapveil.privacy.units import Neighbours, Unit
+from tests.unit.ledger.test_accounts import START, budget, spend
 
 
 def weeks(number: int, *, unit: str = "card", length: int = 7) -> list[Spend]:
@@ -44,6 +50,31 @@ def test_the_same_days_again_are_in_both_releases() -> None:
 def test_days_of_one_week_share_its_trips() -> None:
     assert found(*weeks(14, length=1))[2].trips == 20  # two weeks from a Monday on
     assert found(*(each for each in weeks(15, length=1) if each.first_day.weekday() == 0))[2].trips == 30  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("unit", ["trip", "card-day", "card"])
+def test_what_a_ledger_says_of_people_is_exact_or_more_for_days_of_cards(unit: Unit) -> None:
+    """Entries do not say whether the cells of a table are of one day, as `privacy.json` does."""
+    [released] = weeks(1, unit=unit)
+    said = found(released)[2]
+    tables = tuple((mechanism, True) for mechanism in released.mechanisms)
+    exact = people([Releases(unit, tables, released.cells, 7)], budget(unit).delta)[2]
+    assert said.trips == exact.trips
+    both: tuple[Neighbours, ...] = ("add-remove", "replace")
+    for neighbours in both:
+        ours, theirs = (each.shown_epsilon(neighbours) for each in (said, exact))
+        assert ours is not None
+        assert theirs is not None
+        assert ours > theirs if unit == "card-day" else ours == theirs
+
+
+@pytest.mark.parametrize("unit", ["trip", "card-day", "card"])
+def test_the_ledger_says_where_its_figures_for_people_are_upper_bounds(unit: Unit) -> None:
+    screen = StringIO()
+    console = Console(file=screen, width=300, highlight=False, markup=False, soft_wrap=True)
+    show_ledger(console, [START, budget(unit, epsilon=10_000), *weeks(1, unit=unit)])
+    assert "all trips of one person" in screen.getvalue()
+    assert (AT_MOST in screen.getvalue()) == (unit == "card-day")
 
 
 def test_nothing_is_said_before_the_first_release() -> None:

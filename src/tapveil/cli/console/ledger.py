@@ -62,6 +62,8 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     for account in accounts(entries):
         _show_account(console, account)
         show_people(console, so_far(account))
+        if any(spend.unit == "card-day" for spend in account.spends):
+            say(console, ledger_words.AT_MOST)
 
 
 def show_people(console: Console, found: Sequence[Person] | Spend | None) -> None:
