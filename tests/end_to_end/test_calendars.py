@@ -19,9 +19,10 @@ import tapveil
 from tapveil.base.errors import UsageError
 from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Spend
+from tapveil.plan.model import Plan, preset_text
 from tapveil.published.manifest import json_text
 from tapveil.verification.folder import verify_folder
-from tests.conftest import start_ledger
+from tests.conftest import start_ledger, write_csv
 from tests.property.test_calendars import labels_of, plan_of
 from tests.support.tampering import codes, refresh, resum
 
@@ -165,3 +166,45 @@ def test_every_cell_of_a_known_world_has_the_labels_of_the_calendar(unit: str, t
     empty = [row for row in folder.table("total").per_day().rows() if not row["days"]]
     assert [(row["month"], row["day_type"]) for row in empty] == [("2025-02", "saturday"), ("2025-02", "sunday")]
     assert all(np.isnan(row["mean"]) for row in empty)
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "world"])
+def test_the_preset_gives_the_hours_of_stations_by_kind_of_day(mechanism: str, tmp_path: Path) -> None:
+    """With thresholds and with every cell, a month of card-days: means are those of the trips, within intervals."""
+    draw = np.random.default_rng(4)
+    stations, hours = ["Ash", "Oak", "Elm"], [7, 8, 17]
+    trips, exact = [], Counter[tuple[str, ...]]()
+    for number in range(12_000):
+        day = date(2016, 8, 1 + int(draw.integers(31)))
+        hour, (start, end) = hours[draw.integers(3)], draw.choice(stations, 2)
+        trips.append((f"c{number}", "bus", day, f"{hour:02d}:05", start, f"{hour:02d}:40", end))
+        exact["weekend" if day.weekday() > 4 else "weekday", f"{hour:02d}:00", start] += 1
+    columns = (
+        "card_id",
+        "mode",
+        "trip_date",
+        *(f"tap_{end}_{what}" for end in ("on", "off") for what in ("time", "location")),
+    )
+    write_csv(tmp_path / "trips/august.csv", trips, columns)
+    write_csv(
+        tmp_path / "places.csv", [(name, "*", 0, 0) for name in stations], ("name", "mode", "latitude", "longitude")
+    )
+    text = preset_text("station-hour")
+    if mechanism == "world":
+        for old, new in (("# [places]", "[places]"), ("# path =", "path ="), ('"gaussian"', '"world"')):
+            assert old in text
+            text = text.replace(old, new)
+    folder = tapveil.release(Plan.parse(text, base=tmp_path), tmp_path / "out", in_ledger=False)
+    assert verify_folder(folder.path).findings == []
+    days = {"weekday": 23, "weekend": 8}
+    means = {
+        (row["day_type"], row["tap_on_time"], row["tap_on_location"]): row
+        for row in folder.table("taps_on").where(mode="bus", month="2016-08").per_day().rows()
+    }
+    assert {row["day_type"]: row["days"] for row in means.values()} == days
+    right = 0
+    for cell, number in exact.items():
+        mean = number / days[cell[0]]
+        right += means[cell]["mean_low"] <= mean <= means[cell]["mean_high"]
+        assert abs(means[cell]["mean"] - mean) < 0.2 * mean
+    assert right >= len(exact) - 4

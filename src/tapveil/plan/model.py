@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tapveil.plan.guarantee import Guarantee
     from tapveil.privacy.mechanisms import Mechanism
 
-PRESETS = ("opal", "od", "journeys")
+PRESETS = ("opal", "od", "journeys", "station-hour")
 TIMETABLE = "gtfs"
 """The value of `cells` that takes the cells of the timetable instead of a file."""
 
@@ -491,7 +491,7 @@ class Plan(Frozen):
         """A plan that ships with tapveil.
 
         Args:
-            name: `"opal"` or `"od"`.
+            name: `"opal"`, `"od"`, `"journeys"` or `"station-hour"`.
 
         Returns:
             The plan.
