@@ -173,7 +173,7 @@ def test_the_preset_gives_the_hours_of_stations_by_kind_of_day(mechanism: str, t
     """With thresholds and with every cell, a month of card-days: means are those of the trips, within intervals."""
     draw = np.random.default_rng(4)
     stations, hours = ["Ash", "Oak", "Elm"], [7, 8, 17]
-    trips, exact = [], Counter[tuple[str, ...]]()
+    trips, exact = [], Counter[tuple[str, str, str]]()
     for number in range(12_000):
         day = date(2016, 8, 1 + int(draw.integers(31)))
         hour, (start, end) = hours[draw.integers(3)], draw.choice(stations, 2)
