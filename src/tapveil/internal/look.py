@@ -27,7 +27,9 @@ from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.public import PublicInputs
+from tapveil.internal.bounds import with_bound
 from tapveil.internal.coupling import from_timetable, from_trips, sentence
+from tapveil.internal.warnings import share_left_out
 from tapveil.plan.model import Plan, Table
 from tapveil.plan.source import SourceColumn, has_a_day
 from tapveil.trips.excerpt import Excerpt
@@ -96,6 +98,12 @@ class Look:
         yield from self.contradictions()
         yield from self.unknown_stops()
         yield from self.coupled()
+
+    def left_out(self, most: int) -> float:
+        """The share of trips that another bound on the trips of a unit would leave out."""
+        plan = with_bound(self._looked_at, most)
+        counted = count(plan, memory=self.memory, scratch=self.scratch, inputs=self.inputs)
+        return share_left_out(plan, counted.left_out, counted.refusals.rows - counted.refusals.refused)
 
     def other_rows(self) -> Iterator[str]:
         """Taps that are neither on nor off: left out, and perhaps a word that the plan does not know."""

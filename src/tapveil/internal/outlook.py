@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.refusals import refuse_too_many
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.public import PublicInputs
+from tapveil.internal.bounds import Bound, around
 from tapveil.internal.confidential import NOTICE
 from tapveil.internal.look import Look, excerpt_of
 from tapveil.internal.warnings import nearly_empty, remarks, room, wider_areas
@@ -75,6 +76,8 @@ class Outlook:
     """Where the first refused rows of each reason stand: file and line."""
     found: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The days and the modes that the trips have."""
+    bounds: Sequence[Bound] = ()
+    """Where cards are protected: what other bounds on their trips would drop and add."""
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON values, marked as confidential.
@@ -96,6 +99,7 @@ class Outlook:
             "found": self.found,
             "rows_elsewhere": self.elsewhere,
             "trips_beyond_bounds": self.left_out,
+            "bounds": [bound.as_json for bound in self.bounds],
             "stops_the_release": self.stops,
             "notes": self.notes,
             "tables": [{**vars(table), "trip_share": table.trip_share} for table in self.tables],
@@ -134,7 +138,8 @@ def outlook(
     excerpt = excerpt_of(plan)
     counted = count_and_locate(inputs, memory=memory, scratch=scratch, progress=progress, excerpt=excerpt)
     with Look.at(inputs, counted, excerpt, memory=memory, scratch=scratch, progress=progress) as looked:
-        return outlook_of(inputs, counted, tuple(looked.remarks()), looked.mixed_up())
+        found = outlook_of(inputs, counted, tuple(looked.remarks()), looked.mixed_up())
+        return found if found.stops else replace(found, bounds=tuple(around(plan, looked.left_out)))
 
 
 def count_and_locate(

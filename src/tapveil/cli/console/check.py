@@ -16,6 +16,7 @@ from tapveil.base.text_table import Grid
 from tapveil.base.vocabulary import NOUNS
 from tapveil.cli.console.ledger import show_people
 from tapveil.cli.console.text import head, say, sentence
+from tapveil.internal.bounds import Bound, bound_of
 from tapveil.internal.confidential import NOTICE
 from tapveil.internal.outlook import DENSITY_AT, Outlook
 from tapveil.internal.plan_in_words import in_words
@@ -166,6 +167,7 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
     if outlook.stops:
         console.print(f"A release would stop: {outlook.stops}")
         return
+    show_bounds(console, plan, outlook.bounds)
     head(console, "Expected to be published")
     noun = NOUNS[plan.privacy.unit]
     grid = Grid("table", "published cells", "all cells", f"published {noun}", f"share of {noun}")
@@ -182,6 +184,23 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
     for note in (*(f"Nearly empty: {t.advice}" for t in outlook.tables if t.advice), *outlook.notes):
         console.print()
         say(console, f"{sentence(note)}.")
+
+
+def show_bounds(console: Console, plan: Plan, bounds: Sequence[Bound]) -> None:
+    """What each bound on the trips of a unit drops, and the noise that it adds to every cell."""
+    if not bounds:
+        return
+    key = "trips_per_day" if plan.privacy.unit == "card-day" else "trips_per_card"
+    head(console, f"What {key} drops and adds")
+    grid = Grid(key, "trips left out", "noise scale", "95 % error bound", "")
+    for bound in bounds:
+        scales = sorted({each.scale for each in bound.mechanisms})
+        errors = sorted({each.error_bound(1 - ERROR_CONFIDENCE) for each in bound.mechanisms})
+        scale = " to ".join(dict.fromkeys(decimal_text(each, 3) for each in (scales[0], scales[-1])))
+        error = " to ".join(dict.fromkeys(f"± {each:,}" for each in (errors[0], errors[-1])))
+        own = "this plan" if bound.most == bound_of(plan) else ""
+        grid.add(str(bound.most), f"{100 * bound.left_out:.1f} %", scale, error, own)
+    grid.show(console)
 
 
 def show_verdict(console: Console, plan: Plan, outlook: Outlook, further: list[str]) -> None:
