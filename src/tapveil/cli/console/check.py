@@ -186,12 +186,12 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
         say(console, f"{sentence(note)}.")
 
 
-def show_bounds(console: Console, plan: Plan, bounds: Sequence[Bound]) -> None:
+def show_bounds(console: Console, plan: Plan, bounds: Sequence[Bound], *, source: str = "") -> None:
     """What each bound on the trips of a unit drops, and the noise that it adds to every cell."""
     if not bounds:
         return
     key = "trips_per_day" if plan.privacy.unit == "card-day" else "trips_per_card"
-    head(console, f"What {key} drops and adds")
+    head(console, f"What {key} drops and adds{source}")
     grid = Grid(key, "trips left out", "noise scale", "95 % error bound", "")
     for bound in bounds:
         scales = sorted({each.scale for each in bound.mechanisms})

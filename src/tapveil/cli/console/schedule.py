@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil
+from pathlib import Path
 
 from rich.console import Console
 
 from tapveil.base.errors import PlanError
 from tapveil.base.text_table import Grid
 from tapveil.base.time_bins import TimeBins
+from tapveil.cli.console.check import show_bounds
 from tapveil.cli.console.text import head, say
 from tapveil.internal.accuracy import Counts, Need, share_within
+from tapveil.internal.bounds import Rule, around
 from tapveil.internal.confidential import NOTICE
 from tapveil.internal.schedule import EVERY, Schedule
 from tapveil.privacy.rational import decimal_text
-from tapveil.published.describe.wording import loss_in_words, rounded_up
+from tapveil.published.describe.wording import UNIT_NAMES, loss_in_words, rounded_up
 from tapveil.published.manifest import ERROR_CONFIDENCE
 
 TEN_PER_CENT = 10
@@ -108,6 +111,25 @@ def _in_words(bins: TimeBins | None) -> str:
     if bins is None:
         return "-"
     return f"{bins.minutes} min" if bins == TimeBins.every(bins.minutes, bins.first) else "parts of the day"
+
+
+def show_rule(console: Console, schedule: Schedule, folder: Path) -> None:
+    """For cards: what a published folder alone says about the bound on their trips."""
+    plan = schedule.with_epsilon(schedule.epsilon)
+    if not plan.privacy.by_card:
+        return
+    rule = Rule.of(folder, plan)
+    if rule is None:
+        unit = UNIT_NAMES[plan.privacy.unit]
+        say(
+            console,
+            f"{folder} does not tell how many trips {unit} makes, by which a limit could be chosen: that needs every "
+            "cell, and a table with columns = [] that counts each once.",
+        )
+        return
+    show_bounds(console, plan, [*around(plan, rule.left_out)], source=", by a rule of thumb from the folder alone")
+    if best := rule.best(plan):
+        say(console, f"The expected error of a cell of {rule.table} is least at about {best}.")
 
 
 def show_need(
