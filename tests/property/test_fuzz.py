@@ -69,7 +69,10 @@ def test_a_broken_file_is_read_or_refused_in_our_words(
     assert not faults, "\n".join([f"{len(faults)} faults", *faults])
 
 
-@pytest.mark.parametrize("number", [262, 986, 1676, 3853, 3962, 4269, 4681, 11420, 15916, 17156])
+@pytest.mark.parametrize(
+    "number",
+    [262, 986, 1676, 3853, 3962, 4269, 4394, 4681, 9018, 10154, 11420, 12409, 15916, 16629, 17156, 17178, 17449],
+)
 def test_what_once_was_a_fault_is_none(
     number: int, plans: dict[str, Plan], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from functools import cached_property
 from itertools import pairwise
 
@@ -229,7 +229,9 @@ class Evidence:
         for sample in self.samples:
             if "tap" not in sample.says or sample.name in taken or sample.says & _NO_LABEL:
                 continue
-            if sample.values is None or (2 <= len(sample.frequent) <= FEW_LABELS and _says_bound(sample) < 0.5):
+            if sample.values is None or (
+                2 <= len(sample.frequent) <= FEW_LABELS and _says_bound(sample) < 0.5 and _are_words(sample)
+            ):
                 return sample
         return None
 
@@ -329,7 +331,8 @@ class Evidence:
             if day and on and minute is not None:
                 rows += 1
                 same += day == on
-                night += minute < NIGHT and date.fromisoformat(day) + timedelta(days=1) == date.fromisoformat(on)
+                after = date.fromisoformat(on).toordinal() - date.fromisoformat(day).toordinal()
+                night += minute < NIGHT and after == 1
         return (same / rows, night / rows) if rows >= ENOUGH_ROWS else (1.0, 0.0)
 
     def same_days(self, one: Sample, two: Sample) -> bool:
@@ -352,6 +355,7 @@ class Evidence:
 
 
 _A_FRACTION = re.compile(r"[0-9]*[.,][0-9]+")
+_A_WORD = re.compile(r"(?!.*[0-9]{6})(?!.*[0-9]:[0-9])(?!.*[0-9]-[0-9]).{1,40}")
 _NO_LABEL = frozenset({"place", "time", "day", "start", "end", "card", "identifier", "period", "hour", "mode", "other"})
 _NO_PLACE = frozenset({"other", "time", "hour", "day", "period", "card", "settled", "mode", "count"})
 
@@ -414,6 +418,12 @@ def _says_on(sample: Sample) -> float:
     lowered = [words.said(value) for value in sample.some]
     ons = sum(value in words.values("on") for value in lowered) > odd_rows(len(lowered))
     return share(value in words.values("on") | words.values("off") for value in lowered) if ons else 0.0
+
+
+def _are_words(sample: Sample) -> bool:
+    """Whether values can be words or codes for on and off: not times, days or numbers of anything, whose values are
+    those of a trip and are not to be shown."""
+    return share(bool(_A_WORD.fullmatch(value.strip())) for value in sample.some) >= MOST
 
 
 def _says_bound(sample: Sample) -> float:

@@ -136,4 +136,10 @@ def _of_cards(cards: pa.Array) -> npt.NDArray[np.uint64]:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    """Without a list of its values; in a damaged file a column that is not counted may point beyond its list."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    try:
+        return column.dictionary_decode()
+    except pa.ArrowIndexError:
+        return pa.nulls(len(column), column.type.value_type)

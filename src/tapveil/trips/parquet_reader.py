@@ -111,6 +111,9 @@ def _checked(column: pa.Array) -> tuple[pa.Array, Positions]:
     """A column, and its invalid values, which are removed from the dictionary of a dictionary-encoded column."""
     if not pa.types.is_dictionary(column.type):
         return column, _ill_typed(column)
+    least, most = pc.min_max(column.indices).as_py().values()
+    if least is not None and not 0 <= least <= most < len(column.dictionary):
+        raise pa.ArrowIndexError  # Arrow itself does not look, and would read past the end of the list
     wrong = _ill_typed(column.dictionary)
     if not len(wrong):
         return column, wrong
