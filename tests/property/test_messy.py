@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -154,12 +155,16 @@ def plan(
 
 COLUMNS = ["date", "mode", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location"]
 TAP_COLUMNS = ["card", "date", "mode", "tap", "tap_time", "tap_location"]
-THOROUGH = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+SHARES = max(1, CASES // 1000)
+"""Many cases are tried in shares that run side by side."""
+IN_SHARES = pytest.mark.parametrize("share", range(SHARES))
+THOROUGH = settings(max_examples=CASES // SHARES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
+@IN_SHARES
 @THOROUGH
 @given(telling=tellings(), data=st.data())
-def test_messy_trips(telling: Telling, data: st.DataObject) -> None:
+def test_messy_trips(share: int, telling: Telling, data: st.DataObject) -> None:
     rows = data.draw(st.lists(trips(telling), max_size=25))
     expected, refused = count_trips(telling, rows)
     with tempfile.TemporaryDirectory() as name:
@@ -173,9 +178,10 @@ def test_messy_trips(telling: Telling, data: st.DataObject) -> None:
     assert all(exact_counts(table).sum() == accepted for table in counted.tables.values())
 
 
+@IN_SHARES
 @THOROUGH
 @given(telling=tellings(), unit=st.sampled_from(["card", "card-day"]), data=st.data())
-def test_messy_taps(telling: Telling, unit: str, data: st.DataObject) -> None:
+def test_messy_taps(share: int, telling: Telling, unit: str, data: st.DataObject) -> None:
     rows = data.draw(st.lists(taps(telling), max_size=25))
     within = data.draw(st.sampled_from([30, 180]))
     expected, refused = count_taps(telling, rows, within, unit == "card-day")
@@ -202,10 +208,11 @@ UNITS = {
 }
 
 
-@settings(THOROUGH, max_examples=max(20, CASES // 3))
+@IN_SHARES
+@settings(THOROUGH, max_examples=max(20, CASES // SHARES // 3))
 @given(telling=tellings(), unit=st.sampled_from(sorted(UNITS)), data=st.data())
 def test_one_unit_of_taps_changes_no_more_than_is_accounted_for(
-    telling: Telling, unit: str, data: st.DataObject
+    share: int, telling: Telling, unit: str, data: st.DataObject
 ) -> None:
     """Take a trip's taps, a card's day, or a card away: at most so many cells of each table change, by one each."""
     rows = data.draw(st.lists(taps(telling), min_size=1, max_size=25))
