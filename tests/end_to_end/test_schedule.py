@@ -15,7 +15,7 @@ from tapveil.internal.accuracy import Need, counts_of_folder, counts_of_trips
 from tapveil.internal.confidential import NOTICE
 from tapveil.internal.schedule import Schedule
 from tapveil.ledger.book import Ledger
-from tapveil.ledger.entry import Entry
+from tapveil.ledger.entry import Entry, Scheduled
 from tapveil.ledger.refusals import Code, of_release
 from tapveil.plan.model import Plan
 from tapveil.privacy.loss import Loss
@@ -177,6 +177,35 @@ def test_a_need_is_met_at_the_counts_of_a_folder_or_of_the_trips_for_less(quarte
     assert free == pytest.approx(looked, rel=0.1)
     assert looked < 0.7 * alone  # all cells have 200, not 100
     assert [NOTICE in text for text in shown] == [False, False, True]
+
+
+def test_an_epsilon_that_follows_from_counts_is_noted_in_the_plan_and_in_the_ledger(quarter_hours: Path) -> None:
+    """It is published, and so are counts through it: those of the trips, or of a release that the ledger must know."""
+    budget = ("--epsilon", "20", "--delta", "1e-6")
+    text = quarter_hours.read_text(encoding="utf-8").replace("[privacy]", "[privacy]\nlooked_at_trips = false")
+    quarter_hours.write_text(text, encoding="utf-8")
+    folder = quarter_hours.parent / "published"
+    assert run("ledger", "start", quarter_hours, *budget).returncode == 0
+    asked = ("ledger", "plan", quarter_hours, *budget, "--for", "2", "--keep")
+    need = ("--need", "stop_time within 10 % where at least 100")
+    release = tapveil.open(folder).manifest.release_id
+    for number, (options, looked, chosen) in enumerate(
+        [
+            (need, False, None),
+            (("--look",), False, None),  # ε is what fits, whatever the counts are
+            ((*need, "--look"), True, None),
+            ((*need, "--from", folder), False, release),
+        ]
+    ):
+        new = quarter_hours.parent / f"{number}.toml"
+        done = run(*asked, *options, "-o", new)
+        assert done.returncode == 0, done.stderr
+        privacy = Plan.read(new).privacy
+        assert (privacy.looked_at_trips, privacy.chosen_from) == (looked, chosen)
+        with Ledger.open(quarter_hours.parent / "ledger.sqlite") as book:
+            kept = book.entries[-1]
+        assert isinstance(kept, Scheduled)
+        assert kept.chosen_from == chosen
 
 
 def test_a_year_of_releases_is_made_and_the_next_is_refused(tmp_path: Path) -> None:

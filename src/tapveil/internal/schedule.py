@@ -27,6 +27,7 @@ from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import LARGEST_EPSILON, SMALLEST_EPSILON
 from tapveil.privacy.person import WEEK
 from tapveil.privacy.rational import decimal_text
+from tapveil.published.manifest import Manifest
 from tapveil.veil.spend import would_spend
 
 EVERY = {"day": 1, "week": 7, "two-weeks": 14, "month": 30, "quarter": 91}
@@ -190,6 +191,12 @@ class Schedule:
         if table not in self.plan.tables:
             raise UsageError(f"--need: the plan has no table `{table}`; it has {', '.join(self.plan.tables)}")
 
+    def chosen_by(self, folder: Manifest | None) -> Schedule:
+        """Where its ε follows from counts: of a folder, which the ledger must know, or else of the trips themselves."""
+        looked = True if folder is None else folder.looked_at_trips or self.plan.privacy.looked_at_trips
+        said = {"looked_at_trips": looked, **({"chosen_from": folder.release_id} if folder else {})}
+        return replace(self, plan=self.plan.model_copy(update={"privacy": self.plan.privacy.model_copy(update=said)}))
+
     def to_keep(self, epsilon: Fraction) -> tuple[Scheduled, Spend]:
         """The entry of a ledger, and a release as it is to come."""
         spend = would_spend(self.with_epsilon(epsilon))
@@ -201,6 +208,7 @@ class Schedule:
             days=self.days,
             cells=spend.cells,
             tables=spend.tables,
+            chosen_from=spend.chosen_from,
         )
         return entry, spend
 
@@ -211,8 +219,13 @@ class Schedule:
         for key, value in (("epsilon", epsilon), ("delta", self.delta)):
             if value or key in section:
                 section[key] = _toml(value)
+        for key in ("chosen_from", "looked_at_trips"):
+            if (said := dict(self.plan.privacy)[key]) is not None and section.get(key) != said:
+                section[key] = said
         written = str(document.as_string())
-        if Plan.parse(written).guarantee.loss != self.with_epsilon(epsilon).guarantee.loss:
+        new, meant = Plan.parse(written), self.with_epsilon(epsilon)
+        noted = [(each.privacy.chosen_from, each.privacy.looked_at_trips) for each in (new, meant)]
+        if new.guarantee.loss != meant.guarantee.loss or noted[0] != noted[1]:
             raise PlanError(f"this plan cannot be rewritten automatically: set epsilon = {_toml(epsilon)} by hand")
         return written
 

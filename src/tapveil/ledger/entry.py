@@ -211,14 +211,17 @@ class Scheduled(_Entry):
     """In how many cells of a table a unit counts, at most."""
     tables: Annotated[tuple[SpentTable, ...], Field(min_length=1)]
     """Each table, with its noise."""
+    chosen_from: Id | None = None
+    """The release from whose output its noise was chosen."""
 
     def is_of(self, spend: Spend) -> bool:
-        """Whether a release is one of it: with this noise, and no other."""
-        return (spend.data_set, spend.unit, spend.cells, spend.tables) == (
+        """Whether a release is one of it: with this noise, and no other, chosen in the same way."""
+        return (spend.data_set, spend.unit, spend.cells, spend.tables, spend.chosen_from) == (
             self.data_set,
             self.unit,
             self.cells,
             self.tables,
+            self.chosen_from,
         )
 
 

@@ -131,9 +131,12 @@ def _unscheduled(entries: Sequence[Entry], spend: Spend, concerned: Sequence[Acc
     if left <= 0:
         return Refusal(Code.SCHEDULE_COMPLETE, newest=spend, schedule=schedule)
     if schedule.is_of(spend):
-        return None
-    scheduled = spend.model_copy(update={"tables": schedule.tables, "cells": schedule.cells})
+        if spend.first_day and spend.last_day and not repeated(entries, spend):
+            return None  # of its own days, as planned
+        left -= 1
+    noise = {"tables": schedule.tables, "cells": schedule.cells, "chosen_from": schedule.chosen_from}
     for account in concerned:
+        scheduled = spend.model_copy(update={**noise, "days_by": account.coverage.days_by})
         if not Account(account.budget, (*account.spends, *_to_come(scheduled, schedule.days, left))).fits:
             return Refusal(Code.BREAKS_SCHEDULE, account.budget, spend, schedule=schedule)
     return None

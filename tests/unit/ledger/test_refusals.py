@@ -9,7 +9,7 @@ import pytest
 from tapveil.ledger import words
 from tapveil.ledger.accounts import Account
 from tapveil.ledger.coverage import Everywhere
-from tapveil.ledger.entry import Budget, Entry, Published, Spend, SpentTable
+from tapveil.ledger.entry import Budget, Entry, Published, Scheduled, Spend, SpentTable
 from tapveil.ledger.reading import Reading
 from tapveil.ledger.refusals import Across, Code, Refusal, of_budget, of_release
 from tests.conftest import TODAY
@@ -184,3 +184,36 @@ def test_taps_without_a_card_are_not_said_to_have_no_days() -> None:
     assert found
     assert found.everywhere is Everywhere.CARDLESS
     assert 'without_card = "own-unit"' in words.refusal(found)
+
+
+def scheduled(each: Spend, releases: int) -> Scheduled:
+    """Weeks with the noise of a release."""
+    return Scheduled(
+        on=TODAY,
+        data_set=each.data_set,
+        unit=each.unit,
+        releases=releases,
+        days=7,
+        cells=each.cells,
+        tables=each.tables,
+    )
+
+
+def test_a_release_of_every_day_does_not_take_the_room_of_scheduled_weeks() -> None:
+    """With their noise it fits by itself, and no week would after it."""
+    week, always, schedule = one((0, 6)), one(None, 2), scheduled(one(), 3)
+    assert refused(TIGHT, always, week)
+    assert refused(TIGHT, schedule, week, one((7, 13), 2)) is None
+    said(refused(TIGHT, schedule, always), Code.BREAKS_SCHEDULE)
+
+
+def test_a_tuned_release_is_not_one_of_a_schedule_that_was_planned_without_it() -> None:
+    """Its loss is added to theirs: with the same noise it leaves less room than one of them."""
+    noise = {"tables": (SpentTable(name="t", mechanism="gaussian", scale=Fraction(4), threshold=Fraction(40)),)}
+    weeks = [spend((7 * n, 7 * n + 6), unit="card", number=n + 1).model_copy(update=noise) for n in range(4)]
+    holds = budget("card")
+    holds = Budget(**{**dict(holds), "epsilon": Account(holds, tuple(weeks)).epsilon})
+    tuned = weeks[0].model_copy(update={"chosen_from": "f" * 32})
+    assert refused(holds, scheduled(weeks[0], 4), *weeks) is None
+    assert refused(holds, tuned, *weeks[1:])
+    said(refused(holds, scheduled(weeks[0], 4), tuned), Code.BREAKS_SCHEDULE)

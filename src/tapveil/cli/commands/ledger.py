@@ -122,6 +122,7 @@ def ledger_plan(
     from tapveil.internal.accuracy import Need, counts_of_folder, counts_of_trips
     from tapveil.internal.schedule import EVERY, Schedule
     from tapveil.ledger.book import Ledger
+    from tapveil.published.folder import Folder
 
     if every not in EVERY:
         raise UsageError(f"--every: must be one of {', '.join(EVERY)}, not `{every}`")
@@ -152,6 +153,10 @@ def ledger_plan(
         return
     if need and not schedule.fits(chosen):
         raise UsageError(f"{number} releases with that accuracy do not fit into this budget: nothing was written")
+    if need and held:
+        schedule = schedule.chosen_by(Folder(of_folder).manifest if of_folder else None)
+        said = "chosen_from" if of_folder else "looked_at_trips = true"
+        err.print(f"Epsilon follows from these counts, and is published: the plan must say so ({said}).")
     if new_plan:
         write_new(new_plan, schedule.written(plan_file.read_text(encoding="utf-8"), chosen))
         err.print(f"Written: {new_plan}")
