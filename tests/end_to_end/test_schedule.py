@@ -166,6 +166,7 @@ def test_a_plan_is_shown_at_the_counts_of_a_folder_or_of_the_trips(quarter_hours
         assert float(hours[-1].rstrip("%")) > 99
     assert NOTICE in looked.stdout
     assert NOTICE not in free.stdout
+    assert "has the larger cells only" in free.stdout  # it was published with thresholds
 
 
 def test_a_need_is_met_at_the_counts_of_a_folder_or_of_the_trips_for_less(quarter_hours: Path) -> None:

@@ -118,7 +118,7 @@ def ledger_plan(
     Shows what each release may spend, and how accurate its tables are.
     """
     from tapveil.base.atomic import write_new
-    from tapveil.cli.console.schedule import show_need, show_rule, show_schedule
+    from tapveil.cli.console.schedule import show_folder, show_need, show_schedule
     from tapveil.internal.accuracy import Need, counts_of_folder, counts_of_trips
     from tapveil.internal.schedule import EVERY, Schedule
     from tapveil.ledger.book import Ledger
@@ -147,7 +147,7 @@ def ledger_plan(
             chosen = schedule.epsilon
             show_schedule(out, schedule, held, confidential=look)
             if of_folder:
-                show_rule(out, schedule, of_folder)
+                show_folder(out, schedule, of_folder)
     typer.echo(shown.get(), nl=False)
     if chosen is None or not (new_plan or keep):
         return

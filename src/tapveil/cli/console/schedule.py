@@ -20,6 +20,7 @@ from tapveil.internal.confidential import NOTICE
 from tapveil.internal.schedule import EVERY, Schedule
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import UNIT_NAMES, loss_in_words, rounded_up
+from tapveil.published.folder import Folder
 from tapveil.published.manifest import ERROR_CONFIDENCE
 
 TEN_PER_CENT = 10
@@ -113,9 +114,11 @@ def _in_words(bins: TimeBins | None) -> str:
     return f"{bins.minutes} min" if bins == TimeBins.every(bins.minutes, bins.first) else "parts of the day"
 
 
-def show_rule(console: Console, schedule: Schedule, folder: Path) -> None:
-    """For cards: what a published folder alone says about the bound on their trips."""
+def show_folder(console: Console, schedule: Schedule, folder: Path) -> None:
+    """What a published folder tells of less than all trips; and for cards, of the bound on their trips."""
     plan = schedule.with_epsilon(schedule.epsilon)
+    if not Folder(folder).manifest.is_world:
+        say(console, f"{folder} has the larger cells only: of all trips, fewer are within 10 % than of those in it.")
     if not plan.privacy.by_card:
         return
     rule = Rule.of(folder, plan)
