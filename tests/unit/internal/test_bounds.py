@@ -178,5 +178,6 @@ def test_the_planner_offers_the_rule_of_an_earlier_folder(earlier: Path) -> None
     assert done.returncode == 0, done.stderr
     assert "by a rule of thumb from the folder alone" in done.stdout
     assert "is least at about" in done.stdout
+    assert f'chosen_from = "{tapveil.open(earlier / "published").manifest.release_id}"' in done.stdout
     assert NOTICE not in done.stdout
     assert "rule of thumb" not in run(*asked).stdout

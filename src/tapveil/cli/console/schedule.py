@@ -116,8 +116,13 @@ def _in_words(bins: TimeBins | None) -> str:
 
 def show_folder(console: Console, schedule: Schedule, folder: Path) -> None:
     """What a published folder tells of less than all trips; and for cards, of the bound on their trips."""
-    plan = schedule.with_epsilon(schedule.epsilon)
-    if not Folder(folder).manifest.is_world:
+    plan, manifest = schedule.with_epsilon(schedule.epsilon), Folder(folder).manifest
+    say(
+        console,
+        "If you change noise or limits because of this, they follow from what that release showed, which costs nothing "
+        f'by itself but must be accounted for: set chosen_from = "{manifest.release_id}" under [privacy].',
+    )
+    if not manifest.is_world:
         say(console, f"{folder} has the larger cells only: of all trips, fewer are within 10 % than of those in it.")
     if not plan.privacy.by_card:
         return
