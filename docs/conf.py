@@ -40,7 +40,15 @@ NAVIGATION = {
             "guides/choose-a-mechanism",
             "world",
         ),
-        *("resolutions", "ledger", "guides/every-week", "tuning", "guides/publish-on-a-portal", "portals"),
+        *(
+            "resolutions",
+            "ledger",
+            "guides/every-week",
+            "tuning",
+            "guides/shapes",
+            "guides/publish-on-a-portal",
+            "portals",
+        ),
         *("report", "commands", "guides/spark", "guides/database"),
     ],
     "Compliance": [

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from tapveil.base import shape
 from tapveil.ledger import entry
 from tapveil.plan import calendar, model, source
 from tapveil.published import manifest
@@ -71,6 +72,9 @@ PLAN: list[tuple[str, str, Model]] = [
     ("[[table]]", "One section for each table.", model.Table),
     ("level", "Of a table: `level = { … }`; see [levels](../plan.md#levels).", model.Level),
     ("levels", "Of a table: `levels = [{ … }, { … }]`, from fine to coarse.", model.NamedLevel),
+    ("agency.toml", "A [shape](../guides/shapes.md) of your own, in a file of its own.", shape.Shape),
+    ("[[file]]", "Each file of a shape.", shape.ShapeFile),
+    ("column", "Of a file: `column = [{ … }, { … }]`, in their order.", shape.ShapeColumn),
 ]
 """The sections of a plan."""
 
@@ -93,6 +97,9 @@ MANIFEST: list[tuple[str, Model]] = [
     ("covers", manifest.Covers),
     ("day", manifest.Day),
     ("calendars", manifest.CalendarClaim),
+    ("shapes", shape.Shape),
+    ("shapes.file", shape.ShapeFile),
+    ("shapes.file.column", shape.ShapeColumn),
     ("pairing", manifest.Pairing),
     ("software", manifest.Software),
 ]

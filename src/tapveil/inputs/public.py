@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tapveil.base.errors import InputFileError
+from tapveil.base.shape import Shape
 from tapveil.inputs.areas import Areas, Stops, read_areas, read_stops, read_wider
 from tapveil.inputs.calendars import Calendars, read_calendars
 from tapveil.inputs.cell_list import Dictionaries, read_dictionaries
 from tapveil.inputs.map import read_places
+from tapveil.inputs.shapes import read_shapes
 from tapveil.inputs.snapshot import Snapshot
 from tapveil.inputs.world import Places, listed_places, with_listed_places, world_cells
 from tapveil.plan.model import TIMETABLE, Plan
@@ -52,6 +54,11 @@ class PublicInputs:
     def calendars(self) -> Calendars:
         """The label of each day, by column."""
         return read_calendars(self.plan, self.snapshot)
+
+    @cached_property
+    def shapes(self) -> Mapping[str, Shape]:
+        """The shapes that tables are written in as well, by name."""
+        return read_shapes(self.plan, self.snapshot)
 
     @cached_property
     def wider(self) -> Mapping[str, Areas]:
@@ -102,7 +109,12 @@ class PublicInputs:
     @cached_property
     def sha256(self) -> Mapping[str, str]:
         """SHA-256 of each public file, by its role in the plan."""
-        _ = self.areas, self.wider, self.calendars  # their errors about a lookup are clearer than those of its bytes
+        _ = (
+            self.areas,
+            self.wider,
+            self.calendars,
+            self.shapes,
+        )  # their errors about a lookup are clearer than those of its bytes
         try:
             return {role: self.snapshot.sha256(self.plan.base / name) for role, name in _names(self.plan).items()}
         except OSError as error:

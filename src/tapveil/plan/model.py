@@ -62,6 +62,8 @@ class Release(Frozen):
     """Columns that split every table; `[]` for none."""
     layout: Literal["tables", "opal"] = "tables"
     """`tables`: one file per table; `opal`: `time`, `loc` and `time-loc`, as in the published Opal data."""
+    shapes: tuple[Text, ...] = ()
+    """Files to write as well, in the columns that readers know: `lta`, or TOML files of your own."""
     synthetic: bool = False
     """Whether to write one row per published trip as well, as in the Opal paper."""
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tapveil.plan.source import Source
 
 RELEASE, COARSEN, PRIVACY, TABLES = ("release",), ("coarsen",), ("privacy",), ("table",)
+SHAPES = ("lta",)
+"""The shapes that ship with tapveil."""
 SOURCE, COLUMNS = ("source",), ("source", "columns")
 
 
@@ -40,6 +42,7 @@ def problems(plan: Plan) -> Iterator[Problem]:
     yield from promise or _mechanism_problems(plan)
     yield from _total_problems(plan)
     yield from _layout_problems(plan)
+    yield from _shape_problems(plan)
     yield from _world_problems(plan)
 
 
@@ -431,6 +434,16 @@ def _per_cell_problems(plan: Plan) -> Iterator[Problem]:
             yield problem(
                 _of(table), "per-cell-at-most", "trips_per_cell", most=privacy.trips_per_unit, unit=privacy.unit
             )
+
+
+def _shape_problems(plan: Plan) -> Iterator[Problem]:
+    """Whether there are such shapes, and tables that have files of their own."""
+    for name in plan.release.shapes:
+        if name not in SHAPES and not name.endswith(".toml"):
+            hint = did_you_mean(name, SHAPES) or f" ({', '.join(SHAPES)}, or a TOML file of your own)"
+            yield problem(RELEASE, "unknown-shape", "shapes", name=name, hint=hint)
+    if plan.release.shapes and (plan.privacy.is_world or plan.release.layout != "tables"):
+        yield problem(RELEASE, "shapes-of-tables", "shapes")
 
 
 def _layout_problems(plan: Plan) -> Iterator[Problem]:

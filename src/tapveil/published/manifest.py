@@ -19,6 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from tapveil.base.calendar import DayName, Period, days_from, days_of_spans, kind_of, period_of
 from tapveil.base.domain import MOST_CELLS
 from tapveil.base.layouts import LAYOUTS, Layout
+from tapveil.base.shape import Shape
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.types import Clock, Exact, Hours, Name, Text, known_zone
 from tapveil.base.vocabulary import EVERY_MODE, Kind, columns_in_words, level_in_words
@@ -391,13 +392,15 @@ class Versions(_Part):
     estimates: Literal[1, 2] | None = None
     """`estimates/`, in folders of a known world that have them; others do not state it. Version 2 is for tables that
     are not split by the date, taps, and more places than bins of the plan leave room for."""
+    shapes: Literal[1] | None = None
+    """`shapes/`, in folders that have such files; others do not state it."""
     trips: Literal[1] | None = None
     """`trips/`, in folders of estimates that have synthetic trips; others do not state it."""
 
     @property
     def parts(self) -> Mapping[str, int | None]:
         """What some folders have and others do not: each states its version only where it is there."""
-        return {"estimates": self.estimates, "trips": self.trips}
+        return {"estimates": self.estimates, "shapes": self.shapes, "trips": self.trips}
 
     @property
     def without_parts(self) -> Versions:
@@ -495,6 +498,8 @@ class Manifest(_Part):
     places for whole trips by shorter ones."""
     durations: Annotated[tuple[Clock, ...], Field(min_length=1, max_length=1440)] | None = None
     """Of a known world: where the classes of durations begin, in folders whose tables have durations."""
+    shapes: Annotated[dict[Name, Shape], Field(min_length=1, max_length=20)] | None = None
+    """The shapes of the files in `shapes/`, in folders that have some: columns, and the tables they are from."""
     calendars: Annotated[dict[Name, CalendarClaim], Field(min_length=1, max_length=20)] | None = None
     """The columns that follow from the day, in folders whose tables have some."""
     wider: Annotated[dict[Name, Areas], Field(max_length=MOST_TABLES)]
@@ -527,7 +532,9 @@ class Manifest(_Part):
         own += [("calendars" in self.model_fields_set) == bool(made), set(self.calendars or ()) == made]
         own += [not made or (self.covers.first_day is not None and len(self.days) <= MOST_DAYS)]
         for name, version in self.versions.parts.items():
-            own += [(name in self.versions.model_fields_set) == bool(version), world or not version]
+            own += [(name in self.versions.model_fields_set) == bool(version)]
+            own += [world != (name == "shapes") or not version]
+        own += [("shapes" in self.model_fields_set) == bool(self.versions.shapes) == bool(self.shapes)]
         own += [bool(self.versions.estimates) or not self.versions.trips]
         own += ["estimated_minutes" not in self.model_fields_set or self.versions.estimates == 2]
         several = [table for table in self.tables if "trips_per_cell" in table.model_fields_set]

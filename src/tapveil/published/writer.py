@@ -36,7 +36,7 @@ from tapveil.base.vocabulary import (
     WIDER,
     WORLD,
 )
-from tapveil.published import domain
+from tapveil.published import domain, shaped
 from tapveil.published.calendar import calendar_text
 from tapveil.published.csv import pieces, pieces_of, write_csv
 from tapveil.published.derived import derived, estimated_from
@@ -105,6 +105,10 @@ def write(
             _write_trips(workspace, manifest, trips)
     if wider:
         _write_wider(workspace / WIDER, wider)
+
+    for name, text in shaped.texts(manifest, manifest.mechanisms, raw) if manifest.shapes else ():
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text(text, encoding="utf-8", newline="")
 
     @cache
     def facts(name: str) -> FileFacts:

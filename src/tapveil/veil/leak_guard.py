@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from tapveil.base.errors import LeakError
 from tapveil.base.layouts import LAYOUTS
-from tapveil.base.vocabulary import DURATION, RESERVED, TRIPS, UNTIL, WEIGHT
+from tapveil.base.vocabulary import DURATION, RESERVED, SHAPES, TRIPS, UNTIL, WEIGHT
 from tapveil.plan.model import Plan
 from tapveil.published import domain
 from tapveil.published.identifiers import MOST, SOME, ColumnLook
@@ -95,6 +95,8 @@ _STOPPED = "Nothing was published. The budget stays spent, and --resume would fa
 def _columns(folder: Path) -> Iterator[Place]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
+        if name.startswith(f"{SHAPES}/"):  # the cells of the tables, in columns that the plan names otherwise
+            continue
         if path.suffix == ".parquet":
             yield from ((name, column) for column in pq.read_schema(path).names)
         elif path.suffix == ".csv":

@@ -188,8 +188,15 @@ class _Job:
         with self.progress.stage(Stage.COMPUTING_PROMISE):
             drawn = sound_places(self.inputs) is not None
             try:
-                on, lists, calendars = date.fromisoformat(created), self.inputs.sha256, self.inputs.calendars
-                stated = statement.manifest(self.plan, on, lists, places=drawn, cells=self._cells, calendars=calendars)
+                stated = statement.manifest(
+                    self.plan,
+                    date.fromisoformat(created),
+                    self.inputs.sha256,
+                    places=drawn,
+                    cells=self._cells,
+                    calendars=self.inputs.calendars,
+                    shapes=self.inputs.shapes,
+                )
                 domain = Domain(stated, self.inputs.world if stated.is_world else {})  # others have no lists
                 if stated.is_world and (version := estimated.version(domain)):
                     versions = stated.versions.model_copy(

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from tapveil._version import __version__
 from tapveil.base.calendar import DAYS, days_by_label, kind_of, spans_by_label
+from tapveil.base.shape import Shape
 from tapveil.base.vocabulary import PLACES
 from tapveil.inputs.calendars import Calendars
 from tapveil.plan.model import Level, Plan, Table
@@ -35,6 +36,7 @@ def manifest(
     places: bool = False,
     cells: Mapping[str, int] | None = None,
     calendars: Calendars | None = None,
+    shapes: Mapping[str, Shape] | None = None,
 ) -> claims.Manifest:
     """The contents of `privacy.json`; ValueError if names are too long. `cells`: of each table of a known world;
     `calendars`: the label of each day.
@@ -47,10 +49,11 @@ def manifest(
     facts = plan.world.model_dump(mode="json")
     world |= {"service": dict(sorted(facts["service"].items()))} if facts["service"] else {}
     world |= {"durations": facts["durations"]} if "duration" in plan.columns.kinds else {}
+    files: dict[str, Any] = {"shapes": shapes} if shapes else {}
     levels = sorted({table.level.location for table in plan.table if table.level.location})
     stated = claims.Manifest(
         manifest_version=claims.MANIFEST_VERSION,
-        versions=claims.VERSIONS,
+        versions=claims.VERSIONS.model_copy(update={"shapes": 1}) if shapes else claims.VERSIONS,
         release=release.name,
         release_id=NOT_YET,
         ledger=None,
@@ -64,6 +67,7 @@ def manifest(
         **_cost(plan, cells),
         **world,
         **_calendars(plan, calendars or {}),
+        **files,
         covers=claims.Covers(first_day=source.first_day, last_day=source.last_day, modes=_modes(plan)),
         partition=release.partition,
         columns={name: source.kind(name) for table in plan.table for name in plan.columns.of(table)},

@@ -30,6 +30,7 @@ from tapveil.base.vocabulary import (
     WORLD,
 )
 from tapveil.privacy.mechanisms import Mechanism
+from tapveil.published import shaped
 from tapveil.published.calendar import calendar_text
 from tapveil.published.derived import estimated_from
 from tapveil.published.describe.metadata import METADATA, texts
@@ -146,6 +147,8 @@ class _Check:
             estimated = estimated_from(domain, tables) if domain and sound else None
             beside = self._derived(manifest, made, tables, estimated) if sound else None
             trips = SyntheticTrips(estimated) if estimated and manifest.versions.trips else None
+            if sound and manifest.shapes:
+                self._add(self._shapes(manifest, made, tables))
             if beside is not None:
                 self._add(self._trips(manifest, trips))
             faults = list(self._package(manifest, beside, trips))
@@ -240,6 +243,7 @@ class _Check:
         files, kinds = set(self.files), ("csv", "parquet")
         needed = {file for table in manifest.tables for file in manifest.files(table)} | {*DESCRIPTIONS}
         needed |= {WORLD} if has_places(manifest) else set()
+        needed |= {each.path for each in shaped.shaped_files(manifest)}
         needed |= {CALENDAR} if manifest.calendars else set()
         needed |= {manifest.places} if manifest.places else set()
         needed |= {WIDER} if manifest.wider else set()
@@ -310,6 +314,13 @@ class _Check:
             yield Finding("table-missing", name, "is missing")
         if trips and needed <= there:
             yield from trips_findings(self.folder, manifest, trips)
+
+    def _shapes(
+        self, manifest: Manifest, made: Mapping[str, Mechanism], tables: Mapping[str, pa.Table]
+    ) -> Iterator[Finding]:
+        for name, text in shaped.texts(manifest, made, tables):
+            if name in self.files and reading.text_of(self.folder, name, self.files[name]) != text:
+                yield Finding("shape-differs", name, "does not follow from the tables")
 
     def _derived(
         self,

@@ -30,7 +30,7 @@ from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.person import DIGITS as PERSON_DIGITS
 from tapveil.privacy.person import verdict
 from tapveil.privacy.rational import decimal_text
-from tapveil.published import calendar, manifest_1
+from tapveil.published import calendar, manifest_1, shaped
 from tapveil.published.describe.wording import rounded_up
 from tapveil.published.identifiers import text_findings
 from tapveil.published.manifest import (
@@ -86,6 +86,10 @@ def _misshapen(manifest: Manifest) -> Iterator[str]:
     if set(manifest.columns) != used or set(manifest.wider) != levels:
         yield "does not list exactly the columns and wider areas that its tables use"
     yield from calendar.faults(manifest)
+    try:
+        shaped.shaped_files(manifest)
+    except ValueError as error:
+        yield f"has a shape that its tables do not fit: {error}"
     if manifest.is_world:
         yield from _misshapen_world(manifest)
     if len({table.name for table in tables}) < len(tables):
@@ -363,6 +367,7 @@ def form_findings(manifest: Manifest, data: Mapping[str, Any]) -> Iterator[Findi
         manifest.wider,
         manifest.service or (),
         manifest.calendars or (),
+        manifest.shapes or (),
     ]
     if not first:  # which has areas and files in the order of the plan
         sorted_since += [manifest.areas, manifest.public_files_sha256, *manifest.wider.values()]
@@ -380,11 +385,22 @@ def free_text_findings(manifest: Manifest) -> Iterator[Finding]:
     for areas in (manifest.areas, *manifest.wider.values()):
         texts += [*areas.keys(), *areas.values()]
     texts += [label for claim in (manifest.calendars or {}).values() for label in claim.days]
+    texts += [text for shape in (manifest.shapes or {}).values() for text in _texts(shape.model_dump())]
     if sum(map(len, texts)) > LONGEST_TEXTS:
         yield Finding(
             "too-large", PLACE, f"has more than {LONGEST_TEXTS:,} characters of free text in names and titles"
         )
     yield from text_findings(PLACE, texts)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in lists and sections, and the names in them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (text for each in value.items() for text in _texts(each))
+    elif isinstance(value, tuple | list):
+        yield from (text for each in value for text in _texts(each))
 
 
 def _public_file_findings(manifest: Manifest) -> Iterator[Finding]:

@@ -14,11 +14,12 @@ from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS, ROW, TABLE, UNTIL
 from tapveil.published.derived import AROUND, CELL, REST, kind
 from tapveil.published.describe.wording import Wording, wording
 from tapveil.published.manifest import Manifest
+from tapveil.published.shaped import ShapedFile, shaped_files
 from tapveil.published.sheets import DerivedSheet, Sheet, sheets
 from tapveil.published.synthetic_trips import NAME, SyntheticTrips, note
 from tapveil.published.table import Field
 
-_MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+_MEDIA_TYPES = {"csv": "text/csv", "txt": "text/plain", "parquet": "application/vnd.apache.parquet"}
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ def datapackage(
             *(_resource(manifest, sheet, facts) for sheet in sheets(manifest)),
             *(_synthetic_resource(manifest, sheet, facts) for sheet in sheets(manifest) if manifest.synthetic),
             *(_derived_resource(manifest, sheet, facts) for sheet in beside),
+            *(_shaped_resource(manifest, each, facts) for each in shaped_files(manifest)),
             *([_trips_resource(manifest, trips, facts)] if trips else []),
         ],
     }
@@ -84,6 +86,24 @@ def _derived_resource(manifest: Manifest, sheet: DerivedSheet, facts: Facts) -> 
     fields += [derived_field(manifest, name) for name in sheet.numbers]
     title = f"{sheet.title} ({sheet.folder})"
     return _table(f"{sheet.folder}-{sheet.name}", title, sheet.path, fields, sheet.keys, facts)
+
+
+def _shaped_resource(manifest: Manifest, shaped: ShapedFile, facts: Facts) -> dict[str, Any]:
+    """A file of a shape: what its columns are in the tables, and how it is written."""
+    say, file = words_of(manifest).say, shaped.file
+    fields = []
+    for column in file.column:
+        kind = "integer" if column.number or column.format else "string"
+        said = say("package.shape_value")
+        if column.key:
+            said = say("package.shape_key", key=column.key)
+        elif column.number:
+            said = say("package.shape_number", number=column.number[0], table=shaped.tables[column.number[1]])
+        fields.append({"name": column.name, "type": kind, "description": said})
+    name = f"shape-{shaped.shape}-{file.name.rpartition('.')[0]}"
+    table = _table(name, f"{shaped.title}: {file.name}", shaped.path, fields, (), facts)
+    table["schema"]["missingValues"] = [file.missing]
+    return {**table, "dialect": {"header": file.header, "delimiter": file.delimiter}}
 
 
 def _trips_resource(manifest: Manifest, trips: SyntheticTrips, facts: Facts) -> dict[str, Any]:

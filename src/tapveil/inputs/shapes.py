@@ -1,0 +1,64 @@
+"""The shapes that a plan names: those that ship with tapveil, or TOML files of one's own."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+
+import pydantic
+
+from tapveil.base.errors import InputFileError, PlanError, did_you_mean
+from tapveil.base.shape import Shape
+from tapveil.inputs.public_list import PublicList
+from tapveil.inputs.snapshot import PublicFiles
+from tapveil.plan.model import Plan
+from tapveil.plan.rules import SHAPES
+
+
+def read_shapes(plan: Plan, files: PublicFiles) -> Mapping[str, Shape]:
+    """The shapes of a plan by their names, which its tables have files for."""
+    finest = {table.name: table.columns for table in plan.table if table.level.is_finest}
+    found = {}
+    for given in plan.release.shapes:
+        name, text = (given, built_in(given)) if given in SHAPES else _own(plan.base / given, files)
+        shape = _parsed(text, given)
+        try:
+            shape.made(plan.release.partition, finest)
+        except ValueError as error:
+            raise PlanError(f"[release] shapes: `{given}`: {error}") from None
+        if name in found:
+            raise PlanError(f"[release] shapes: two shapes are called `{name}`; rename a file")
+        found[name] = shape
+    return dict(sorted(found.items()))
+
+
+def built_in(name: str) -> str:
+    """The TOML of a shape that ships with tapveil."""
+    return (resources.files("tapveil.base.shapes") / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def _own(path: Path, files: PublicFiles) -> tuple[str, str]:
+    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,63}", path.stem):
+        raise InputFileError(f"the shape {path.name} must be called by a-z, 0-9, _ and -, such as `agency.toml`")
+    with PublicList(files, path, "shape", "[release] shapes").opened() as file:
+        try:
+            return path.stem, file.read()
+        except UnicodeDecodeError:
+            raise InputFileError(f"the shape {path.name} is not UTF-8 text; save it as UTF-8") from None
+
+
+def _parsed(text: str, given: str) -> Shape:
+    try:
+        return Shape.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise InputFileError(f"the shape {given} is not valid TOML: {error}") from None
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        known = [*Shape.model_fields]
+        hint = did_you_mean(str(first["loc"][-1]), known) if first["type"] == "extra_forbidden" else ""
+        words = str(first["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
+        raise InputFileError(f"the shape {given}: {place}: {words}{hint}") from None
