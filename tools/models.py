@@ -20,7 +20,6 @@ from pydantic_core import PydanticUndefined
 
 from tapveil.base import types
 from tapveil.base.numbers import clock_text
-from tapveil.plan import source
 
 Model = type[BaseModel]
 
@@ -34,7 +33,7 @@ _NAMED = (
     (types.Delta, "a number from 0 to below 1, or a fraction in quotes"),
     (types.Weight, "a number above 0, or a fraction in quotes"),
     (types.Exact, "a number, or a fraction in quotes"),
-    (source.Delimiter, "one character"),
+    (types.Delimiter, "one character"),
 )
 """What our own types are called; one that is made from another stands before it."""
 _RULES = {

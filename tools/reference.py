@@ -72,11 +72,16 @@ PLAN: list[tuple[str, str, Model]] = [
     ("[[table]]", "One section for each table.", model.Table),
     ("level", "Of a table: `level = { … }`; see [levels](../plan.md#levels).", model.Level),
     ("levels", "Of a table: `levels = [{ … }, { … }]`, from fine to coarse.", model.NamedLevel),
+]
+"""The sections of a plan."""
+
+
+SHAPE: list[tuple[str, str, Model]] = [
     ("agency.toml", "A [shape](../guides/shapes.md) of your own, in a file of its own.", shape.Shape),
     ("[[file]]", "Each file of a shape.", shape.ShapeFile),
     ("column", "Of a file: `column = [{ … }, { … }]`, in their order.", shape.ShapeColumn),
 ]
-"""The sections of a plan."""
+"""The sections of a shape."""
 
 
 MANIFEST: list[tuple[str, Model]] = [
@@ -123,7 +128,7 @@ def plan_page() -> str:
         "The plan: every key",
         "Every key of a plan. [The plan](../plan.md) explains how to write one. Unknown keys are refused, and a "
         "mistake is reported with its line. Paths are relative to the plan's folder.",
-        *(f"## `{header}`\n{words}\n\n{plan_table(model)}" for header, words, model in PLAN),
+        *(f"## `{header}`\n{words}\n\n{plan_table(model)}" for header, words, model in [*PLAN, *SHAPE]),
     )
 
 

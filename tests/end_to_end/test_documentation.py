@@ -138,7 +138,13 @@ def test_marks_stand_above_their_block() -> None:
 
 
 def pattern_of(file: str) -> str:
-    return re.escape(file).replace("TABLE", r"[\w-]+").replace("FINE", r"[\w-]+").replace("COARSE", r"[\w-]+")
+    return (
+        re.escape(file)
+        .replace("TABLE", r"[\w-]+")
+        .replace("FINE", r"[\w-]+")
+        .replace("COARSE", r"[\w-]+")
+        .replace("NAME/FILE", r"[\w-]+/[\w.-]+")
+    )
 
 
 def test_the_reference_lists_every_file_of_a_folder(tmp_path: Path) -> None:
@@ -149,6 +155,16 @@ def test_the_reference_lists_every_file_of_a_folder(tmp_path: Path) -> None:
     levels = 'columns = ["tap_on_location"]\nlevels = [{}, { name = "all", location = "all" }]'
     wider = '[coarsen.wider.all."*"]\nlookup = "wider.csv"\nfrom = "place"\nto = "area"\n\n[privacy]\n'
     plan = plan.replace('columns = ["tap_on_location"]', levels, 1).replace("[privacy]\n", wider, 1)
+    days = 'month = "month"\n\n[privacy]\n'
+    plan = plan.replace("[privacy]\n", f"[coarsen.date]\n{days}", 1).replace(
+        "[release]\n", '[release]\nshapes = ["own.toml"]\n'
+    )
+    month = '\n[[table]]\nname = "month"\ncolumns = ["month"]\nepsilon = 1\ndelta = 1e-7\n'
+    keys = ", ".join(f'{{ name = "{key}", key = "{key}" }}' for key in ("mode", "date", "month"))
+    column = f'column = [{keys}, {{ name = "n", count = "m" }}]\n'
+    file = f'[[file]]\nname = "m.csv"\ntables = {{ m = ["month"] }}\n{column}'
+    (city / "own.toml").write_text(f'title = "Months"\n{file}', encoding="utf-8")
+    plan += month
     (city / "wider.csv").write_text("place,area\n2000,x\n", encoding="utf-8")
     (city / "all.toml").write_text(plan, encoding="utf-8")
     said = command(city, ["release", "all.toml", "-o", "all", "--no-ledger"])

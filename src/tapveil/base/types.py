@@ -52,6 +52,16 @@ Texts = Annotated[tuple[Text, ...], BeforeValidator(lambda value: [value] if isi
 """One text, or a list of them."""
 
 
+def _separates(value: str) -> str:
+    if len(value) != 1 or not value.isascii() or value.isalnum() or value in "\"'\r\n\\":
+        raise ValueError('must be one character, such as ",", ";" or "\\t"')
+    return value
+
+
+Delimiter = Annotated[str, AfterValidator(_separates)]
+"""The field separator of a CSV file."""
+
+
 def _read_clock(value: object) -> object:
     clock = re.fullmatch(r"([01][0-9]|2[0-3]):([0-5][0-9])", value) if isinstance(value, str) else None
     if clock is None:

@@ -60,5 +60,5 @@ def _parsed(text: str, given: str) -> Shape:
         place = ".".join(str(part) for part in first["loc"])
         known = [*Shape.model_fields]
         hint = did_you_mean(str(first["loc"][-1]), known) if first["type"] == "extra_forbidden" else ""
-        words = str(first["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
+        words = first.get("ctx", {}).get("error", first["msg"])
         raise InputFileError(f"the shape {given}: {place}: {words}{hint}") from None

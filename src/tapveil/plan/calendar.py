@@ -11,8 +11,7 @@ from pydantic import AfterValidator, Field
 
 from tapveil.base.calendar import KINDS_OF_DAY, PERIODS, DayName, Period, fault_of_kinds
 from tapveil.base.errors import did_you_mean
-from tapveil.base.types import Frozen, Text
-from tapveil.plan.source import Delimiter
+from tapveil.base.types import Delimiter, Frozen, Text
 
 Label = Annotated[Text, Field(max_length=100)]
 FREE = frozenset({"days", "mean", "mean_low", "mean_high"})

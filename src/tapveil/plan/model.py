@@ -22,14 +22,14 @@ import pydantic
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tapveil.base.errors import PlanError, did_you_mean
-from tapveil.base.types import Clock, Delta, Epsilon, Frozen, Hours, Name, Text, Weight
+from tapveil.base.types import Clock, Delimiter, Delta, Epsilon, Frozen, Hours, Name, Text, Weight
 from tapveil.base.vocabulary import DURATION, EVERY_MODE, MINUTES_PER_DAY, MOST_LEVELS, columns_in_words, level_in_words
 from tapveil.plan import toml
 from tapveil.plan.calendar import CalendarColumn, from_its_name, with_calendar_columns
 from tapveil.plan.columns import Columns
 from tapveil.plan.problem import MisfitError
 from tapveil.plan.questions import explain, open_questions
-from tapveil.plan.source import Delimiter, Source
+from tapveil.plan.source import Source
 from tapveil.privacy.units import Neighbours, Unit
 
 if TYPE_CHECKING:

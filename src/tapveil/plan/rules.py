@@ -402,8 +402,9 @@ def _world_problems(plan: Plan) -> Iterator[Problem]:
     if "mode" in keys and source.columns["mode"].value is None and not source.modes:
         yield problem(SOURCE, "world-needs-modes")
     for section, key, column in _published(plan):
-        listed = column in ("mode", "date") or source.kind(column) in ("time", "location", "duration", "calendar")
-        if column in source.columns and not listed:
+        listed = {"time", "location", "duration", "calendar"}
+        known = column in ("mode", "date") or column not in source.columns or source.kind(column) in listed
+        if not known:
             yield problem(section, "not-in-world", key, column=column)
     if unknown := sorted(set(plan.world.service) - {EVERY_MODE, *_listed_modes(plan)}):
         yield problem(("world",), "unknown-mode", "service", mode=unknown[0])

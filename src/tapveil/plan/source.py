@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from tapveil.base.types import Clock, Exact, Frozen, Name, Text, Texts, known_zone
+from tapveil.base.types import Clock, Delimiter, Exact, Frozen, Name, Text, Texts, known_zone
 from tapveil.base.vocabulary import CARD, COUNT, ENDS, TAP, Kind
 
 KINDS: dict[str, Kind] = {
@@ -87,12 +87,6 @@ def _read_back(written: str) -> datetime:
     return datetime.strptime(_A_MOMENT.strftime(written), written)
 
 
-def _separates(value: str) -> str:
-    if len(value) != 1 or not value.isascii() or value.isalnum() or value in "\"'\r\n\\":
-        raise ValueError('must be one character, such as ",", ";" or "\\t"')
-    return value
-
-
 def _table_name(value: str) -> str:
     if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*){0,2}", value):
         raise ValueError(
@@ -103,7 +97,6 @@ def _table_name(value: str) -> str:
 
 _FROM_ITS_NAME = BeforeValidator(lambda value: {"column": value} if isinstance(value, str) else value)
 Engine = Literal["duckdb", "spark", "adbc"]
-Delimiter = Annotated[str, AfterValidator(_separates)]
 Minutes = Annotated[int, Field(ge=1, le=1440, strict=True)]
 LineNumber = Annotated[int, Field(ge=1, le=1000, strict=True)]
 

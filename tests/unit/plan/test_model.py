@@ -372,3 +372,8 @@ def test_a_plan_that_cannot_be_read_is_a_plan_error(tmp_path: Path, name: str) -
 def test_an_unknown_preset_is_named() -> None:
     with pytest.raises(PlanError, match="there is no preset `opa`: did you mean `opal`"):
         Plan.preset("opa")
+
+
+def test_an_unknown_column_of_a_known_world_is_named_as_in_any_plan() -> None:
+    with pytest.raises(PlanError, match="unknown column `dat`: did you mean `date`"):
+        Plan.parse(preset_text("journeys").replace('["mode", "date"]', '["mode", "dat"]'))
