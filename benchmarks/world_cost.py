@@ -1,7 +1,8 @@
 """What a release of a known world costs: a made city of four modes, from trips to the folder and back.
 
-python -m benchmarks.world_cost                                  # 3, 10 and 30 million trips
-python -m benchmarks.world_cost --trips 30 --plot docs/world-cost.svg
+python -m benchmarks.world_cost                       # 3, 10 and 30 million trips
+python -m benchmarks.world_cost --growth              # smaller cities: by the number of places, and of trips
+python -m benchmarks.world_cost --growth --write      # also renews docs/scale.md and its picture
 
 Four modes with 600, 300, 100 and 40 places, 14 days: gravity between places, two peaks a day, Poisson. Each release
 runs in a process of its own; its CPU and the most memory that it had are those of the operating system.
@@ -14,8 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -25,6 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.utility.report import put_into
 from tapveil.internal.svg import ON_PAPER, SHAPES, box, line, marks, picture, round_steps, text
 
 MODES = {"bus": (600, 0.6), "train": (300, 0.25), "tram": (100, 0.1), "ferry": (40, 0.05)}
@@ -32,8 +33,16 @@ MODES = {"bus": (600, 0.6), "train": (300, 0.25), "tram": (100, 0.1), "ferry": (
 FIRST, DAYS = date(2025, 3, 3), 14
 HOURS = np.array([1, 1, 1, 1, 2, 8, 30, 80, 90, 50, 35, 35, 40, 40, 40, 50, 70, 90, 80, 50, 35, 25, 15, 8])
 LIKE_WEEKDAYS = (1, 1, 1, 1, 1, 0.7, 0.5)
-WIDE, HIGH = 460, 220
-"""Of the picture."""
+WIDE, HIGH, APART = 250, 200, 120
+"""Of a part of the picture, and between the two."""
+DOCS = Path(__file__).parents[1] / "docs"
+SHARE, MILLIONS = 0.25, 1.0
+"""Of all places, where trips grow; and trips, where places do."""
+GROWTH = (
+    *((MILLIONS, share) for share in (1 / 6, SHARE, 1 / 3, 1 / 2)),
+    *((millions, SHARE) for millions in (0.3, 3.0, 6.0)),
+)
+"""Millions of trips, and the share of places."""
 MOST_SECONDS, MOST_GIGABYTES, AT = 180, 4.0, 30
 """What 30 million trips may take."""
 PLAN = """
@@ -82,6 +91,8 @@ class Cost:
     """Of one command."""
 
     trips: int
+    share: float
+    """Of the places of the whole city."""
     what: str
     seconds: float
     """Of CPU."""
@@ -89,24 +100,34 @@ class Cost:
     size: float
     """Of the folder, in megabytes."""
 
+    @property
+    def cells(self) -> int:
+        """Of whole trips: days × times × places × places, with the entries for all else."""
+        return sum(DAYS * (len(HOURS) + 1) * (size + 1) ** 2 for size, _ in modes_of(self.share).values())
 
-def write_city(folder: Path, trips: int) -> None:
+
+def modes_of(share: float) -> dict[str, tuple[int, float]]:
+    """Fewer places of each mode, and the share of trips."""
+    return {mode: (max(2, round(size * share)), part) for mode, (size, part) in MODES.items()}
+
+
+def write_city(folder: Path, trips: int, share: float = 1) -> None:
     """A plan, a list of places, and one row for each trip, in the order of days."""
     random = np.random.default_rng(1)
     last = FIRST + timedelta(days=DAYS - 1)
-    modes = ", ".join(f'"{mode}"' for mode in sorted(MODES))
-    (folder / "plan.toml").write_text(PLAN.format(modes=modes, first=FIRST, last=last))
-    listed = [f"{mode} {n:03d},{mode},{n * 0.01:.2f},0" for mode, (size, _) in MODES.items() for n in range(size)]
+    modes, quoted = modes_of(share), ", ".join(f'"{mode}"' for mode in sorted(MODES))
+    (folder / "plan.toml").write_text(PLAN.format(modes=quoted, first=FIRST, last=last))
+    listed = [f"{mode} {n:03d},{mode},{n * 0.01:.2f},0" for mode, (size, _) in modes.items() for n in range(size)]
     (folder / "places.csv").write_text("\n".join(["name,mode,latitude,longitude", *listed]) + "\n")
-    flows = {mode: _flows(size, random) for mode, (size, _) in MODES.items()}
+    flows = {mode: _flows(size, random) for mode, (size, _) in modes.items()}
     whole = sum(LIKE_WEEKDAYS[(FIRST + timedelta(days=day)).weekday()] for day in range(DAYS))
-    names, first_of = _names()
+    names, first_of = _names(modes)
     schema = _coded(names, np.zeros(1, np.int32), np.zeros(1, np.int32), *[np.zeros(1, np.int32)] * 3).schema
     with pq.ParquetWriter(folder / "trips.parquet", schema) as file:
         for day in range(DAYS):
-            share = LIKE_WEEKDAYS[(FIRST + timedelta(days=day)).weekday()] / whole
-            for number, (mode, (size, part)) in enumerate(MODES.items()):
-                rows = random.poisson(trips * share * part)
+            of_day = LIKE_WEEKDAYS[(FIRST + timedelta(days=day)).weekday()] / whole
+            for number, (mode, (size, part)) in enumerate(modes.items()):
+                rows = random.poisson(trips * of_day * part)
                 cells = random.choice(size * size, rows, p=flows[mode]).astype(np.int32)
                 hours = random.choice(24, rows, p=HOURS / HOURS.sum()).astype(np.int32)
                 places = (first_of[mode] + cells // size, first_of[mode] + cells % size)
@@ -122,10 +143,10 @@ def _flows(size: int, random: np.random.Generator) -> npt.NDArray[np.float64]:
     return found
 
 
-def _names() -> tuple[dict[str, list[str]], dict[str, int]]:
+def _names(modes: Mapping[str, tuple[int, float]]) -> tuple[dict[str, list[str]], dict[str, int]]:
     places: list[str] = []
     first_of: dict[str, int] = {}
-    for mode, (size, _) in MODES.items():
+    for mode, (size, _) in modes.items():
         first_of[mode] = len(places)
         places += [f"{mode} {n:03d}" for n in range(size)]
     days = [(FIRST + timedelta(days=day)).isoformat() for day in range(DAYS)]
@@ -139,7 +160,7 @@ def _coded(names: dict[str, list[str]], *codes: npt.NDArray[np.int32]) -> pa.Tab
     )
 
 
-def run(folder: Path, trips: int) -> Iterator[Cost]:
+def run(folder: Path, trips: int, share: float) -> Iterator[Cost]:
     """Release and verify, each in a process of its own."""
     commands = {"release": ["release", "plan.toml", "--output", "out", "--no-ledger"], "verify": ["verify", "out"]}
     for what, command in commands.items():
@@ -150,58 +171,83 @@ def run(folder: Path, trips: int) -> Iterator[Cost]:
         if status:
             raise SystemExit(f"{what} of {trips:,} trips failed")
         size = sum(path.stat().st_size for path in (folder / "out").rglob("*") if path.is_file()) / 1e6
-        yield Cost(trips, what, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e9, size)
+        yield Cost(trips, share, what, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e9, size)
 
 
-def plot(costs: list[Cost], path: Path) -> None:
-    """CPU by trips, as SVG: one line for each command."""
-    said = "CPU time of a release of a made city and of its verification, by millions of trips."
-    path.write_text(picture(WIDE + 170, HIGH + 80, said, _body(costs)) + "\n", encoding="utf-8")
+# --- report ---------------------------------------------------------------------------------------------------------
+
+HEADER = (
+    "| million trips | places of the modes | million cells of whole trips | command | s of CPU | GB | folder, MB |\n"
+    "|--:|---|--:|---|--:|--:|--:|"
+)
+
+
+def row(cost: Cost) -> str:
+    """One of the table."""
+    places = ", ".join(str(size) for size, _ in modes_of(cost.share).values())
+    sizes = f"{cost.trips / 1e6:g} | {places} | {cost.cells / 1e6:.1f} | {cost.what}"
+    return f"| {sizes} | {cost.seconds:.1f} | {cost.gigabytes:.2f} | {cost.size:.1f} |"
+
+
+def plot(costs: Sequence[Cost]) -> str:
+    """CPU by cells and by trips, as SVG: one line for each command."""
+    said = "CPU time of a release of a made city and of its verification, by cells of whole trips and by trips."
+    return picture(2 * (WIDE + APART), HIGH + 90, said, _body(costs)) + "\n"
 
 
 def _body(costs: Sequence[Cost]) -> Iterator[str]:
-    most, furthest = max(cost.seconds for cost in costs), max(cost.trips for cost in costs)
+    yield box(0, 0, 2 * (WIDE + APART), HIGH + 90, ON_PAPER.paper)
+    yield text(20, 22, "Seconds of CPU", 14, colour=ON_PAPER.ink, bold=True)
+    by_cells = [cost for cost in costs if cost.trips == MILLIONS * 1e6]
+    by_trips = [cost for cost in costs if cost.share == SHARE]
+    most = max(cost.seconds for cost in costs)
+    yield from _part(sorted(by_cells, key=lambda cost: cost.cells), lambda cost: cost.cells, "million cells", 50, most)
+    beside = 50 + WIDE + APART
+    yield from _part(
+        sorted(by_trips, key=lambda cost: cost.trips), lambda cost: cost.trips, "million trips", beside, most
+    )
+
+
+def _part(costs: Sequence[Cost], size: Callable[[Cost], int], unit: str, left: float, most: float) -> Iterator[str]:
+    furthest = max(map(size, costs))
 
     def at(cost: Cost) -> tuple[float, float]:
-        return 50 + WIDE * cost.trips / furthest, 40 + HIGH * (1 - cost.seconds / most)
+        return left + WIDE * size(cost) / furthest, 40 + HIGH * (1 - cost.seconds / most)
 
-    yield box(0, 0, WIDE + 170, HIGH + 80, ON_PAPER.paper)
-    yield text(20, 22, "Seconds of CPU, by millions of trips", 14, colour=ON_PAPER.ink, bold=True)
     for step in round_steps(most):
         y = 40 + HIGH * (1 - step / most)
-        yield line([(50, y), (50 + WIDE, y)], ON_PAPER.grid)
-        yield text(42, y + 4, f"{step:g}", 12, colour=ON_PAPER.pale, anchor="end")
-    for trips in sorted({cost.trips for cost in costs}):
-        x = 50 + WIDE * trips / furthest
-        yield text(x, HIGH + 60, f"{trips / 1e6:g}", 12, colour=ON_PAPER.pale, anchor="middle")
+        yield line([(left, y), (left + WIDE, y)], ON_PAPER.grid)
+        yield text(left - 8, y + 4, f"{step:g}", 12, colour=ON_PAPER.pale, anchor="end")
+    for each in sorted(set(map(size, costs))):
+        x = left + WIDE * each / furthest
+        yield text(x, HIGH + 60, f"{each / 1e6:.3g}", 12, colour=ON_PAPER.pale, anchor="middle")
+    yield text(left + WIDE / 2, HIGH + 80, unit, 12, colour=ON_PAPER.ink, anchor="middle")
     for what, colour, shape in zip(("release", "verify"), (ON_PAPER.blue, ON_PAPER.orange), SHAPES, strict=False):
         places = [at(cost) for cost in costs if cost.what == what]
         yield line(places, colour, 1.8)
         yield marks(places, shape, colour, 4)
-        yield text(places[-1][0] + 12, places[-1][1] + 4, what, 12, colour=colour)
+        yield text(places[-1][0] + 10, places[-1][1] + (4 if what == "release" else 18), what, 12, colour=colour)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser("python -m benchmarks.world_cost", description=__doc__.splitlines()[0])
-    parser.add_argument("--trips", type=float, nargs="+", default=[3, 10, AT], help="in millions")
-    parser.add_argument("--plot", type=Path, help="write a picture of the growth to this file")
+    parser.add_argument("--trips", type=float, nargs="+", default=[3, 10, AT], help="in millions, of the whole city")
+    parser.add_argument("--growth", action="store_true", help="cities of several sizes instead")
+    parser.add_argument("--write", action="store_true", help="with --growth: renew docs/scale.md and its picture")
     options = parser.parse_args()
-    print(f"| {'million trips':>13} | {'command':8} | {'s of CPU':>9} | {'GB':>5} | {'folder, MB':>10} | {'s':>5} |")
-    print("|---|---|---|---|---|---|")
+    print(HEADER, flush=True)
     costs, good = [], True
-    for millions in options.trips:
+    for millions, share in GROWTH if options.growth else [(millions, 1.0) for millions in options.trips]:
         with tempfile.TemporaryDirectory() as name:
-            write_city(Path(name), int(millions * 1e6))
-            start = time.monotonic()
-            for cost in run(Path(name), int(millions * 1e6)):
-                passed, start = time.monotonic() - start, time.monotonic()
+            write_city(Path(name), int(millions * 1e6), share)
+            for cost in run(Path(name), int(millions * 1e6), share):
                 costs.append(cost)
-                numbers = f"{cost.seconds:9.1f} | {cost.gigabytes:5.2f} | {cost.size:10.1f} | {passed:5.0f}"
-                print(f"| {millions:13.1f} | {cost.what:8} | {numbers} |", flush=True)
+                print(row(cost), flush=True)
                 within = cost.seconds <= MOST_SECONDS and cost.gigabytes <= MOST_GIGABYTES
                 good &= millions > AT or within
-    if options.plot:
-        plot(costs, options.plot)
+    if options.growth and options.write:
+        put_into(DOCS / "scale.md", "\n".join([HEADER, *map(row, costs)]) + "\n", "world")
+        (DOCS / "world-cost.svg").write_text(plot(costs), encoding="utf-8")
     return 0 if good else 1
 
 
