@@ -114,6 +114,14 @@ def test_letters_are_not_mangled_once_the_encoding_is_known(tmp_path: Path) -> N
         assert place in count(Plan.read(folder / "plan.toml")).tables["on_location"].labels["tap_on_location"]
 
 
+def test_an_afternoon_on_a_clock_of_twelve_hours_is_no_morning(tmp_path: Path) -> None:
+    text = drafted(CORPUS["Manila, a clock of twelve hours"], tmp_path, ANSWERS).text
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+    on_time = count(Plan.read(tmp_path / "plan.toml")).tables["on_time"]
+    codes = set(on_time.packing.unpack(on_time.words)["tap_on_time"].tolist())
+    assert {"08:00", "13:00", "14:00", "23:00"} <= {on_time.labels["tap_on_time"][code] for code in codes}
+
+
 def test_a_month_by_kinds_of_days_says_what_it_is(tmp_path: Path) -> None:
     said = " ".join(drafted(CORPUS["Singapore, pairs"], tmp_path).found.remarks)
     assert "Rows are of `DAY_TYPE` and `YEAR_MONTH`, months and kinds of days, and not of single days" in said

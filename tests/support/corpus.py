@@ -697,6 +697,182 @@ def boarding_types(folder: Path) -> Path:
     return write(folder / "orca_202503.csv", header, rows)
 
 
+# --- as strangers send them -------------------------------------------------------------------------------------------
+
+
+def seoul_bikes(folder: Path) -> Path:
+    """A rental begins a trip, and is also in the word for a station; a duration is called a time."""
+    header = "자전거번호,대여일시,대여 대여소번호,대여 대여소명,반납일시,반납대여소번호,반납대여소명,이용시간(분),생년"
+    rows = [
+        (f"SPB-{30000 + r.chance.randrange(900)}", f"{r.on:%Y-%m-%d %H:%M:%S}", 100 + r.origin, KOREAN[r.origin],
+         f"{r.off:%Y-%m-%d %H:%M:%S}", 100 + r.destination, KOREAN[r.destination], (r.off - r.on).seconds // 60,
+         1990)
+        for r in rides(101)
+    ]  # fmt: skip
+    return write(folder / "공공자전거_2503.csv", header, rows, encoding="utf-8-sig")
+
+
+def istanbul_by_hour(folder: Path) -> Path:
+    """Days as midnights, and two numbers; a number of passengers is no card."""
+    header = "transition_date,transition_hour,road_type,line,number_of_passage,number_of_passenger,product_kind,town,"
+    chance, rows = random.Random(102), list[Row]()
+    for day in range(3, 6):
+        for hour in range(6, 24):
+            for stop in TURKISH:
+                day_text, trips = f"2025-03-{day:02} 00:00:00.0", chance.randrange(5, 99)
+                rows.append((day_text, hour, "RAYLI", "M2", trips, trips - chance.randrange(3), "TAM", "SISLI", stop))
+    return write(folder / "hourly_transportation_202503.csv", f"{header}station_poi_desc_cd", rows)
+
+
+def twelve_hours(folder: Path) -> Path:
+    """A clock of twelve hours with seconds, a day for each end, and nights."""
+    header = "Media S/N,Txn Type,Entry Date,Entry Time,Entry Stn,Exit Date,Exit Time,Exit Stn,Amount"
+    rows = []
+    for r in rides(103):
+        later = timedelta(hours=6 if r.on.hour >= 17 else 0)
+        on, off = r.on + later, r.off + later
+        ends = [(f"{at:%d-%b-%y}", f"{at:%I:%M:%S %p}".lstrip("0")) for at in (on, off)]
+        rows.append((r.card, "Single", *ends[0], ENGLISH[r.origin], *ends[1], ENGLISH[r.destination], "28.00"))
+    return write(folder / "AFCS.csv", header, rows)
+
+
+def montreal_bikes(folder: Path) -> Path:
+    """Words without anything between them, and milliseconds."""
+    header = "STARTSTATIONNAME,STARTSTATIONARRONDISSEMENT,STARTSTATIONLATITUDE,ENDSTATIONNAME,ENDSTATIONLATITUDE,"
+
+    def stamp(moment: datetime) -> int:
+        return int(moment.replace(tzinfo=ZoneInfo("America/Toronto")).timestamp() * 1000)
+
+    rows = [
+        (FRENCH[r.origin], "Ville-Marie", 45.5, FRENCH[r.destination], 45.6, stamp(r.on), stamp(r.off))
+        for r in rides(104)
+    ]
+    return write(folder / "DonneesOuvertes2025_03.csv", f"{header}STARTTIMEMS,ENDTIMEMS", rows)
+
+
+def london_quarters(folder: Path) -> Path:
+    """`Quarter Hour` is a time, and no part of a year."""
+    chance = random.Random(105)
+    rows = [
+        (stop, day, f"{at // 60:02}{at % 60:02}-{(at + 15) // 60:02}{(at + 15) % 60:02}", chance.randrange(1, 400))
+        for stop in ENGLISH
+        for day in ("MTT", "FRI", "SAT", "SUN")
+        for at in range(300, 1425, 15)
+    ]
+    return write(folder / "entries.csv", "Station,Day,Quarter Hour,Entries", rows)
+
+
+def lisbon(folder: Path) -> Path:
+    """1.234 is one thousand two hundred and thirty-four."""
+    chance = random.Random(106)
+    rows = [
+        (f"{day:02}/03/2025", f"{hour:02}h-{hour + 1:02}h", stop, f"{chance.randrange(1, 1500):,}".replace(",", "."))
+        for day in range(1, 8)
+        for hour in range(6, 24)
+        for stop in PORTUGUESE
+    ]
+    header = "Data;Faixa Horária;Estação;Validações de entrada"
+    return write(folder / "validacoes_2025-03.csv", header, rows, delimiter=";", encoding="cp1252")
+
+
+def republic(folder: Path) -> Path:
+    """2025 is 114 in Taiwan."""
+    rows = [
+        (r.card, f"{r.on.year - 1911}/{r.on:%m/%d}", f"{r.on:%H:%M}", TAIPEI[r.origin % 10], f"{r.off:%H:%M}",
+         TAIPEI[r.destination % 10])
+        for r in rides(107)
+    ]  # fmt: skip
+    return write(folder / "悠遊卡.csv", "卡號,交易日期,進站時間,進站站名,出站時間,出站站名", rows)
+
+
+def buddhist(folder: Path) -> Path:
+    """2025 is 2568 in Thailand."""
+    rows = [(r.card, f"{r.on:%d/%m/}{r.on.year + 543}", f"{r.on:%H:%M}", ENGLISH[r.origin]) for r in rides(108)]
+    return write(folder / "trips.csv", "card_id,entry_date,entry_time,entry_station", rows)
+
+
+def serials(folder: Path) -> Path:
+    """Moments as Excel numbers them."""
+
+    def serial(moment: datetime) -> str:
+        return f"{(moment - datetime(1899, 12, 30)) / timedelta(days=1):.5f}".replace(".", ",")
+
+    rows = [(r.card, serial(r.on), ENGLISH[r.origin], serial(r.off), ENGLISH[r.destination]) for r in rides(109)]
+    return write(folder / "export.csv", "Card;Tap On;From Stop;Tap Off;To Stop", rows, delimiter=";")
+
+
+def bogota(folder: Path) -> Path:
+    """a. m. and p. m. are in no format that can be named."""
+    half = {True: "a. m.", False: "p. m."}
+    rows = [
+        (f"{int(r.card):064x}", f"{r.on:%d/%m/%Y %I:%M:%S} {half[r.on.hour < 12]}", SPANISH[r.origin], "2950,00")
+        for r in rides(110)
+    ]
+    header = "Numero Tarjeta;Fecha Transaccion;Estacion Parada;Valor"
+    return write(folder / "validacionTroncal20250303_20250316.csv", header, rows, delimiter=";")
+
+
+def dubai(folder: Path) -> Path:
+    """Rows of taps off have both places of the trip: neither column is the place of every tap."""
+    header = "TXN_TYPE,TXN_DATE,TXN_TIME,START_LOCATION,END_LOCATION,START_ZONE,END_ZONE,CARD_SERIAL"
+    rows = [
+        ("Check in" if on else "Check out", f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}", ENGLISH[r.origin],
+         "" if on else ENGLISH[r.destination], "Zone 5", "" if on else "Zone 6", r.card)
+        for r, on, at, _ in _taps(111)
+    ]  # fmt: skip
+    return write(folder / "metro_ridership_2025-03.csv", header, rows)
+
+
+def mexico(folder: Path) -> Path:
+    """The age of a user is no card."""
+    header = "Genero_Usuario,Edad_Usuario,Bici,Ciclo_Estacion_Retiro,Fecha_Retiro,Hora_Retiro,Ciclo_EstacionArribo,"
+    rows = [
+        ("M", r.chance.randrange(16, 80), 3000 + r.chance.randrange(6000), 100 + r.origin, f"{r.on:%d/%m/%Y}",
+         f"{r.on:%H:%M:%S}", 100 + r.destination, f"{r.off:%d/%m/%Y}", f"{r.off:%H:%M:%S}")
+        for r in rides(112)
+    ]  # fmt: skip
+    return write(folder / "ecobici_2025_03.csv", f"{header}Fecha Arribo,Hora_Arribo", rows)
+
+
+def titled(folder: Path) -> Path:
+    """A title and an empty row above the column names, and the sum of the other numbers beside them."""
+    from tests.support.workbook import write_workbook
+
+    header = [
+        "Data",
+        "Area",
+        "Linha",
+        "Passageiros Pagtes Em Dinheiro",
+        "Passageiros Com Gratuidade",
+        "Tot Passageiros",
+    ]
+    chance, rows = random.Random(113), list[Row]()
+    for day in range(1, 29):
+        for line in range(30):
+            paid, free = chance.randrange(400), chance.randrange(90)
+            rows.append((f"{day:02}/03/2025", "AREA 1", f"1012-{line} - TERM. JD. BRITANIA", paid, free, paid + free))
+    sheet = [["CONSOLIDADO DAS INFORMAÇÕES ENVIADAS PELAS EMPRESAS"], [], header, *rows]
+    return write_workbook(folder / "Consolidado Mar-2025.xlsx", {"Consolidado": sheet})
+
+
+def athens(folder: Path) -> Path:
+    """Boardings alone: a column says so in every row."""
+    header = "dv_agency,dv_platenum_station,dv_validations,dv_route,load_dt,date_hour,boarding_disembark_desc"
+    chance = random.Random(114)
+    rows = [
+        ("002", f"ΣΤΑΘΜΟΣ {stop}", chance.randrange(1, 900), "", f"2025-03-{day + 2:02} 04:10:00",
+         f"2025-03-{day:02} {hour:02}:00:00", "Boarding")
+        for day in range(3, 9) for hour in range(5, 24) for stop in range(9)
+    ]  # fmt: skip
+    return write(folder / "oasa_2025-03.csv", header, rows)
+
+
+def parts_of_hours(folder: Path) -> Path:
+    """7.75 is a quarter to eight, and no format says so."""
+    rows = [(r.card, f"{r.on:%Y-%m-%d}", f"{r.on.hour + r.on.minute / 60:.2f}", ENGLISH[r.origin]) for r in rides(115)]
+    return write(folder / "trips_20250303_20250316.csv", "card_number,trip_date,start_time,start_stop", rows)
+
+
 def _ends(*theirs: str) -> dict[str, str]:
     return dict(zip(("tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location"), theirs, strict=True))
 
@@ -1086,6 +1262,95 @@ CORPUS: dict[str, Truth] = {
         },
         {"tap_on_time": "range", "date": "%d.%m.%Y"},
     ),
+    # as strangers send them
+    "Seoul, bikes": Truth(
+        seoul_bikes,
+        "trips",
+        {"date": "대여일시"} | _ends("대여일시", "대여 대여소명", "반납일시", "반납대여소명"),
+    ),
+    "Istanbul, by the hour": Truth(
+        istanbul_by_hour,
+        "counts",
+        {
+            "count": "number_of_passage",
+            "date": "transition_date",
+            "tap_on_time": "transition_hour",
+            "tap_on_location": "station_poi_desc_cd",
+        },
+        {"tap_on_time": "hours"},
+        asks=frozenset({"count"}),
+    ),
+    "Manila, a clock of twelve hours": Truth(
+        twelve_hours,
+        "trips",
+        {"card": "Media S/N", "date": "Entry Date"} | _ends("Entry Time", "Entry Stn", "Exit Time", "Exit Stn"),
+        {"tap_on_time": "%I:%M:%S %p", "tap_off_time": "%I:%M:%S %p", "date": "%d-%b-%y"},
+        unit="card-day",
+    ),
+    "Montréal, bikes": Truth(
+        montreal_bikes,
+        "trips",
+        {"date": "STARTTIMEMS"} | _ends("STARTTIMEMS", "STARTSTATIONNAME", "ENDTIMEMS", "ENDSTATIONNAME"),
+        {"tap_on_time": "epoch", "tap_off_time": "epoch"},
+        asks=frozenset({"timezone"}),
+    ),
+    "London, quarter hours": Truth(
+        london_quarters,
+        "counts",
+        {"count": "Entries", "date": "Day", "tap_on_time": "Quarter Hour", "tap_on_location": "Station"},
+        {"tap_on_time": "range"},
+        labels=True,
+    ),
+    "Bogotá, a. m. and p. m.": Truth(
+        bogota,
+        "trips",
+        {"card": "Numero Tarjeta", "tap_on_time": "Fecha Transaccion", "tap_on_location": "Estacion Parada"},
+        {"tap_on_time": "?"},
+        asks=frozenset({"shape", "format.tap_on_time"}),
+        cannot_be_counted=True,
+    ),
+    "Dubai, both places in a row of a tap": Truth(
+        dubai,
+        "taps",
+        {"card": "CARD_SERIAL", "tap": "TXN_TYPE", "tap_time": "TXN_TIME", "date": "TXN_DATE"},
+        asks=frozenset({"tap_location"}),
+        cannot_be_counted=True,
+    ),
+    "Mexico City, bikes": Truth(
+        mexico,
+        "trips",
+        {"date": "Fecha_Retiro"} | _ends("Hora_Retiro", "Ciclo_Estacion_Retiro", "Hora_Arribo", "Ciclo_EstacionArribo"),
+        {"date": "%d/%m/%Y"},
+    ),
+    "São Paulo, a title above the counts": Truth(
+        titled,
+        "counts",
+        {"count": "Passageiros Pagtes Em Dinheiro", "date": "Data"},
+        {"date": "%d/%m/%Y"},
+        asks=frozenset({"count"}),
+    ),
+    "Athens, boardings alone": Truth(
+        athens,
+        "counts",
+        {
+            "count": "dv_validations",
+            "date": "date_hour",
+            "tap_on_time": "date_hour",
+            "tap_on_location": "dv_platenum_station",
+        },
+    ),
+    "parts of hours": Truth(
+        parts_of_hours,
+        "trips",
+        {"card": "card_number", "date": "trip_date", "tap_on_time": "start_time", "tap_on_location": "start_stop"},
+        {"tap_on_time": "?"},
+        asks=frozenset({"format.tap_on_time"}),
+        cannot_be_counted=True,
+    ),
+    "Lisbon, thousands": Truth(lisbon, "", {}, refused="are written with separators"),
+    "Taiwan, years of the Republic": Truth(republic, "", {}, refused="are of another calendar"),
+    "Thailand, years of the Buddha": Truth(buddhist, "", {}, refused="are of another calendar"),
+    "numbers of Excel": Truth(serials, "", {}, refused="as numbers of Excel"),
     # what cannot be read, and says why
     "Seoul, an hour a column": Truth(seoul_wide, "", {}, refused="Turn the columns into rows"),
     "BART, without a header": Truth(bart, "", {}, refused="must name the columns"),

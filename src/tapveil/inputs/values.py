@@ -35,8 +35,10 @@ _DATE = re.compile(r"([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-?W[0-9]{2}-?[
 _APART = re.compile(r"\s+([+-][0-9]{2}:?[0-9]{2}|Z)$")
 """An offset that stands apart from its time: 12:30 +1000."""
 _HOURS = re.compile(r"([0-9]{1,2})(?:\.0+)?")
-_RANGE = re.compile(r"([0-9]{1,2})(?:[:.h]?([0-9]{2}))?\W*(?:-|–|~|to|à|a|bis|至|~)\W*[0-9].*")
-"""Hours, or clock times, from and to; by the first of them it is known."""
+_RANGE = re.compile(
+    r"(?!.*[0-9]\s*[AaPp]\.?\s?[Mm])([0-9]{1,2})(?:[:.h]?([0-9]{2}))?h?\W*(?:-|–|~|to|à|a|bis|至|~)\W*[0-9].*"
+)
+"""Hours, or clock times of 24 hours, from and to; by the first of them it is known."""
 _EPOCH = re.compile(r"([0-9]{10}|[0-9]{13}|[0-9]{16})(?:\.[0-9]+)?")
 """Seconds, milliseconds or microseconds since 1970: from 2001 to 2286 the number of digits distinguishes them."""
 _TIMESTAMP = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[ T][0-9]{1,2}:?[0-9]{2}.*")
@@ -53,6 +55,8 @@ def read_time(text: str, zone: ZoneInfo | None = None, written: str | None = Non
     1051
     >>> read_time("7", written="hours"), read_time("07-08", written="range"), read_time("731", written="%H%M")
     (420, 420, 451)
+    >>> read_time("06h-07h", written="range"), read_time("7:00-8:00 PM", written="range")
+    (360, None)
     """
     text = text.strip()
     if text in ("", "-1", "-1.0"):

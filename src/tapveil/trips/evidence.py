@@ -57,7 +57,8 @@ class Evidence:
     def times(self) -> list[Sample]:
         """The columns that hold times of trips: by their values and names, not those of the books."""
         free = [sample for sample in self.samples if sample is not self._named_card]
-        return [sample for sample in free if _may_be_time(sample) and sample.time.share >= 0.5]
+        named = [sample for sample in free if _may_be_time(sample) and sample.time.share >= 0.5]
+        return [sample for sample in named if not sample.is_midnight]
 
     @cached_property
     def days(self) -> list[Sample]:
@@ -76,7 +77,8 @@ class Evidence:
             sample
             for sample in self.samples
             if "card" in sample.says
-            and not sample.says & {"place", "count", "start", "end", "time"}
+            and not sample.says & {"place", "count", "start", "end", "time", "settled"}
+            and ("other" not in sample.says or "identifier" in sample.says)
             and (sample.in_use or sample.raw == "binary")
             and (sample.values is None or sample.raw == "binary" or _many(sample))
             and not (sample.values is None and sample.says & {"tap"})
@@ -178,6 +180,15 @@ class Evidence:
         return None
 
     @property
+    def separated(self) -> Sample | None:
+        """A column of numbers of trips, some of which have separators for thousands."""
+        named = [s for s in self.samples if "count" in s.says and s.values and not s.says & {"identifier", "time"}]
+        parts = (
+            each for each in named if sum(map(bool, map(_THOUSANDS.fullmatch, each.some))) > odd_rows(len(each.some))
+        )
+        return next((each for each in parts if each.whole + share(map(_is_separated, each.some)) >= MOST), None)
+
+    @property
     def averages(self) -> list[Sample]:
         """Columns that are called numbers of trips, and are numbers, but not whole."""
         named = [s for s in self.samples if "count" in s.says and s.values and s.whole < 0.5]
@@ -221,6 +232,12 @@ class Evidence:
         named = [sample for sample in found if "tap" in sample.says]
         sure = [sample for sample in found if _says_on(sample) > 0.8]
         return max(named or sure, key=_says_on, default=None)
+
+    @property
+    def has_both_ends(self) -> bool:
+        """Whether rows of taps on and rows of taps off are there."""
+        said = [words.said(value) for value in self.label.some] if self.label else []
+        return sum(value in words.values("off") for value in said) > odd_rows(len(said))
 
     @cached_property
     def unknown_label(self) -> Sample | None:
@@ -354,15 +371,22 @@ class Evidence:
         return all(s.whole >= 0.5 or not s.in_use for s in self.samples if re.sub(r"[0-9]+", "#", s.name) == pattern)
 
 
+_THOUSANDS = re.compile(r"\s*[0-9]{1,3}([.,'’\u202f\u00a0 ][0-9]{3})+\s*")
 _A_FRACTION = re.compile(r"[0-9]*[.,][0-9]+")
 _A_WORD = re.compile(r"(?!.*[0-9]{6})(?!.*[0-9]:[0-9])(?!.*[0-9]-[0-9]).{1,40}")
 _NO_LABEL = frozenset({"place", "time", "day", "start", "end", "card", "identifier", "period", "hour", "mode", "other"})
 _NO_PLACE = frozenset({"other", "time", "hour", "day", "period", "card", "settled", "mode", "count"})
 
 
+def _is_separated(value: str) -> bool:
+    return bool(_THOUSANDS.fullmatch(value)) and not WHOLE.fullmatch(value.strip())
+
+
 def _may_be_time(sample: Sample) -> bool:
     if sample.says & {"settled", "other"}:
         return False
+    if sample.says & {"start", "end"} and sample.values and sample.whole >= MOST and sample.time.format == "epoch":
+        return True
     if sample.raw in ("time", "timestamp", "instant"):
         return True
     if sample.raw == "date" or "area" in sample.says:
@@ -377,6 +401,7 @@ def _may_be_day(sample: Sample) -> bool:
     return (
         sample.raw == "date"
         or "day" in sample.says
+        or (_may_be_time(sample) and sample.is_midnight)
         or share(bool(re.fullmatch(dashed, value.strip())) for value in sample.some[:100]) >= MOST
     )
 

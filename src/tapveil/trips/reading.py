@@ -35,17 +35,26 @@ FORMATS = (
 _DAYS = "%d/%m/%Y %m/%d/%Y %d-%m-%Y %m-%d-%Y %d.%m.%Y %d/%m/%y %m/%d/%y %d.%m.%y %d-%b-%Y %d-%b-%y %Y/%m/%d %Y.%m.%d"
 DATE_FORMATS = (*_DAYS.split(), "%d %b %Y", "%Y年%m月%d日", "%Y년 %m월 %d일", "%y%m%d", *FORMATS)
 _HOURS = ("%Hh", "%H时", "%H時", "%H시", "%H Uhr")
-TIME_FORMATS = ("%H.%M", "%H:%M:%S %p", "%I:%M %p", "%I:%M:%S %p", "%Hh%M", "%H時%M分", "%H시%M분", *_HOURS, *FORMATS)
+_CLOCKS = ("%I:%M %p", "%I:%M:%S %p", "%I:%M%p", "%I:%M:%S%p", "%H:%M %p", "%H:%M:%S %p")
+"""`%H` with `%p`, by which PM adds nothing, is for 19:31 PM alone: so it comes after `%I`, which is tried first."""
+TIME_FORMATS = ("%H.%M", *_CLOCKS, "%Hh%M", "%H時%M分", "%H시%M분", *_HOURS, *FORMATS)
 """Ways to write a day or a time that need to be named, those with the day first before those with the month first."""
 
 A_FEW, ONE_IN = 4, 1000
 LOOKED_AT = 2000
+ENOUGH = 10
 MOST = 0.9
 ANY_ZONE = ZoneInfo("UTC")
 GRAINS = (60, 30, 15, 10, 5)
 _A_CLOCK = re.compile(r".*\d\d?[:h時시]\d\d")
-_FROM_TO = re.compile(r"\d{1,2}(?:[:.h]\d{2})?\s*(?:-|–|~|to|à|bis|至)\s*\d{1,2}(?:[:.h]\d{2})?\D*")
+_A_TIME, _A_CLOCKED = r"\d{1,2}(?:[:.h]?\d{2})?h?", r"\d{1,2}(?:[:.h]\d{2}|h)?"
+_NOON = r"(?!.*\d\s*[AaPp]\.?\s?[Mm])"
+_TO = r"\s*(?:-|–|~|to|à|a|bis|至)\s*"
+_FROM_TO = re.compile(rf"{_NOON}{_A_TIME}{_TO}{_A_TIME}\D*")
+_CLOCKS_FROM_TO = re.compile(rf"{_NOON}{_A_CLOCKED}{_TO}{_A_CLOCKED}\D{{,4}}")
+"""What nobody calls a time must look more like one: 1012-10 is a line."""
 WHOLE = re.compile(r"([0-9]{1,20})(?:\.0+)?")
+_SERIAL = re.compile(r"[34][0-9]{4}([.,][0-9]+)?")
 _SINCE_1970 = range(946_684_800, 2_208_988_800)
 """Seconds from 2000 to 2040: other numbers of ten digits are no moments of trips."""
 
@@ -162,8 +171,22 @@ class Sample:
     def has_clock(self) -> bool:
         """Whether most of its values look like times, whatever its name."""
         return (
-            share(bool(_A_CLOCK.match(value) or _FROM_TO.fullmatch(value.strip())) for value in self.some[:100]) >= MOST
+            share(bool(_A_CLOCK.match(value) or _CLOCKS_FROM_TO.fullmatch(value.strip())) for value in self.some[:100])
+            >= MOST
         )
+
+    @cached_property
+    def is_midnight(self) -> bool:
+        """Whether it has days, written as the first minute of them, and no times."""
+        minutes = [minute for _, minute in self.moments if minute is not None] if self.date.share >= MOST else []
+        return len(minutes) >= ENOUGH and sum(map(bool, minutes)) <= odd_rows(len(minutes))
+
+    @property
+    def is_serial(self) -> bool:
+        """Whether days, or moments, are written as Excel numbers them: 45719 or 45719.313."""
+        dated = bool(self.says & {"time", "day", "hour"})
+        found = [_SERIAL.fullmatch(value.strip()) for value in self.some[:100]]
+        return share(bool(each and (dated or each[1])) for each in found) >= MOST
 
     @cached_property
     def moments(self) -> list[tuple[str, int | None]]:

@@ -5,12 +5,14 @@ A column that has a role has no other. What the evidence does not settle is a qu
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tapveil.base.errors import TripDataError
 from tapveil.base.vocabulary import COUNT
+from tapveil.plan.source import has_a_day
 from tapveil.trips import words
 from tapveil.trips.evidence import AGREE, FEW_LABELS, ORDERED, Evidence, RowsOfCards, listed
 from tapveil.trips.questions import OPEN, Asking
@@ -34,6 +36,7 @@ class Roles:
         """The roles of all columns, and what a row is."""
         found = self._found
         self._seen.refuse_wide()
+        self._refuse_serials()
         self._decide_shape()
         if card := self._seen.card:
             self._take("card", card, "its name says so" if "card" in card.says else _LIKE_A_CARD)
@@ -47,6 +50,8 @@ class Roles:
             self._take_ends()
         self._refuse_sums()
         self._take_day()
+        self._refuse_other_calendars()
+        self._ask_about_unread()
         found.grain = self._grain()
         self._ask_about_formats()
         if not any(ours.endswith("location") for ours in found.columns):
@@ -80,9 +85,11 @@ class Roles:
             ask = "taken for names of days, not dates" if labels else "add `format` unless it is like 2016-08-08"
         return f"its name says so; {ask}"
 
-    def _choose(self, ours: str, among: Sequence[Sample], text: str, proposal: Sample, why: str) -> Sample | None:
-        """One of several columns, by asking."""
-        names = [sample.name for sample in among]
+    def _choose(
+        self, ours: str, among: Sequence[Sample], text: str, proposal: Sample, why: str, *others: str
+    ) -> Sample | None:
+        """One of several columns, by asking; none, where the answer is another."""
+        names = [*(sample.name for sample in among), *others]
         chosen = self._asking.ask(ours, text, proposal.name, names)
         sample = self._seen.by_name.get(chosen)
         if sample:
@@ -116,6 +123,14 @@ class Roles:
                     'such as "hours" or "%H%M"; for minutes after midnight, none (on a terminal: minutes).'
                 )
                 chosen = self._asking.ask(f"format.{ours}", text, str(reading.format or OPEN))
+            elif sample.values and reading.share < MOST:
+                as_such = f" as {reading.format}" if reading.format else ""
+                text = (
+                    f"How is `{sample.name}` written? In the rows looked at {round(100 * (1 - reading.share))} of 100 "
+                    f"values cannot be read{as_such}. Name its format; or, if they are words for a missing value, "
+                    "remove `format` and list them: missing = […]."
+                )
+                chosen = self._asking.ask(f"format.{ours}", text)
             else:
                 continue
             self._asked_formats.add(guess.column)
@@ -124,6 +139,51 @@ class Roles:
                 if known.column == guess.column:
                     written = OPEN if is_open else chosen
                     self._found.columns[each] = replace(known, format=written if written != "minutes" else None)
+
+    def _ask_about_unread(self) -> None:
+        """Columns that are called times, and have values that begin with a digit, in no format that is known."""
+        for sample in list(self._free()):
+            ends = "tap_time" if self._found.is_taps else "tap_off_time" if "end" in sample.says else "tap_on_time"
+            if ends in self._found.columns or not _is_unread(sample):
+                continue
+            text = (
+                f"How is `{sample.name}` written? It is called a time, but its values are in no format that is known, "
+                'or in one that cannot be read (a. m., the name of a time zone). Name it, such as "%d/%m/%Y %H:%M"; or '
+                "write the column otherwise."
+            )
+            chosen = self._asking.ask(f"format.{ends}", text)
+            known = chosen != OPEN
+            why = "so you said" if known else "its name says so, but its values cannot be read"
+            written = None if chosen == "minutes" else chosen
+            guess = Guess(sample.name, "sure" if known else "question", why, written, sample.missing)
+            self._found.columns[ends] = guess
+            self._asked_formats.add(sample.name)
+            if written and known and has_a_day(written) and "date" not in self._found.columns:
+                self._found.columns["date"] = replace(guess, why=f"the day of {ends}, which holds dates as well")
+
+    def _refuse_serials(self) -> None:
+        for sample in self._seen.samples:
+            dated = sample.says & {"time", "day", "hour", "start", "end"} and not sample.says & {"other", "settled"}
+            if dated and not sample.says & {"place", "card", "count", "identifier"} and sample.is_serial:
+                raise TripDataError(
+                    f"`{sample.name}` has days or times as numbers of Excel (such as 45719.3): show the column as date "
+                    "and time there, and export it again"
+                )
+
+    def _refuse_other_calendars(self) -> None:
+        """Years of which nobody has trips: 2568 in Thailand, 1403 in Iran and 114 in Taiwan are 2025."""
+        guess = self._found.columns.get("date")
+        sample = self._seen.by_name.get(guess.column) if guess else None
+        if sample is None or not sample.values:
+            return
+        years = [int(day[:4]) for day in sample.days if day]
+        elsewhere = share(year not in TRAVELLED for year in years) >= 0.5 if years else False
+        minguo = self._found.labels and share(bool(_MINGUO.fullmatch(value.strip())) for value in sample.some) >= MOST
+        if minguo or (elsewhere and not self._found.labels):
+            raise TripDataError(
+                f"the years in `{sample.name}` are of another calendar, or wrong (in 2025, Thailand writes 2568, Iran "
+                "1404 or 1403, Taiwan 114): write days such as 2025-03-31, then try again"
+            )
 
     def _free(self) -> Iterator[Sample]:
         """The columns that have no role yet."""
@@ -136,7 +196,7 @@ class Roles:
         ends = {end: [s for s in (*self._seen.times, *self._seen.places) if end in s.says] for end in ("start", "end")}
         both, count = bool(ends["start"] and ends["end"]), None if self._seen.card else self._seen.count
         label, unknown = self._seen.label, self._seen.unknown_label
-        if count and label:
+        if count and label and self._seen.has_both_ends:
             raise TripDataError(
                 f"rows of taps on and rows of taps off, by `{label.name}`, are both counts (`{count.name}`): added up, "
                 "each trip would be in twice. Make a file of each kind, and a plan for each"
@@ -148,6 +208,11 @@ class Roles:
             )
         if not self._seen.card and (masked := self._seen.masked):
             self._say_masked(*masked, counted=count is masked[0])
+        if not self._seen.card and (separated := self._seen.separated):
+            raise TripDataError(
+                f"some numbers of trips in `{separated.name}` are written with separators, such as 1.234 or 1,234, and "
+                "cannot be counted: export them without"
+            )
         average = next((each for each in self._seen.averages if not self._seen.card and not self._seen.count), None)
         if average and not (both and self._seen.finest < 15):
             raise TripDataError(
@@ -178,7 +243,7 @@ class Roles:
                 "counts",
                 ("trips", "counts"),
             )
-        elif label and not (both and self._seen.two_times):
+        elif label and not count and not (both and self._seen.two_times):
             found.shape, found.why = "taps", f"the values of `{label.name}` mean on and off"
         elif both or self._seen.two_times:
             found.why = "both ends of a trip are in a row"
@@ -253,6 +318,15 @@ class Roles:
         times = [sample for sample in self._seen.times if sample is not label]
         self._take_one("tap_time", times, "Which column is the time of the tap?", lambda s: "time" in s.says)
         places = [sample for sample in self._seen.places if sample is not label]
+        on, off = ([s for s in places if end in s.says] for end in ("start", "end"))
+        if on and off and self._asking.is_open("tap_location"):
+            text = (
+                f"Which column is the place of the tap? {listed(on[:1] + off[:1])} seem to be those of its trip: a row "
+                "of a tap on needs the place of the tap on, and one of a tap off that of the tap off, in one column."
+            )
+            self._asking.ask("tap_location", text, choices=[sample.name for sample in places])
+            found.columns["tap_location"] = Guess(OPEN, "question", "no column is that of both kinds of rows")
+            return
         self._take_one("tap_location", self._seen.best_places(places), "Which column is the place of the tap?", None)
 
     def _take_words(self, label: Sample) -> None:
@@ -318,6 +392,10 @@ class Roles:
             elif places[end]:
                 text = f"Where does a trip {'begin' if end == 'start' else 'end'}? {listed(places[end])} could be it."
                 self._choose(ours, places[end], text, places[end][0], "the first that could be")
+        if len(plain) == 1 and "tap_off_time" in self._found.columns and bool(places["start"]) != bool(places["end"]):
+            ours, other = ("tap_off_location", "end") if places["start"] else ("tap_on_location", "begin")
+            text = f"Does a trip {other} at `{plain[0].name}`? It is a place, and its name does not say which."
+            self._choose(ours, plain, text, plain[0], "the only other place", "no")
         if not places["start"] and not places["end"] and plain:
             if len(plain) == 1:
                 self._take("tap_on_location", plain[0], "it is the only place in a row")
@@ -413,6 +491,8 @@ class Roles:
         if not days:
             self._take_doubtful_day(free)
             return
+        if any("start" in sample.says for sample in days):
+            days = [sample for sample in days if "end" not in sample.says]
         distinct = [s for n, s in enumerate(days) if not any(self._seen.same_days(s, each) for each in days[:n])]
         if len(distinct) > 1 and self._seen.looked:
             text = f"Which is the day of a trip? {listed(distinct)} differ."
@@ -446,10 +526,21 @@ class Roles:
         periods = [s for s in self._seen.samples if s.name in free and s.says & {"period", "day"} and s.in_use]
         few = [s for s in periods if (s.values is None or 0 < s.kinds <= 400) and not s.says & {"settled"}]
         booked = [s for s in self._seen.days if s.name in free]
+        few = [s for s in few if not s.says & {"time", "hour"} or "day" in s.says]
         if few:
             self._found.labels = True
             best = min(few, key=lambda s: ("period" not in s.says, s.kinds == 1, "tap" in s.says))
-            self._take("date", best, "its name says so; its values are names of days or months, not dates")
+            why = "its name says so; its values are names of days or months, not dates"
+            if "period" not in best.says and best.values and share(map(_is_dated, best.some)) >= MOST:
+                text = (
+                    f"Are the values of `{best.name}` names, to be published as they are? They seem to be dates, in no "
+                    'format that is known: if so, write its format, such as { column = "…", format = "%d/%m/%Y" }, and '
+                    'take out dates = "labels".'
+                )
+                self._asking.ask("date", text, best.name, (best.name,))
+                self._take("date", best, why, asked=True)
+            else:
+                self._take("date", best, why)
             self._say_periods(best, [s for s in few if s is not best and "period" in s.says])
         elif booked:
             text = f"Is `{booked[0].name}` the day of a trip? By its name it may be a day of the books."
@@ -483,12 +574,29 @@ _TWICE = (
     "If rows are taps on and off, counting them as trips counts each trip twice and protects half of it: then leave "
     "one kind out of the files, or add a column that distinguishes them."
 )
+TRAVELLED = range(1980, 2101)
+_MINGUO = re.compile(r"1[0-4][0-9]([-/.年]?)(0?[1-9]|1[0-2])([-/.月]?)(0?[1-9]|[12][0-9]|3[01])日?")
 _LIKE_A_CARD = "its values look like numbers of cards"
 
 
 def _zeros_mean_none(sample: Sample) -> bool:
     zeros = [value.strip() in ("0", "0.0") for value in sample.filled]
     return share(zeros) > 0.01 and sum(zeros) > odd_rows(len(zeros)) and sample.time.format is None
+
+
+def _is_dated(value: str) -> bool:
+    """Whether there are a day and a year in it, as numbers."""
+    return len(re.findall("[0-9]+", value)) > 1 or bool(re.fullmatch("[0-9]{6,8}", value.strip()))
+
+
+def _is_unread(sample: Sample) -> bool:
+    if sample.raw != "text" or not sample.in_use or not sample.values:
+        return False
+    if not (sample.says & {"time", "hour"} or sample.has_clock):
+        return False
+    if sample.says & {"settled", "other", "area", "card", "count", "mode", "place", "period", "identifier"}:
+        return False
+    return sample.time.share < 0.5 and share(value.strip()[:1].isdigit() for value in sample.some) >= MOST
 
 
 def _often(sample: Sample, holds: Callable[[int], bool]) -> bool:

@@ -52,11 +52,22 @@ def concepts(name: str) -> frozenset[str]:
 
     >>> sorted(concepts("Einstiegshaltestelle")), sorted(concepts("乗車日時")), sorted(concepts("ORIGIN_PT_CODE"))
     (['place', 'start'], ['day', 'start', 'time'], ['identifier', 'place', 'start'])
+    >>> sorted(concepts("number_of_passenger")), sorted(concepts("반납대여소명")), sorted(concepts("대여일시"))
+    (['count'], ['end', 'name', 'place'], ['day', 'start', 'time'])
     """
     words, whole = words_of(name), plain(name)
-    return frozenset(
-        concept for concept, lists in _LISTS.items() if any(_says(words, whole, word) for word in _split(concept))
-    )
+    found = {concept for concept in _LISTS if any(_says(words, whole, word) for word in _split(concept))}
+    for end in found & {"start", "end"}:  # a place may be called after what is begun there: 대여소 has 대여 in it
+        rest = whole
+        for place in _split("place"):
+            rest = rest.replace(place, " ") if _JOINED.search(place) and any(w in place for w in _split(end)) else rest
+        if not any(_says(words, rest, word) for word in _split(end)):
+            found.discard(end)
+    if {"name", "place"} <= found:  # in Spanish a name, in French a number: nombre
+        found.discard("count")
+    if "amount" in found and not found & {"other", "place"}:
+        found = (found | {"count"}) - {"identifier", "card"}
+    return frozenset(found - {"amount"})
 
 
 @lru_cache

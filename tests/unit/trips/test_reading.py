@@ -17,6 +17,19 @@ WRITTEN: dict[str, tuple[str, list[str], str | None]] = {
     "clocks with h": ("hora", [f"{m // 60:02d}h{m % 60:02d}" for m in MINUTES], "%Hh%M"),
     "six digits": ("time", [f"{m // 60:02d}{m % 60:02d}09" for m in MINUTES], "%H%M%S"),
     "from and to": ("Stunde", [f"{n % 24:02d}:00-{n % 24 + 1:02d}:00" for n in range(400)], "range"),
+    "hours with h": ("Faixa Horária", [f"{n % 24:02d}h-{n % 24 + 1:02d}h" for n in range(400)], "range"),
+    "quarters": ("Quarter Hour", [f"{n % 24:02d}00-{n % 24:02d}15" for n in range(400)], "range"),
+    "twelve hours": ("time", [f"{m // 60 % 12 + 1}:{m % 60:02d} {'AP'[m // 720 % 2]}M" for m in MINUTES], "%I:%M %p"),
+    "twelve hours and seconds": (
+        "time",
+        [f"{m // 60 % 12 + 1}:{m % 60:02d}:07 {'AP'[m // 720 % 2]}M" for m in MINUTES],
+        "%I:%M:%S %p",
+    ),
+    "twenty-four hours, with PM": (
+        "time",
+        [f"{m // 60:02d}:{m % 60:02d}:07 {'AP'[m // 720 % 2]}M" for m in MINUTES],
+        "%H:%M:%S %p",
+    ),
     "seconds since 1970": ("ts", [str(1_741_000_000 + 60 * minute) for minute in MINUTES], "epoch"),
     "milliseconds": ("ts", [str(1_741_000_000_123 + 60_000 * minute) for minute in MINUTES], "epoch"),
     "fourteen digits": (
@@ -35,6 +48,24 @@ def test_a_time_is_known_by_its_values_whatever_one_row_says(name: str, odd: str
     assert sample.time.share > 0.9
     assert sample.time.format == written
     assert not sample.time.doubt
+
+
+def test_bands_of_a_clock_of_twelve_hours_are_no_mornings() -> None:
+    bands = [f"{n % 11 + 1}:00-{n % 11 + 2}:00 {'AP'[n % 2]}M" for n in range(400)]
+    assert Sample("hour_band", "text", bands).time.share < 0.5
+
+
+def test_midnights_are_days_and_one_time_among_them_decides_nothing() -> None:
+    days = [f"2025-03-{1 + n % 28:02d} 00:00:00.0" for n in range(400)]
+    assert Sample("at", "text", [*days, "2025-03-03 07:31:00.0"]).is_midnight
+    assert not Sample("at", "text", [day.replace(" 00", f" {n % 24:02d}") for n, day in enumerate(days)]).is_midnight
+
+
+def test_numbers_of_excel_are_moments_only_by_their_name_or_their_parts() -> None:
+    whole, parts = [str(45700 + n % 30) for n in range(400)], [f"{45700 + n % 30},{n % 97:02d}" for n in range(400)]
+    assert Sample("Date", "text", whole).is_serial
+    assert Sample("Tap On", "text", parts).is_serial
+    assert not Sample("From", "text", whole).is_serial, "it may be a number of a stop"
 
 
 def test_numbers_that_could_be_anything_are_doubtful() -> None:
