@@ -105,7 +105,7 @@ def ledger_plan(
         str | None, Option(help='The accuracy needed, such as "origin_hour within 10 % where at least 200".')
     ] = None,
     of_folder: Annotated[
-        Path | None, Option("--from", help="A published folder: how accurate its counts would be. Costs nothing.")
+        Path | None, Option("--from", help="A published folder: how accurate its counts would be. No trip is read.")
     ] = None,
     look: Annotated[
         bool, Option("--look", help="The same for the exact counts of the trips. Output is confidential.")

@@ -1,0 +1,130 @@
+"""Releases counted in PostgreSQL and on Spark beside the bare queries on the same engine: wall time, three tables.
+
+    python -m benchmarks.engines [--trips 12000000] [--engines postgresql spark] [--units trip card]
+
+The trips are those of `benchmarks.cards`. Bare queries for trips are three GROUP BYs; for cards they rank the trips of
+each card, keep as many as the plan does, and count each card once in a cell. Every run is a process of its own, from
+its start to its end: with Spark, both start it. The server of PostgreSQL is started once, with trips loaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from benchmarks.cards import KEPT, OF_TRIPS, PLAN, metro
+from benchmarks.release import measure, released
+
+ENGINES = ("postgresql", "spark")
+UNITS = ("trip", "card")
+TABLE = "transit.metro"
+COLUMNS = "card, day, begins, origin, destination"
+CELLS = (
+    "day, origin, destination",
+    "day, extract(hour FROM begins) AS hour, origin",
+    "day",
+)
+HASH = {
+    "postgresql": "hashtextextended(concat_ws('|', card, day, begins, origin, destination), 0)",
+    "spark": "xxhash64(card, day, begins, origin, destination)",
+}
+
+
+def queries(engine: str, unit: str, trips: str) -> Iterator[str]:
+    """What a careful hand would write: for cards, first the trips that are kept, as a table; then each table."""
+    of = trips
+    if unit == "card":
+        of = "kept"
+        rank = f"row_number() OVER (PARTITION BY card ORDER BY {HASH[engine]}) AS place"
+        ranked = f"SELECT {COLUMNS}, {rank} FROM {trips}"
+        kept = f"SELECT {COLUMNS} FROM ({ranked}) AS ranked WHERE place <= {KEPT['card']}"
+        yield f"CREATE TEMP TABLE kept AS {kept}" if engine == "postgresql" else f"CACHE TABLE kept AS {kept}"
+    for cells in CELLS:
+        names = ", ".join(cell.rpartition(" AS ")[2] for cell in cells.split(", "))
+        rows = f"SELECT {'DISTINCT card, ' * (unit == 'card')}{cells} FROM {of}"
+        yield f"SELECT {names}, count(*) AS number FROM ({rows}) AS cells GROUP BY {names}"
+
+
+def bare(engine: str, unit: str, folder: Path) -> None:
+    """Run them, and fetch what they say."""
+    if engine == "postgresql":
+        from adbc_driver_postgresql.dbapi import connect  # type: ignore[import-untyped]
+
+        with connect("postgresql://", autocommit=True) as connection, connection.cursor() as cursor:
+            for query in queries(engine, unit, TABLE):
+                cursor.execute(query)
+                if query.startswith("SELECT"):
+                    cursor.fetch_arrow_table()
+        return
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder
+    for name, value in {"ui.enabled": "false", "ui.showConsoleProgress": "false", "log.level": "OFF"}.items():
+        builder = builder.config(f"spark.{name}", value)
+    session = builder.getOrCreate()
+    session.read.parquet(*map(str, sorted(folder.glob("day-*.parquet")))).createOrReplaceTempView("trips")
+    for query in queries(engine, unit, "trips"):
+        session.sql(query).toArrow()
+    session.stop()
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[None]:
+    """A server of our own with the trips in it, to which this environment leads."""
+    import pyarrow.parquet as pq
+    from tests.support.postgres import running
+
+    with running() as started:
+        started.load("metro", pq.read_table(sorted(folder.glob("day-*.parquet"))))
+        started.run(f"VACUUM ANALYZE {TABLE}")
+        before = dict(os.environ)
+        os.environ.update(started.environment())
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+
+def plan(engine: str, unit: str, folder: Path) -> Path:
+    """The plan of `benchmarks.cards`, for this engine."""
+    text = PLAN.format(unit=unit, bound="trips_per_card", most=KEPT["card"], shape="", taps="", columns=OF_TRIPS)
+    if unit == "trip":
+        text = "\n".join(line for line in text.splitlines() if not line.startswith(("trips_per", "without_card")))
+    where = (
+        f'engine = "adbc"\ntable = "{TABLE}"' if engine == "postgresql" else 'engine = "spark"\npath = "day-*.parquet"'
+    )
+    file = folder / f"{engine}-{unit}.toml"
+    file.write_text(text.replace('path = "*.parquet"', where), encoding="utf-8")
+    return file
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trips", type=int, default=12_000_000)
+    parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=list(ENGINES))
+    parser.add_argument("--units", nargs="+", default=list(UNITS), choices=list(UNITS))
+    parser.add_argument("--bare", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.bare:
+        engine, unit, folder = options.bare
+        return bare(engine, unit, Path(folder))
+    folder = metro(options.trips, taps=False)
+    print(f"{options.trips:,} trips; seconds of wall time")
+    print(f"{'engine':12}{'unit':>6}{'release':>10}{'bare':>10}{'ratio':>8}")
+    for engine in options.engines:
+        with server(folder) if engine == "postgresql" else nullcontext():
+            for unit in options.units:
+                ours = measure(released(plan(engine, unit, folder)))
+                itself = [sys.executable, "-m", "benchmarks.engines", "--bare", engine, unit, str(folder)]
+                theirs = measure(itself)
+                row = f"{engine:12}{unit:>6}{ours.wall:10.1f}{theirs.wall:10.1f}{ours.wall / theirs.wall:8.2f}"
+                print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
