@@ -224,6 +224,98 @@ def _world(folder: Path, changes: dict[str, str] | None = None) -> Plan:
     return Plan.read(folder / "plan.toml")
 
 
+CALENDARS = """
+[release]
+name = "hours"
+title = "Taps by hour, by month and kind of day"
+partition = ["mode", "month", "day_type"]
+shapes = ["lta", "own.toml"]
+[source]
+path = "trips.csv"
+modes = ["bus", "train"]
+first_day = 2025-02-20
+last_day = 2025-03-16
+[source.columns]
+card = "card"
+mode = "mode"
+date = "day"
+tap_on_time = "time"
+tap_on_location = "from"
+tap_off_time = "until"
+tap_off_location = "to"
+[coarsen]
+time_minutes = 60
+[coarsen.date]
+month = "month"
+day_type = { days = "weekday-weekend", holidays = [2025-03-10] }
+week = "week"
+term = { lookup = "terms.csv", from = "from", until = "until", to = "name", otherwise = "term, as usual" }
+[privacy]
+unit = "card-day"
+trips_per_day = 2
+without_card = "refuse"
+neighbours = "add-remove"
+mechanism = "gaussian"
+epsilon = 4
+delta = 1e-6
+[[table]]
+name = "on"
+columns = ["tap_on_time", "tap_on_location"]
+[[table]]
+name = "off"
+columns = ["tap_off_time", "tap_off_location"]
+[[table]]
+name = "od"
+columns = ["tap_on_time", "tap_on_location", "tap_off_location"]
+[[table]]
+name = "weeks"
+columns = ["week", "term"]
+[[table]]
+name = "total"
+columns = []
+"""
+OWN_SHAPE = """
+title = "Weeks and terms"
+[[file]]
+name = "weeks.txt"
+delimiter = ";"
+header = false
+missing = "n/a"
+tables = { all = ["week", "term"] }
+column = [
+  { name = "network", value = "Port Vesper" },
+  { name = "month", key = "month" },
+  { name = "kind", key = "day_type", words = { weekday = "Mon-Fri" } },
+  { name = "mode", key = "mode" },
+  { name = "week", key = "week" },
+  { name = "term", key = "term" },
+  { name = "trips", count = "all" },
+  { name = "least", low = "all" },
+  { name = "most", high = "all" },
+]
+"""
+
+
+def _calendars(folder: Path) -> Plan:
+    stops = ("10009", "Quay, West", "東門", "Hill")
+    rows = [
+        (
+            f"3085{n % 900:012}",
+            ("bus", "train")[n % 3 > 1],
+            date.fromordinal(date(2025, 2, 18).toordinal() + n * 7 % 29),
+            f"{7 + n * n % 3:02d}:{n % 60:02d}",
+            stops[n % 4],
+            f"{9 + n * n % 3:02d}:{n % 60:02d}" if n % 9 else "",
+            stops[n * n % 11 % 4] if n % 9 else "",
+        )
+        for n in range(9000)
+    ]
+    write_csv(folder / "trips.csv", rows, ("card", "mode", "day", "time", "from", "until", "to"))
+    write_csv(folder / "terms.csv", [("2025-03-03", "2025-03-07", "break")], ("from", "until", "name"))
+    (folder / "own.toml").write_text(OWN_SHAPE, encoding="utf-8")
+    return Plan.parse(CALENDARS, base=folder)
+
+
 KINDS: dict[str, Callable[[Path], Plan]] = {
     "paper": lambda folder: _opal(folder),
     "paper-layout": lambda folder: _opal(
@@ -241,6 +333,7 @@ KINDS: dict[str, Callable[[Path], Plan]] = {
     "world": _world,
     "world-of-hours": lambda folder: _world(folder, HOURS),
     "world-of-all-days": lambda folder: _world(folder, ALL_DAYS),
+    "calendars": _calendars,
     "spark": lambda folder: _opal(
         folder, _total("gaussian") | NO_MAP | {"[source]\n": '[source]\nengine = "spark"\n'}, "parquet"
     ),
