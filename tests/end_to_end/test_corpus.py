@@ -122,6 +122,14 @@ def test_an_afternoon_on_a_clock_of_twelve_hours_is_no_morning(tmp_path: Path) -
     assert {"08:00", "13:00", "14:00", "23:00"} <= {on_time.labels["tap_on_time"][code] for code in codes}
 
 
+def test_times_that_are_called_utc_are_said_to_be(tmp_path: Path) -> None:
+    trips = CORPUS["New York, taxis"].make(tmp_path)
+    text = trips.read_text().replace("tpep_pickup_datetime", "pickup_utc")
+    trips.write_text(text)
+    said = draft(str(trips), tmp_path / "plan.toml", progress=Silent()).found.remarks
+    assert sum("`pickup_utc` seems to be in UTC, and its times have no offset" in each for each in said) == 1
+
+
 def test_a_month_by_kinds_of_days_says_what_it_is(tmp_path: Path) -> None:
     said = " ".join(drafted(CORPUS["Singapore, pairs"], tmp_path).found.remarks)
     assert "Rows are of `DAY_TYPE` and `YEAR_MONTH`, months and kinds of days, and not of single days" in said

@@ -873,6 +873,24 @@ def parts_of_hours(folder: Path) -> Path:
     return write(folder / "trips_20250303_20250316.csv", "card_number,trip_date,start_time,start_stop", rows)
 
 
+def busan(folder: Path) -> Path:
+    """The year first, in two digits: 25/03/07 is neither of 2007 nor the 25th."""
+    rows = [
+        (r.card, f"{r.on:%y/%m/%d %H:%M}", ENGLISH[r.origin], f"{r.off:%y/%m/%d %H:%M}", ENGLISH[r.destination])
+        for r in rides(116)
+    ]
+    return write(folder / "busan.csv", "card_id,start_time,start_station,end_time,end_station", rows)
+
+
+def six_digits(folder: Path) -> Path:
+    """Day, month and year, and a clock, without anything between them; how long a trip takes is no time of it."""
+    header = "card_id,trip_date,board_time,board_stop,travel_time"
+    rows = [
+        (r.card, f"{r.on:%d%m%y}", f"{r.on:%H%M}", ENGLISH[r.origin], (r.off - r.on).seconds // 60) for r in rides(117)
+    ]
+    return write(folder / "boardings.csv", header, rows)
+
+
 def _ends(*theirs: str) -> dict[str, str]:
     return dict(zip(("tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location"), theirs, strict=True))
 
@@ -1346,6 +1364,20 @@ CORPUS: dict[str, Truth] = {
         {"tap_on_time": "?"},
         asks=frozenset({"format.tap_on_time"}),
         cannot_be_counted=True,
+    ),
+    "Busan, the year first in two digits": Truth(
+        busan,
+        "trips",
+        {"card": "card_id", "date": "start_time"} | _ends("start_time", "start_station", "end_time", "end_station"),
+        {"tap_on_time": "%y/%m/%d %H:%M", "date": "%y/%m/%d %H:%M"},
+        unit="card-day",
+    ),
+    "days in six digits": Truth(
+        six_digits,
+        "trips",
+        {"card": "card_id", "date": "trip_date", "tap_on_time": "board_time", "tap_on_location": "board_stop"},
+        {"tap_on_time": "%H%M", "date": "%d%m%y"},
+        unit="card-day",
     ),
     "Lisbon, thousands": Truth(lisbon, "", {}, refused="are written with separators"),
     "Taiwan, years of the Republic": Truth(republic, "", {}, refused="are of another calendar"),

@@ -31,13 +31,18 @@ FORMATS = (
     *("%d/%m/%y %H:%M", "%m/%d/%y %H:%M", "%d/%m/%y %H:%M:%S", "%Y%m%d%H%M%S", "%Y%m%d%H%M", "%Y-%m-%d %H.%M.%S"),
     *("%d %b %Y %H:%M:%S", "%d %b %Y %H:%M", "%Y年%m月%d日 %H:%M:%S", "%Y年%m月%d日 %H:%M", "%Y년 %m월 %d일 %H:%M"),
     *("%Y.%m.%d %H:%M:%S", "%Y.%m.%d %H:%M", "%d.%m.%y %H:%M", "%Y-%m-%d %I:%M:%S %p", "%Y-%m-%d-%H.%M.%S"),
+    *("%Y-%m-%d %I:%M %p", "%Y/%m/%d %I:%M:%S %p", "%Y/%m/%d %I:%M %p", "%d/%m/%Y %I:%M%p", "%m/%d/%Y %I:%M%p"),
+    *("%y/%m/%d %H:%M", "%y/%m/%d %H:%M:%S", "%y-%m-%d %H:%M", "%y-%m-%d %H:%M:%S", "%y.%m.%d %H:%M"),
 )
 _DAYS = "%d/%m/%Y %m/%d/%Y %d-%m-%Y %m-%d-%Y %d.%m.%Y %d/%m/%y %m/%d/%y %d.%m.%y %d-%b-%Y %d-%b-%y %Y/%m/%d %Y.%m.%d"
-DATE_FORMATS = (*_DAYS.split(), "%d %b %Y", "%Y年%m月%d日", "%Y년 %m월 %d일", "%y%m%d", *FORMATS)
+_YEAR_FIRST = ("%y/%m/%d", "%y-%m-%d", "%y.%m.%d")
+_DIGITS = {"%y%m%d": 6, "%d%m%y": 6, "%m%d%y": 6, "%d%m%Y": 8, "%m%d%Y": 8}
+"""Days without anything between their parts, with the number of digits: strptime takes 0731 for one as well."""
+DATE_FORMATS = (*_DAYS.split(), *_YEAR_FIRST, "%d %b %Y", "%Y年%m月%d日", "%Y년 %m월 %d일", *_DIGITS, *FORMATS)
 _HOURS = ("%Hh", "%H时", "%H時", "%H시", "%H Uhr")
 _CLOCKS = ("%I:%M %p", "%I:%M:%S %p", "%I:%M%p", "%I:%M:%S%p", "%H:%M %p", "%H:%M:%S %p")
 """`%H` with `%p`, by which PM adds nothing, is for 19:31 PM alone: so it comes after `%I`, which is tried first."""
-TIME_FORMATS = ("%H.%M", *_CLOCKS, "%Hh%M", "%H時%M分", "%H시%M분", *_HOURS, *FORMATS)
+TIME_FORMATS = ("%H.%M", *_CLOCKS, "%Hh%M", "%H時%M分", "%H시%M분", "%H:%M Uhr", *_HOURS, *FORMATS)
 """Ways to write a day or a time that need to be named, those with the day first before those with the month first."""
 
 A_FEW, ONE_IN = 4, 1000
@@ -297,6 +302,7 @@ def _days_spanned(values: Sequence[str], way: str) -> int:
 
 def _reads(kind: Written, value: str, way: str | None) -> bool:
     if kind == "date":
-        return bool(read_date(value, ANY_ZONE, way))
+        whole = way not in _DIGITS or len(value.strip()) == _DIGITS[way]
+        return whole and bool(read_date(value, ANY_ZONE, way))
     minute = read_time(value, ANY_ZONE, way)
     return minute is not None and minute != MISSING_TIME

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 from tapveil.base.vocabulary import YEARS
@@ -44,6 +44,7 @@ def recognise(
         for ours, guess in found.columns.items()
         if ours.endswith("time") and guess.column in by_name
     )
+    found.remarks += _in_utc(found, by_name)
     found.days = _first_and_last(found, by_name)
     if card := found.columns.get("card"):
         found.without_card = len(by_name[card.column].values or ()) > 0 and not _always(by_name[card.column])
@@ -57,6 +58,17 @@ def _has_offsets(sample: Sample, guess: Guess) -> bool:
     return guess.format is None and sum(bool(_OFFSET.search(value)) for value in sample.filled) > odd_rows(
         len(sample.filled)
     )
+
+
+def _in_utc(found: Recognised, by_name: Mapping[str, Sample]) -> Iterator[str]:
+    """Times that are called UTC, without an offset: they are read as they stand."""
+    timed = {guess.column: None for ours, guess in found.columns.items() if ours.endswith("time")}
+    named = [name for name in timed if name in by_name and by_name[name].words & {"utc", "gmt", "zulu"}]
+    if named and not found.offsets:
+        yield (
+            f"`{named[0]}` seems to be in UTC, and its times have no offset: hours and days will be those of UTC. For "
+            "those of the clocks, write `Z` after each time, and name timezone under [source]."
+        )
 
 
 def _always(sample: Sample) -> bool:
