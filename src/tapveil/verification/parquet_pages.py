@@ -1,8 +1,9 @@
-"""The pages of a Parquet file, by their own headers: how much memory they will take when they are unpacked.
+"""The footer and the pages of a Parquet file, by their own bytes: whether it is safe to let Arrow read them.
 
 The sizes in the footer are only said, and a page of a few kilobytes can unpack to gigabytes. A reader goes by the
-header of each page: so does this check, before any page is unpacked. Headers are in Thrift's compact protocol, of which
-this reads as much as Arrow writes.
+header of each page: so does this check, before any page is unpacked. Where a footer contradicts itself, Arrow ends the
+process that asks it for a column: so it is read here first. Both are in Thrift's compact protocol, of which this reads
+as much as Arrow writes.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ MOST_PAGES = 100_000
 MOST_ELEMENTS = 100_000
 """Row groups, and columns of each."""
 _LONGEST_HEADER = 2**16
+_DEEPEST = 8
+"""Structs within structs."""
+_WIDTHS = {1: 4, 2: 8}
+"""Bytes of a number, by its type in the file."""
+_TEXT = 6
+_OPTIONAL = 1
 _DICTIONARY = 2
 _PLAIN = 0
 _ENCODINGS = {_PLAIN, 2, 3, 8}
@@ -56,12 +63,54 @@ def footer_size(file: IO[bytes]) -> int:
 
 def open_parquet(file: IO[bytes], name: str, **options: Any) -> pq.ParquetFile:
     """A Parquet file whose footer is not too large to be read."""
-    size = file.seek(0, os.SEEK_END)
-    if LARGEST_FOOTER < footer_size(file) <= size:
+    size, footer = file.seek(0, os.SEEK_END), footer_size(file)
+    if LARGEST_FOOTER < footer <= size:
         raise UnreadableError("too-large", name, f"its footer is larger than {LARGEST_FOOTER:,} bytes")
+    file.seek(max(0, size - 8 - footer))
+    if not _is_of_flat_columns(file.read(footer)):
+        raise UnreadableError("not-parquet", name, "has a footer in a form that tapveil does not write")
     file.seek(0)
     limits = {"thrift_string_size_limit": LARGEST_FOOTER, "thrift_container_size_limit": MOST_ELEMENTS}
     return pq.ParquetFile(file, pre_buffer=False, **limits, **options)
+
+
+def _is_of_flat_columns(data: bytes) -> bool:
+    """Whether a footer has the same columns in each row group, and says nothing of them that they cannot have."""
+    try:
+        footer, _ = _struct(data, 0)
+        root, *columns = footer[2]
+        flat = _short(root[5]) == len(columns) and all(_short(each[3]) == _OPTIONAL for each in columns)
+        flat &= not any(5 in each for each in columns)
+        every = [(column, chunk) for group in footer[4] for column, chunk in zip(columns, group[1], strict=True)]
+        return flat and all(_is_chunk_of(column, chunk) for column, chunk in every)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return False
+
+
+class _Short(int):
+    """A number of 32 bits: where one is expected, readers pass over any other."""
+
+
+def _short(value: object) -> int:
+    if not isinstance(value, _Short):
+        raise TypeError("not a number of 32 bits")
+    return value
+
+
+def _is_chunk_of(column: dict[int, Any], chunk: dict[int, Any]) -> bool:
+    """Whether limits are as long as values of its type, and histograms have as many levels as an optional column."""
+    said = chunk[3]
+    limits = [said.get(12, {}).get(number) for number in (1, 2, 5, 6)]
+    kind, sizes = _short(column[1]), said.get(16, {})
+    width = _WIDTHS.get(kind)
+    return (
+        not chunk.keys() & {8, 9}  # encrypted
+        and _short(said[1]) == kind
+        and all(limit is None or width in (None, len(limit)) for limit in limits)
+        and (1 not in sizes or kind == _TEXT)
+        and len(sizes.get(2, ())) in (0, 1)
+        and len(sizes.get(3, ())) in (0, 2)
+    )
 
 
 def chunks(parquet: pq.ParquetFile) -> list[list[Chunk]]:
@@ -120,10 +169,12 @@ def _pages(file: IO[bytes], name: str, start: int, end: int) -> Iterator[Page]:
         raise UnreadableError("not-parquet", name, "has a page that is longer than its column")
 
 
-def _struct(data: bytes, place: int) -> tuple[dict[int, Any], int]:
-    """The fields of a struct by their numbers, and where it ends; texts and fractions are passed over."""
+def _struct(data: bytes, place: int, depth: int = 0) -> tuple[dict[int, Any], int]:
+    """The fields of a struct by their numbers, and where it ends."""
     found: dict[int, Any] = {}
     number = 0
+    if depth > _DEEPEST:
+        raise ValueError("a struct too deep")
     while kind := data[place] & 15:
         step, place = data[place] >> 4, place + 1
         if not step:
@@ -131,17 +182,31 @@ def _struct(data: bytes, place: int) -> tuple[dict[int, Any], int]:
         number += step
         if kind in (1, 2):
             found[number] = kind == 1
-        elif kind in (4, 5, 6):
-            value, place = _varint(data, place)
-            found[number] = (value >> 1) ^ -(value & 1)
-        elif kind == 8:
-            length, place = _varint(data, place)
-            place += length
-        elif kind == 12:
-            found[number], place = _struct(data, place)
         else:
-            raise ValueError("a type that no page header has")
+            found[number], place = _value(data, place, kind, depth)
     return found, place + 1
+
+
+def _value(data: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]:
+    if kind in (4, 5, 6):
+        value, place = _varint(data, place)
+        value = (value >> 1) ^ -(value & 1)
+        return _Short(value) if kind == 5 else value, place
+    if kind == 8:
+        length, place = _varint(data, place)
+        return data[place : place + length], place + length
+    if kind == 9:
+        (length, of), place = divmod(data[place], 16), place + 1
+        if length == 15:
+            length, place = _varint(data, place)
+        values = []
+        for _ in range(length):
+            value, place = _value(data, place, of, depth + 1)
+            values.append(value)
+        return values, place
+    if kind == 12:
+        return _struct(data, place, depth + 1)
+    raise ValueError("a type that neither footers nor headers have")
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:

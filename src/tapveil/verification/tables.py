@@ -317,7 +317,7 @@ def parquet_batches(folder: Path, name: str, columns: Sequence[str], note: str |
                         each.add(values)
                     yield pa.table({column: batch.column(column).cast(pa.string()) for column in columns})
                 refuse_unused(name, parquet.metadata.row_group(group), pages[group], distinct)
-    except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError):
+    except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError, OverflowError):  # of days beyond the calendar
         raise UnreadableError("not-parquet", name, "is not a readable Parquet file") from None
 
 

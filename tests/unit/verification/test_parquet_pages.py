@@ -1,4 +1,4 @@
-"""How large the pages of a Parquet file are is known before they are unpacked, whatever its footer says."""
+"""A footer that contradicts itself, and how large pages are, are known before Arrow reads them, whatever they say."""
 
 from __future__ import annotations
 
@@ -121,3 +121,33 @@ def test_damaged_headers_are_refused_in_our_words() -> None:
             pages_of(io.BytesIO(bytes(changed)), "x.parquet", groups)
         except UnreadableError:
             continue
+
+
+OPTIONAL_PLACE = b"\x15\x0c\x25\x02\x18\x05place"
+"""The column as the schema has it: its type, that it is optional, its name."""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(OPTIONAL_PLACE, b"\x15\x0c\x25\x00\x18\x05place", id="not optional, and counted as if it were"),
+        pytest.param(OPTIONAL_PLACE, b"\x15\x0c\x24\x02\x18\x05place", id="optional by a number that readers skip"),
+        pytest.param(OPTIONAL_PLACE, b"\x15\x02\x25\x02\x18\x05place", id="of another type than its values"),
+        pytest.param(b"\x18\x06schema\x15\x04", b"\x18\x06schema\x15\x02", id="a column that no schema has"),
+        pytest.param(b"\x18\x08\x87\x13\0\0\0\0\0\0", b"\x18\x07\x87\x13\0\0\0\0\0", id="a limit that is too short"),
+    ],
+)
+def test_a_footer_that_contradicts_itself_is_refused_before_arrow_asks_for_a_column(old: bytes, new: bytes) -> None:
+    """Arrow would end the process."""
+    data = written().getvalue()
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    footer = data[start:-8].replace(old, new)
+    assert footer != data[start:-8]
+    file = io.BytesIO(data[:start] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(UnreadableError, match="a footer in a form"):
+        open_parquet(file, "x.parquet")
+
+
+def test_structs_within_structs_are_refused_before_they_are_too_deep() -> None:
+    with pytest.raises(UnreadableError, match="a page in a form"):
+        pages_of(io.BytesIO(b"\x1c" * 5000), "x.parquet", [[(0, 5000)]])
