@@ -101,8 +101,8 @@ class _Cells:
         Of a cell with n trips in all, m of them among those that were looked at, each with the chance f: E[m(m−1)/f²]
         = n(n−1). So pairs of rows in one cell tell how many there are, though no cell is seen whole.
         """
-        if not self._seen:
-            return self._at_most(columns)
+        if not self._seen:  # where rows are numbers of trips, their number says nothing
+            return None if self.found.is_counts else self._at_most(columns)
         weights = self._weights(next((each for each in columns if each.startswith("tap_o")), None))
         sums = defaultdict[tuple[object, ...], float](float)
         for weight, *cell in zip(weights, *self._codes(columns), strict=False):

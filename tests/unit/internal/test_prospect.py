@@ -80,6 +80,19 @@ def test_without_looking_the_sizes_of_the_files_tell(tmp_path: Path) -> None:
     assert "on_time" not in many.mostly_empty
 
 
+def test_of_counts_the_lines_of_the_plan_are_named_since_counting_chooses_none(tmp_path: Path) -> None:
+    rows = [(f"2025-03-{day:02}", hour, stop, 2) for day in range(1, 29) for hour in range(6, 22) for stop in ENGLISH]
+    trips = write(tmp_path / "entries_202503.csv", "date,hour,station,entries", rows)
+    said = run("init", trips.name, "--yes", cwd=tmp_path).stdout
+    assert "there are about 10,000 trips" in " ".join(said.split())
+    text = (tmp_path / "plan.toml").read_text(encoding="utf-8")
+    for line in re.findall(r"^  (\w+ = .*)$", said, re.MULTILINE):
+        text = re.sub(rf"^{line.split()[0]} = .*$", line, text, flags=re.MULTILINE)
+    plan = Plan.parse(text)
+    assert (plan.release.partition, plan.coarsen.time_minutes, plan.privacy.looked_at_trips) == ((), 240, True)
+    assert drafted(trips, "nothing").prospect is None, "rows are not trips"
+
+
 def test_by_counting_days_are_taken_together_where_they_would_be_empty(tmp_path: Path) -> None:
     found = drafted(small(tmp_path, 1500), "trips")
     plan = Plan.parse(found.text, base=tmp_path)

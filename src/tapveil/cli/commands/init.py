@@ -70,7 +70,7 @@ def init(
         options = [f"--gtfs {shlex.quote(str(gtfs))}"] * bool(gtfs) + ["--yes"] * yes
         coarser = shlex.quote(str(_free_name(output)))
         command = " ".join(["tapveil init", shlex.quote(trips), *options, "--look -o", coarser])
-        show_prospect(out, drafted.prospect, command)
+        show_prospect(out, drafted, command)
     still = len(drafted.open)
     todo = f"Answer the open question{'s' * (still > 1)} in it (marked `# ?`)" if still else "Read it through"
     out.print(f"\nWrote {output}. {todo}, then: tapveil check {output}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Callable
 from fractions import Fraction
@@ -12,7 +13,6 @@ from tapveil.base.text_table import Grid
 from tapveil.cli.console.text import sentence
 from tapveil.internal.draft import Draft
 from tapveil.internal.draft_text import Choices
-from tapveil.internal.prospect import Prospect
 from tapveil.privacy.meaning import Meaning
 from tapveil.trips.questions import OPEN, Question
 from tapveil.trips.recognised import Recognised
@@ -43,13 +43,17 @@ def show_draft(console: Console, drafted: Draft) -> None:
         console.print(f"\nOpen question: {question.text}{proposal}")
 
 
-def show_prospect(console: Console, prospect: Prospect, coarser: str) -> None:
-    """That there are few trips for a plan, and the command that writes a coarser one, to be pasted."""
-    console.print(
-        f"\n{prospect.sentences} This counts the trips and writes a plan with coarser bins, fewer tables or all days "
-        "together, which says that it looked:"
-    )
-    console.print(f"  {coarser}", soft_wrap=True)
+def show_prospect(console: Console, drafted: Draft, coarser: str) -> None:
+    """That there are few trips for a plan, and what to do, to be pasted: a command, or for counts lines of the plan."""
+    way = "This counts the trips and writes a plan with coarser bins, fewer tables or all days together, which says so:"
+    lines = [coarser]
+    if drafted.found.is_counts:
+        way = "Wider bins, and all days together, are for you to write into the plan, and that you looked, such as:"
+        parts = [name for name in ("mode",) if name in drafted.found.columns]
+        lines = [f"partition = {json.dumps(parts)}", "time_minutes = 240", "looked_at_trips = true"]
+    console.print(f"\n{drafted.prospect.sentences if drafted.prospect else ''} {way}")
+    for line in lines:
+        console.print(f"  {line}")
 
 
 def _show_columns(console: Console, found: Recognised) -> None:
