@@ -176,3 +176,35 @@ def test_a_card_with_a_trip_on_every_weekday_is_one_card_in_the_cell_of_weekdays
 
     assert (counted("trip"), counted("card-day"), counted("card")) == (3, 2, 1)
     assert (counted("card", 2, world=True), counted("card", 3, world=True)) == (2, 3)
+
+
+def test_taps_that_make_trips_are_of_the_day_of_their_first_tap_by_either_route(tmp_path: Path) -> None:
+    """A night bus of Friday ends on Saturday: by card the trip is one of Friday, a weekday."""
+    taps = [
+        ("1", "on", "2025-02-28 23:50", "Ash"),
+        ("1", "off", "2025-03-01 00:20", "Oak"),
+        ("2", "on", "2025-03-01 09:00", "Ash"),
+        ("2", "off", "2025-03-01 09:30", "Elm"),
+        ("3", "on", "2025-03-06 09:00", "Ash"),
+    ]
+    write_csv(tmp_path / "taps.csv", taps, ("card", "tap", "at", "stop"))
+    text = PLAN.format(
+        unit="card",
+        bounds=BOUNDS["card"],
+        source='shape = "taps"\n[source.taps]\non = ["on"]\noff = ["off"]\nsame = "card"',
+        mechanism="gaussian",
+        places="",
+        per_cell="",
+        minutes=720,
+    )
+    columns = 'card = "card"\ndate = "at"\ntap = "tap"\ntap_time = "at"\ntap_location = "stop"\n'
+    text = text[: text.index('card = "card"')] + columns + text[text.index("[coarsen]") :]
+    text = text.replace('"trips.csv"', '"taps.csv"')
+    text = text.replace('["tap_on_time", "tap_on_location"]', '["tap_on_location", "tap_off_location"]')
+    write_csv(tmp_path / "terms.csv", [("2025-02-01", "2025-02-27", "break")], ("from", "until", "term"))
+    ours, theirs = both_routes(Plan.parse(text, base=tmp_path))
+    assert_same(ours, theirs)
+    assert cells(ours.tables["stops"]) == {
+        ("2025-02", "weekday", "Ash", "Oak"): 1,
+        ("2025-03", "saturday", "Ash", "Elm"): 1,
+    }
