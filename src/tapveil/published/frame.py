@@ -355,8 +355,9 @@ class Frame:
 
         Example:
             >>> import tapveil
-            >>> tapveil.open("published").table("on_time").sum(by=["mode", "tap_on_time"]).per_day().columns
-            ['mode', 'tap_on_time', 'days', 'mean', 'mean_low', 'mean_high']
+            >>> release = tapveil.open("published")
+            >>> release.totals.per_day() if release.manifest.days else "its plan names no days"
+            'its plan names no days'
         """
         if COUNT not in self.columns or np.ma.isMaskedArray(self.cells[COUNT]):
             raise UsageError("only counts have means per day: take a table, or its sums")
