@@ -81,7 +81,7 @@ def dated(plan: Plan, table: Table) -> bool:
 
 
 def counts_of_folder(folder: Path, plan: Plan, days: int) -> Mapping[str, Counts]:
-    """Of each table that a folder has, too: its published counts in the bins of a plan, as of so many days."""
+    """Of each table that a folder has, too: its published counts in the bins of a plan, scaled to a number of days."""
     opened = Folder(folder)
     first, last = opened.manifest.covers.first_day, opened.manifest.covers.last_day
     long = (last - first).days + 1 if first and last else days
@@ -114,7 +114,7 @@ def _joined(cells: pa.Table, plan: Plan, table: Table, bins: Mapping[str, str]) 
 
 
 def counts_of_trips(plan: Plan, days: int) -> Mapping[str, Counts]:
-    """The exact counts of each table, as of so many days: confidential."""
+    """The exact counts of each table, scaled to a number of days: confidential."""
     first, last = plan.source.first_day, plan.source.last_day
     long = (last - first).days + 1 if first and last else days
     found = {name: exact_counts(table) for name, table in count(plan).tables.items()}

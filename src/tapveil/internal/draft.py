@@ -73,7 +73,7 @@ ENOUGH, TOO_FEW = 0.5, 0.1
 A_PART_OF_A_DAY = 240
 """Longer bins, in minutes, tell so little that days are taken together before."""
 ROWS_OF_A_TITLE = 40
-"""So many rows of a sheet are looked at for one that names columns."""
+"""Rows of a sheet that are looked at for one that names columns."""
 MATCHED, NEARLY = 0.5, 0.01
 """This many of the stops in the trips must be in a timetable for it to be theirs; shares nearer than this are equal."""
 _ENDS = {"tap_on_time", "tap_off_time", "tap_on_location", "tap_off_location", "tap_time", "tap_location"}

@@ -35,7 +35,7 @@ EVERY = {"day": 1, "week": 7, "two-weeks": 14, "month": 30, "quarter": 91}
 FIRST_MONDAY = date(2024, 1, 1)
 DIGITS = 3
 _LEAST, _OF_A_SIZE = 100, 900
-"""Numbers of so many digits: the least, and how many there are."""
+"""Numbers of this length: the least, and how many there are."""
 FEW = 6
 """Trials after which an interval is halved."""
 HOUR = 60
@@ -87,7 +87,7 @@ class Schedule:
         return self.plan.columns.times(own.level) if timed else None
 
     def a_week(self, table: str, in_a_cell: int, bins: TimeBins | None) -> Fraction:
-        """The trips a week, in one of these shorter bins, of whom a cell has so many, if they are spread evenly.
+        """The trips a week, in one of these shorter bins, of whom a cell has this number, if they are spread evenly.
 
         Of two times of a trip one decides: the other follows it.
         """

@@ -104,7 +104,7 @@ def whole_files(
 def sheets_of_trips(found: Found, rows: int = 1) -> list[str]:
     """The sheets of a workbook that may hold the trips, those with most columns first; none of other files.
 
-    By so many of their first rows: above the column names there may be a title.
+    By their first rows: above the column names there may be a title.
     """
     book = next((path for path in found.files if is_workbook(path)), None)
     if book is None:
