@@ -302,7 +302,7 @@ def test_tables_of_all_days_together_have_estimates(partition: str, tmp_path: Pa
         in_ledger=False,
     )
     assert verify_folder(folder.path).findings == []
-    assert folder.manifest.versions.estimates == 2
+    assert folder.manifest.versions.estimates == 3
     assert {path.stem for path in (folder.path / "estimates").iterdir()} == {"od", "origins", "total", "joint"}
     assert len(sums(folder)) == 1
     assert abs(sums(folder).pop() - 3_000) < 100
@@ -321,7 +321,7 @@ def test_a_table_of_all_days_beside_tables_of_each_day(tmp_path: Path) -> None:
     }
     folder = release(world_plan(tmp_path, "card", **changes), tmp_path / "out", in_ledger=False)
     assert verify_folder(folder.path).findings == []
-    assert folder.manifest.versions.estimates == 2
+    assert folder.manifest.versions.estimates == 3
     whole = folder.estimate(["date", "tap_on_location", "tap_off_location"]).rows()
     assert {row["date"] for row in whole} == {f"2025-03-0{day}" for day in (3, 4, 5)}
     assert {sum(row["count"] for row in whole)} == sums(folder)
@@ -349,7 +349,7 @@ def test_taps_that_are_paired_have_estimates(tmp_path: Path) -> None:
     }
     folder = release(world_plan(tmp_path, "card", **changes), tmp_path / "out", in_ledger=False)
     assert verify_folder(folder.path).findings == []
-    assert folder.manifest.versions.estimates == 2
+    assert folder.manifest.versions.estimates == 3
     by_end = {
         row["tap_off_location"]: row["count"]
         for row in folder.estimate(["tap_off_location"]).rows()
@@ -367,7 +367,7 @@ def test_with_many_places_estimates_have_longer_bins_and_say_so(
     monkeypatch.setattr(estimated, "MOST_AT_ONCE", 50)
     folder = release(world_plan(tmp_path), tmp_path / "out", in_ledger=False)
     assert verify_folder(folder.path).findings == []
-    assert (folder.manifest.versions.estimates, folder.manifest.estimated_minutes) == (2, 1440)
+    assert (folder.manifest.versions.estimates, folder.manifest.estimated_minutes) == (3, 1440)
     assert {row["tap_on_time"] for row in folder.estimate(["tap_on_time"]).rows()} == {"-1", "00:00"}
     assert "bins of 1440 minutes" in (folder.path / "README.md").read_text()
     assert len(folder.measurement(["tap_on_time", "tap_on_location"])) == 3 * 5 * (4 + 3)

@@ -334,6 +334,7 @@ KINDS: dict[str, Callable[[Path], Plan]] = {
     "world-of-hours": lambda folder: _world(folder, HOURS),
     "world-of-all-days": lambda folder: _world(folder, ALL_DAYS),
     "calendars": _calendars,
+    "world-of-noise": lambda folder: _world(folder, {"epsilon = 2": 'epsilon = "1/10"'}),
     "spark": lambda folder: _opal(
         folder, _total("gaussian") | NO_MAP | {"[source]\n": '[source]\nengine = "spark"\n'}, "parquet"
     ),

@@ -15,7 +15,7 @@ from tapveil.base.domain import MOST_CELLS, Codes
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, UNKNOWN, WEIGHT, ends_of
 from tapveil.published.domain import Domain, modes
-from tapveil.published.estimates import NO_TAP, Clock, Estimates, Measurement, World, estimate
+from tapveil.published.estimates import NEWEST, NO_TAP, Clock, Estimates, Measurement, World, estimate
 from tapveil.published.estimates.joint import trip_columns
 from tapveil.published.estimates.world import AXES, DATE, DURATION, OFF_PLACE, OFF_TIME, ON_PLACE, ON_TIME
 from tapveil.published.manifest import TableClaim
@@ -37,9 +37,15 @@ PARTS_OF_A_DAY = (120, 240, 480, 1440)
 
 
 def version(domain: Domain) -> int | None:
-    """The version of the estimates that a folder can have; None where it can have none. From what is public.
+    """The version of the estimates of a new folder; None where it can have none. From what is public."""
+    return NEWEST if why_not(domain) is None else None
 
-    Version 1 is for trips in tables that are split by the date, with few enough places; version 2 for the others.
+
+def first_version(domain: Domain) -> int | None:
+    """The version that earlier programs gave: 1 for trips in tables split by the date, with few enough places.
+
+    Version 2 is for the others, made in the same way. In version 3, totals of days add up also where noise makes some
+    negative.
     """
     if why_not(domain) is not None:
         return None
@@ -128,9 +134,14 @@ class Estimated:
     def by_mode(self) -> Mapping[str, Estimates]:
         """The estimates of each mode."""
         return {
-            mode: estimate(_world(self.domain, mode, self.minutes), measurements)
+            mode: estimate(_world(self.domain, mode, self.minutes), measurements, self.version)
             for mode, measurements in self.measurements()
         }
+
+    @property
+    def version(self) -> int:
+        """Of the estimates: as the folder states; where it has none, as the first that programs made."""
+        return self.domain.manifest.versions.estimates or 1
 
     @property
     def usable(self) -> list[TableClaim]:

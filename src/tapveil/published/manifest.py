@@ -389,9 +389,9 @@ class Versions(_Part):
     """`README.md`; before version 3 it could not be made again."""
     package: Literal[1, 2, 3] | None = None
     """`datapackage.json`, likewise."""
-    estimates: Literal[1, 2] | None = None
+    estimates: Literal[1, 2, 3] | None = None
     """`estimates/`, in folders of a known world that have them; others do not state it. Version 2 is for tables that
-    are not split by the date, taps, and more places than bins of the plan leave room for."""
+    are not split by the date, taps, and more places than bins of the plan leave room for; version 3 for all."""
     shapes: Literal[1] | None = None
     """`shapes/`, in folders that have such files; others do not state it."""
     trips: Literal[1] | None = None
@@ -536,7 +536,7 @@ class Manifest(_Part):
             own += [world != (name == "shapes") or not version]
         own += [("shapes" in self.model_fields_set) == bool(self.versions.shapes) == bool(self.shapes)]
         own += [bool(self.versions.estimates) or not self.versions.trips]
-        own += ["estimated_minutes" not in self.model_fields_set or self.versions.estimates == 2]
+        own += ["estimated_minutes" not in self.model_fields_set or (self.versions.estimates or 0) > 1]
         several = [table for table in self.tables if "trips_per_cell" in table.model_fields_set]
         own += [world and self.unit != "trip" for _ in several]
         if self.is_world > world or not all(own):

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from tapveil.base.findings import Finding
 from tapveil.base.vocabulary import COUNT, WORLD
 from tapveil.published.domain import Domain, Places, has_places, places_in_world
-from tapveil.published.estimated import minutes, version
+from tapveil.published.estimated import first_version, minutes, version
 from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.published.places import name_findings
 from tapveil.verification import reading
@@ -45,11 +45,12 @@ def domain_of(folder: Path, manifest: Manifest) -> Domain:
 
 def domain_findings(domain: Domain) -> Iterator[Finding]:
     """Whether estimates are stated where there are some, and the names of places contain what identifies people."""
-    stated, found = domain.manifest.versions, version(domain)
-    longer = minutes(domain) if found else None
+    stated, first = domain.manifest.versions, first_version(domain)
+    longer = minutes(domain) if first else None
     # Programs before wording 3 made no estimates of version 2.
-    missing = stated.estimates is None and found == 2 and stated.wording < 3
-    if not missing and (stated.estimates, domain.manifest.estimated_minutes) != (found, longer):
+    missing = stated.estimates is None and first == 2 and stated.wording < 3
+    known = stated.estimates in (first, version(domain)) and domain.manifest.estimated_minutes == longer
+    if not missing and not known:
         yield Finding("manifest-version", "privacy.json", "states estimates that its tables do not give, or none")
     yield from name_findings(WORLD, {place for listed in domain.places.values() for place in listed})
 

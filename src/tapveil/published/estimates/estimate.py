@@ -132,10 +132,17 @@ class Estimates:
         return np.expand_dims(possible, [i for i, c in enumerate(columns) if c not in kept])
 
 
-def estimate(world: World, measurements: Sequence[Measurement]) -> Estimates:
-    """From what was measured and what is public, nothing else: anyone can make it again, byte for byte."""
+NEWEST = ADDS_UP = 3
+"""The version of estimates of new folders; and the first in which totals of days add up, whatever the noise is."""
+
+
+def estimate(world: World, measurements: Sequence[Measurement], version: int = NEWEST) -> Estimates:
+    """From what was measured and what is public, nothing else: anyone can make it again, byte for byte.
+
+    Before version 3, days with a negative noisy total had none, so that all days together had too many.
+    """
     check(world, measurements)
-    joint, moved = (Joint(Measured(world, measurements, moved)) for moved in (False, True))
+    joint, moved = (Joint(Measured(world, measurements, moved), version >= ADDS_UP) for moved in (False, True))
     endings, seen = _endings(joint), _Seen(joint, moved)
     days: list[npt.NDArray[np.int32]] = []
     bends: list[Floats | None] = []

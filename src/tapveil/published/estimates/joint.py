@@ -38,6 +38,8 @@ class Joint:
     """Estimates of the trips of one mode."""
 
     measured: Measured
+    adds_up: bool = True
+    """Whether totals of days add up to those of their kind, also where noise makes some negative: from version 3."""
 
     @property
     def world(self) -> World:
@@ -77,15 +79,37 @@ class Joint:
     @cached_property
     def typical(self) -> dict[int, Fitted]:
         """The sums of each kind of day."""
-        kinds = sorted(set(self.world.kinds))
-        return {kind: self._fit(agreeing(self.measured.kind(kind)), self.all_days, pooled=True) for kind in kinds}
+        tables = {kind: agreeing(self.measured.kind(kind)) for kind in sorted(set(self.world.kinds))}
+        totals = self._of_kinds if self.adds_up else {}
+        return {kind: self._fit(each, self.all_days, totals.get(kind), pooled=True) for kind, each in tables.items()}
 
     def day(self, day: int) -> Fitted:
         """The estimates of one day."""
-        return self._fit(agreeing(self.measured.day(day)), self.typical[self.world.kinds[day]])
+        total = self._of_days.get(day) if self.adds_up else None
+        return self._fit(agreeing(self.measured.day(day)), self.typical[self.world.kinds[day]], total)
 
-    def _fit(self, tables: Tables, priors: Mapping[Columns, Floats], pooled: bool = False) -> Fitted:
-        found: Fitted = {(): self._total(tables, priors)}
+    @cached_property
+    def _of_kinds(self) -> dict[int, float]:
+        """Where noise makes the total of a kind of day negative: totals of all kinds, with the same sum."""
+        noisy = {kind: _noisy_total(self.measured.kind(kind)) for kind in sorted(set(self.world.kinds))}
+        return lowered(noisy, 0.0) if min(noisy.values()) < PARTS else {}
+
+    @cached_property
+    def _of_days(self) -> dict[int, float]:
+        """The same of days: those of a kind are lowered by as much as their kind was."""
+        found: dict[int, float] = {}
+        for kind in sorted(set(self.world.kinds)):
+            noisy = {day: _noisy_total(self.measured.day(day)) for day in self.world.alike(kind)}
+            known = kind in self._of_kinds
+            lost = _noisy_total(self.measured.kind(kind)) - self._of_kinds[kind] if known else 0.0
+            if lost or min(noisy.values()) < PARTS:
+                found |= lowered(noisy, lost)
+        return found
+
+    def _fit(
+        self, tables: Tables, priors: Mapping[Columns, Floats], total: float | None = None, pooled: bool = False
+    ) -> Fitted:
+        found: Fitted = {(): self._total(tables, priors) if total is None else np.asarray(total)}
         for columns in self.order:
             sums = {kept: found[kept] for kept in _largest_within(columns, found)}
             table = rake(priors[columns].copy(), columns, sums)
@@ -116,6 +140,28 @@ class Joint:
         if tables:
             return np.maximum(margin(tables, ()).numbers, PARTS)
         return np.asarray(next(iter(priors.values())).sum())
+
+
+def _noisy_total(tables: Tables) -> float:
+    """In parts; where nothing was measured, more than any."""
+    return float(margin(tables, ()).numbers) if tables else float("inf")
+
+
+def lowered(numbers: Mapping[int, float], by: float) -> dict[int, float]:
+    """The numbers nearest to these (least squares) whose sum is lower by as much, none below one part.
+
+    All are lowered alike, but those that reach the least stay there, and the others are lowered further for them.
+
+    >>> lowered({0: -3 * PARTS, 1: 5 * PARTS, 2: 9 * PARTS}, 0.0) == {0: PARTS, 1: 3 * PARTS, 2: 7 * PARTS}
+    True
+    """
+    left = sorted(numbers.values())
+    wanted = max(sum(left) - by, len(left) * PARTS)
+    while left and (step := (sum(left) - wanted) / len(left)) > left[0] - PARTS:
+        wanted -= PARTS
+        left = left[1:]
+    step = step if left else 0.0
+    return {each: float(np.rint(max(number - step, PARTS))) for each, number in numbers.items()}
 
 
 def _largest_within(columns: Columns, found: Fitted) -> list[Columns]:

@@ -10,11 +10,17 @@ import numpy as np
 import pytest
 
 from tapveil.published.estimates import Estimates, Measurement, World, estimate
-from tests.unit.published.estimates.city import AXES, SHAPE, TABLES, measured, table, trips, world
+from tapveil.published.estimates.margins import Measured, margin
+from tapveil.published.estimates.parts import in_trips
+from tests.unit.published.estimates.city import AXES, KINDS, SHAPE, TABLES, measured, table, trips, world
 
 COUNTS = trips()
 FOUND = estimate(world(), measured(COUNTS, 4.0))
 DIGEST = "6e05c814a4865f490ebce957e138d97db12e6f9141daab256b48abe43326635e"
+THIN = [
+    "da7c06ba55efcf2333a2b56dbae2deff5401cac3a5473a3d003a2aa6f896a479",
+    "031667c728c144f6305500e68c147bea99afd23daa67e0f29905f84b23f08846",
+]
 
 
 def digest(found: Estimates) -> str:
@@ -36,6 +42,27 @@ def off(found: Estimates, columns: tuple[str, ...]) -> float:
 def test_estimates_are_byte_for_byte_what_they_were() -> None:
     """Pinned: whoever changes a digit of them makes a new version."""
     assert digest(FOUND) == DIGEST
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_versions_are_the_same_where_noise_makes_no_total_negative(version: int) -> None:
+    assert digest(estimate(world(), measured(COUNTS, 4.0), version)) == DIGEST
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_noise_does_not_add_trips_to_thin_days(seed: int) -> None:
+    """Before version 3, a day with a negative noisy total had none, and all days together had too many."""
+    measurements = measured(trips(mean=0.05), 12.0, seed=seed)
+    old, new = (int(estimate(world(), measurements, version).count([])) for version in (2, 3))
+    total = float(in_trips(margin(Measured(world(), measurements).all_days(), ()).numbers))
+    assert old >= new
+    assert new == pytest.approx(max(total, len(KINDS)), abs=1.5 * len(KINDS))  # each day has one, and is rounded
+
+
+def test_thin_days_are_byte_for_byte_what_they_were() -> None:
+    """Pinned, as above: of version 2, and of version 3."""
+    found = [digest(estimate(world(), measured(trips(mean=0.05), 12.0), version)) for version in (2, 3)]
+    assert found == THIN
 
 
 def test_the_order_of_memory_does_not_matter() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from tapveil.published.estimates.joint import Joint
+from tapveil.published.estimates.joint import Joint, lowered
 from tapveil.published.estimates.margins import Measured
-from tapveil.published.estimates.parts import in_trips
+from tapveil.published.estimates.parts import PARTS, in_trips
 from tests.unit.published.estimates.city import AXES, measured, trips, world
 
 PAIR = AXES[2:]
@@ -42,3 +43,18 @@ def test_ways_back_make_pairs_better() -> None:
         return float(np.abs(in_trips(found) - exact.sum(axis=(0, 1))).sum())
 
     assert sum(wrong(True, seed) for seed in range(6)) < sum(wrong(False, seed) for seed in range(6))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "by", "expected"),
+    [
+        ([5, 7], 0, [5, 7]),
+        ([5, 7], 2, [4, 6]),
+        ([-3, 5, 9], 0, [1, 3, 7]),
+        ([-50, 5, 9], 0, [1, 1, 1]),
+        ([2, 2, 20], 6, [1, 1, 16]),
+    ],
+)
+def test_totals_are_lowered_alike_down_to_the_least(numbers: list[int], by: int, expected: list[int]) -> None:
+    found = lowered({day: number * PARTS for day, number in enumerate(numbers)}, by * PARTS)
+    assert [total / PARTS for total in found.values()] == expected
