@@ -95,7 +95,8 @@ def test_several_trips_of_a_card_in_a_cell_are_stated_accounted_for_and_verified
     """The noise grows with the root of it; a manifest that states fewer than were counted has another ρ."""
     write_trips(tmp_path)
     one, two = (
-        world_plan(tmp_path, unit, **change) for change in ({}, {'name = "od"': 'name = "od"\ntrips_per_cell = 2'})
+        world_plan(tmp_path, unit, **{'name = "od"': f'name = "od"\nweight = 1{more}'})
+        for more in ("", "\ntrips_per_cell = 2")
     )
     start_ledger(two, epsilon="20", delta="1e-5")
     folder = release(two, tmp_path / "out")
