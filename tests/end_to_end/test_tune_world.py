@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -33,7 +35,14 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def published(city: Path) -> Path:
     """Most of the budget for the times, and little for the pairs of places, which have more cells."""
-    return tapveil.release(tapveil.Plan.parse(LOPSIDED, base=city), city / "out", in_ledger=False).path
+    return released(LOPSIDED, city, "out")
+
+
+def released(text: str, city: Path, name: str) -> Path:
+    """With noise from a seed: how much is gained depends on the draw, from a quarter down to a few hundredths."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "urandom", np.random.default_rng(0).bytes)
+        return tapveil.release(tapveil.Plan.parse(text, base=city), city / name, in_ledger=False).path
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +78,7 @@ def test_expected_errors_fall_and_so_do_those_of_the_next_release(
     assert tuned.improves
     assert tuned.after < 0.9 * tuned.before
     text = tapveil.next_plan(LOPSIDED, tuned)
-    again = tapveil.release(tapveil.Plan.parse(text, base=city), city / "again", in_ledger=False).path
+    again = released(text, city, "again")
     before, after = (sum(errors(city, folder).values()) / len(KEYS) for folder in (published, again))
     assert after < 0.95 * before
 

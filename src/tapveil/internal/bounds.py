@@ -17,7 +17,7 @@ import numpy as np
 from tapveil.base.vocabulary import COUNT
 from tapveil.plan.model import Plan
 from tapveil.privacy.distribution import mean_error
-from tapveil.privacy.mechanisms import Mechanism
+from tapveil.privacy.mechanisms import Gaussian, World
 from tapveil.published.folder import Folder
 
 TIMES = (Fraction(1, 2), Fraction(3, 4), Fraction(1), Fraction(3, 2), Fraction(2))
@@ -33,13 +33,12 @@ class Bound:
     most: int
     left_out: float
     """The share of the trips that it leaves out."""
-    mechanisms: tuple[Mechanism, ...]
-    """Of each table, with the plan's ε."""
+    noise: float
+    """How wide noise is with the plan's ε, against the plan's own: about, since nothing is calibrated for it."""
 
     @property
     def as_json(self) -> dict[str, Any]:
-        scales = [float(mechanism.scale) for mechanism in self.mechanisms]
-        return {"most_trips": self.most, "share_left_out": self.left_out, "noise_scales": scales}
+        return {"most_trips": self.most, "share_left_out": self.left_out, "noise_against_own": self.noise}
 
 
 def bound_of(plan: Plan) -> int | None:
@@ -56,14 +55,13 @@ def with_bound(plan: Plan, most: int) -> Plan:
 
 
 def around(plan: Plan, left_out: Callable[[int], float]) -> Iterator[Bound]:
-    """A few bounds around the plan's own, where noise can be that wide."""
+    """A few bounds around the plan's own. Gaussian noise grows as the root of the bound, Laplace noise as the bound."""
     own = bound_of(plan)
-    for most in sorted({max(1, round(own * times)) for times in TIMES}) if own else ():
-        try:
-            mechanisms = tuple(with_bound(plan, most).guarantee.mechanisms.values())
-        except ValueError:
-            continue
-        yield Bound(most, left_out(most), mechanisms)
+    if own is None:
+        return
+    power = 0.5 if isinstance(next(iter(plan.guarantee.mechanisms.values())), Gaussian | World) else 1.0
+    for most in sorted({max(1, round(own * times)) for times in TIMES}):
+        yield Bound(most, left_out(most), (most / own) ** power)
 
 
 @dataclass(frozen=True)

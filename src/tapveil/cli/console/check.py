@@ -192,14 +192,12 @@ def show_bounds(console: Console, plan: Plan, bounds: Sequence[Bound], *, source
         return
     key = "trips_per_day" if plan.privacy.unit == "card-day" else "trips_per_card"
     head(console, f"What {key} drops and adds{source}")
-    grid = Grid(key, "trips left out", "noise scale", "95 % error bound", "")
+    errors = sorted(each.error_bound(1 - ERROR_CONFIDENCE) for each in plan.guarantee.mechanisms.values())
+    grid = Grid(key, "trips left out", "noise", "95 % error bound, about", "")
     for bound in bounds:
-        scales = sorted({each.scale for each in bound.mechanisms})
-        errors = sorted({each.error_bound(1 - ERROR_CONFIDENCE) for each in bound.mechanisms})
-        scale = " to ".join(dict.fromkeys(decimal_text(each, 3) for each in (scales[0], scales[-1])))
-        error = " to ".join(dict.fromkeys(f"± {each:,}" for each in (errors[0], errors[-1])))
+        error = " to ".join(dict.fromkeys(f"± {each * bound.noise:,.0f}" for each in (errors[0], errors[-1])))
         own = "this plan" if bound.most == bound_of(plan) else ""
-        grid.add(str(bound.most), f"{100 * bound.left_out:.1f} %", scale, error, own)
+        grid.add(str(bound.most), f"{100 * bound.left_out:.1f} %", f"× {bound.noise:.2f}", error, own)
     grid.show(console)
 
 
