@@ -27,7 +27,7 @@ from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.public import PublicInputs
-from tapveil.internal.bounds import with_bound
+from tapveil.internal.bounds import bound_of, with_bound
 from tapveil.internal.coupling import from_timetable, from_trips, sentence
 from tapveil.internal.warnings import share_left_out
 from tapveil.plan.model import Plan, Table
@@ -100,9 +100,11 @@ class Look:
         yield from self.coupled()
 
     def left_out(self, most: int) -> float:
-        """The share of trips that another bound on the trips of a unit would leave out."""
-        plan = with_bound(self._looked_at, most)
-        counted = count(plan, memory=self.memory, scratch=self.scratch, inputs=self.inputs)
+        """The share of trips that a bound on the trips of a unit leaves out: of another than the plan's, by excerpt."""
+        plan, counted = self.plan, self.counted
+        if most != bound_of(plan):
+            plan = with_bound(self._looked_at, most)
+            counted = count(plan, memory=self.memory, scratch=self.scratch, inputs=self.inputs)
         return share_left_out(plan, counted.left_out, counted.refusals.rows - counted.refusals.refused)
 
     def other_rows(self) -> Iterator[str]:
