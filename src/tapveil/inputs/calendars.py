@@ -6,7 +6,7 @@ A label is a function of the day, fixed before a trip is read: it removes detail
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import date
 
 from tapveil.base.calendar import days_from, kind_of, period_of
 from tapveil.base.errors import InputFileError
@@ -19,7 +19,6 @@ from tapveil.plan.model import Plan
 Calendars = Mapping[str, Mapping[str, str]]
 """By column, the label of each day."""
 LONGEST_LABEL = 100
-_ONE_DAY = timedelta(days=1)
 
 
 def read_calendars(plan: Plan, files: PublicFiles) -> Calendars:
@@ -66,13 +65,11 @@ def _listed(plan: Plan, name: str, column: CalendarColumn, days: list[date], fil
             raise InputFileError(
                 f"{path.name}, line {line}: `{to}` must be a text of at most {LONGEST_LABEL} characters; correct it"
             )
-        day, last = max(day, days[0]), min(last, days[-1])  # days that are not counted need no label
-        while day <= last:
-            if labels.setdefault(day, label) != label:
+        for each in days_from(max(day, days[0]), min(last, days[-1])):  # days that are not counted need no label
+            if labels.setdefault(each, label) != label:
                 raise InputFileError(
-                    f"{path.name}, line {line}: {day} is in two kinds, `{labels[day]}` and `{label}`; keep one"
+                    f"{path.name}, line {line}: {each} is in two kinds, `{labels[each]}` and `{label}`; keep one"
                 )
-            day += _ONE_DAY
     missing = [day for day in days if day not in labels]
     if missing and column.otherwise is None:
         raise InputFileError(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
+from tapveil.base.calendar import days_from
 from tapveil.base.domain import MOST_CELLS, Codes
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, UNKNOWN, WEIGHT, ends_of
@@ -320,7 +320,7 @@ def _kinds(domain: Domain) -> list[int]:
     covers, holidays = domain.manifest.covers, domain.manifest.holidays or ()
     if covers.first_day is None or covers.last_day is None:
         return []
-    days = [covers.first_day + timedelta(days=n) for n in range((covers.last_day - covers.first_day).days + 1)]
+    days = days_from(covers.first_day, covers.last_day)
     kinds = [2 if day in holidays or day.weekday() == SUNDAY else int(day.weekday() == SATURDAY) for day in days]
     used = sorted(set(kinds))
     return [used.index(kind) for kind in kinds]

@@ -7,12 +7,12 @@ from datetime import date
 
 import numpy as np
 
+from tapveil.base.calendar import WEEK
 from tapveil.base.errors import InputFileError
 from tapveil.inputs.gtfs.files import Files, missing
 from tapveil.inputs.gtfs.table import Flags, Ints, Table, ordinal, read_if_there
 
 SUNDAY = 6
-WEEK = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
 
 
 @dataclass(frozen=True, eq=False)
