@@ -131,23 +131,39 @@ def _unscheduled(entries: Sequence[Entry], spend: Spend, concerned: Sequence[Acc
     if left <= 0:
         return Refusal(Code.SCHEDULE_COMPLETE, newest=spend, schedule=schedule)
     if schedule.is_of(spend):
-        if spend.first_day and spend.last_day and not repeated(entries, spend):
+        if _is_in_turn(schedule, spend) and not repeated(entries, spend):
             return None  # of its own days, as planned
         left -= 1
+    first = _next_start(made, spend)
     noise = {"tables": schedule.tables, "cells": schedule.cells, "chosen_from": schedule.chosen_from}
     for account in concerned:
         scheduled = spend.model_copy(update={**noise, "days_by": account.coverage.days_by})
-        if not Account(account.budget, (*account.spends, *_to_come(scheduled, schedule.days, left))).fits:
+        if not Account(account.budget, (*account.spends, *_to_come(scheduled, schedule.days, left, first))).fits:
             return Refusal(Code.BREAKS_SCHEDULE, account.budget, spend, schedule=schedule)
     return None
 
 
-def _to_come(spend: Spend, days: int, number: int) -> Iterator[Spend]:
-    """Releases that are to come, on days that no other has."""
+def _to_come(spend: Spend, days: int, number: int, start: date = FAR_DAY) -> Iterator[Spend]:
+    """Releases that are to come, one after the other, on days that no other has or from a given day on."""
     for each in range(number):
-        first = FAR_DAY + each * timedelta(days=days)
+        first = start + each * timedelta(days=days)
         last = first + timedelta(days=days - 1)
         yield spend.model_copy(update={"id": f"{each:032x}", "first_day": first, "last_day": last})
+
+
+def _is_in_turn(schedule: Scheduled, spend: Spend) -> bool:
+    """Whether a release has the days of one of a schedule, and not of two: months differ in length."""
+    if not (spend.first_day and spend.last_day):
+        return False
+    return spend.last_day - spend.first_day < timedelta(days=2 * schedule.days - 1)
+
+
+def _next_start(made: Sequence[Spend], spend: Spend) -> date:
+    """Where the next of a schedule may start so that it shares days with a release: a schedule goes forward."""
+    if not (spend.first_day and spend.last_day):
+        return FAR_DAY
+    after = max((each.last_day + timedelta(days=1) for each in made if each.last_day), default=spend.first_day)
+    return max(after, spend.first_day) if after <= spend.last_day else FAR_DAY
 
 
 def of_budget(entries: Sequence[Entry], budget: Budget) -> Refusal | None:

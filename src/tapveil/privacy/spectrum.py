@@ -62,15 +62,13 @@ class Spectrum:
     def __mul__(self, other: Spectrum) -> Spectrum:
         """Two independent cells together."""
         a, b, steps = self, other, min(self.steps, other.steps)
-        step = _lattice_step(a, b)
+        step = _common_step(a, b, steps)
         if len(a.losses) * len(b.losses) <= SUMS_PER_STEP * steps and not (a._uses(step) and b._uses(step)):
             sums = np.add.outer(a.losses, b.losses).ravel()
             order = np.argsort(sums, kind="stable")
             losses, starts = np.unique(sums[order], return_index=True)
             masses = np.add.reduceat(np.multiply.outer(a.masses, b.masses).ravel()[order], starts)
         else:
-            span = int(max(each.losses[-1] - each.losses[0] for each in (a, b)))
-            step = step if span // step <= 2 * steps else -(-span // steps)  # a coarser one where it is too fine
             a, b = (a.on_lattice(step),) * 2 if a is b else (a.on_lattice(step), b.on_lattice(step))
             masses = np.convolve(a.masses, b.masses)
             losses = int(a.losses[0]) + int(b.losses[0]) + step * np.arange(len(masses))
@@ -79,8 +77,9 @@ class Spectrum:
         return replace(trimmed, missing=(a.missing + b.missing) * (1 + _ULP))
 
     def _uses(self, step: int) -> bool:
-        """Whether the losses use much of a lattice, and it is not too fine: its sums coincide, and need no sorting."""
-        return int(self.losses[-1] - self.losses[0]) // step <= min(4 * len(self.losses), 2 * self.steps)
+        """Whether the losses lie on a lattice and use much of it: then sums coincide, and need no sorting."""
+        steps, gap = np.divmod(self.losses - self.losses[0], step)
+        return not gap.any() and int(steps[-1]) <= 4 * len(self.losses)
 
     @cached_property
     def rough(self) -> Spectrum:
@@ -155,9 +154,11 @@ NO_CELL = Spectrum(np.zeros(1, np.int64), np.ones(1))
 """No changed cell: the neutral element of the product."""
 
 
-def _lattice_step(a: Spectrum, b: Spectrum) -> int:
-    """The greatest step of a lattice on which both lie."""
-    return int(np.gcd.reduce(np.concatenate([np.diff(a.losses), np.diff(b.losses)]), initial=0)) or 1
+def _common_step(a: Spectrum, b: Spectrum, steps: int) -> int:
+    """The step of the lattice on which both lie, if it is not too fine; otherwise one that is fine enough."""
+    step = int(np.gcd.reduce(np.concatenate([np.diff(a.losses), np.diff(b.losses)]), initial=0)) or 1
+    span = int(max(a.losses[-1] - a.losses[0], b.losses[-1] - b.losses[0]))
+    return step if span // step <= 2 * steps else -(-span // steps)
 
 
 def _trimmed(losses: Ints, masses: Floats, infinite: float, steps: int = STEPS) -> Spectrum:

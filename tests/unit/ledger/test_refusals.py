@@ -207,6 +207,22 @@ def test_a_release_of_every_day_does_not_take_the_room_of_scheduled_weeks() -> N
     said(refused(TIGHT, schedule, always), Code.BREAKS_SCHEDULE)
 
 
+def test_a_release_does_not_take_the_days_of_scheduled_weeks_that_are_to_come() -> None:
+    """It shows trips that the next weeks show again: they would not fit after it. Days that had their week are free."""
+    tight = Budget(**{**dict(TIGHT), "epsilon": Fraction(5, 2)})
+    week, schedule = one((0, 6)), scheduled(one(), 3)
+    narrow = spend((7, 20), scale=3, number=2)
+    month = one((7, 34), 2)
+    assert refused(tight, week, narrow) is None
+    assert refused(tight, week, month) is None
+    for long in (narrow, month):
+        said(refused(tight, schedule, week, long), Code.BREAKS_SCHEDULE)
+    later = [one((7, 13), 3), one((14, 20), 4)]
+    assert refused(budget(epsilon=100), schedule, week, narrow) is None
+    assert refused(tight, schedule, week, *later[:1]) is None
+    assert refused(tight, schedule, week, later[1], one((7, 13), 5, tables=narrow.tables)) is None
+
+
 def test_a_tuned_release_is_not_one_of_a_schedule_that_was_planned_without_it() -> None:
     """Its loss is added to theirs: with the same noise it leaves less room than one of them."""
     noise = {"tables": (SpentTable(name="t", mechanism="gaussian", scale=Fraction(4), threshold=Fraction(40)),)}
