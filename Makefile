@@ -47,7 +47,7 @@ test-spark: $(DEV) system-java
 	$(PYTEST) -m slow tests/engines/test_spark.py
 
 test-statistical: $(DEV)
-	TAPVEIL_DRAWS=5000000 TAPVEIL_RELEASES=10000 $(PYTEST) tests/unit/privacy/test_mechanisms.py tests/statistical
+	TAPVEIL_DRAWS=5000000 TAPVEIL_RELEASES=10000 $(PYTEST) tests/unit/privacy/test_mechanisms.py tests/unit/privacy/test_attacker.py tests/statistical
 
 test-tampering: $(DEV)
 	TAPVEIL_TAMPERED=1000 $(PYTEST) tests/end_to_end/test_verify.py tests/end_to_end/test_golden.py

@@ -7,7 +7,9 @@ from fractions import Fraction
 
 from tapveil.base.numbers import clock_text
 from tapveil.base.vocabulary import COUNT, EVERY_MODE, NOUNS
+from tapveil.internal.explain import computed
 from tapveil.plan.model import Level, Plan
+from tapveil.privacy.attacker import attacker
 from tapveil.privacy.meaning import Meaning
 from tapveil.published.describe.wording import COUNTED, LOOKED, UNIT_NAMES, change, loss_in_words
 
@@ -49,6 +51,7 @@ def in_words(plan: Plan) -> Iterator[str]:
     yield f"Protected: {change(plan.privacy.unit, plan.privacy.neighbours)}."
     yield f"Total privacy cost: {in_total} ({summed}; splitting tables into parts costs nothing more)."
     yield Meaning(plan.guarantee.loss.epsilon, plan.guarantee.loss.delta).in_words(plan.privacy.unit)
+    yield computed(attacker(list(plan.guarantee.mechanisms.values()), plan.guarantee.loss, plan.guarantee.exposure))
     stated = plan.privacy.looked_at_trips is not None
     yield LOOKED[plan.privacy.looked_at_trips] + ("" if stated else " State it: looked_at_trips under [privacy].")
     yield from (f"Warning: {words}" for words in warnings(plan))

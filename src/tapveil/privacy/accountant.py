@@ -108,9 +108,9 @@ def changes(tables: Sequence[ChangedCells], exposure: Exposure) -> list[Change]:
     return [Change(cells, {}), Change({}, cells)]
 
 
-def worst_delta(possible: Iterable[Change], epsilon: float) -> float:
-    """A certified upper bound of δ at ε for all changes."""
-    return max(_Worst(change, epsilon).find() for change in possible)
+def worst_delta(possible: Iterable[Change], epsilon: float, blocks: int = MOST_BLOCKS) -> float:
+    """A certified upper bound of δ at ε for all changes; with no blocks by (★★), faster and a little looser."""
+    return max(_Worst(change, epsilon, blocks=blocks).find() for change in possible)
 
 
 def any_exceeds(possible: Iterable[Change], epsilon: float, target: float, blocks: int = MOST_BLOCKS) -> bool:

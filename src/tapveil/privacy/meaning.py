@@ -27,6 +27,15 @@ _DID: dict[Unit, tuple[str, str]] = {
 }
 
 
+def of_100(wrong: float) -> tuple[str, str]:
+    """A probability to be wrong, and its counterpart, as numbers of 100: never a chance that is rounded to none."""
+    wrong = 100 * wrong
+    if wrong < 1e-9:
+        return "0", "100"
+    digits = max(0, -math.floor(math.log10(wrong)))
+    return f"{wrong:.{digits}f}", f"{100 - round(wrong, digits):.{digits}f}"
+
+
 @dataclass(frozen=True)
 class Meaning:
     """What a promise of ε (and δ) for a unit means.
@@ -60,11 +69,7 @@ class Meaning:
     @property
     def of_100(self) -> tuple[str, str]:
         """How many of 100 publications would make him believe it: of who did not travel, and of who did."""
-        wrong = 100 * self.wrong
-        if wrong < 1e-9:
-            return "0", "100"
-        digits = max(0, -math.floor(math.log10(wrong)))
-        return f"{wrong:.{digits}f}", f"{100 - round(wrong, digits):.{digits}f}"
+        return of_100(self.wrong)
 
     def sentence(self, unit: Unit) -> str:
         """For people, of the unit that is protected.

@@ -11,12 +11,13 @@ from markupsafe import Markup
 
 from tapveil.base.numbers import percent
 from tapveil.base.vocabulary import MISSING
-from tapveil.internal import svg
+from tapveil.internal import explain, svg
 from tapveil.internal.comparison.compare import Comparison
 from tapveil.internal.report.model.accuracy import TableAccuracy
 from tapveil.internal.report.model.density import Density
 from tapveil.internal.report.model.suppression import Group, Strip
 from tapveil.internal.svg import ON_PAGE, QUARTERS, Place, area, box, line, marks, plain, shortened, text
+from tapveil.privacy.attacker import attacker
 
 if TYPE_CHECKING:
     from tapveil.internal.report.model.changes import Change
@@ -43,6 +44,13 @@ def shares(found: Findings, said: str) -> Markup:
         for each in found.tables
     ]
     return bars(rows, said)
+
+
+def frequencies(found: Findings) -> Markup:
+    """What the promise of the plan means, and what the best attacker can do."""
+    guarantee, unit = found.plan.guarantee, found.plan.privacy.unit
+    best = attacker(list(guarantee.mechanisms.values()), guarantee.loss, guarantee.exposure)
+    return Markup(explain.picture(best, unit, f"A {best.verdict} promise", ON_PAGE))  # noqa: S704  escaped there
 
 
 def refused(found: Findings) -> Markup:

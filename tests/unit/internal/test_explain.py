@@ -1,0 +1,83 @@
+"""ε in frequencies: the same numbers in words, in dots and in the picture, and which of them is the promise."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from tapveil.internal import explain
+from tapveil.privacy import Exposure, Loss, calibrate
+from tapveil.privacy.attacker import Attacker, attacker
+from tapveil.privacy.units import Neighbours, Unit
+from tests.support.commands import run
+
+
+def found(epsilon: str, neighbours: Neighbours = "add-remove") -> Attacker:
+    loss, exposure = Loss(Fraction(epsilon), Fraction(1, 10**6)), Exposure(neighbours)
+    return attacker(calibrate("gaussian", (Fraction(1),), *vars(loss).values(), exposure), loss, exposure)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("unit", ["trip", "card-day", "card"])
+def test_the_sentence_says_both_numbers_of_what_is_promised(unit: Unit, neighbours: Neighbours) -> None:
+    best = found("1", neighbours)
+    words = explain.sentence(best, unit)
+    assert re.findall(r"(\d+) of 100", words) == list(best.promised.of_100)
+    assert ("another" in words or "others" in words) == (neighbours == "replace")
+
+
+def test_dots_are_as_many_as_the_numbers_say_and_no_small_chance_is_shown_as_none() -> None:
+    for epsilon, full in (("1", (27, 73)), ("8", (1, 99))):
+        rows = [line.split("     ") for line in explain.dots(found(epsilon))]
+        assert tuple(sum(row[side].count("●") for row in rows) for side in (0, 1)) == full
+        assert all(len(side.split()) == 10 for row in rows for side in row)
+
+
+def test_the_picture_has_both_pairs_and_says_which_is_the_promise() -> None:
+    best = found("1")
+    drawn = explain.picture(best, "card", "ε = 1 < 2")
+    texts = [unescape(words) for words in re.findall("<text [^>]*>([^<]*)</text>", drawn)]
+    assert "ε = 1 < 2" in texts
+    promised, computed = texts.index(explain.PROMISED), texts.index(explain.COMPUTED)
+    assert [text for text in texts[promised:computed] if text.isdigit()] == list(best.promised.of_100)
+    assert [text for text in texts[computed:] if text.isdigit()] == list(best.of_100)
+
+
+def test_the_command_says_draws_and_writes_the_same_numbers(tmp_path: Path) -> None:
+    said = run("explain", "1", "--unit", "trip", "--trips", "10", "--picture", "one.svg", cwd=tmp_path)
+    stated = json.loads(run("explain", "1", "--unit", "trip", "--trips", "10", "--json", cwd=tmp_path).stdout)
+    assert "27 of 100" in said.stdout
+    assert "73 of 100. This is a strong promise." in said.stdout
+    assert stated["promised_of_100"] == ["27", "73"]
+    assert f"it is {' and '.join(stated['computed_of_100'])} of 100" in said.stdout
+    assert stated["person"]["verdict"] in ("moderate", "weak")
+    assert (tmp_path / "one.svg").read_text(encoding="utf-8").startswith("<svg ")
+    again = run("explain", "1", "--picture", "one.svg", cwd=tmp_path)
+    assert again.returncode == 2
+    assert "give a new file" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["x"], "is not a number"),
+        (["0"], "at least 1/100"),
+        (["1", "--delta", "2"], "below 1"),
+        (["1", "--mechanism", "gaussian", "--delta", "0"], "delta must be at least"),
+    ],
+)
+def test_what_cannot_be_explained_is_refused_with_a_reason(arguments: list[str], words: str) -> None:
+    said = run("explain", *arguments)
+    assert said.returncode == 2
+    assert words in said.stderr
+
+
+def test_without_a_delta_the_noise_is_pure_and_a_card_is_one_unit() -> None:
+    said = run("explain", "1/2", "--delta", "0", "--trips", "40").stdout
+    assert "dictionary" in said
+    assert "the same figures hold" in said
