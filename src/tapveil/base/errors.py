@@ -3,7 +3,8 @@
     TapveilError
     ├── UsageError             exit 2   the command or the call is wrong: correct it and run again
     │   ├── PlanError          exit 2   the plan is wrong: correct it
-    │   └── FolderError        exit 2   not a published folder, or it is damaged, or lacks what was asked for
+    │   └── ReaderError        exit 2   what was asked of a published folder has no answer: no such table, day or place
+    │       └── FolderError    exit 2   not a published folder, or it is damaged, or lacks what was asked for
     ├── TripDataError          exit 3   the trips, or what is read with them, cannot be used as they are
     │   ├── InputFileError     exit 3   a public file that the plan names cannot be used: stops, areas, a timetable
     │   └── LeakError          exit 3   a table would publish card ids, or a column that the plan does not name
@@ -43,7 +44,14 @@ class PlanError(UsageError):
     """The plan is wrong. The message says where in the file, and what to write instead."""
 
 
-class FolderError(UsageError):
+class ReaderError(UsageError):
+    """What was asked of a published folder has no answer: no such table, column, day or place, or no such sum.
+
+    Every error of reading is one of these.
+    """
+
+
+class FolderError(ReaderError):
     """What was named is not a published folder, or it is damaged, or it lacks what was asked for."""
 
 

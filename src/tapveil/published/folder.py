@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tapveil.base.errors import FolderError, UsageError, did_you_mean
+from tapveil.base.errors import FolderError, ReaderError, did_you_mean
 from tapveil.base.vocabulary import (
     CONSISTENT,
     COUNT,
@@ -43,6 +43,7 @@ from tapveil.published.estimated import why_not as why_not_estimated
 from tapveil.published.frame import Estimate, Frame, load_optional
 from tapveil.published.lattice import why_not
 from tapveil.published.manifest import Manifest, TableClaim
+from tapveil.published.names import DAMAGED, Names, listed_places
 
 Version = Literal["published", "consistent", "finest"]
 LARGEST_MANIFEST = 4 * 2**20
@@ -140,7 +141,7 @@ class Folder:
             A `pyarrow.Table`.
 
         Raises:
-            UsageError: There is no such file, or pyarrow is not installed.
+            ReaderError: There is no such file, it is damaged, or pyarrow is not installed.
 
         Example:
             >>> import tapveil
@@ -148,9 +149,13 @@ class Folder:
             ['mode', 'date', 'count', 'low', 'high']
         """
         if name not in self.sheets:
-            raise UsageError(f"there is no table `{name}` in {self.path} (tables: {', '.join(self.sheets)})")
-        with load_optional("pyarrow.parquet").ParquetFile(self._file(f"{name}.parquet")) as file:
-            return file.read()
+            raise ReaderError(f"there is no table `{name}` in {self.path} (tables: {', '.join(self.sheets)})")
+        arrow, parquet = load_optional("pyarrow"), load_optional("pyarrow.parquet")
+        try:
+            with parquet.ParquetFile(self._file(f"{name}.parquet")) as file:
+                return file.read()
+        except (OSError, arrow.ArrowException):
+            raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
 
     def _file(self, name: str) -> Path:
         return self.path / self.manifest.arrangement.folder / name
@@ -185,7 +190,7 @@ class Folder:
             The mechanism: `tapveil.privacy` can be asked about it.
 
         Raises:
-            UsageError: There is no such table.
+            ReaderError: There is no such table.
             FolderError: The manifest states noise that does not exist.
 
         Example:
@@ -204,7 +209,7 @@ class Folder:
             if claim.name == name:
                 return claim
         hint = did_you_mean(name, self.tables) or f" (tables: {', '.join(self.tables)})"
-        raise UsageError(f"there is no table `{name}` in {self.path}{hint}")
+        raise ReaderError(f"there is no table `{name}` in {self.path}{hint}")
 
     @cached_property
     def _parts(self) -> dict[str, frozenset[str]]:
@@ -260,7 +265,7 @@ class Folder:
             measurement, in per cent. Intervals contain the true count for about 19 of 20 cells, measured on real trips.
 
         Raises:
-            UsageError: There are no estimates by these columns.
+            ReaderError: There are no estimates by these columns.
             FolderError: It is not a folder of a known world, has no estimates, or is damaged.
 
         Example:
@@ -272,13 +277,16 @@ class Folder:
         estimated = self._estimated
         wanted = [column for column in columns if column != "mode" or "mode" not in self.manifest.partition]
         if unknown := [column for column in wanted if column not in self.manifest.columns]:
-            raise UsageError(f"there are no estimates by {unknown[0]}{did_you_mean(unknown[0], self.manifest.columns)}")
+            raise ReaderError(
+                f"there are no estimates by {unknown[0]}{did_you_mean(unknown[0], self.manifest.columns)}"
+            )
         try:
             keys, numbers = estimated.cells(wanted, zeros=True)
         except ValueError as error:
-            raise UsageError(str(error)) from None
+            raise ReaderError(str(error)) from None
         cells = {key: np.array(labels, dtype=object)[codes] for key, (labels, codes) in keys.items()}
-        return Frame({**cells, **numbers}, tuple(cells), adds_up=False, calendar=self._calendar)
+        known = {key: frozenset(labels) for key, (labels, _) in keys.items()}
+        return Frame({**cells, **numbers}, tuple(cells), known=known, adds_up=False, calendar=self._calendar)
 
     def trips(self, shape: Literal["trips", "tides"] = "trips") -> Any:
         """Synthetic trips, one row each, whose sums are the estimates. Nobody's: none took place. Needs pyarrow.
@@ -292,7 +300,7 @@ class Folder:
             A `pyarrow.RecordBatchReader`: some rows at a time, however many there are.
 
         Raises:
-            UsageError: There is no such shape, trips without times are wanted as TIDES, or pyarrow is not installed.
+            ReaderError: There is no such shape, trips without times are wanted as TIDES, or pyarrow is not installed.
             FolderError: It is not a folder of a known world, has no estimates, or is damaged.
 
         Example:
@@ -302,7 +310,7 @@ class Folder:
             'gaussian'
         """
         if shape not in ("trips", "tides"):
-            raise UsageError(f"there is no shape `{shape}`: trips or tides")
+            raise ReaderError(f"there is no shape `{shape}`: trips or tides")
         arrow, trips = load_optional("pyarrow"), self._trips()
         first = next(trips)
         if shape == "trips":
@@ -311,7 +319,7 @@ class Folder:
 
         names = set(first.schema.names)
         if "date" not in names or not {"tap_on_time", "tap_off_time"} & names:
-            raise UsageError(
+            raise ReaderError(
                 "TIDES fare_transactions have days and times; the synthetic trips of this folder lack them"
             )
         return arrow.RecordBatchReader.from_batches(SCHEMA, fare_transactions(self.manifest, chain([first], trips)))
@@ -344,7 +352,7 @@ class Folder:
             The table: counts without bias, each with its interval.
 
         Raises:
-            UsageError: No such table was measured.
+            ReaderError: No such table was measured.
             FolderError: It is not a folder of a known world, or is damaged.
 
         Example:
@@ -359,7 +367,7 @@ class Folder:
             if set(self.manifest.keys(claim)) == wanted and claim.level is None:
                 return self.table(claim.name)
         tables = "; ".join(", ".join(self.manifest.keys(each)) for each in self.manifest.tables if each.level is None)
-        raise UsageError(f"no measured table has just the columns {', '.join(sorted(wanted))} ({tables})")
+        raise ReaderError(f"no measured table has just the columns {', '.join(sorted(wanted))} ({tables})")
 
     def table(self, name: str, version: Version = "published") -> Frame:
         """One table, every number with its interval.
@@ -373,7 +381,7 @@ class Folder:
             The table.
 
         Raises:
-            UsageError: There is no such table or version.
+            ReaderError: There is no such table or version.
             FolderError: The folder has no such version of the table, or is damaged.
 
         Example:
@@ -387,13 +395,15 @@ class Folder:
         if version in (CONSISTENT, FINEST):
             return self._derived(version, name)
         if version != "published":
-            raise UsageError(f"there is no version `{version}`: published, consistent or finest")
+            raise ReaderError(f"there is no version `{version}`: published, consistent or finest")
         mechanism, claim = self.mechanism(name), self._claim(name)
         timed = [column for column in claim.columns if self.manifest.columns[column] == "time"]
         known = self._parts | dict.fromkeys(timed, frozenset(self.manifest.listed_times(claim)))
+        known |= {key: frozenset(labels) for key, labels in self.manifest.calendar.items() if key in claim.columns}
         rule, cells = interval(mechanism, MISS), self._raw[name]
         cells = {**cells, LOW: rule.low(cells[COUNT]), HIGH: rule.high(cells[COUNT])}
-        return Frame(cells, self.manifest.keys(claim), mechanism, known, calendar=self._calendar)
+        keys, names = self.manifest.keys(claim), self._names(claim.level.location if claim.level else None)
+        return Frame(cells, keys, mechanism, known, names, calendar=self._calendar)
 
     @property
     def has_totals(self) -> bool:
@@ -420,7 +430,7 @@ class Folder:
             For each cell of the coarser table its `total`, what is `listed` in the finer one, and the `other` trips.
 
         Raises:
-            UsageError: There is no such table.
+            ReaderError: There is no such table.
             FolderError: The folder does not have the two together.
 
         Example:
@@ -447,7 +457,30 @@ class Folder:
         except (OSError, ValueError, csv.Error):
             raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
         keys = tuple(each for each in cells if each not in numbers)
-        return Frame(cells, keys, known=self._parts, calendar=self._calendar)
+        return Frame(cells, keys, known=self._parts, names=self._names(None, every=True), calendar=self._calendar)
+
+    def _names(self, wider: str | None, *, every: bool = False) -> Names:
+        """The values of columns that occur in any table, or in public lists; of places, those of one level, or all."""
+
+        def gather(column: str) -> frozenset[str]:
+            places, found = self.manifest.columns[column] == "location", set[str]()
+            levels = {wider, *(self.manifest.wider if every else ())}
+            for claim in self.manifest.tables:
+                level = claim.level.location if claim.level else None
+                if not places:
+                    found.update(self._raw[claim.name][column].tolist() if column in self.manifest.keys(claim) else ())
+                elif level in levels and not self.manifest.is_world:
+                    own = [each for each in claim.columns if self.manifest.columns[each] == "location"]
+                    found.update(place for each in own for place in self._raw[claim.name][each].tolist())
+            if places and self.manifest.is_world:
+                found.update(place for listed in self.domain.places.values() for place in listed)
+            try:
+                return frozenset(found).union(*(listed_places(self.path, level) for level in levels if places))
+            except DAMAGED:
+                raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
+
+        kinds = self.manifest.columns.items()
+        return Names([column for column, kind in kinds if kind not in ("time", "duration", "calendar")], gather)
 
     def total(self, **where: str) -> Estimate:
         """The trips of some parts (days and modes) in all. Cards count once in each part.
@@ -460,7 +493,7 @@ class Folder:
 
         Raises:
             FolderError: The folder has no totals, or nothing is published of these parts.
-            UsageError: There is no such column, day or mode.
+            ReaderError: There is no such column, day or mode.
 
         Example:
             >>> import tapveil
@@ -490,7 +523,7 @@ class Folder:
             A row for each value.
 
         Raises:
-            UsageError: No table has just these columns, or a partition column has no value.
+            ReaderError: No table has just these columns, or a partition column has no value.
 
         Example:
             >>> import tapveil
@@ -502,10 +535,10 @@ class Folder:
         fits = [claim for claim in self.manifest.tables if set(claim.columns) == wanted]
         if not fits:
             tables = "; ".join(f"{each.name}: {', '.join(each.columns)}" for each in self.manifest.tables)
-            raise UsageError(f"no table has just the columns {', '.join(sorted(wanted))} ({tables})")
+            raise ReaderError(f"no table has just the columns {', '.join(sorted(wanted))} ({tables})")
         left = set(self.manifest.partition) - set(where)
         if left:
-            raise UsageError(f"say which {' and '.join(sorted(left))}: a profile is that of one part")
+            raise ReaderError(f"say which {' and '.join(sorted(left))}: a profile is that of one part")
         frame = self.table(fits[0].name).where(**where)
         if self.manifest.columns[column] != "time":
             return frame

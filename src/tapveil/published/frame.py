@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tapveil.base.errors import UsageError, did_you_mean
+from tapveil.base.errors import ReaderError, did_you_mean
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS
 from tapveil.privacy.distribution import spread, variance
 from tapveil.privacy.intervals import MISS, Interval, given_published, interval
@@ -66,6 +66,8 @@ class Frame:
     """What the numbers went through, where each cell is as it was published."""
     known: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """All values that a column can have, where that is known: parts and times."""
+    names: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """All values that other columns have anywhere in the folder, or in its public lists."""
     adds_up: bool = True
     """Whether its rows are cells apart: differences, and profiles with cells that are not there, cannot be added up."""
     calendar: Mapping[str, Column] = field(default_factory=dict)
@@ -109,7 +111,7 @@ class Frame:
             A `pyarrow.Table`.
 
         Raises:
-            UsageError: pyarrow is not installed.
+            ReaderError: pyarrow is not installed.
 
         Example:
             >>> import tapveil
@@ -135,7 +137,7 @@ class Frame:
             A `pandas.DataFrame`.
 
         Raises:
-            UsageError: pandas is not installed.
+            ReaderError: pandas is not installed.
 
         Example:
             >>> import tapveil
@@ -158,7 +160,7 @@ class Frame:
             A `polars.DataFrame`.
 
         Raises:
-            UsageError: polars is not installed.
+            ReaderError: polars is not installed.
 
         Example:
             >>> import tapveil
@@ -179,7 +181,7 @@ class Frame:
             A `duckdb.DuckDBPyRelation`.
 
         Raises:
-            UsageError: duckdb or pyarrow is not installed.
+            ReaderError: duckdb or pyarrow is not installed.
 
         Example:
             >>> import tapveil
@@ -207,7 +209,8 @@ class Frame:
             The rows that match; none where nothing was published.
 
         Raises:
-            UsageError: There is no such column; or no such day, mode or time.
+            ReaderError: There is no such column; or no such day, mode or time; or the value, such as a place, occurs
+                nowhere in the folder.
 
         Example:
             >>> import tapveil
@@ -217,12 +220,10 @@ class Frame:
         kept = np.ones(len(self), dtype=bool)
         for key, value in values.items():
             self._require(key)
-            known = self.known.get(key)
-            if known is not None and str(value) not in known:
-                # A misspelt day or mode must not look like one with nothing published.
-                hint = did_you_mean(str(value), known) or f" ({', '.join(sorted(known)[:8])}, …)"
-                raise UsageError(f"there is no {key} `{value}`{hint}")
-            kept &= self.cells[key] == str(value)
+            found = self.cells[key] == str(value)
+            if not found.any():
+                self._require_value(key, str(value))
+            kept &= found
         cells = {name: column[kept] for name, column in self.cells.items() if name not in values}
         calendar = self.calendar
         for key in (key for key in values if key in calendar):
@@ -233,7 +234,16 @@ class Frame:
     def _require(self, key: str) -> None:
         if key not in self.keys:
             hint = did_you_mean(key, self.keys) or f" (columns: {', '.join(self.keys)})"
-            raise UsageError(f"there is no column `{key}`{hint}")
+            raise ReaderError(f"there is no column `{key}`{hint}")
+
+    def _require_value(self, key: str, value: str) -> None:
+        """A misspelt day, mode or place must not look like one with nothing published."""
+        known = self.known.get(key, self.names.get(key))
+        if known is None or value in known:
+            return
+        hint = did_you_mean(value, known) or (f" ({', '.join(sorted(known)[:8])}, …)" if known else "")
+        noun = "place" if key.endswith("location") else key
+        raise ReaderError(f"there is no {noun} `{value}`{'' if key in self.known else ' in the folder'}{hint}")
 
     def cell(self, **values: str | date) -> Estimate:
         """One cell, whether it was published or not.
@@ -245,7 +255,7 @@ class Frame:
             Its number and interval; without a number, and with what that means, where it was not published.
 
         Raises:
-            UsageError: A key column has no value, or there is no such column, day, mode or time.
+            ReaderError: A key column has no value; or there is no such column, day, mode, time or place.
 
         Example:
             >>> import tapveil
@@ -254,9 +264,9 @@ class Frame:
             not published: between 0 and 76
         """
         if missing := set(self.keys) - set(values):
-            raise UsageError(f"say which {' and '.join(sorted(missing))}: a cell has a value of each")
+            raise ReaderError(f"say which {' and '.join(sorted(missing))}: a cell has a value of each")
         if COUNT not in self.columns:
-            raise UsageError("this table has several sorts of numbers: take its rows with where()")
+            raise ReaderError("this table has several sorts of numbers: take its rows with where()")
         if found := self.where(**values).rows():
             return Estimate(found[0][COUNT], found[0][LOW], found[0][HIGH])
         return Estimate(None, 0, self._absent)
@@ -271,7 +281,7 @@ class Frame:
             The table with other intervals.
 
         Raises:
-            UsageError: The numbers are not as they were published.
+            ReaderError: The numbers are not as they were published.
 
         Example:
             >>> import tapveil
@@ -280,7 +290,7 @@ class Frame:
             True
         """
         if self.mechanism is None:
-            raise UsageError("only numbers as they were published have such intervals")
+            raise ReaderError("only numbers as they were published have such intervals")
         limits = [given_published(self.mechanism, count, MISS) for count in self._numbers(COUNT).tolist()]
         low, high = np.array(limits, np.int64).reshape(-1, 2).T
         return replace(self, cells={**self.cells, LOW: low, HIGH: high})
@@ -289,7 +299,7 @@ class Frame:
     def _absent(self) -> int:
         """What a cell that is not there has, at most."""
         if self.mechanism is None:
-            raise UsageError("what a cell that is not listed has, only the published version says")
+            raise ReaderError("what a cell that is not listed has, only the published version says")
         return interval(self.mechanism, MISS).absent
 
     def sum(self, by: str | Sequence[str] = ()) -> Frame:
@@ -306,7 +316,7 @@ class Frame:
             The sums with their intervals, and in `cells` the number of cells in each.
 
         Raises:
-            UsageError: There is no such column, or these numbers cannot be added up.
+            ReaderError: There is no such column, or these numbers cannot be added up.
 
         Example:
             >>> import tapveil
@@ -317,9 +327,9 @@ class Frame:
         for key in by:
             self._require(key)
         if COUNT not in self.columns:
-            raise UsageError("this table has several sorts of numbers: add them up as they are meant")
+            raise ReaderError("this table has several sorts of numbers: add them up as they are meant")
         if not self.adds_up:
-            raise UsageError(
+            raise ReaderError(
                 "differences and profiles are not added up: add up the table first, with where() and sum()"
             )
         below, above = self._margins()
@@ -351,7 +361,7 @@ class Frame:
             mean where a cell is of no day.
 
         Raises:
-            UsageError: The folder does not say which days were counted, or these numbers are no counts.
+            ReaderError: The folder does not say which days were counted, or these numbers are no counts.
 
         Example:
             >>> import tapveil
@@ -360,9 +370,9 @@ class Frame:
             'its plan names no days'
         """
         if COUNT not in self.columns or np.ma.isMaskedArray(self.cells[COUNT]):
-            raise UsageError("only counts have means per day: take a table, or its sums")
+            raise ReaderError("only counts have means per day: take a table, or its sums")
         if not self.calendar:
-            raise UsageError("the folder does not say which days were counted, so there are no means per day")
+            raise ReaderError("the folder does not say which days were counted, so there are no means per day")
         dated = [key for key in self.keys if key in self.calendar]
         every, rows = (zip(*(of[key].tolist() for key in dated), strict=True) for of in (self.calendar, self.cells))
         number = len(next(iter(self.calendar.values())))
@@ -401,7 +411,7 @@ class Frame:
             The differences with their intervals.
 
         Raises:
-            UsageError: The tables have different columns or times, or are not as they were published.
+            ReaderError: The tables have different columns or times, or are not as they were published.
 
         Example:
             >>> import tapveil
@@ -411,11 +421,11 @@ class Frame:
             ['tap_on_location', 'count', 'low', 'high']
         """
         if self.keys != other.keys:
-            raise UsageError(f"the tables have different columns: {', '.join(self.keys)}; {', '.join(other.keys)}")
+            raise ReaderError(f"the tables have different columns: {', '.join(self.keys)}; {', '.join(other.keys)}")
         if self.mechanism is None or other.mechanism is None or not (self.adds_up and other.adds_up):
-            raise UsageError("differences are of published tables: each of their cells has noise of its own")
+            raise ReaderError("differences are of published tables: each of their cells has noise of its own")
         if any(self.known.get(key) != other.known.get(key) for key in self.keys):
-            raise UsageError("the tables have different bins of time: their cells are not the same")
+            raise ReaderError("the tables have different bins of time: their cells are not the same")
         # Half of the misses for cells that are both there; of the other half, half for each cell by itself.
         half = spread(Counter([self.mechanism, other.mechanism]), MISS / 2)
         rules = [interval(mechanism, MISS / 4) for mechanism in (self.mechanism, other.mechanism)]
@@ -440,19 +450,21 @@ class Frame:
             A row for each value; its column `published` says whether it has a number.
 
         Raises:
-            UsageError: The table has other key columns, too.
+            ReaderError: The table has other key columns, too; or a value occurs nowhere in the folder.
 
         Example:
             >>> import tapveil
-            >>> ferries = tapveil.open("published").table("on_location").where(mode="ferry", date="2025-03-03")
-            >>> ferries.filled("tap_on_location", ["Quay", "Nowhere"]).rows()[1]["published"]
+            >>> day = tapveil.open("published").table("on_time").where(mode="ferry", date="2025-03-03")
+            >>> day.filled("tap_on_time", ["08:00", "23:00"]).rows()[1]["published"]
             False
         """
         if self.keys != (key,):
-            raise UsageError(
+            raise ReaderError(
                 f"only a table with the one column `{key}` can be filled: say which of the others with where()"
             )
         found = {row[key]: row for row in self.rows()}
+        for value in values:
+            self._require_value(key, value)
         none: Mapping[str, int | None] = {COUNT: None, LOW: 0, HIGH: self._absent}
         columns = {name: whole_numbers([found.get(value, none)[name] for value in values]) for name in NUMBERS}
         listed = np.array([value in found for value in values], dtype=bool)
@@ -481,9 +493,9 @@ def _difference(
 
 
 def load_optional(module: str) -> Any:
-    """A module of a library that reading does without; UsageError if it is not installed."""
+    """A module of a library that reading does without; ReaderError if it is not installed."""
     try:
         return import_module(module)
     except ImportError:
         library = module.partition(".")[0]
-        raise UsageError(f"{library} is not installed: `pip install {library}`, or use rows()") from None
+        raise ReaderError(f"{library} is not installed: `pip install {library}`, or use rows()") from None
