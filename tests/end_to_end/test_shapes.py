@@ -90,7 +90,7 @@ def test_files_have_the_headers_of_the_agency_and_the_folder_verifies(published:
     assert verify_folder(published).findings == []
     assert (published / "shapes/lta/transport_node.csv").read_text().splitlines()[0] == NODE
     assert (published / "shapes/lta/origin_destination.csv").read_text().splitlines()[0] == OD
-    assert json.loads((published / "privacy.json").read_text())["versions"]["shapes"] == 1
+    assert json.loads((published / "privacy.json").read_text())["versions"]["shapes"] == 2
 
 
 def test_a_script_for_the_agencys_origins_and_destinations_makes_its_matrix(published: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_number_a_word_or_a_file_that_does_not_follow_is_found(copy: Path) -> 
     ("shapes", "more", "words"),
     [
         ('"ltaa"', "", "did you mean `lta`"),
-        ('"lta"', 'mechanism = "gaussian"|mechanism = "world"', "made from tables with thresholds"),
+        ('"lta"', 'name = "station-hour"|name = "station-hour"\nlayout = "opal"', "use the shape `opal`"),
     ],
 )
 def test_a_shape_that_there_is_not_or_that_has_no_tables_is_refused(shapes: str, more: str, words: str) -> None:

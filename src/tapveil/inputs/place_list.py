@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from tapveil.base.errors import InputFileError, did_you_mean
 from tapveil.base.geojson import DEPTH, on_earth, positions
 from tapveil.base.vocabulary import EVERY_MODE
-from tapveil.inputs.geojson import corner, read_features
+from tapveil.inputs.geojson import corner, properties_of, read_features
 from tapveil.inputs.geometry import NamedShape, points
 from tapveil.inputs.public_list import PublicList
 from tapveil.inputs.snapshot import PublicFiles
@@ -53,8 +53,10 @@ def _text(where: str, column: str, value: Any) -> str:
 def _of_csv(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[NamedShape]:
     """A place with several rows has several points."""
     members: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    titles: dict[tuple[str, str], str] = {}
+    titled = [listed.title] if listed.title else []
     source = PublicList(files, path, "list of places", "[places] path")
-    for number, row in source.rows([listed.name, listed.latitude, listed.longitude], [listed.mode]):
+    for number, row in source.rows([listed.name, listed.latitude, listed.longitude, *titled], [listed.mode]):
         where = f"{path.name}, line {number}"
         name, mode = (_text(where, column, row.get(column)) for column in (listed.name, listed.mode))
         texts = [row[column] for column in (listed.latitude, listed.longitude)]
@@ -70,8 +72,9 @@ def _of_csv(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[Named
                 f"{where}: latitude {latitude}, longitude {longitude} is not on the earth; use degrees in WGS 84"
             )
         members.setdefault((name, mode or EVERY_MODE), []).append((latitude, longitude))
+        titles[name, mode or EVERY_MODE] = _text(where, listed.title, row[listed.title]) if listed.title else ""
     for (name, mode), at in members.items():
-        yield replace(points(name, at), mode=mode)
+        yield replace(points(name, at), mode=mode, title=titles[name, mode])
 
 
 def _of_geojson(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[NamedShape]:
@@ -95,4 +98,28 @@ def _of_geojson(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[N
                 corner(position)
         except ValueError as error:
             raise InputFileError(f"{where}: {error}") from None
-        yield NamedShape(name, {"type": kind, "coordinates": coordinates}, mode or EVERY_MODE)
+        title = _text(where, listed.title, properties.get(listed.title)) if listed.title else ""
+        yield NamedShape(name, {"type": kind, "coordinates": coordinates}, mode or EVERY_MODE, title)
+
+
+def facts_in_list(
+    base: Path, listed: PlaceList, files: PublicFiles, needed: Sequence[str], optional: Sequence[str]
+) -> dict[tuple[str, str], dict[str, str]]:
+    """What further columns, or properties, of the list say of each place, by mode and name; the first row counts."""
+    path, found = base / listed.path, dict[tuple[str, str], dict[str, str]]()
+    if path.suffix.lower() in _GEOJSON:
+        rows = [properties_of(feature) for feature in read_features(path, files)]
+        known = {name for row in rows for name in row}
+        if missing := next((name for name in needed if name not in known), None):
+            raise InputFileError(f"the list of places {path.name} has no `{missing}`{did_you_mean(missing, known)}")
+        every = ((f"{path.name}, feature {number}", row) for number, row in enumerate(rows, 1))
+    else:
+        source = PublicList(files, path, "list of places", "[places] path")
+        texts = source.rows([listed.name, *needed], [listed.mode, *optional])
+        every = ((f"{path.name}, line {number}", dict[str, Any](row)) for number, row in texts)
+    for where, row in every:
+        name, mode = (_text(where, column, row.get(column)) for column in (listed.name, listed.mode))
+        said = {field: _text(where, field, row.get(field)) for field in (*needed, *optional)}
+        if name:
+            found.setdefault((mode or EVERY_MODE, name), said)
+    return found

@@ -18,7 +18,7 @@ from tapveil.inputs.areas import Areas, Stops, read_areas, read_stops, read_wide
 from tapveil.inputs.calendars import Calendars, read_calendars
 from tapveil.inputs.cell_list import Dictionaries, read_dictionaries
 from tapveil.inputs.map import read_places
-from tapveil.inputs.shapes import read_shapes
+from tapveil.inputs.shapes import read_place_facts, read_shapes
 from tapveil.inputs.snapshot import Snapshot
 from tapveil.inputs.world import Places, listed_places, with_listed_places, world_cells
 from tapveil.plan.model import TIMETABLE, Plan
@@ -59,6 +59,10 @@ class PublicInputs:
     def shapes(self) -> Mapping[str, Shape]:
         """The shapes that tables are written in as well, by name."""
         return read_shapes(self.plan, self.snapshot)
+
+    def place_facts(self, fields: Mapping[str, bool]) -> dict[tuple[str, str], tuple[str, ...]]:
+        """What public lists say of places, in the order of these fields: as far as shapes write it."""
+        return read_place_facts(self.plan, self.snapshot, self.places, fields) if fields else {}
 
     @cached_property
     def wider(self) -> Mapping[str, Areas]:

@@ -7,11 +7,15 @@ import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pydantic
 
 from tapveil.base.errors import InputFileError, PlanError, did_you_mean
-from tapveil.base.shape import Shape
+from tapveil.base.geojson import positions
+from tapveil.base.shape import Shape, Tables
+from tapveil.base.vocabulary import DIGITS
+from tapveil.inputs.place_list import facts_in_list
 from tapveil.inputs.public_list import PublicList
 from tapveil.inputs.snapshot import PublicFiles
 from tapveil.plan.model import Plan
@@ -21,18 +25,50 @@ from tapveil.plan.rules import SHAPES
 def read_shapes(plan: Plan, files: PublicFiles) -> Mapping[str, Shape]:
     """The shapes of a plan by their names, which its tables have files for."""
     finest = {table.name: table.columns for table in plan.table if table.level.is_finest}
+    keys = {*plan.release.partition, *(column for columns in finest.values() for column in columns)}
+    of_days = {column for column in keys if plan.source.kind(column) in ("date", "calendar")}
     found = {}
     for given in plan.release.shapes:
         name, text = (given, built_in(given)) if given in SHAPES else _own(plan.base / given, files)
         shape = _parsed(text, given)
         try:
-            shape.made(plan.release.partition, finest)
+            shape.made(Tables(plan.release.partition, finest, of_days))
         except ValueError as error:
             raise PlanError(f"[release] shapes: `{given}`: {error}") from None
         if name in found:
             raise PlanError(f"[release] shapes: two shapes are called `{name}`; rename a file")
         found[name] = shape
     return dict(sorted(found.items()))
+
+
+def read_place_facts(
+    plan: Plan, files: PublicFiles, places: Mapping[str, Any] | None, fields: Mapping[str, bool]
+) -> dict[tuple[str, str], tuple[str, ...]]:
+    """What public lists say of places, by mode and name: names and coordinates of the map, and columns of [places].
+
+    `fields`: what is asked for, and whether it must be there.
+    """
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for feature in places["features"] if places else ():
+        named, (longitude, latitude) = feature["properties"], _middle(feature["geometry"])
+        said = {"title": named.get("title", ""), "latitude": latitude, "longitude": longitude}
+        found[named["mode"], named["name"]] = {field: text for field, text in said.items() if field in fields}
+    own = {field: needed for field, needed in fields.items() if field not in ("title", "latitude", "longitude")}
+    if plan.places and own:
+        needed, others = ([field for field in own if own[field] is must] for must in (True, False))
+        for place, more in facts_in_list(plan.base, plan.places, files, needed, others).items():
+            found[place] = found.get(place, {}) | more
+    elif missing := next((field for field in fields if fields[field] and (field in own or not places)), None):
+        raise PlanError(f"[release] shapes: they need `{missing}` of each place; name a list of places under [places]")
+    return {place: tuple(said.get(field, "") for field in fields) for place, said in found.items()}
+
+
+def _middle(geometry: Mapping[str, Any]) -> tuple[str, str]:
+    """The longitude and the latitude of a point, or of the middle of what it extends over."""
+    corners = positions(geometry["type"], geometry["coordinates"]) or []
+    middles = ((min(each) + max(each)) / 2 for each in zip(*corners, strict=True))
+    longitude, latitude = (str(round(degrees, DIGITS)) for degrees in middles)
+    return longitude, latitude
 
 
 def built_in(name: str) -> str:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tapveil.plan.guarantee import Guarantee
     from tapveil.privacy.mechanisms import Mechanism
 
-PRESETS = ("opal", "od", "journeys", "station-hour")
+PRESETS = ("opal", "od", "journeys", "station-hour", "mta", "tides")
 TIMETABLE = "gtfs"
 """The value of `cells` that takes the cells of the timetable instead of a file."""
 
@@ -63,7 +63,8 @@ class Release(Frozen):
     layout: Literal["tables", "opal"] = "tables"
     """`tables`: one file per table; `opal`: `time`, `loc` and `time-loc`, as in the published Opal data."""
     shapes: tuple[Text, ...] = ()
-    """Files to write as well, in the columns that readers know: `lta`, or TOML files of your own."""
+    """Files to write as well, in the columns that readers know: `lta`, `mta`, `tides` and others, or TOML files of your
+    own."""
     synthetic: bool = False
     """Whether to write one row per published trip as well, as in the Opal paper."""
 
@@ -105,6 +106,8 @@ class PlaceList(Frozen):
     """With CSV: column of latitudes, in degrees."""
     longitude: Text = "longitude"
     """With CSV: column of longitudes, in degrees."""
+    title: Text | None = None
+    """Column or property with the names of places for people, where `name` is a code."""
 
 
 class Area(Frozen):
@@ -493,7 +496,7 @@ class Plan(Frozen):
         """A plan that ships with tapveil.
 
         Args:
-            name: `"opal"`, `"od"`, `"journeys"` or `"station-hour"`.
+            name: Such as `"opal"`, `"od"` or `"journeys"`; `tapveil plan` lists all.
 
         Returns:
             The plan.

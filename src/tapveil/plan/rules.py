@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tapveil.plan.source import Source
 
 RELEASE, COARSEN, PRIVACY, TABLES = ("release",), ("coarsen",), ("privacy",), ("table",)
-SHAPES = ("lta",)
+SHAPES = ("lta", "mta", "tides")
 """The shapes that ship with tapveil."""
 SOURCE, COLUMNS = ("source",), ("source", "columns")
 
@@ -443,7 +443,7 @@ def _shape_problems(plan: Plan) -> Iterator[Problem]:
         if name not in SHAPES and not name.endswith(".toml"):
             hint = did_you_mean(name, SHAPES) or f" ({', '.join(SHAPES)}, or a TOML file of your own)"
             yield problem(RELEASE, "unknown-shape", "shapes", name=name, hint=hint)
-    if plan.release.shapes and (plan.privacy.is_world or plan.release.layout != "tables"):
+    if plan.release.shapes and plan.release.layout != "tables":
         yield problem(RELEASE, "shapes-of-tables", "shapes")
 
 

@@ -36,7 +36,7 @@ from tapveil.base.vocabulary import (
     WIDER,
     WORLD,
 )
-from tapveil.published import domain, shaped
+from tapveil.published import domain, place_facts, shaped
 from tapveil.published.calendar import calendar_text
 from tapveil.published.csv import pieces, pieces_of, write_csv
 from tapveil.published.derived import derived, estimated_from
@@ -47,6 +47,7 @@ from tapveil.published.explorer.page import page
 from tapveil.published.folder import Folder
 from tapveil.published.lattice import WIDER_COLUMNS, Wider
 from tapveil.published.manifest import Manifest, json_text
+from tapveil.published.place_facts import PlaceFacts
 from tapveil.published.places import FeatureCollection, places_text
 from tapveil.published.sheets import DerivedSheet, as_written, laid_out, raw_tables
 from tapveil.published.synthetic_trips import NOTE, SyntheticTrips, in_groups, note
@@ -80,6 +81,7 @@ def write(
     places: FeatureCollection | None = None,
     wider: Wider | None = None,
     world: domain.Places | None = None,
+    said: PlaceFacts = place_facts.NONE,
     guard: Callable[[Path], None],
     bind: Callable[[bytes], None],
     key: SigningKey | None = None,
@@ -87,8 +89,8 @@ def write(
 ) -> Folder:
     """Put the folder together in a workspace on the same disk, make it durable, then let it appear by one rename.
 
-    `guard` looks at it before it is sealed by its checksums, and raises if anything in it must not leave; `bind` gets
-    the checksums before it appears, and raises if it must not.
+    `said`: what files of shapes say of places. `guard` looks at it before it is sealed by its checksums, and raises if
+    anything in it must not leave; `bind` gets the checksums before it appears, and raises if it must not.
     """
     progress, rows = progress or Silent(), laid_out(manifest, tables)
     raw = raw_tables(manifest, rows)
@@ -106,9 +108,8 @@ def write(
     if wider:
         _write_wider(workspace / WIDER, wider)
 
-    for name, text in shaped.texts(manifest, manifest.mechanisms, raw) if manifest.shapes else ():
-        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
-        (workspace / name).write_text(text, encoding="utf-8", newline="")
+    if manifest.shapes:
+        _write_shapes(workspace, shaped.Published(manifest, manifest.mechanisms, raw, estimated, said))
 
     @cache
     def facts(name: str) -> FileFacts:
@@ -200,6 +201,16 @@ def _write_trips(folder: Path, manifest: Manifest, trips: SyntheticTrips) -> Non
             for group in chain([first], groups):
                 out.write_table(group, row_group_size=ROW_GROUP)
             out.add_key_value_metadata({NOTE: note(manifest)})
+
+
+def _write_shapes(folder: Path, published: shaped.Published) -> None:
+    """The files of shapes, and what they say of places."""
+    said = iter([published.facts.text().encode()])
+    more = [(place_facts.PATH, said)] if published.facts.fields else []
+    for name, pieces_of_it in chain(more, published.files()):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with (folder / name).open("wb") as file:
+            file.writelines(pieces_of_it)
 
 
 def _write_synthetic(folder: Path, name: str, keys: pa.Table, counts: pa.ChunkedArray) -> None:

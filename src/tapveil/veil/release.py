@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from tapveil.base.defaults import MEMORY
-from tapveil.base.errors import BudgetError, LedgerError, PlanError, TripDataError
+from tapveil.base.errors import BudgetError, InputFileError, LedgerError, PlanError, TripDataError
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.counting import counter
@@ -32,11 +32,12 @@ from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Published, Spend
 from tapveil.ledger.witness import refuse_outdated
 from tapveil.plan.model import Plan
-from tapveil.published import estimated, writer
+from tapveil.published import estimated, shaped, writer
 from tapveil.published.domain import Domain
 from tapveil.published.folder import Folder
 from tapveil.published.lattice import Wider
 from tapveil.published.manifest import LedgerEntry, Manifest
+from tapveil.published.place_facts import PlaceFacts
 from tapveil.published.table import PublishedTable
 from tapveil.trips import files
 from tapveil.veil import crossing, statement, workspace
@@ -207,9 +208,25 @@ class _Job:
             except ValidationError as error:
                 place = ".".join(str(part) for part in error.errors()[0]["loc"])
                 raise PlanError(f"the plan has too many entries, or too long names, for a manifest ({place})") from None
+            self._refuse_shapes(stated, domain)
             for finding in free_text_findings(stated):
                 raise PlanError(f"a name, title or description in the plan cannot be published: it {finding.sentence}")
             return stated
+
+    def _refuse_shapes(self, stated: Manifest, domain: Domain) -> None:
+        """PlanError or InputFileError, before anything is paid for, where files of shapes cannot be made."""
+        if stated.shapes and stated.is_world and (why := estimated.why_not(domain)):
+            raise PlanError(f"[release] shapes: they are made from estimates, and there are none: {why}")
+        try:
+            for finding in self._said(stated).findings():
+                raise InputFileError(f"the list of places cannot be published: {finding.place} {finding.sentence}")
+        except ValueError as error:
+            raise PlanError(f"[release] shapes: {error}") from None
+
+    def _said(self, stated: Manifest) -> PlaceFacts:
+        """What the files of shapes say of places."""
+        fields = shaped.fields_of_places(stated)
+        return PlaceFacts(tuple(fields), self.inputs.place_facts(fields))
 
     @property
     def _cells(self) -> dict[str, int] | None:
@@ -238,6 +255,7 @@ class _Job:
                 places=self.inputs.places,
                 wider=_wider_areas(self.inputs, tables),
                 world=self.inputs.world if self.plan.privacy.is_world else None,
+                said=self._said(stated),
                 guard=partial(refuse_leaks, plan=self.plan, cards_among=cards_among),
                 key=self.key,
                 bind=partial(self._bind, work.journal),

@@ -22,6 +22,7 @@ from tapveil.privacy.loss import Loss, accounted_delta, whole_card_epsilon
 from tapveil.privacy.person import Person, Releases, people_of_a_year
 from tapveil.privacy.units import Neighbours
 from tapveil.published import manifest as claims
+from tapveil.published import shaped
 from tapveil.published.people import claim_of
 
 NOT_YET = "0" * 32
@@ -53,7 +54,7 @@ def manifest(
     levels = sorted({table.level.location for table in plan.table if table.level.location})
     stated = claims.Manifest(
         manifest_version=claims.MANIFEST_VERSION,
-        versions=claims.VERSIONS.model_copy(update={"shapes": 1}) if shapes else claims.VERSIONS,
+        versions=claims.VERSIONS.model_copy(update={"shapes": shaped.VERSION}) if shapes else claims.VERSIONS,
         release=release.name,
         release_id=NOT_YET,
         ledger=None,

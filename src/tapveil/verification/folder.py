@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -30,7 +30,7 @@ from tapveil.base.vocabulary import (
     WORLD,
 )
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.published import shaped
+from tapveil.published import place_facts, shaped
 from tapveil.published.calendar import calendar_text
 from tapveil.published.derived import estimated_from
 from tapveil.published.describe.metadata import METADATA, texts
@@ -148,7 +148,7 @@ class _Check:
             beside = self._derived(manifest, made, tables, estimated) if sound else None
             trips = SyntheticTrips(estimated) if estimated and manifest.versions.trips else None
             if sound and manifest.shapes:
-                self._add(self._shapes(manifest, made, tables))
+                self._add(self._shapes(shaped.Published(manifest, made, tables, estimated)))
             if beside is not None:
                 self._add(self._trips(manifest, trips))
             faults = list(self._package(manifest, beside, trips))
@@ -244,6 +244,7 @@ class _Check:
         needed = {file for table in manifest.tables for file in manifest.files(table)} | {*DESCRIPTIONS}
         needed |= {WORLD} if has_places(manifest) else set()
         needed |= {each.path for each in shaped.shaped_files(manifest)}
+        needed |= {place_facts.PATH} if shaped.fields_of_places(manifest) else set()
         needed |= {CALENDAR} if manifest.calendars else set()
         needed |= {manifest.places} if manifest.places else set()
         needed |= {WIDER} if manifest.wider else set()
@@ -315,11 +316,20 @@ class _Check:
         if trips and needed <= there:
             yield from trips_findings(self.folder, manifest, trips)
 
-    def _shapes(
-        self, manifest: Manifest, made: Mapping[str, Mechanism], tables: Mapping[str, pa.Table]
-    ) -> Iterator[Finding]:
-        for name, text in shaped.texts(manifest, made, tables):
-            if name in self.files and reading.text_of(self.folder, name, self.files[name]) != text:
+    def _shapes(self, published: shaped.Published) -> Iterator[Finding]:
+        """The files of shapes, made again; and what they say of places, which only the publisher can know."""
+        if fields := tuple(shaped.fields_of_places(published.manifest)):
+            if place_facts.PATH not in self.files:
+                return
+            try:
+                text = reading.text_of(self.folder, place_facts.PATH, place_facts.LARGEST)
+                published = replace(published, facts=place_facts.read(text, fields))
+            except ValueError as error:
+                yield Finding("shape-differs", place_facts.PATH, str(error))
+                return
+            yield from published.facts.findings()
+        for name, pieces in published.files():
+            if name in self.files and not reading.is_made_of(self.folder, name, pieces):
                 yield Finding("shape-differs", name, "does not follow from the tables")
 
     def _derived(

@@ -90,6 +90,8 @@ def _misshapen(manifest: Manifest) -> Iterator[str]:
         shaped.shaped_files(manifest)
     except ValueError as error:
         yield f"has a shape that its tables do not fit: {error}"
+    if manifest.is_world and manifest.shapes and not manifest.versions.estimates:
+        yield "has shapes, but no estimates that they could be made from"
     if manifest.is_world:
         yield from _misshapen_world(manifest)
     if len({table.name for table in tables}) < len(tables):

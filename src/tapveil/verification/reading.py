@@ -7,7 +7,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -109,6 +109,12 @@ def text_of(folder: Path, name: str, largest: int = LARGEST_TEXT) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         raise UnreadableError("not-utf8", shown(name), "is not UTF-8 text") from None
+
+
+def is_made_of(folder: Path, name: str, pieces: Iterable[bytes]) -> bool:
+    """Whether a file is these bytes, one piece after the other, and nothing else."""
+    with os.fdopen(open_inside(folder, name), "rb") as file:
+        return all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1)
 
 
 def json_of(folder: Path, name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import pydantic
 import pytest
 
-from tapveil.base.shape import Shape
+from tapveil.base.shape import Shape, Tables
 from tapveil.plan.rules import SHAPES
 
 FILE: dict[str, Any] = {
@@ -23,7 +23,8 @@ FILE: dict[str, Any] = {
         {"name": "Off", "count": "off"},
     ],
 }
-TABLES = {"ons": ("tap_on_location",), "offs": ("tap_off_location",)}
+OWN = {"ons": ("tap_on_location",), "offs": ("tap_off_location",)}
+TABLES = Tables(("date",), OWN, {"date"})
 
 
 def shape(**changes: Any) -> Shape:
@@ -40,20 +41,20 @@ def test_the_shapes_that_ship_are_shapes_and_they_are_all_known_to_a_plan(name: 
 
 
 def test_a_file_is_made_from_the_tables_with_its_columns_whatever_they_are_called() -> None:
-    ((file, tables),) = shape().made(["date"], TABLES)
+    ((file, tables),) = shape().made(TABLES)
     assert (file.name, tables) == ("taps.csv", {"on": "ons", "off": "offs"})
 
 
 def test_a_release_without_one_of_the_tables_has_no_file() -> None:
     with pytest.raises(ValueError, match="needs tables with the columns tap_on_location and tap_off_location"):
-        shape().made(["date"], {"ons": ("tap_on_location",)})
+        shape().made(Tables(("date",), {"ons": ("tap_on_location",)}))
 
 
 def test_every_key_of_a_table_has_a_column_so_that_no_two_cells_are_one_row() -> None:
     with pytest.raises(ValueError, match="has no column for `mode`, by which ons is split"):
-        shape().made(["mode", "date"], TABLES)
+        shape().made(Tables(("mode", "date"), OWN))
     with pytest.raises(ValueError, match="has a column for `date`, which ons does not have"):
-        shape().made([], TABLES)
+        shape().made(Tables((), OWN))
 
 
 @pytest.mark.parametrize(

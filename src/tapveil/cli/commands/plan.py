@@ -17,13 +17,20 @@ from tapveil.cli.options import Json, Quiet, err, out
 
 def plan(
     preset: Annotated[
-        str, Argument(help="Which plan: opal, od (origin to destination), or journeys (every cell, and estimates).")
-    ],
+        str | None,
+        Argument(help="Which plan, such as opal, od (origin to destination) or journeys; without it, all are listed."),
+    ] = None,
     output: Annotated[Path | None, Option("--output", "-o", help="Write to this new file, not to the screen.")] = None,
 ) -> None:
-    """Write a commented plan to start from."""
-    from tapveil.plan.model import preset_text
+    """Write a commented plan to start from, or list the plans that there are."""
+    from tapveil.plan.model import PRESETS, Plan, preset_text
 
+    if preset is None:
+        if output is not None:
+            raise UsageError(f"name a plan to write to {output}: {', '.join(PRESETS)}")
+        for name in PRESETS:
+            typer.echo(f"{name:<14}{Plan.preset(name).release.title}")
+        return
     text = preset_text(preset)
     if output is None:
         typer.echo(text, nl=False)

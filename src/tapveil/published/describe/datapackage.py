@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tapveil.base.shape import HOUR
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS, ROW, TABLE, UNTIL
 from tapveil.published.derived import AROUND, CELL, REST, kind
 from tapveil.published.describe.wording import Wording, wording
 from tapveil.published.manifest import Manifest
-from tapveil.published.shaped import ShapedFile, shaped_files
+from tapveil.published.shaped import Head, ShapedFile, shaped_files
 from tapveil.published.sheets import DerivedSheet, Sheet, sheets
 from tapveil.published.synthetic_trips import NAME, SyntheticTrips, note
 from tapveil.published.table import Field
@@ -51,7 +52,7 @@ def datapackage(
             *(_resource(manifest, sheet, facts) for sheet in sheets(manifest)),
             *(_synthetic_resource(manifest, sheet, facts) for sheet in sheets(manifest) if manifest.synthetic),
             *(_derived_resource(manifest, sheet, facts) for sheet in beside),
-            *(_shaped_resource(manifest, each, facts) for each in shaped_files(manifest)),
+            *(_shaped_resource(manifest, each, facts) for each in shaped_files(manifest) if not each.file.sheet),
             *([_trips_resource(manifest, trips, facts)] if trips else []),
         ],
     }
@@ -90,20 +91,35 @@ def _derived_resource(manifest: Manifest, sheet: DerivedSheet, facts: Facts) -> 
 
 def _shaped_resource(manifest: Manifest, shaped: ShapedFile, facts: Facts) -> dict[str, Any]:
     """A file of a shape: what its columns are in the tables, and how it is written."""
-    say, file = words_of(manifest).say, shaped.file
-    fields = []
-    for column in file.column:
-        kind = "integer" if column.number or column.format else "string"
-        said = say("package.shape_value")
-        if column.key:
-            said = say("package.shape_key", key=column.key)
-        elif column.number:
-            said = say("package.shape_number", number=column.number[0], table=shaped.tables[column.number[1]])
-        fields.append({"name": column.name, "type": kind, "description": said})
-    name = f"shape-{shaped.shape}-{file.name.rpartition('.')[0]}"
-    table = _table(name, f"{shaped.title}: {file.name}", shaped.path, fields, (), facts)
+    file = shaped.file
+    fields = [_shaped_field(manifest, shaped, head) for head in shaped.heads(manifest)]
+    name = f"shape-{shaped.shape}-{shaped.path.rpartition('/')[2].rpartition('.')[0]}".lower()
+    table = _table(name, f"{shaped.title}: {shaped.path.rpartition('/')[2]}", shaped.path, fields, (), facts)
     table["schema"]["missingValues"] = [file.missing]
-    return {**table, "dialect": {"header": file.header, "delimiter": file.delimiter}}
+    rows = {"headerRows": [len(file.above) + 1]} if file.above and file.header else {}
+    return {**table, "dialect": {"header": file.header, "delimiter": file.delimiter, **rows}}
+
+
+def _shaped_field(manifest: Manifest, shaped: ShapedFile, head: Head) -> dict[str, Any]:
+    say, column = words_of(manifest).say, head.column
+    sort = "string"
+    if column.number:
+        called, kind = column.number[1], column.number[0]
+        tables = shaped.tables.values() if called == shaped.file.stack else [shaped.tables[called]]
+        sentence = "package.shape_estimate" if manifest.is_world else "package.shape_number"
+        said = say(sentence, number="count" if kind == "share" else kind, table=", ".join(tables))
+        more = {"per": column.per == "day", "share": kind == "share", "sum": isinstance(head.at, tuple)}
+        said = " ".join([said, *(say(f"package.shape_{name}") for name, is_so in more.items() if is_so)])
+        sort = "integer" if column.decimals is None else "number"
+    elif column.key:
+        said = say("package.shape_key", key=column.key)
+        sort = "integer" if column.format == HOUR else "string"
+    elif column.template:
+        said = say("package.shape_text", text=column.text)
+    else:
+        said = say("package.shape_value")
+    comma = {"decimalChar": ","} if sort == "number" and shaped.file.decimal == "," else {}
+    return {"name": head.name, "type": sort, "description": said, **comma}
 
 
 def _trips_resource(manifest: Manifest, trips: SyntheticTrips, facts: Facts) -> dict[str, Any]:
