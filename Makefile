@@ -24,7 +24,7 @@ demo: $(RUN)
 
 dev: $(DEV)
 
-test: $(DEV) system-browser-postgres-java
+test: $(DEV) system-browser-postgres-java-r
 	$(PYTEST) -m "not slow"
 
 # The tests, then every part; one that fails stops no other. JOBS=1 runs one test at a time.

@@ -1,6 +1,6 @@
 """What tests need of the system, and Python packages cannot bring: it says what is missing and why, then installs it.
 
-python -m tools.system [--no-install] browser postgres java
+python -m tools.system [--no-install] browser postgres java r
 """
 
 from __future__ import annotations
@@ -47,6 +47,12 @@ PROGRAMS = {
         (sys.executable, "-m", "tests.support.postgres"),
         "postgresql",
         "counting in a database, in a server of their own",
+    ),
+    "r": Program(
+        "R",
+        ("Rscript", "-e", "library(jsonlite)"),
+        "r-cran-jsonlite",
+        "reading a folder in R, with its package jsonlite",
     ),
     "java": Program(
         "Java", (java(), "-version"), "default-jre-headless", "counting on Spark, which needs Java 17 or newer"

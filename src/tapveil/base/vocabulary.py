@@ -96,6 +96,8 @@ SHAPES = "shapes"
 """The folder of files in the columns that an agency's readers know."""
 CALENDAR = "calendar.csv"
 """The file with the period, the kind or another label of each day that was counted."""
+READER = "read.R"
+"""The script that reads the folder in R."""
 WIDER = "wider-areas.csv"
 """The file with the wider area of each published place."""
 

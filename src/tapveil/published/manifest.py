@@ -392,6 +392,8 @@ class Versions(_Part):
     estimates: Literal[1, 2, 3] | None = None
     """`estimates/`, in folders of a known world that have them; others do not state it. Version 2 is for tables that
     are not split by the date, taps, and more places than bins of the plan leave room for; version 3 for all."""
+    reader: Literal[1] | None = None
+    """`read.R`, in folders that have it; others do not state it."""
     shapes: Literal[1, 2] | None = None
     """`shapes/`, in folders that have such files; others do not state it. In version 2 shapes say more."""
     trips: Literal[1] | None = None
@@ -400,7 +402,7 @@ class Versions(_Part):
     @property
     def parts(self) -> Mapping[str, int | None]:
         """What some folders have and others do not: each states its version only where it is there."""
-        return {"estimates": self.estimates, "shapes": self.shapes, "trips": self.trips}
+        return {"estimates": self.estimates, "reader": self.reader, "shapes": self.shapes, "trips": self.trips}
 
     @property
     def without_parts(self) -> Versions:
@@ -533,7 +535,8 @@ class Manifest(_Part):
         own += [not made or (self.covers.first_day is not None and len(self.days) <= MOST_DAYS)]
         for name, version in self.versions.parts.items():
             own += [(name in self.versions.model_fields_set) == bool(version)]
-            own += [not version or (world if name != "shapes" else not world or version > 1)]
+            of = {"estimates": world, "shapes": not world or (version or 0) > 1, "trips": world}
+            own += [of.get(name, True) or not version]
         own += [("shapes" in self.model_fields_set) == bool(self.versions.shapes) == bool(self.shapes)]
         own += [bool(self.versions.estimates) or not self.versions.trips]
         own += ["estimated_minutes" not in self.model_fields_set or (self.versions.estimates or 0) > 1]

@@ -31,6 +31,7 @@ from tapveil.base.vocabulary import (
     MANIFEST,
     PACKAGE,
     PLACES,
+    READER,
     README,
     SIGNATURE,
     WIDER,
@@ -49,6 +50,7 @@ from tapveil.published.lattice import WIDER_COLUMNS, Wider
 from tapveil.published.manifest import Manifest, json_text
 from tapveil.published.place_facts import PlaceFacts
 from tapveil.published.places import FeatureCollection, places_text
+from tapveil.published.reader import read_script
 from tapveil.published.sheets import DerivedSheet, as_written, laid_out, raw_tables
 from tapveil.published.synthetic_trips import NOTE, SyntheticTrips, in_groups, note
 from tapveil.published.table import PublishedTable
@@ -123,6 +125,7 @@ def write(
         **({PLACES: places_text(places)} if places is not None else {}),
         **({CALENDAR: calendar_text(manifest)} if manifest.calendars else {}),
         **({WORLD: domain.places_text(world)} if world else {}),
+        **({READER: read_script(version)} if (version := manifest.versions.reader) else {}),
         README: readme(manifest, signed=key is not None),
     }
     with progress.stage(Stage.DRAWING_PAGE):

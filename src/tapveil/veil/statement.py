@@ -24,6 +24,7 @@ from tapveil.privacy.units import Neighbours
 from tapveil.published import manifest as claims
 from tapveil.published import shaped
 from tapveil.published.people import claim_of
+from tapveil.published.reader import READER_VERSION
 
 NOT_YET = "0" * 32
 """Stands for the release ID until the budget is charged."""
@@ -54,7 +55,7 @@ def manifest(
     levels = sorted({table.level.location for table in plan.table if table.level.location})
     stated = claims.Manifest(
         manifest_version=claims.MANIFEST_VERSION,
-        versions=claims.VERSIONS.model_copy(update={"shapes": shaped.VERSION}) if shapes else claims.VERSIONS,
+        versions=claims.VERSIONS.model_copy(update=_parts(plan, shapes)),
         release=release.name,
         release_id=NOT_YET,
         ledger=None,
@@ -93,6 +94,12 @@ def manifest(
     )
     stated_people = people(plan)
     return stated.model_copy(update={"people": stated_people and tuple(map(claim_of, stated_people))})
+
+
+def _parts(plan: Plan, shapes: Mapping[str, Shape] | None) -> dict[str, int]:
+    """Versions of what this folder has and others may not. The columns of the Opal data are read as they are."""
+    parts = {} if plan.release.layout == "opal" else {"reader": READER_VERSION}
+    return parts | ({"shapes": shaped.VERSION} if shapes else {})
 
 
 def _calendars(plan: Plan, calendars: Calendars) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from tapveil.base.vocabulary import (
     MANIFEST,
     PACKAGE,
     PLACES,
+    READER,
     README,
     SIGNATURE,
     TRIPS,
@@ -41,6 +42,7 @@ from tapveil.published.estimated import Estimated
 from tapveil.published.identifiers import text_findings
 from tapveil.published.manifest import MANIFEST_VERSION, Manifest, json_text
 from tapveil.published.places import FeatureCollection, places_findings, places_text
+from tapveil.published.reader import read_script
 from tapveil.published.sheets import DerivedSheet
 from tapveil.published.signature import SignatureError, read_signature, signer
 from tapveil.published.synthetic_trips import SyntheticTrips
@@ -130,6 +132,8 @@ class _Check:
         self._add(self._texts(manifest))
         if CALENDAR in self.files and manifest.calendars and self._text(CALENDAR) != calendar_text(manifest):
             self._add([Finding("calendar-differs", CALENDAR, "does not match privacy.json")])
+        if READER in self.files and (version := manifest.versions.reader) and self._text(READER) != read_script(version):
+            self._add([Finding("reader-differs", READER, "is not the script that tapveil publishes")])
         places = self._places() if manifest.places in self.files else None
         with self.progress.stage(Stage.COMPUTING_PROMISE):
             made, impossible = manifests.mechanisms(manifest)
@@ -246,6 +250,7 @@ class _Check:
         needed |= {each.path for each in shaped.shaped_files(manifest)}
         needed |= {place_facts.PATH} if shaped.fields_of_places(manifest) else set()
         needed |= {CALENDAR} if manifest.calendars else set()
+        needed |= {READER} if manifest.versions.reader else set()
         needed |= {manifest.places} if manifest.places else set()
         needed |= {WIDER} if manifest.wider else set()
         synthetic = {f"synthetic/{sheet}.{kind}" for sheet in manifest.sheets for kind in kinds}

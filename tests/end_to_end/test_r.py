@@ -1,0 +1,182 @@
+"""`read.R`, run by R: its verbs give the numbers that `tapveil.open` gives; and the R package is the same text."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tapveil
+from tapveil.base.errors import TapveilError
+from tapveil.published.folder import Folder
+from tapveil.published.reader import READER_VERSION, read_script
+from tapveil.verification.folder import verify_folder
+from tests.support.tampering import resum
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+FOLDERS = ["3/cards", "3/paper", "3/laplace", "3d/dictionary", "3d/gaussian", "3d/levels-of-card-days", "3d/taps"]
+FOLDERS += ["3d/world", "3e/calendars", "3/paper-layout"]
+ASK = """
+ask <- function(each) tryCatch(
+  { release <- tv_open(each$folder); as.data.frame(eval(parse(text = each$question, encoding = "UTF-8"))) },
+  error = function(error) list(error = conditionMessage(error))
+)
+asked <- jsonlite::fromJSON("asked.json", simplifyVector = FALSE)
+answers <- jsonlite::toJSON(lapply(asked, ask), dataframe = "rows", na = "null", digits = NA, auto_unbox = TRUE)
+writeLines(enc2utf8(answers), "answers.json", useBytes = TRUE)
+"""
+
+
+@pytest.fixture(scope="module")
+def rscript() -> str:
+    """R with jsonlite, or a skip; required where `TAPVEIL_R` says so."""
+    found = shutil.which("Rscript")
+    if found and subprocess.run([found, "-e", "library(jsonlite)"], capture_output=True, check=False).returncode == 0:
+        return found
+    if os.environ.get("TAPVEIL_R") == "required":
+        pytest.fail("R with jsonlite is required here (Debian: r-base-core, r-cran-jsonlite)")
+    pytest.skip("no R with jsonlite on this machine")
+
+
+@pytest.fixture(scope="module")
+def answers(rscript: str, tmp_path_factory: pytest.TempPathFactory) -> Mapping[tuple[str, str], Any]:
+    """What R answers to every question of every folder, by one process: it starts slowly."""
+    work = tmp_path_factory.mktemp("r")
+    asked = [(folder, question) for folder in FOLDERS for question in [*questions(folder), *ERRORS.get(folder, ())]]
+    as_json = [{"folder": str(GOLDEN / folder), "question": question} for folder, question in asked]
+    (work / "asked.json").write_text(json.dumps(as_json, ensure_ascii=False), encoding="utf-8")
+    (work / "read.R").write_text(read_script(READER_VERSION), encoding="utf-8")
+    (work / "ask.R").write_text('source("read.R", encoding = "UTF-8")\n' + ASK, encoding="utf-8")
+    done = subprocess.run([rscript, "ask.R"], cwd=work, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return dict(zip(asked, json.loads((work / "answers.json").read_text(encoding="utf-8")), strict=True))
+
+
+def questions(folder: str) -> dict[str, Any]:
+    """Questions in R, and what Python answers."""
+    release = tapveil.open(GOLDEN / folder)
+    return dict(_asked(release)) if release.manifest.layout != "opal" else {}
+
+
+def _asked(release: Folder) -> Iterator[tuple[str, Any]]:
+    for name in release.tables:
+        table, in_r = release.table(name), f"tv_table(release, {_text(name)})"
+        yield f"head({in_r}, 20)", table.rows()[:20]
+        yield f"tv_sum({in_r})", table.sum().rows()
+        if not len(table):
+            continue
+        row = table.rows()[-1]
+        keys = "".join(f", {key} = {_text(row[key])}" for key in table.keys)
+        yield f"tv_cell({in_r}{keys})", [{number: row[number] for number in ("count", "low", "high")}]
+        if part := next(iter(release.manifest.partition), None):
+            yield f"tv_sum({in_r}, by = {_text(part)})", table.sum(by=part).rows()
+            values = sorted(set(table.cells[part].tolist()))[:: len(set(table.cells[part].tolist())) - 1 or 1][:2]
+            first, last = (table.where(**{part: value}) for value in (values[0], values[-1]))
+            r_first, r_last = (f"tv_where({in_r}, {part} = {_text(value)})" for value in (values[0], values[-1]))
+            yield r_first, first.rows()
+            yield f"tv_minus({r_first}, {r_last})", first.minus(last).rows()
+            yield f"tv_minus({r_last}, {r_first})", last.minus(first).rows()
+        for version in ("consistent", "finest"):
+            try:
+                yield f"tv_table(release, {_text(name)}, {_text(version)})", release.table(name, version).rows()
+            except TapveilError:
+                continue
+        timed = [column for column in release.manifest.columns if release.manifest.columns[column] == "time"]
+        if table.keys[len(release.manifest.partition) :] in [(column,) for column in timed]:
+            where = {key: row[key] for key in release.manifest.partition}
+            in_words = "".join(f", {key} = {_text(value)}" for key, value in where.items())
+            column = table.keys[-1]
+            if not release.manifest.is_world:
+                yield f"tv_profile(release, {_text(column)}{in_words})", release.profile(column, **where).rows()
+    if release.has_totals:
+        total = release.total()
+        yield "tv_total(release)", [{"count": total.count, "low": total.low, "high": total.high}]
+        if (release.path / "consistent" / "on_time.by.total.csv").is_file():
+            yield 'tv_rest(release, "on_time", "total")', release.rest("on_time", "total").rows()
+    if release.manifest.is_world:
+        columns = ["date", "tap_on_location", "tap_off_location"]
+        listed = [row for row in release.estimate(columns).rows() if row["count"]]
+        yield f"subset(tv_estimate(release, c({', '.join(map(_text, columns))})), count > 0)", listed
+        measured = release.measurement(columns).rows()
+        yield f"tv_measurement(release, c({', '.join(map(_text, columns))}))", measured
+        trips = release.trips().read_all().slice(0, 3).to_pylist()
+        yield "head(tv_trips(release), 3)", [{key: str(value) for key, value in trip.items()} for trip in trips]
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_r_answers_as_python_does(answers: Mapping[tuple[str, str], Any], folder: str) -> None:
+    for question, expected in questions(folder).items():
+        found = answers[folder, question]
+        assert sorted(map(_plain, found)) == sorted(map(_plain, expected)), question
+
+
+def _plain(row: dict[str, Any]) -> str:
+    """Keys in any order, numbers as numbers, and what is missing left out."""
+    return json.dumps({key: row[key] for key in sorted(row) if row[key] is not None}, default=str)
+
+
+ERRORS = {
+    "3d/gaussian": {
+        'tv_table(release, "on_tim")': "there is no table `on_tim`: did you mean `on_time`?",
+        'tv_where(tv_table(release, "on_time"), mode = "bsu")': "there is no mode `bsu`",
+        'tv_where(tv_table(release, "on_time"), mod = "bus")': "there is no column `mod`: did you mean `mode`?",
+        'tv_cell(tv_table(release, "on_time"), mode = "bus")': "say which date and tap_on_time",
+        'tv_estimate(release, "tap_on_time")': "has no file of estimates",
+        'tv_measurement(release, "tap_on_time")': "not of a known world",
+        'tv_profile(release, "tap_on_time", mode = "bus")': "say which date: a profile is that of one part",
+    },
+    "3/paper-layout": {"release": "columns of the Opal data"},
+}
+
+
+@pytest.mark.parametrize("folder", ERRORS)
+def test_r_says_what_is_wrong(answers: Mapping[tuple[str, str], Any], folder: str) -> None:
+    for question, said in ERRORS[folder].items():
+        assert said in answers[folder, question]["error"], question
+
+
+def test_the_package_is_the_script_of_the_folders() -> None:
+    assert (ROOT / "r" / "R" / "read.R").read_text(encoding="utf-8") == read_script(READER_VERSION)
+    defined = re.findall(r"^(tv_\w+) <- function", read_script(READER_VERSION), re.MULTILINE)
+    exported = re.findall(r"tv_\w+", (ROOT / "r" / "NAMESPACE").read_text(encoding="utf-8"))
+    assert sorted({*defined, "tv_frame", "tv_release"}) == sorted(exported)
+    assert f"Version: {tapveil.__version__}\n" in (ROOT / "r" / "DESCRIPTION").read_text(encoding="utf-8")
+
+
+def test_the_package_is_installed_and_opens_folders(rscript: str, tmp_path: Path) -> None:
+    install = [str(Path(rscript).with_name("R")), "CMD", "INSTALL", "--no-docs", "--no-test-load"]
+    done = subprocess.run(
+        [*install, f"--library={tmp_path}", str(ROOT / "r")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    folders = [str(GOLDEN / folder) for folder in ("3d/gaussian", "3d/world")]
+    opened = subprocess.run(
+        [rscript, str(ROOT / "r" / "tests" / "folders.R"), *folders],
+        env={**os.environ, "R_LIBS": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert opened.returncode == 0, opened.stderr
+    assert opened.stdout.count(" tables\n") == len(folders)
+
+
+def test_verify_finds_another_script(tmp_path: Path) -> None:
+    copy = shutil.copytree(GOLDEN / "3f" / "dictionary", tmp_path / "copy")
+    script = copy / "read.R"
+    assert script.read_text(encoding="utf-8") == read_script(READER_VERSION)
+    script.write_text(script.read_text(encoding="utf-8") + "# more\n", encoding="utf-8")
+    resum(copy)
+    assert {finding.code for finding in verify_folder(copy).findings} == {"reader-differs"}
