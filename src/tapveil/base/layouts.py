@@ -37,6 +37,8 @@ class Layout:
     """The only partition that it has files for, if there is only one."""
     has_levels = True
     """Whether there are files for coarser levels."""
+    has_reader = True
+    """Whether a script can read the files by the names of the tables."""
 
     def has_file_for(self, columns: tuple[str, ...]) -> bool:
         """Whether a table of these columns can be written."""
@@ -65,7 +67,7 @@ class OpalLayout(Layout):
     numbers = (COUNT,)
     columns = (MODE, DATE, TAP, "time", "loc")
     partition = (MODE, DATE)
-    has_levels = False
+    has_levels = has_reader = False
     _KEYS: Mapping[str, tuple[str, ...]] = {"time": ("time",), "loc": ("loc",), "time-loc": ("time", "loc")}
     _FILES: Mapping[tuple[str, ...], tuple[str, str]] = {
         ("tap_on_time",): ("time", "on"),

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from tapveil._version import __version__
 from tapveil.base.calendar import DAYS, days_by_label, kind_of, spans_by_label
+from tapveil.base.layouts import LAYOUTS
 from tapveil.base.shape import Shape
 from tapveil.base.vocabulary import PLACES
 from tapveil.inputs.calendars import Calendars
@@ -97,8 +98,8 @@ def manifest(
 
 
 def _parts(plan: Plan, shapes: Mapping[str, Shape] | None) -> dict[str, int]:
-    """Versions of what this folder has and others may not. The columns of the Opal data are read as they are."""
-    parts = {} if plan.release.layout == "opal" else {"reader": READER_VERSION}
+    """Versions of what this folder has and others may not."""
+    parts = {"reader": READER_VERSION} if LAYOUTS[plan.release.layout].has_reader else {}
     return parts | ({"shapes": shaped.VERSION} if shapes else {})
 
 

@@ -132,7 +132,11 @@ class _Check:
         self._add(self._texts(manifest))
         if CALENDAR in self.files and manifest.calendars and self._text(CALENDAR) != calendar_text(manifest):
             self._add([Finding("calendar-differs", CALENDAR, "does not match privacy.json")])
-        if READER in self.files and (version := manifest.versions.reader) and self._text(READER) != read_script(version):
+        if (
+            READER in self.files
+            and (version := manifest.versions.reader)
+            and self._text(READER) != read_script(version)
+        ):
             self._add([Finding("reader-differs", READER, "is not the script that tapveil publishes")])
         places = self._places() if manifest.places in self.files else None
         with self.progress.stage(Stage.COMPUTING_PROMISE):
