@@ -28,7 +28,7 @@ def sections() -> Iterator[str]:
 def exit_codes() -> str:
     """What each exit code means."""
     found = dict(_FIXED)
-    for kind in (errors.UsageError, errors.TripDataError, errors.EngineError, errors.LedgerError):
+    for kind in (errors.UsageError, errors.TripDataError, errors.EngineError, errors.LedgerError, errors.DeliveryError):
         found[kind.exit_code] = str(kind.__doc__)
     found[errors.LedgerError.exit_code] += f" {errors.BudgetError.__doc__}"
     found[__main__.INTERRUPTED] = "Interrupted: no partial folder was published."

@@ -16,7 +16,7 @@ import grimp
 PICTURE = Path(__file__).parents[1] / "docs" / "house.svg"
 ROOF = ("cli", "internal", "demo", "veil")
 SECRET = ("counting", "trips", "inputs", "plan")
-PUBLISHED = ("tuning", "verification", "ledger", "published")
+PUBLISHED = ("delivery", "tuning", "verification", "ledger", "published")
 BELOW = ("privacy", "base")
 DOWNWARDS = (*ROOF, *SECRET, *PUBLISHED, *BELOW)
 """Each may import those after it, but for the secret side, which may not import the published one."""
@@ -59,7 +59,8 @@ BOXES = {
     "inputs": Box(60, 410, 200, 58, "public lists, read once"),
     "plan": Box(60, 502, 200, 58, "what to publish"),
     "veil": Box(400, 226, 160, 334, "the one crossing: spend, draw, write", INK),
-    "tuning": Box(700, 226, 200, 58, "the next plan"),
+    "tuning": Box(700, 226, 95, 58, "the next plan"),
+    "delivery": Box(805, 226, 95, 58, "to portals"),
     "verification": Box(700, 318, 200, 58, "any folder, by anyone"),
     "ledger": Box(700, 410, 200, 58, "what was spent"),
     "published": Box(700, 502, 200, 58, "tables, manifest, folder"),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tapveil._version import __version__
     from tapveil.base.errors import (
         BudgetError,
+        DeliveryError,
         EngineError,
         FolderError,
         InputFileError,
@@ -48,6 +49,7 @@ __all__ = [
     "Budget",
     "BudgetError",
     "Comparison",
+    "DeliveryError",
     "EngineError",
     "Estimate",
     "Finding",

@@ -24,7 +24,7 @@ LINTER = Path(sys.executable).parent / "lint-imports"
 GOLDEN = ROOT / "tests" / "golden"
 
 SECRET = {"plan", "inputs", "trips", "counting"}
-PUBLISHED = {"published", "verification", "tuning", "ledger"}
+PUBLISHED = {"published", "verification", "tuning", "ledger", "delivery"}
 BELOW = {"base", "privacy", "_version"}
 ON_BOTH = {"veil", "internal", "demo", "cli", "__init__", "__main__"}
 

@@ -9,8 +9,9 @@
     │   ├── InputFileError     exit 3   a public file that the plan names cannot be used: stops, areas, a timetable
     │   └── LeakError          exit 3   a table would publish card ids, or a column that the plan does not name
     ├── EngineError            exit 4   the engine, the memory or the disk failed
-    └── LedgerError            exit 5   the ledger cannot be trusted or used as it is
-        └── BudgetError        exit 5   the ledger is sound, and refuses the release
+    ├── LedgerError            exit 5   the ledger cannot be trusted or used as it is
+    │   └── BudgetError        exit 5   the ledger is sound, and refuses the release
+    └── DeliveryError          exit 6   the portal cannot be reached, or refuses
 
 A message says what is wrong, where, and what to do. It never carries a value from a trip: what an engine
 says about a bad row quotes the row, so engine errors are translated here and never chained.
@@ -83,6 +84,12 @@ class LedgerError(TapveilError):
 
 class BudgetError(LedgerError):
     """The ledger is sound, and refuses the release: the budget is too small, or days would be published twice."""
+
+
+class DeliveryError(TapveilError):
+    """The portal cannot be reached, or refuses. What was delivered so far is hidden there; run it again to go on."""
+
+    exit_code = 6
 
 
 def did_you_mean(wrong: str, candidates: Iterable[str]) -> str:

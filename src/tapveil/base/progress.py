@@ -78,6 +78,7 @@ class Stage(Enum):
     READING_TABLES = "Reading the tables"
     CHECKING_FILES = "Checking the files"
     CHECKING_SUMS = "Checking sums"
+    DELIVERING = "Delivering to the portal"
     TRYING_WEIGHTS = "Trying mechanisms and weights"
     RELEASING = "Releasing generated trips"
     RELEASING_AGAIN = "Releasing them again"

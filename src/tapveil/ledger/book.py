@@ -27,7 +27,19 @@ from tapveil.base import atomic
 from tapveil.base.errors import BudgetError, LedgerError
 from tapveil.base.findings import Finding
 from tapveil.ledger import refusals, words
-from tapveil.ledger.entry import ENTRY_VERSION, Accepted, Budget, Entry, Published, Scheduled, Spend, Start, read
+from tapveil.ledger.entry import (
+    ENTRY_VERSION,
+    Accepted,
+    Budget,
+    Delivered,
+    Entry,
+    Published,
+    Scheduled,
+    Spend,
+    Start,
+    Withdrawn,
+    read,
+)
 
 APPLICATION = 0x74617076  # "tapv"
 FORMAT = 1
@@ -258,6 +270,34 @@ class Ledger:
                     f"this release was already published, with other counts or another signature ({self.path.name}). "
                     "A release that is charged once can appear only once: remove the unfinished one"
                 )
+
+    def deliver(self, delivered: Delivered) -> None:
+        """A published release is at a portal, at this address; the same is written once."""
+        with self._writing() as entries:
+            self._require_published(entries, delivered.id)
+            before = [entry for entry in entries if isinstance(entry, Delivered) and entry.id == delivered.id]
+            if (delivered.portal, delivered.address) not in {(each.portal, each.address) for each in before}:
+                self._append(delivered)
+
+    def withdraw(self, withdrawn: Withdrawn) -> Withdrawn:
+        """A published release is not to be used any more; what was written first holds. What it spent stays spent."""
+        with self._writing() as entries:
+            self._require_published(entries, withdrawn.id)
+            before = [entry for entry in entries if isinstance(entry, Withdrawn) and entry.id == withdrawn.id]
+            if not before:
+                self._append(withdrawn)
+            return before[0] if before else withdrawn
+
+    def refuse_correction(self, release: str) -> None:
+        """LedgerError unless a release was published from here and withdrawn, so that another may correct it."""
+        entries = self.entries
+        self._require_published(entries, release)
+        if not any(isinstance(entry, Withdrawn) and entry.id == release for entry in entries):
+            raise LedgerError(f"the release {release} is not withdrawn: withdraw it first (tapveil withdraw)")
+
+    def _require_published(self, entries: Sequence[Entry], release: str) -> None:
+        if not any(isinstance(entry, Published) and entry.id == release for entry in entries):
+            raise LedgerError(f"{self.path.name} has no release {release} that was published")
 
     def findings(self, folders: Iterable[Witness] = (), beside: Iterable[Witness] = ()) -> Iterator[Finding]:
         """All that is wrong with the ledger, also in the light of what published folders say of it.

@@ -25,7 +25,7 @@ from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.privacy.units import Neighbours, Unit
 
-ENTRY_VERSION: Literal[3] = 3
+ENTRY_VERSION: Literal[4] = 4
 _NOT_IN_1 = {"nonce", "reason", "by"}
 _NONCE = re.compile(r"[0-9a-f]{32}")
 
@@ -42,9 +42,9 @@ Words = Annotated[Text, AfterValidator(_one_line)]
 
 
 class _Entry(Frozen):
-    version: Literal[1, 2, 3] = ENTRY_VERSION
+    version: Literal[1, 2, 3, 4] = ENTRY_VERSION
     """Of this list; a version that is not known is refused. Version 1 had no `nonce`, `reason`, `by` and `accepted`;
-    version 2 no `trips_per_cell` and `schedule`."""
+    version 2 no `trips_per_cell` and `schedule`; version 3 no `delivered` and `withdrawn`."""
     on: date
     """The day on which it was written."""
 
@@ -249,7 +249,35 @@ class Accepted(_Entry):
     """Who decided it."""
 
 
-Entry = Start | Budget | Spend | Scheduled | Published | Accepted
+class Delivered(_Entry):
+    """A release is at a portal, complete. It costs nothing: the folder was public before."""
+
+    kind: Literal["delivered"] = "delivered"
+    """Which of these entries it is."""
+    id: Id
+    """The release."""
+    checksums_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """SHA-256 of the folder's `SHA256SUMS`."""
+    portal: Name
+    """Which sort of portal."""
+    address: Words
+    """Where people find it."""
+
+
+class Withdrawn(_Entry):
+    """A release that is not to be used any more. What it spent stays spent."""
+
+    kind: Literal["withdrawn"] = "withdrawn"
+    """Which of these entries it is."""
+    id: Id
+    """The release."""
+    reason: Words
+    """Why, as the notice for readers says it."""
+    by: Words
+    """Who decided it."""
+
+
+Entry = Start | Budget | Spend | Scheduled | Published | Accepted | Delivered | Withdrawn
 _ENTRY: pydantic.TypeAdapter[Entry] = pydantic.TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
 _TABLES = pydantic.TypeAdapter(tuple[SpentTable, ...])
 
@@ -278,7 +306,7 @@ def _read(text: str) -> Entry:
     """The same text is the same entry: a release asks for all entries several times."""
     data: Any = json.loads(text)
     version = data.get("version") if isinstance(data, dict) else None
-    if version not in range(1, ENTRY_VERSION + 1):
+    if version is None or version not in range(1, ENTRY_VERSION + 1):
         raise _UnknownVersionError(repr(version))
     if version == 1:
         if data.keys() & _NOT_IN_1 or data.get("kind") == "accepted":
@@ -286,8 +314,10 @@ def _read(text: str) -> Entry:
     elif not (isinstance(nonce := data.pop("nonce", None), str) and _NONCE.fullmatch(nonce)):
         raise ValueError("it has no nonce")
     several = any("trips_per_cell" in table for table in data.get("tables", ()))
-    if version != ENTRY_VERSION and (several or data.get("kind") == "schedule"):
+    if version < 3 and (several or data.get("kind") == "schedule"):
         raise ValueError("version 2 had neither")
+    if version < 4 and data.get("kind") in ("delivered", "withdrawn"):
+        raise ValueError("version 3 had neither")
     if "tables" in data:
         data["tables"] = _tables(json.dumps(data["tables"]))
     entry: Entry = _ENTRY.validate_python(data)

@@ -41,6 +41,12 @@ TIMETABLE = "gtfs"
 """The value of `cells` that takes the cells of the timetable instead of a file."""
 
 
+def _is_release_id(value: str) -> str:
+    if not re.fullmatch("[0-9a-f]{32}", value):
+        raise ValueError("must be the release_id in the privacy.json of a published folder: 32 hexadecimal digits")
+    return value
+
+
 class Release(Frozen):
     """Name, description and layout of the published folder."""
 
@@ -67,6 +73,8 @@ class Release(Frozen):
     own."""
     synthetic: bool = False
     """Whether to write one row per published trip as well, as in the Opal paper."""
+    corrects: Annotated[str, AfterValidator(_is_release_id)] | None = None
+    """The `release_id` of a withdrawn release that this one corrects."""
 
 
 class LedgerPlace(Frozen):
@@ -199,12 +207,6 @@ class Coarsen(Frozen):
 
 
 PositiveInt = Annotated[int, Field(ge=1, le=10_000, strict=True)]
-
-
-def _is_release_id(value: str) -> str:
-    if not re.fullmatch("[0-9a-f]{32}", value):
-        raise ValueError("must be the release_id in the privacy.json of a published folder: 32 hexadecimal digits")
-    return value
 
 
 def _for_every_mode(value: object) -> object:

@@ -443,6 +443,8 @@ class Manifest(_Part):
     """The day on which it was made."""
     chosen_from: Identity | None
     """The release that its plan was chosen from, if any."""
+    corrects: Identity | None = None
+    """The withdrawn release that this one corrects; only corrections state it."""
     looked_at_trips: bool | None
     """Whether the plan was made by looking at the trips themselves, which is not accounted for; null: not stated."""
     unit: Unit
@@ -538,6 +540,7 @@ class Manifest(_Part):
             of = {"estimates": world, "shapes": not world or (version or 0) > 1, "trips": world}
             own += [of.get(name, True) or not version]
         own += [("shapes" in self.model_fields_set) == bool(self.versions.shapes) == bool(self.shapes)]
+        own += [("corrects" in self.model_fields_set) == bool(self.corrects), self.corrects != self.release_id]
         own += [bool(self.versions.estimates) or not self.versions.trips]
         own += ["estimated_minutes" not in self.model_fields_set or (self.versions.estimates or 0) > 1]
         several = [table for table in self.tables if "trips_per_cell" in table.model_fields_set]

@@ -147,6 +147,8 @@ class _Job:
         journal = Journal(secrets.token_hex(16), today, _digest(stated), paid_from, files.fingerprint(self.plan))
         if self.ledger:
             with self.progress.stage(Stage.ASKING_LEDGER):
+                if self.plan.release.corrects:
+                    self.ledger.refuse_correction(self.plan.release.corrects)
                 self.ledger.refuse(_spend(self.plan, journal), again=self.again)
         counted = self._count()
         labels = counted.texts(self.plan)

@@ -53,6 +53,7 @@ def manifest(
     world |= {"service": dict(sorted(facts["service"].items()))} if facts["service"] else {}
     world |= {"durations": facts["durations"]} if "duration" in plan.columns.kinds else {}
     files: dict[str, Any] = {"shapes": shapes} if shapes else {}
+    corrects: dict[str, Any] = {"corrects": release.corrects} if release.corrects else {}
     levels = sorted({table.level.location for table in plan.table if table.level.location})
     stated = claims.Manifest(
         manifest_version=claims.MANIFEST_VERSION,
@@ -68,6 +69,7 @@ def manifest(
         region=release.region,
         created=created,
         **_cost(plan, cells),
+        **corrects,
         **world,
         **_calendars(plan, calendars or {}),
         **files,

@@ -241,6 +241,8 @@ class _Check:
             notes.append(f"made by tapveil {made}, in folder format {form}; checked by the rules of that format")
         if manifest.ledger is None:
             notes.append("not recorded in a ledger: other releases of these trips are not accounted for")
+        if manifest.corrects:
+            notes.append(f"corrects the release {manifest.corrects}, which was withdrawn")
         if form > 1:  # the first manifests had no word for it
             sentence = LOOKED[manifest.looked_at_trips]
             notes.append(sentence[0].lower() + sentence[1:].removesuffix("."))
@@ -272,7 +274,8 @@ class _Check:
     def _texts(self, manifest: Manifest) -> Iterator[Finding]:
         """What the texts of a folder say of ε must be what the manifest says."""
         known = manifests.stated_epsilons(manifest)
-        digests = {manifest.release_id, manifest.plan_sha256, *re.findall("[0-9a-f]{64}", self._text(CHECKSUMS))}
+        digests = {*filter(None, (manifest.release_id, manifest.corrects, manifest.plan_sha256))}
+        digests |= {*re.findall("[0-9a-f]{64}", self._text(CHECKSUMS))}
         for name in sorted({README, PACKAGE} & set(self.files)):
             text = reading.text_of(self.folder, name, LARGEST_README if name == README else reading.LARGEST_TEXT)
             said = {each.rstrip(".") for each in re.findall(r"epsilon ?=? ?([0-9][0-9.eE+-]*)", text)}

@@ -13,7 +13,7 @@ from tapveil.cli.console.text import MOST_OF_A_KIND, say
 from tapveil.ledger import words as ledger_words
 from tapveil.ledger.accounts import Account, Place, accounts
 from tapveil.ledger.coverage import ONE_DAY, Everywhere
-from tapveil.ledger.entry import Accepted, Budget, Entry, Published, Scheduled, Spend, Start
+from tapveil.ledger.entry import Accepted, Budget, Delivered, Entry, Published, Scheduled, Spend, Start, Withdrawn
 from tapveil.ledger.people import so_far
 from tapveil.privacy.person import Person, verdict
 from tapveil.privacy.rational import decimal_text
@@ -32,7 +32,8 @@ SPENT: dict[Unit, str] = {
 def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     """Entries, and for each budget what is spent on which days and modes, and what is left."""
     grid = Grid("entry", "date", "what", "data set", "unit", "covers", "status")
-    appeared = {entry.id for entry in entries if isinstance(entry, Published)}
+    appeared = {entry.id: "published" for entry in entries if isinstance(entry, Published)}
+    appeared |= {entry.id: "withdrawn" for entry in entries if isinstance(entry, Withdrawn)}
     row: tuple[str, ...]
     shown = [(number, entry) for number, entry in enumerate(entries, start=1) if number > len(entries) - NEWEST]
     if len(shown) < len(entries):
@@ -42,7 +43,7 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
             case Spend():
                 days = ledger_words.days(entry.first_day, entry.last_day)
                 covers = ", ".join([days, *(entry.modes or ("all modes",))])
-                status = "published" if entry.id in appeared else "not finished"
+                status = appeared.get(entry.id, "not finished")
                 row = (f"release {ledger_words.release(entry)}", entry.data_set, entry.unit, covers, status)
             case Budget():
                 row = (f"budget {loss_in_words(entry.loss)}", entry.data_set, entry.unit)
@@ -50,6 +51,10 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
                 row = (f"schedule of {entry.releases} releases", entry.data_set, entry.unit, f"{entry.days} days each")
             case Published():
                 row = (f"published {entry.id[:8]}",)
+            case Delivered():
+                row = (f"delivered {entry.id[:8]} to {entry.address}",)
+            case Withdrawn():
+                row = (f"withdrawn {entry.id[:8]}",)
             case Accepted():
                 row = (f"accepted ledger {entry.ledger[:8]}",)
             case Start():
@@ -57,7 +62,7 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
         grid.add(str(number), str(entry.on), *row)
     grid.show(console, left=True)
     for number, entry in enumerate(entries, start=1):
-        if isinstance(entry, Budget | Accepted) and entry.reason:
+        if isinstance(entry, Budget | Accepted | Withdrawn) and entry.reason:
             say(console, f"Entry {number}, by {entry.by}: {entry.reason}")
     for account in accounts(entries):
         _show_account(console, account)
