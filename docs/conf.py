@@ -37,6 +37,7 @@ NAVIGATION = {
             "guides/choose-a-unit",
             "guides/bins-and-areas",
             "guides/calendars",
+            "guides/exact-totals",
             "guides/choose-a-mechanism",
             "world",
         ),

@@ -62,6 +62,12 @@ PLAN: list[tuple[str, str, Model]] = [
         model.PlaceList,
     ),
     ("[world]", 'Public facts for [estimates](../world.md#estimates), with `mechanism = "world"`.', model.WorldFacts),
+    (
+        "[public]",
+        "What was published about these trips without noise, elsewhere: [exact totals](../guides/exact-totals.md).",
+        model.Public,
+    ),
+    ("[[public.total]]", "Each of them: from a publication, never from the trips.", model.GivenTotal),
     ("[ledger]", "Where spending is recorded; see [the ledger](../ledger.md).", model.LedgerPlace),
     (
         "[privacy]",
@@ -102,6 +108,7 @@ MANIFEST: list[tuple[str, Model]] = [
     ("covers", manifest.Covers),
     ("day", manifest.Day),
     ("calendars", manifest.CalendarClaim),
+    ("totals", manifest.TotalClaim),
     ("shapes", shape.Shape),
     ("shapes.file", shape.ShapeFile),
     ("shapes.file.column", shape.ShapeColumn),

@@ -18,10 +18,11 @@ from tapveil.inputs.areas import Areas, Stops, read_areas, read_stops, read_wide
 from tapveil.inputs.calendars import Calendars, read_calendars
 from tapveil.inputs.cell_list import Dictionaries, read_dictionaries
 from tapveil.inputs.map import read_places
+from tapveil.inputs.public_totals import lists_of, read_totals, refuse_unmet
 from tapveil.inputs.shapes import read_place_facts, read_shapes
 from tapveil.inputs.snapshot import Snapshot
 from tapveil.inputs.world import Places, listed_places, with_listed_places, world_cells
-from tapveil.plan.model import TIMETABLE, Plan
+from tapveil.plan.model import TIMETABLE, GivenTotal, Plan
 
 if TYPE_CHECKING:
     from tapveil.inputs.gtfs import Feed
@@ -63,6 +64,14 @@ class PublicInputs:
     def place_facts(self, fields: Mapping[str, bool]) -> dict[tuple[str, str], tuple[str, ...]]:
         """What public lists say of places, in the order of these fields: as far as shapes write it."""
         return read_place_facts(self.plan, self.snapshot, self.places, fields) if fields else {}
+
+    @cached_property
+    def totals(self) -> tuple[GivenTotal, ...]:
+        """The exact totals that are public anyway; PlanError where estimates could not add up to them."""
+        found = read_totals(self.plan, self.snapshot)
+        if found and self.plan.privacy.is_world:
+            refuse_unmet(found, lists_of(self.plan, self.world, self.calendars))
+        return found
 
     @cached_property
     def wider(self) -> Mapping[str, Areas]:
@@ -118,6 +127,7 @@ class PublicInputs:
             self.wider,
             self.calendars,
             self.shapes,
+            self.totals,
         )  # their errors about a lookup are clearer than those of its bytes
         try:
             return {role: self.snapshot.sha256(self.plan.base / name) for role, name in _names(self.plan).items()}
@@ -137,4 +147,5 @@ def _names(plan: Plan) -> dict[str, str]:
         **{f"calendar of {name}": each.lookup for name, each in plan.columns.calendars.items() if each.lookup},
         **({"gtfs": plan.gtfs.path} if plan.gtfs else {}),
         **({"places": plan.places.path} if plan.places else {}),
+        **({"totals": plan.public.totals} if plan.public.totals else {}),
     }

@@ -245,7 +245,8 @@ def merged(codes: Mapping[str, Integers], counts: Integers) -> tuple[dict[str, I
     return {name: cells.column(name).to_numpy() for name in codes}, cells.column("#_sum").to_numpy()
 
 
-def read_public_files(plan: Plan) -> None:
+def read_public_files(plan: Plan) -> PublicInputs:
     """The lookups and lists that a plan names, read and checked: they are part of the plan, not of the trips."""
     inputs = PublicInputs.of(plan)
-    _ = inputs.areas, inputs.wider, sound_places(inputs), inputs.dictionaries
+    _ = inputs.areas, inputs.wider, sound_places(inputs), inputs.dictionaries, inputs.totals
+    return inputs

@@ -52,6 +52,14 @@ def in_words(plan: Plan) -> Iterator[str]:
     yield f"Total privacy cost: {in_total} ({summed}; splitting tables into parts costs nothing more)."
     yield Meaning(plan.guarantee.loss.epsilon, plan.guarantee.loss.delta).in_words(plan.privacy.unit)
     yield computed(attacker(list(plan.guarantee.mechanisms.values()), plan.guarantee.loss, plan.guarantee.exposure))
+    if plan.public.has_totals:
+        loss = loss_in_words(plan.guarantee.loss_for("replace"))
+        replaced = change(plan.privacy.unit, "replace")
+        yield (
+            "Exact totals are declared as public anyway. The guarantee holds given that they are known: of all sets of "
+            f"trips with these totals, two that differ by {replaced} are protected with {loss}. What the totals reveal "
+            "by themselves is not covered. Take each from a publication, never from these trips."
+        )
     stated = plan.privacy.looked_at_trips is not None
     yield LOOKED[plan.privacy.looked_at_trips] + ("" if stated else " State it: looked_at_trips under [privacy].")
     yield from (f"Warning: {words}" for words in warnings(plan))

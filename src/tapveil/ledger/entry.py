@@ -20,6 +20,7 @@ from pydantic import AfterValidator, Field
 
 from tapveil._version import __version__
 from tapveil.base.errors import LedgerError
+from tapveil.base.public_total import MOST_TOTALS, PublicTotal
 from tapveil.base.types import Delta, Epsilon, Exact, Frozen, Name, Text
 from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import Mechanism, stated
@@ -44,7 +45,7 @@ Words = Annotated[Text, AfterValidator(_one_line)]
 class _Entry(Frozen):
     version: Literal[1, 2, 3, 4] = ENTRY_VERSION
     """Of this list; a version that is not known is refused. Version 1 had no `nonce`, `reason`, `by` and `accepted`;
-    version 2 no `trips_per_cell` and `schedule`; version 3 no `delivered` and `withdrawn`."""
+    version 2 no `trips_per_cell` and `schedule`; version 3 no `delivered`, `withdrawn` and `totals`."""
     on: date
     """The day on which it was written."""
 
@@ -175,6 +176,8 @@ class Spend(_Entry):
     """What a row is: a trip has two taps, and they may be on two days. Entries without it are of trips."""
     chosen_from: Id | None = None
     """The release from whose output its noise was chosen. Entries without it were planned by themselves."""
+    totals: Annotated[tuple[PublicTotal, ...], Field(max_length=MOST_TOTALS)] = ()
+    """Exact totals of its trips that were published elsewhere, without noise. They cost no ε, and none covers them."""
 
     @property
     def mechanisms(self) -> Sequence[Mechanism]:
@@ -318,6 +321,8 @@ def _read(text: str) -> Entry:
         raise ValueError("version 2 had neither")
     if version < 4 and data.get("kind") in ("delivered", "withdrawn"):
         raise ValueError("version 3 had neither")
+    if version < 4 and "totals" in data:
+        raise ValueError("version 3 had none")
     if "tables" in data:
         data["tables"] = _tables(json.dumps(data["tables"]))
     entry: Entry = _ENTRY.validate_python(data)

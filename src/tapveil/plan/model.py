@@ -22,6 +22,7 @@ import pydantic
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tapveil.base.errors import PlanError, did_you_mean
+from tapveil.base.public_total import MOST_TOTALS, PublicTotal
 from tapveil.base.types import Clock, Delimiter, Delta, Epsilon, Frozen, Hours, Name, Text, Weight
 from tapveil.base.vocabulary import DURATION, EVERY_MODE, MINUTES_PER_DAY, MOST_LEVELS, columns_in_words, level_in_words
 from tapveil.plan import toml
@@ -226,6 +227,27 @@ class WorldFacts(Frozen):
     """Whether the folder has synthetic trips, one row each, whose sums are the estimates."""
 
 
+class GivenTotal(PublicTotal):
+    """An exact total of these trips that is public anyway. It must come from a publication, never from the trips."""
+
+    calibrate: bool = True
+    """Whether estimates add up to it. Without, it is only stated: the guarantee holds given the total either way."""
+
+
+class Public(Frozen):
+    """What was published about these trips without noise, elsewhere."""
+
+    total: Annotated[tuple[GivenTotal, ...], Field(max_length=MOST_TOTALS)] = ()
+    """The totals, each under `[[public.total]]`."""
+    totals: Text | None = None
+    """Or: CSV file with one in each row: `trips`, `source`, and as needed `first_day`, `last_day` and columns."""
+
+    @property
+    def has_totals(self) -> bool:
+        """Whether any are declared."""
+        return bool(self.total or self.totals)
+
+
 class Privacy(Frozen):
     """The privacy guarantee. Its main settings have no default, so that they are chosen."""
 
@@ -398,6 +420,7 @@ class Plan(Frozen):
     gtfs: Gtfs | None = None
     places: PlaceList | None = None
     world: WorldFacts = WorldFacts()
+    public: Public = Public()
     ledger: LedgerPlace = LedgerPlace()
     privacy: Privacy
     table: Annotated[tuple[Table, ...], Field(min_length=1)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from math import prod
 
@@ -12,10 +13,12 @@ import numpy.typing as npt
 
 from tapveil.base.calendar import days_from
 from tapveil.base.domain import MOST_CELLS, Codes
+from tapveil.base.public_total import days_together, part_of
 from tapveil.base.time_bins import TimeBins
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, UNKNOWN, WEIGHT, ends_of
+from tapveil.base.vocabulary import COUNT, EVERY_MODE, HIGH, LOW, UNKNOWN, WEIGHT, ends_of
+from tapveil.published.calibrated import lists_of
 from tapveil.published.domain import Domain, modes
-from tapveil.published.estimates import NEWEST, NO_TAP, Clock, Estimates, Measurement, World, estimate
+from tapveil.published.estimates import NEWEST, NO_TAP, Clock, Estimates, Measurement, Total, World, estimate
 from tapveil.published.estimates.joint import trip_columns
 from tapveil.published.estimates.world import AXES, DATE, DURATION, OFF_PLACE, OFF_TIME, ON_PLACE, ON_TIME
 from tapveil.published.manifest import TableClaim
@@ -134,9 +137,22 @@ class Estimated:
     def by_mode(self) -> Mapping[str, Estimates]:
         """The estimates of each mode."""
         return {
-            mode: estimate(_world(self.domain, mode, self.minutes), measurements, self.version)
+            mode: estimate(_world(self.domain, mode, self.minutes), measurements, self.version, self.totals(mode))
             for mode, measurements in self.measurements()
         }
+
+    def totals(self, mode: str) -> list[Total]:
+        """The exact totals of a mode that its estimates add up to."""
+        manifest, found = self.domain.manifest, []
+        lists = lists_of(manifest, self.domain.places, together(self.domain))
+        for claim in manifest.totals or ():
+            part = part_of(claim, lists) if claim.calibrated else None
+            if part and part.of.get("mode", EVERY_MODE) == mode:
+                days = frozenset(number for number, each in enumerate(lists.together) if each <= part.days)
+                labels = {column: label for column, label in part.of.items() if column != "mode"}
+                at = {column: self.labels(column, mode).index(label) for column, label in labels.items()}
+                found.append(Total(days, at, claim.trips))
+        return found
 
     @property
     def version(self) -> int:
@@ -311,6 +327,11 @@ def _world(domain: Domain, mode: str, by: int | None) -> World:
 
 def _is_dated(domain: Domain) -> bool:
     return any(DATE in domain.manifest.keys(table) for table in _usable(domain))
+
+
+def together(domain: Domain) -> list[frozenset[date]]:
+    """The days that each day of estimates stands for: itself, or all where no table has the date."""
+    return days_together(domain.manifest.days, {}, _is_dated(domain))
 
 
 def _kinds(domain: Domain) -> list[int]:

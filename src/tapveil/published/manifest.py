@@ -19,6 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from tapveil.base.calendar import DayName, Period, days_from, days_of_spans, kind_of, period_of
 from tapveil.base.domain import MOST_CELLS
 from tapveil.base.layouts import LAYOUTS, Layout
+from tapveil.base.public_total import MOST_TOTALS, PublicTotal
 from tapveil.base.shape import Shape
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.types import Clock, Exact, Hours, Name, Text, known_zone
@@ -299,7 +300,7 @@ class Covers(_Part):
         return self
 
 
-_PUBLIC_FILE = r"^(gtfs|places|(lookup|polygons) of .{1,100}|(cells|calendar) of [a-z][a-z0-9_-]{0,63})$"
+_PUBLIC_FILE = r"^(gtfs|places|totals|(lookup|polygons) of .{1,100}|(cells|calendar) of [a-z][a-z0-9_-]{0,63})$"
 MOST_DAYS = 4_000
 """Of a release with calendars: eleven years."""
 Span = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(/[0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
@@ -336,6 +337,13 @@ class CalendarClaim(_Part):
             return {day: period_of(day, self.period) for day in days}
         holidays = frozenset(self.holidays or ())
         return {day: kind_of(day, self.kinds or {}, holidays) for day in days}
+
+
+class TotalClaim(PublicTotal):
+    """A number of trips that was published without noise, elsewhere. The guarantee holds given that it is known."""
+
+    calibrated: bool
+    """Whether `estimates/` add up to it."""
 
 
 class Day(_Part):
@@ -396,13 +404,21 @@ class Versions(_Part):
     """`read.R`, in folders that have it; others do not state it."""
     shapes: Literal[1, 2] | None = None
     """`shapes/`, in folders that have such files; others do not state it. In version 2 shapes say more."""
+    totals: Literal[1] | None = None
+    """How estimates add up to exact totals, in folders whose plan declares some; others do not state it."""
     trips: Literal[1] | None = None
     """`trips/`, in folders of estimates that have synthetic trips; others do not state it."""
 
     @property
     def parts(self) -> Mapping[str, int | None]:
         """What some folders have and others do not: each states its version only where it is there."""
-        return {"estimates": self.estimates, "reader": self.reader, "shapes": self.shapes, "trips": self.trips}
+        return {
+            "estimates": self.estimates,
+            "reader": self.reader,
+            "shapes": self.shapes,
+            "totals": self.totals,
+            "trips": self.trips,
+        }
 
     @property
     def without_parts(self) -> Versions:
@@ -504,6 +520,9 @@ class Manifest(_Part):
     """Of a known world: where the classes of durations begin, in folders whose tables have durations."""
     shapes: Annotated[dict[Name, Shape], Field(min_length=1, max_length=20)] | None = None
     """The shapes of the files in `shapes/`, in folders that have some: columns, and the tables they are from."""
+    totals: Annotated[tuple[TotalClaim, ...], Field(min_length=1, max_length=MOST_TOTALS)] | None = None
+    """Exact totals of these trips that are public anyway, in folders whose plan declares some: published by others,
+    without noise. Of two sets of trips, the guarantee compares those that both agree with all of them."""
     calendars: Annotated[dict[Name, CalendarClaim], Field(min_length=1, max_length=20)] | None = None
     """The columns that follow from the day, in folders whose tables have some."""
     wider: Annotated[dict[Name, Areas], Field(max_length=MOST_TABLES)]
@@ -542,6 +561,9 @@ class Manifest(_Part):
         own += [("shapes" in self.model_fields_set) == bool(self.versions.shapes) == bool(self.shapes)]
         own += [("corrects" in self.model_fields_set) == bool(self.corrects), self.corrects != self.release_id]
         own += [bool(self.versions.estimates) or not self.versions.trips]
+        own += [("totals" in self.model_fields_set) == bool(self.versions.totals) == bool(self.totals)]
+        own += [bool(self.versions.estimates) or not total.calibrated for total in self.totals or ()]
+        own += [total.model_fields_set == set(TotalClaim.model_fields) for total in self.totals or ()]
         own += ["estimated_minutes" not in self.model_fields_set or (self.versions.estimates or 0) > 1]
         several = [table for table in self.tables if "trips_per_cell" in table.model_fields_set]
         own += [world and self.unit != "trip" for _ in several]

@@ -33,10 +33,11 @@ from tapveil.ledger.entry import Published, Spend
 from tapveil.ledger.witness import refuse_outdated
 from tapveil.plan.model import Plan
 from tapveil.published import estimated, shaped, writer
+from tapveil.published.calibrated import calibrated_faults
 from tapveil.published.domain import Domain
 from tapveil.published.folder import Folder
 from tapveil.published.lattice import Wider
-from tapveil.published.manifest import LedgerEntry, Manifest
+from tapveil.published.manifest import LedgerEntry, Manifest, TotalClaim
 from tapveil.published.place_facts import PlaceFacts
 from tapveil.published.table import PublishedTable
 from tapveil.trips import files
@@ -149,7 +150,7 @@ class _Job:
             with self.progress.stage(Stage.ASKING_LEDGER):
                 if self.plan.release.corrects:
                     self.ledger.refuse_correction(self.plan.release.corrects)
-                self.ledger.refuse(_spend(self.plan, journal), again=self.again)
+                self.ledger.refuse(_spend(self.inputs, journal), again=self.again)
         counted = self._count()
         labels = counted.texts(self.plan)
         cards = self._cards_among(words(text for texts in labels.values() for text in texts), counted.cards)
@@ -199,6 +200,7 @@ class _Job:
                     cells=self._cells,
                     calendars=self.inputs.calendars,
                     shapes=self.inputs.shapes,
+                    totals=self.inputs.totals,
                 )
                 domain = Domain(stated, self.inputs.world if stated.is_world else {})  # others have no lists
                 if stated.is_world and (version := estimated.version(domain)):
@@ -206,7 +208,8 @@ class _Job:
                         update={"estimates": version, **({"trips": 1} if self.plan.world.trips else {})}
                     )
                     longer = {"estimated_minutes": found} if (found := estimated.minutes(domain)) else {}
-                    stated = stated.model_copy(update={"versions": versions, **longer})
+                    stated = stated.model_copy(update={"versions": versions, **longer, **self._calibrated(stated)})
+                    _refuse_unmet(replace(domain, manifest=stated))
             except ValidationError as error:
                 place = ".".join(str(part) for part in error.errors()[0]["loc"])
                 raise PlanError(f"the plan has too many entries, or too long names, for a manifest ({place})") from None
@@ -229,6 +232,13 @@ class _Job:
         """What the files of shapes say of places."""
         fields = shaped.fields_of_places(stated)
         return PlaceFacts(tuple(fields), self.inputs.place_facts(fields))
+
+    def _calibrated(self, stated: Manifest) -> dict[str, tuple[TotalClaim, ...]]:
+        """The exact totals, with those named that estimates add up to."""
+        asked = [total.calibrate for total in self.inputs.totals]
+        pairs = zip(stated.totals or (), asked, strict=True)
+        made = tuple(claim.model_copy(update={"calibrated": calibrate}) for claim, calibrate in pairs)
+        return {"totals": made} if made else {}
 
     @property
     def _cells(self) -> dict[str, int] | None:
@@ -281,7 +291,7 @@ class _Job:
             return None
         try:
             with self.progress.stage(Stage.WRITING_LEDGER):
-                return LedgerEntry(**asdict(self.ledger.spend(_spend(self.plan, work.journal), again=self.again)))
+                return LedgerEntry(**asdict(self.ledger.spend(_spend(self.inputs, work.journal), again=self.again)))
         except BudgetError:
             work.discard()
             raise
@@ -295,6 +305,12 @@ class _Job:
         return counter.cards_among(
             texts, self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress, shapes=shapes
         )
+
+
+def _refuse_unmet(domain: Domain) -> None:
+    """PlanError if estimates could not add up to the exact totals: found before anything is charged."""
+    if fault := next(calibrated_faults(domain.manifest, domain.places, estimated.together(domain)), None):
+        raise PlanError(f"[public] the total of {fault}. Set calibrate = false, and estimates do not add up to it")
 
 
 def _how_far(out: Path) -> str:
@@ -313,8 +329,8 @@ def _digest(stated: Manifest) -> str:
     return hashlib.sha256(json.dumps(stated.as_json, sort_keys=True).encode()).hexdigest()
 
 
-def _spend(plan: Plan, journal: Journal) -> Spend:
-    return spend_of(plan, journal.id, _day(journal))
+def _spend(inputs: PublicInputs, journal: Journal) -> Spend:
+    return spend_of(inputs.plan, journal.id, _day(journal), inputs.totals)
 
 
 def _day(journal: Journal) -> date:

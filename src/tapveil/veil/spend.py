@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import date
 
 from tapveil.base.numbers import clock_text
+from tapveil.base.public_total import PublicTotal
 from tapveil.ledger.entry import Spend, SpentTable
 from tapveil.ledger.reading import Reading
 from tapveil.plan.model import Plan
 from tapveil.plan.source import Source
 
 
-def spend_of(plan: Plan, identity: str, today: date) -> Spend:
-    """The ledger entry of a release of this plan."""
+def spend_of(plan: Plan, identity: str, today: date, totals: Sequence[PublicTotal] = ()) -> Spend:
+    """The ledger entry of a release of this plan, given exact totals that are public anyway."""
     source = plan.source
     # A trip without a card may have its taps on two days, so releases of either day include it.
     runs_on = source.taps is not None and plan.privacy.without_card == "own-unit"
@@ -44,6 +46,7 @@ def spend_of(plan: Plan, identity: str, today: date) -> Spend:
         modes_by=_reading(source, "mode") if source.modes else None,
         rows="taps" if source.taps else "trips",
         chosen_from=plan.privacy.chosen_from,
+        totals=tuple(PublicTotal(**total.model_dump(exclude={"calibrate"})) for total in totals),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import ROUND_CEILING
 from fractions import Fraction
@@ -11,6 +11,7 @@ from typing import Any, cast
 from tapveil._version import __version__
 from tapveil.base.calendar import DAYS, days_by_label, kind_of, spans_by_label
 from tapveil.base.layouts import LAYOUTS
+from tapveil.base.public_total import PublicTotal
 from tapveil.base.shape import Shape
 from tapveil.base.vocabulary import PLACES
 from tapveil.inputs.calendars import Calendars
@@ -40,6 +41,7 @@ def manifest(
     cells: Mapping[str, int] | None = None,
     calendars: Calendars | None = None,
     shapes: Mapping[str, Shape] | None = None,
+    totals: Sequence[PublicTotal] = (),
 ) -> claims.Manifest:
     """The contents of `privacy.json`; ValueError if names are too long. `cells`: of each table of a known world;
     `calendars`: the label of each day.
@@ -54,10 +56,11 @@ def manifest(
     world |= {"durations": facts["durations"]} if "duration" in plan.columns.kinds else {}
     files: dict[str, Any] = {"shapes": shapes} if shapes else {}
     corrects: dict[str, Any] = {"corrects": release.corrects} if release.corrects else {}
+    files |= {"totals": tuple(map(_total, totals))} if totals else {}
     levels = sorted({table.level.location for table in plan.table if table.level.location})
     stated = claims.Manifest(
         manifest_version=claims.MANIFEST_VERSION,
-        versions=claims.VERSIONS.model_copy(update=_parts(plan, shapes)),
+        versions=claims.VERSIONS.model_copy(update=_parts(plan, shapes, totals)),
         release=release.name,
         release_id=NOT_YET,
         ledger=None,
@@ -99,10 +102,17 @@ def manifest(
     return stated.model_copy(update={"people": stated_people and tuple(map(claim_of, stated_people))})
 
 
-def _parts(plan: Plan, shapes: Mapping[str, Shape] | None) -> dict[str, int]:
+def _parts(plan: Plan, shapes: Mapping[str, Shape] | None, totals: Sequence[PublicTotal]) -> dict[str, int]:
     """Versions of what this folder has and others may not."""
     parts = {"reader": READER_VERSION} if LAYOUTS[plan.release.layout].has_reader else {}
+    parts |= {"totals": 1} if totals else {}
     return parts | ({"shapes": shaped.VERSION} if shapes else {})
+
+
+def _total(total: PublicTotal) -> claims.TotalClaim:
+    """As declared; whether estimates add up to it is stated once it is known that there are some."""
+    given = total.model_dump(include={"trips", "first_day", "last_day", "source"})
+    return claims.TotalClaim(**given, of=dict(sorted(total.of.items())), calibrated=False)
 
 
 def _calendars(plan: Plan, calendars: Calendars) -> dict[str, Any]:

@@ -387,6 +387,7 @@ def free_text_findings(manifest: Manifest) -> Iterator[Finding]:
     for areas in (manifest.areas, *manifest.wider.values()):
         texts += [*areas.keys(), *areas.values()]
     texts += [label for claim in (manifest.calendars or {}).values() for label in claim.days]
+    texts += {text for total in manifest.totals or () for text in (total.source, *total.of, *total.of.values())}
     texts += [text for shape in (manifest.shapes or {}).values() for text in _texts(shape.model_dump())]
     if sum(map(len, texts)) > LONGEST_TEXTS:
         yield Finding(
@@ -412,7 +413,7 @@ def _public_file_findings(manifest: Manifest) -> Iterator[Finding]:
     cells = {f"cells of {table.name}" for table in manifest.tables if manifest.from_a_list}
     listed = {f"calendar of {name}" for name, claim in (manifest.calendars or {}).items() if claim.listed}
     needed = {f"{kind} of {mode}" for kind in ("lookup", "polygons") for mode in areas} | wider | cells | listed
-    more = files - needed - {"gtfs", "places"}
+    more = files - needed - {"gtfs", "places", *(["totals"] if manifest.totals else [])}
     if manifest.manifest_version == 1:  # which names all lists of wider areas, also those that no table has
         unused = {role for role in more if _WIDER.fullmatch(role)}
         more -= unused if len(unused) <= MOST_UNUSED else set()

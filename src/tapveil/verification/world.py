@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 
 from tapveil.base.findings import Finding
 from tapveil.base.vocabulary import COUNT, WORLD
+from tapveil.published.calibrated import calibrated_faults
 from tapveil.published.domain import Domain, Places, has_places, places_in_world
-from tapveil.published.estimated import first_version, minutes, version
+from tapveil.published.estimated import first_version, minutes, together, version
 from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.published.places import name_findings
 from tapveil.verification import reading
@@ -52,6 +53,8 @@ def domain_findings(domain: Domain) -> Iterator[Finding]:
     known = stated.estimates in (first, version(domain)) and domain.manifest.estimated_minutes == longer
     if not missing and not known:
         yield Finding("manifest-version", "privacy.json", "states estimates that its tables do not give, or none")
+    for fault in calibrated_faults(domain.manifest, domain.places, together(domain)):
+        yield Finding("totals-differ", "privacy.json", f"states totals that estimates cannot add up to: {fault}")
     yield from name_findings(WORLD, {place for listed in domain.places.values() for place in listed})
 
 

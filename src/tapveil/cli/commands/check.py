@@ -35,7 +35,7 @@ def check(
 
     Publishes nothing and spends nothing. What it shows of the trips is confidential.
     """
-    from tapveil.cli.console.check import room, show_cost, show_outlook, show_verdict
+    from tapveil.cli.console.check import room, show_cost, show_outlook, show_totals, show_verdict
     from tapveil.internal import outlook as checking
     from tapveil.veil import statement
 
@@ -45,12 +45,13 @@ def check(
         raise UsageError("--plot draws a comparison: add --compare")
     progress = for_console(err, quiet=quiet)
     plan = read_plan(plan_file, progress)
-    checking.read_public_files(plan)
+    inputs = checking.read_public_files(plan)
     if compare:
         _compare(plan, plot, as_json, memory, scratch, progress)
         return
     if not as_json:
         show_cost(out, plan)
+        show_totals(out, inputs)
         in_ledger, further = room(plan, plan_file)
         say(out, f"\n{in_ledger}")
     outlook = None

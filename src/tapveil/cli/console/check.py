@@ -12,10 +12,13 @@ from typing import Any
 from rich.console import Console
 
 from tapveil.base.errors import LedgerError
+from tapveil.base.public_total import PublicTotal
 from tapveil.base.text_table import Grid
 from tapveil.base.vocabulary import NOUNS
 from tapveil.cli.console.ledger import show_people
 from tapveil.cli.console.text import head, say, sentence
+from tapveil.inputs.public import PublicInputs
+from tapveil.internal import differencing
 from tapveil.internal.bounds import Bound, bound_of
 from tapveil.internal.confidential import NOTICE
 from tapveil.internal.outlook import DENSITY_AT, Outlook
@@ -23,6 +26,7 @@ from tapveil.internal.plan_in_words import in_words
 from tapveil.ledger import words as ledger_words
 from tapveil.ledger.book import Ledger
 from tapveil.ledger.coverage import names_no_days
+from tapveil.ledger.entry import Spend
 from tapveil.ledger.refusals import repeated
 from tapveil.ledger.witness import around_ledger, folder_of, refuse_outdated
 from tapveil.plan.model import Plan
@@ -137,6 +141,30 @@ def room(plan: Plan, plan_file: Path) -> tuple[str, list[str]]:
     which = f"{ledger_words.release(earlier[-1])} of {earlier[-1].on}"
     again = f"Some of these days and modes were released before ({which}); to release them again, add --again."
     return f"The ledger {path} has room for it.\n{again}", [f"{next_step} --again"]
+
+
+def show_totals(console: Console, inputs: PublicInputs) -> None:
+    """The exact totals that the plan declares, and what they tell together with those of earlier releases."""
+    if not inputs.totals:
+        return
+    head(console, "Exact totals that are public anyway: without noise, and not covered by the guarantee")
+    grid = Grid("trips", "of", "from", "to", "source")
+    for total in inputs.totals:
+        of = ", ".join(f"{column} {label}" for column, label in total.of.items()) or "all"
+        grid.add(f"{total.trips:,}", of, *(str(day or "") for day in (total.first_day, total.last_day)), total.source)
+    grid.show(console)
+    for words in differencing.warnings(inputs, _earlier_totals(inputs.plan)):
+        say(console, f"Warning: {words}.")
+
+
+def _earlier_totals(plan: Plan) -> list[PublicTotal]:
+    """Those that earlier releases of the same trips declared."""
+    try:
+        with Ledger.open(plan.ledger_path) as book:
+            spends = [entry for entry in book.entries if isinstance(entry, Spend)]
+    except LedgerError:  # which `room` says
+        return []
+    return [total for spend in spends if spend.data_set == plan.ledger.data_set for total in spend.totals]
 
 
 def _listed(names: Sequence[str]) -> str:

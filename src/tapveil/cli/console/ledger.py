@@ -42,7 +42,8 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
         match entry:
             case Spend():
                 days = ledger_words.days(entry.first_day, entry.last_day)
-                covers = ", ".join([days, *(entry.modes or ("all modes",))])
+                given = [f"given {len(entry.totals)} exact totals"] if entry.totals else []
+                covers = ", ".join([days, *(entry.modes or ("all modes",)), *given])
                 status = appeared.get(entry.id, "not finished")
                 row = (f"release {ledger_words.release(entry)}", entry.data_set, entry.unit, covers, status)
             case Budget():

@@ -41,7 +41,8 @@ def datapackage(
     """A resource per CSV file, with its Parquet copy as an alternate; what follows from tables is CSV alone."""
     words = words_of(manifest)
     losses = {each.neighbours: each.exact.loss for each in manifest.guarantees}
-    promise = words.promise(manifest.unit, manifest.neighbours, losses)
+    given = [words.say("totals.portals", number=len(manifest.totals))] if manifest.totals else []
+    promise = " ".join([words.promise(manifest.unit, manifest.neighbours, losses), *given])
     package: dict[str, Any] = {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
         "name": manifest.release,

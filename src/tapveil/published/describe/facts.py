@@ -74,9 +74,11 @@ def promise(manifest: Document) -> str:
     meaning = next(each["meaning"] for each in manifest["guarantees"] if each["neighbours"] == manifest["neighbours"])
     facts = {"counted": manifest["counted"], "loss": loss(manifest), "change": meaning}
     mechanism = MECHANISMS[manifest["mechanism"]]
+    given = [words.say("totals.portals", number=len(totals))] if (totals := manifest.get("totals")) else []
     if mechanism.publishes_every_cell:
-        return words.say("portals.promise_measured", **facts)
-    return words.say("portals.promise", **facts, absent=words.absent(from_a_list=mechanism.from_a_list))
+        return " ".join([words.say("portals.promise_measured", **facts), *given])
+    absent = words.absent(from_a_list=mechanism.from_a_list)
+    return " ".join([words.say("portals.promise", **facts, absent=absent), *given])
 
 
 def limitations(manifest: Document) -> str:

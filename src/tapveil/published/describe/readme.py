@@ -9,7 +9,7 @@ from tapveil.base.vocabulary import MINUTES_PER_DAY, NOUNS, TOTAL, ends_of
 from tapveil.privacy.concentrated import Concentrated
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.template import rendered
-from tapveil.published.describe.wording import rounded_up, wording
+from tapveil.published.describe.wording import loss_in_words, rounded_up, wording
 from tapveil.published.lattice import why_not
 from tapveil.published.manifest import Manifest, TableClaim
 
@@ -32,6 +32,9 @@ def readme(manifest: Manifest, *, signed: bool) -> str:
         signed=signed,
         words=wording(version),
         losses={each.neighbours: each.exact.loss for each in manifest.guarantees},
+        totals_loss=loss_in_words(
+            next(each.exact.loss for each in manifest.guarantees if each.neighbours == "replace")
+        ),
         gaussian=part and Concentrated(part.exact.mu_squared, Fraction(str(part.delta_singletons))),
         clock=clock_text,
         scale=lambda table: decimal_text(table.scale_exact, 4),

@@ -17,6 +17,7 @@ every machine (`parts`).
 from tapveil.published.estimates.clock import NO_TAP, Clock
 from tapveil.published.estimates.estimate import NEWEST, Estimates, Table, estimate
 from tapveil.published.estimates.spread import Spread
+from tapveil.published.estimates.totals import Total
 from tapveil.published.estimates.world import Measurement, World
 
-__all__ = ["NEWEST", "NO_TAP", "Clock", "Estimates", "Measurement", "Spread", "Table", "World", "estimate"]
+__all__ = ["NEWEST", "NO_TAP", "Clock", "Estimates", "Measurement", "Spread", "Table", "Total", "World", "estimate"]

@@ -14,6 +14,7 @@ from tapveil.published.estimates.margins import Measured, Tables, known, margin,
 from tapveil.published.estimates.parts import Floats, Ints
 from tapveil.published.estimates.rounding import whole
 from tapveil.published.estimates.spread import UNSEEN, Evidence, Spread
+from tapveil.published.estimates.totals import Total, Totals
 from tapveil.published.estimates.trips import Endings, Rows, rows
 from tapveil.published.estimates.world import (
     DATE,
@@ -136,19 +137,26 @@ NEWEST = ADDS_UP = 3
 """The version of estimates of new folders; and the first in which totals of days add up, whatever the noise is."""
 
 
-def estimate(world: World, measurements: Sequence[Measurement], version: int = NEWEST) -> Estimates:
+def estimate(
+    world: World, measurements: Sequence[Measurement], version: int = NEWEST, totals: Sequence[Total] = ()
+) -> Estimates:
     """From what was measured and what is public, nothing else: anyone can make it again, byte for byte.
 
-    Before version 3, days with a negative noisy total had none, so that all days together had too many.
+    Before version 3, days with a negative noisy total had none, so that all days together had too many. With totals
+    that are known exactly, sums are these.
     """
     check(world, measurements)
     joint, moved = (Joint(Measured(world, measurements, moved), version >= ADDS_UP) for moved in (False, True))
     endings, seen = _endings(joint), _Seen(joint, moved)
+    meeting, meeting_moved = (_Meeting.of(each, totals) if totals else None for each in (joint, moved))
     days: list[npt.NDArray[np.int32]] = []
     bends: list[Floats | None] = []
     for day in range(world.days):
         found, follows = joint.day(day), moved.day(day)
+        if meeting and meeting_moved:
+            found, follows = meeting.stretched(found, day), meeting_moved.stretched(follows, day)
         numbers = whole(found[joint.columns])
+        numbers = meeting.met(found, numbers, day) if meeting else numbers
         days.append(numbers.astype(np.int32))
         bends.append(endings.bends(numbers, found.get(ENDED)) if endings else None)
         made = Estimates(world, joint.columns, days, {}, endings, bends)
@@ -156,6 +164,34 @@ def estimate(world: World, measurements: Sequence[Measurement], version: int = N
         sums |= {columns: made.of_day(day, columns) for columns in joint.beyond} if endings else {}
         seen.add(day, sums, found, follows)
     return replace(made, spreads=seen.spreads())
+
+
+@dataclass(frozen=True, eq=False)
+class _Meeting:
+    """Totals that are known exactly, and what the estimates of all days would have had of them."""
+
+    totals: Totals
+    sums: Floats
+    wanted: Ints
+
+    @staticmethod
+    def of(joint: Joint, totals: Sequence[Total]) -> _Meeting:
+        """Every day is estimated once for this, and once more when it is stretched: one is in memory at a time."""
+        given = Totals(joint.world, joint.columns, totals)
+        sums = given.sums(joint.day(day)[joint.columns] for day in range(joint.world.days))
+        return _Meeting(given, sums, given.wanted(sums))
+
+    def stretched(self, found: Fitted, day: int) -> Fitted:
+        """The estimates of a day, stretched to the totals; and when trips end, by as much as there are more in all."""
+        table = found[self.totals.columns]
+        made = self.totals.stretch(table, day, self.sums)
+        ends = found.get(ENDED)
+        more = float(made.sum()) / max(float(table.sum()), 1.0)
+        return {**found, **({ENDED: np.rint(ends * more)} if ends is not None else {}), self.totals.columns: made}
+
+    def met(self, found: Fitted, numbers: Ints, day: int) -> Ints:
+        """Whole numbers of a day with its share of each total."""
+        return self.totals.meet(found[self.totals.columns], numbers, day, self.wanted)
 
 
 def _endings(joint: Joint) -> Endings | None:

@@ -35,13 +35,13 @@ def whole(parts: Floats) -> Ints:
     trips = in_trips(turned)
     numbers = np.rint(trips)
     _meet(trips, numbers, wanted)
-    _to_total(trips, numbers, int(wanted[0].sum()))
+    to_total(trips, numbers, int(wanted[0].sum()))
     return np.ascontiguousarray(np.moveaxis(numbers, -1, longest)).astype(np.int64)
 
 
 def _one_column(trips: Floats) -> Ints:
     numbers = np.rint(trips)
-    _to_total(trips, numbers, int(np.rint((trips * 2.0**20).sum() / 2.0**20)))
+    to_total(trips, numbers, int(np.rint((trips * 2.0**20).sum() / 2.0**20)))
     return numbers.astype(np.int64)
 
 
@@ -90,7 +90,7 @@ def _planes(shape: tuple[int, ...]) -> Iterator[tuple[Indices, list[Indices]]]:
         yield rows + last, [start + last for start in starts]
 
 
-def _to_total(trips: Floats, numbers: Floats, total: int) -> None:
+def to_total(trips: Floats, numbers: Floats, total: int) -> None:
     """What is still missing goes to the cells with the largest remainders, or comes from those with the smallest."""
     missing = total - int(numbers.sum())
     values = numbers.reshape(-1)

@@ -99,6 +99,7 @@ def contents(
     words = wording(manifest.versions.wording)
     losses = {each.neighbours: each.exact.loss for each in manifest.guarantees}
     promised = words.promise(manifest.unit, manifest.neighbours, losses, "promise_about")
+    given = [words.say("totals.portals", number=len(manifest.totals))] if manifest.totals else []
     page = Contents(
         {
             "title": manifest.title,
@@ -108,7 +109,7 @@ def contents(
             "created": manifest.created.isoformat(),
             "release": manifest.release,
             "counted": words.counted[manifest.unit],
-            "promise": [_what_was_done(manifest, bool(detailed)), promised, words.not_protected[manifest.unit]],
+            "promise": [_what_was_done(manifest, bool(detailed)), promised, *given, words.not_protected[manifest.unit]],
             "meaning": words.meaning(manifest.unit, losses[manifest.neighbours]),
             "people": _people(manifest),
             "partition": list(manifest.partition),
