@@ -53,7 +53,8 @@ NAVIGATION = {
         *("report", "commands", "guides/spark", "guides/database"),
     ],
     "Compliance": [
-        *("approve", "guides/for-the-privacy-officer", "guides/approve-every-cell", "privacy/README"),
+        *("approve", "guides/dossier", "guides/for-the-privacy-officer", "guides/approve-every-cell"),
+        "privacy/README",
         *("privacy/promise", "privacy/a-year", "privacy/weeks", "privacy/limits", "privacy/proofs"),
         *("privacy/the-paper", "privacy/criticism", "verify"),
     ],

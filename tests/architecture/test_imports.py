@@ -57,6 +57,7 @@ PLANTED = {
     ),
     "through what both stand on": ("base/numbers.py", "from tapveil.inputs.public import PublicInputs"),
     "the other way": ("counting/packing.py", "from tapveil.published.table import PublishedTable"),
+    "a dossier that could read a trip": ("internal/dossier/figures.py", "from tapveil.trips import files"),
     "upwards": ("plan/rules.py", "from tapveil.counting import exact"),
 }
 

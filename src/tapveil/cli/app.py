@@ -17,12 +17,12 @@ from typer import Option
 from typer.core import TyperGroup
 
 from tapveil._version import __version__
-from tapveil.cli.commands import check, explain, init, ledger, plan, push, release, verify
+from tapveil.cli.commands import check, dossier, explain, init, ledger, plan, push, release, verify
 from tapveil.cli.options import out
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Publish": (release.demo, init.init, plan.plan, check.check, release.release, push.push, push.withdraw),
-    "Approve": (explain.explain, check.report, verify.audit),
+    "Approve": (explain.explain, dossier.dossier, check.report, verify.audit),
     "Analyse": (verify.verify,),
     "Maintain": (plan.tune,),
 }

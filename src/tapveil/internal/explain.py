@@ -39,7 +39,7 @@ _CASES: dict[Neighbours, dict[Unit, _Case]] = {
     },
 }
 
-PROMISED = "Promised, at most"
+PROMISED = "Promised: the worst case"
 COMPUTED = "Computed from the noise"
 NOT_A_PROMISE = "The first pair is the promise. The second is the best that anyone can do against this noise."
 
@@ -57,10 +57,17 @@ def computed(found: Attacker) -> str:
     return f"Computed from the noise itself, it is {wrong} and {right} of 100: the best that anyone can do."
 
 
-def headings(found: Attacker, unit: Unit) -> tuple[str, str]:
+class Halves(NamedTuple):
+    """What both halves of a picture are about."""
+
+    other: str
+    so: str
+
+
+def headings(found: Attacker, unit: Unit) -> Halves:
     """Of both halves of a picture."""
     case = _CASES[found.neighbours][unit]
-    return f"If {case.other}", f"If {case.so}"
+    return Halves(f"If {case.other}", f"If {case.so}")
 
 
 # --- on a terminal ----------------------------------------------------------------------------------------------------

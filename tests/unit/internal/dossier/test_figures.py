@@ -1,0 +1,376 @@
+"""Every number in a dossier has a name, and is what the accountant, the noise or the ledger says. None is unknown."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Callable, Iterator
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tapveil._version import __version__
+from tapveil.internal.dossier import hazards
+from tapveil.internal.dossier.case import Case, Checked, Tried, read_case
+from tapveil.internal.dossier.document import Dossier
+from tapveil.internal.dossier.questions import Kept, asked, catalogue
+from tapveil.plan.model import Plan
+from tapveil.privacy import Exposure, Loss, certified, stated
+from tapveil.privacy.accountant import delta as accountant_delta
+from tapveil.privacy.attacker import attacker
+from tapveil.privacy.concentrated import concentrated
+from tapveil.privacy.loss import whole_card_certified
+from tapveil.privacy.meaning import Meaning
+from tapveil.privacy.mechanisms import Mechanism
+from tapveil.privacy.person import Person, people_of_a_year
+from tapveil.privacy.person import Releases as Repeated
+from tapveil.published.folder import Folder
+from tests.conftest import TODAY, levelled_plan, start_ledger
+
+ROOT = Path(__file__).parents[4]
+GOLDEN = ROOT / "tests" / "golden"
+DOSSIERS = ROOT / "src" / "tapveil" / "internal" / "dossier"
+FOLDERS = ("3/paper", "3/cards", "3/dictionary", "3/gaussian", "3e/calendars", "3e/world-of-noise")
+AUDIT = [Checked(check="a", table="wide", observed="0.1", allowed="0.2", broken=False)]
+INTRUDER = [
+    Tried(attack="two taps", method="hashed card ids", success=0.93, low=0.9, high=0.95, bound=None, trials=400),
+    Tried(attack="two taps", method="as planned", success=0.5, low=0.45, high=0.55, bound=0.73, trials=400, seed=1),
+]
+
+
+class Shown(HTMLParser):
+    """The figures of a page, and the text that is neither a figure nor words of somebody."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.figures: dict[str, set[str]] = {}
+        self.facts: list[str] = []
+        self.text: list[str] = []
+        self._within: list[tuple[str, str]] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "br"):
+            self._within.append((tag, dict(attributes).get("data-figure") or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._within and self._within.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        tags = [tag for tag, _ in self._within]
+        if tags and tags[-1] == "data":
+            self.figures.setdefault(self._within[-1][1], set()).add(data)
+        elif "bdi" in tags:
+            self.facts.append(data)
+        elif not {"svg", "style", "title"} & set(tags):
+            self.text.append(data)
+
+
+def shown(dossier: Dossier) -> Shown:
+    parser = Shown()
+    parser.feed(dossier.html)
+    return parser
+
+
+@cache
+def golden(name: str) -> Dossier:
+    folder = Folder(GOLDEN / name)
+    return Dossier(Case(folder.manifest, folder=folder, audit=AUDIT, intruder=INTRUDER, on=TODAY), Kept())
+
+
+# --- each figure, computed again --------------------------------------------------------------------------------------
+
+
+def tables(case: Case) -> list[Mechanism]:
+    """From the numbers that are published, not from the dossier."""
+    manifest = case.manifest
+    return [
+        stated(manifest.mechanism, each.scale_exact, each.threshold_exact, each.trips_per_cell or 1, cells(case))
+        for each in manifest.tables
+    ]
+
+
+def cells(case: Case) -> int:
+    return case.manifest.bounds.cells_per_table
+
+
+def loss(case: Case, neighbours: str) -> Loss:
+    (found,) = (each.exact.loss for each in case.manifest.guarantees if each.neighbours == neighbours)
+    return found
+
+
+def exposure(case: Case, neighbours: str) -> Exposure:
+    return Exposure("replace" if neighbours == "replace" else "add-remove", cells(case))
+
+
+def number(text: str) -> Fraction:
+    return Fraction(Decimal(text.replace(",", "").removesuffix(" %")))
+
+
+def close_above(text: str, exact: Fraction | float) -> bool:
+    """Rounded up, in the third digit."""
+    return Fraction(exact) * (1 - Fraction(1, 10**9)) <= number(text) <= Fraction(exact) * Fraction(102, 100)
+
+
+def promised(case: Case, text: str, neighbours: str, which: str) -> bool:
+    found = loss(case, neighbours)
+    assert certified(tables(case), found, exposure(case, neighbours))
+    if which == "accounted":
+        worst = accountant_delta(
+            [each.cells for each in tables(case)], float(found.epsilon), exposure(case, neighbours)
+        )
+        return (not found.delta and text == "0") or close_above(text, worst)
+    return close_above(text, getattr(found, which))
+
+
+def gaussian(case: Case, text: str, which: str) -> bool:
+    part = concentrated(tables(case), exposure(case, case.manifest.neighbours))
+    return part is not None and close_above(text, getattr(part, which))
+
+
+def of_100(case: Case, text: str, neighbours: str, which: str, side: str) -> bool:
+    found = loss(case, neighbours)
+    best = attacker(tables(case), found, exposure(case, neighbours))
+    pair = Meaning(found.epsilon, found.delta).of_100 if which == "promised" else best.of_100
+    assert 0 <= best.distance <= 1
+    return text == pair[side == "right"]
+
+
+@cache
+def people(case: Case) -> list[Person]:
+    manifest = case.manifest
+    dated = ["date" in {manifest.columns[key] for key in manifest.keys(table)} for table in manifest.tables]
+    repeated = Repeated(manifest.unit, tuple(zip(tables(case), dated, strict=True)), cells(case), len(manifest.days))
+    return people_of_a_year(repeated, manifest.exact.delta)
+
+
+def of_person(person: Person, text: str, which: str) -> bool:
+    meaning = person.meaning
+    if which in ("wrong", "right"):
+        return text == (meaning.of_100[which == "right"] if meaning else "none")
+    if which in ("trips_a_week", "trips"):
+        return number(text) == getattr(person, which)
+    if which == "releases":
+        return number(text) == sum(each.number for each in person.releases)
+    if which == "delta":
+        return close_above(text, person.delta)
+    exact = person.epsilon("replace" if which == "replaced" else "add-remove")
+    return text == "none" if exact is None else close_above(text, exact)
+
+
+def a_person(case: Case, text: str, trips: str, releases: str, which: str) -> bool:
+    found = [each for each in people(case) if each.trips_a_week == int(trips)]
+    (person,) = (each for each in found if sum(one.number for one in each.releases) == int(releases))
+    return of_person(person, text, which)
+
+
+def a_card(case: Case, text: str, trips: str, which: str) -> bool:
+    (card,) = (each for each in case.manifest.whole_cards or () if each.trips == int(trips))
+    kept = Loss(Fraction(str(card.epsilon)), Fraction(str(card.delta)))
+    assert kept.delta == 0 or whole_card_certified(tables(case), int(trips), kept)
+    return number(text) == int(trips) if which == "trips" else close_above(text, getattr(kept, which))
+
+
+def a_table(case: Case, text: str, name: str, which: str) -> bool:
+    place = [each.name for each in case.manifest.tables].index(name)
+    mechanism = tables(case)[place]
+    match which:
+        case "scale":
+            return abs(number(text) / mechanism.scale - 1) < Fraction(1, 1000)
+        case "error_95":
+            return number(text) == mechanism.error_bound(Fraction(1, 20))
+        case "smallest":
+            return number(text) == mechanism.smallest_published
+        case "half":
+            count = int(number(text))
+            half = Fraction(1, 2)
+            return mechanism.publish_probability(count) >= half > mechanism.publish_probability(count - 1)
+    return number(text) == case.manifest.tables[place].cells
+
+
+def alone(case: Case, text: str, which: str) -> bool:
+    chances = [float(each.publish_probability(1)) for each in tables(case) if not each.visits_empty_cells]
+    if not chances:
+        return text == "0"
+    every = -math.expm1(sum(cells(case) * math.log1p(-each) for each in chances))
+    return math.isclose(float(number(text)), max(chances) if which == "cell" else every, rel_tol=0.02)
+
+
+def belief(case: Case, text: str, before: str, which: str) -> bool:
+    prior = float(before) / 100
+    if which == "before":
+        return float(number(text)) == pytest.approx(100 * prior)
+    odds = math.exp(loss(case, which).epsilon) * prior / (1 - prior)
+    exact = 100 * odds / (1 + odds)
+    return exact * (1 - 1e-9) <= float(number(text)) <= min(100.0, exact * 1.01) and (text != "100 %" or odds > 1e9)
+
+
+def a_bound(case: Case, text: str, which: str) -> bool:
+    return number(text) == getattr(case.manifest.bounds, which)
+
+
+def spent(case: Case, text: str, place: str, which: str) -> bool:
+    account = case.accounts[int(place)]
+    match which:
+        case "budget.epsilon" | "budget.delta":
+            return close_above(text, getattr(account.budget, which.partition(".")[2]))
+        case "releases":
+            return number(text) == len(account.spends)
+        case "spent":
+            return account.epsilon is not None and close_above(text, account.epsilon)
+    return account.epsilon is not None and number(text) <= account.budget.epsilon - account.epsilon
+
+
+def of_ledger(case: Case, text: str, which: str) -> bool:
+    kinds = [entry.kind for entry in case.entries or ()]
+    released, appeared = kinds.count("release"), kinds.count("published")
+    return number(text) == {"entries": len(kinds), "releases": released, "unfinished": released - appeared}[which]
+
+
+def in_folder(case: Case, text: str, name: str, place: str, which: str) -> bool:
+    """Straight from the files of the folder, whatever the dossier made of it."""
+    assert case.folder is not None
+    sums: dict[tuple[str, str], list[int]] = {}
+    for path in sorted((case.folder.path / "data").glob("*.csv")):
+        with path.open(encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                sums.setdefault((path.stem, row["mode"]), []).append(int(row["count"]))
+    mode = sorted({mode for _, mode in sums})[int(place)]
+    own = sums.get((name, mode), [])
+    most = max(sum(counts) for (_, other), counts in sums.items() if other == mode)
+    return number(text) == len(own) if which == "cells" else abs(float(number(text)) - 100 * sum(own) / most) <= 0.5
+
+
+def attacked(case: Case, text: str, place: str, which: str) -> bool:
+    value = getattr((case.intruder or ())[int(place)], which)
+    return (
+        text == "none"
+        if value is None
+        else float(number(text)) == pytest.approx(value * (1 if which == "trials" else 100))
+    )
+
+
+Check = Callable[..., bool]
+NOTION = "(replace|add-remove)"
+KNOWN: dict[str, Check] = {
+    rf"promise\.{NOTION}\.(epsilon|delta|accounted)": promised,
+    r"gaussian\.(rho|mu|delta_singletons)": gaussian,
+    rf"of_100\.{NOTION}\.(promised|computed)\.(wrong|right)": of_100,
+    r"person\.(\d+)\.(\d+)\.(\w+)": a_person,
+    r"card\.(\d+)\.(trips|epsilon|delta)": a_card,
+    r"table\.([\w-]+)\.(scale|error_95|smallest|half|cells)": a_table,
+    r"alone\.(cell|unit)": alone,
+    rf"belief\.([\d.]+)\.(before|{NOTION[1:-1]})": belief,
+    r"bound\.(\w+)": a_bound,
+    r"bins\.minutes": lambda case, text: number(text) == case.manifest.time_minutes,
+    r"days": lambda case, text: number(text) == len(case.manifest.days),
+    r"verdict\.(strong|moderate)": lambda _, text, word: text == {"strong": "75", "moderate": "95"}[word],
+    r"account\.(\d+)\.(budget\.\w+|releases|spent|left)": spent,
+    r"ledger\.(entries|releases|unfinished)": of_ledger,
+    r"detail\.([\w-]+)\.(\d+)\.(cells|share)": in_folder,
+    r"audit\.checks": lambda case, text: number(text) == len(case.audit),
+    r"audit\.broken": lambda case, text: number(text) == sum(each.broken for each in case.audit),
+    r"intruder\.(\d+)\.(success|low|high|bound|trials)": attacked,
+    r"questions\.asked": lambda case, text: number(text) == len(asked(case)),
+    r"nist\.(met|note|yours)": lambda case, text, word: (
+        number(text) == [hazards_word(each) for each in hazards.states(case).values()].count(word)
+    ),
+}
+
+
+def hazards_word(state: hazards.State) -> str:
+    return {hazards.MET: "met", hazards.NOTE: "note", hazards.YOURS: "yours"}[state]
+
+
+def check_every_figure(dossier: Dossier, known: dict[str, Check]) -> set[str]:
+    used = set()
+    for key, texts in shown(dossier).figures.items():
+        (text,) = texts  # wherever it is shown, it is shown alike
+        found = [(pattern, match) for pattern in known if (match := re.fullmatch(pattern, key))]
+        assert found, f"no test computes the figure {key} = {text}"
+        (pattern, match) = found[0]
+        assert known[pattern](dossier.case, text, *match.groups()), f"{key} = {text}"
+        used.add(pattern)
+    return used
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_every_figure_is_what_the_accountant_says(name: str) -> None:
+    dossier = golden(name)
+    opened = {r"questions\.open": lambda _, text: number(text) == len(dossier.asked)}
+    used = check_every_figure(dossier, KNOWN | opened)
+    assert len(used) > 8
+
+
+@pytest.fixture
+def planned(tmp_path: Path) -> Plan:
+    plan = levelled_plan(tmp_path)
+    start_ledger(plan, "16", "1e-5")
+    return plan
+
+
+def test_every_figure_of_a_plan_and_its_ledger_is_known(planned: Plan) -> None:
+    case = read_case(planned.base / "plan.toml", today=date(2026, 11, 18))
+    opened = {r"questions\.open": lambda _, text: number(text) == len(asked(case))}
+    used = check_every_figure(Dossier(case), KNOWN | opened)
+    assert {each for each in used if each.startswith(("account", "ledger"))}
+
+
+def test_a_figure_that_nobody_computes_again_is_noticed() -> None:
+    with pytest.raises(AssertionError, match=r"no test computes the figure questions\.open"):
+        check_every_figure(golden("3/paper"), KNOWN)
+
+
+def test_a_wrong_figure_is_noticed() -> None:
+    dossier = golden("3/paper")
+    assert not promised(dossier.case, "7.9", "replace", "epsilon")
+    assert not a_table(dossier.case, "3", "on_time", "error_95")
+
+
+# --- and there is no other number -------------------------------------------------------------------------------------
+
+
+def fixed_numbers() -> set[str]:
+    """Those in the sentences themselves: sections, years, titles of standards."""
+    texts = [path.read_text(encoding="utf-8") for path in (*DOSSIERS.rglob("*.j2"), *DOSSIERS.glob("*.toml"))]
+    plain = (re.sub(r"\{\{.*?\}\}|\{%.*?%\}", "", text, flags=re.DOTALL) for text in texts)
+    return {each for text in plain for each in re.findall(r"\d+", text)}
+
+
+def loose(page: Shown) -> Iterator[str]:
+    yield from (each for text in page.text for each in re.findall(r"\d+", text) if each not in fixed_numbers())
+    sections = {text for hazard in hazards.hazards() for text in (hazard.number, hazard.section)}
+    yield from (
+        fact
+        for fact in page.facts
+        if re.fullmatch(r"[\d.,]+(e-?\d+)?( %)?", fact) and fact not in sections | {__version__}
+    )
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_no_number_stands_outside_of_a_figure(name: str) -> None:
+    page = shown(golden(name))
+    assert page.figures
+    assert not list(loose(page))
+
+
+def test_a_number_that_is_printed_without_a_name_is_refused() -> None:
+    from tapveil.internal.dossier.document import _environment
+
+    with pytest.raises(TypeError, match="each with its name"):
+        _environment().from_string("{{ 3.5 }}").render()
+
+
+def test_markdown_has_the_same_figures() -> None:
+    dossier = golden("3/cards")
+    text = unescape(dossier.markdown)
+    for key, (shown_as, *_) in ((key, sorted(texts)) for key, texts in shown(dossier).figures.items()):
+        assert shown_as in text, key
+    assert all(" ".join(catalogue()[key].split()[:4]) in text for key in dossier.asked)
