@@ -23,7 +23,6 @@ from tapveil.base.errors import FolderError, UsageError
 from tapveil.base.vocabulary import CHECKSUMS, SIGNATURE
 from tapveil.inputs.public import PublicInputs
 from tapveil.ledger.accounts import Account, accounts
-from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Entry, Published, Spend
 from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Exposure
@@ -146,6 +145,7 @@ def read_case(
         FolderError: The folder does not verify.
         UsageError: A file is not what it is given as.
     """
+    from tapveil.ledger.book import Ledger
     from tapveil.verification.folder import verify_folder  # which a plan does not need
 
     plan = None if path.is_dir() else Plan.read(path)

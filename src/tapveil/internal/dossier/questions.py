@@ -1,4 +1,4 @@
-"""Open questions for people, and their answers: kept in a file next to the plan or folder, for the next dossier, too."""
+"""Open questions for people, and their answers, kept for the next dossier in a file next to the plan or folder."""
 
 from __future__ import annotations
 
