@@ -179,7 +179,7 @@ def off(estimated: Counts, exact: Counts) -> float:
 
 
 def errors(truth: City, found: Estimates) -> list[float]:
-    return [off(found.count(columns), truth.table(columns)) for columns in QUERIES.values()]
+    return [off(found.table(columns).count, truth.table(columns)) for columns in QUERIES.values()]
 
 
 @dataclass(frozen=True)

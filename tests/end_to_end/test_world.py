@@ -25,6 +25,7 @@ from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan, preset_text
 from tapveil.published import estimated
+from tapveil.published.estimates import NEWEST
 from tapveil.published.manifest import Manifest
 from tapveil.veil.release import release
 from tapveil.verification.folder import verify_folder
@@ -303,11 +304,23 @@ def test_tables_of_all_days_together_have_estimates(partition: str, tmp_path: Pa
         in_ledger=False,
     )
     assert verify_folder(folder.path).findings == []
-    assert folder.manifest.versions.estimates == 3
+    assert folder.manifest.versions.estimates == NEWEST
     assert {path.stem for path in (folder.path / "estimates").iterdir()} == {"od", "origins", "total", "joint"}
     assert len(sums(folder)) == 1
     assert abs(sums(folder).pop() - 3_000) < 100
     assert "date" not in folder.estimate(["tap_on_location"]).columns
+
+
+def test_a_folder_of_few_trips_in_much_noise_verifies_and_tells_totals(tmp_path: Path) -> None:
+    """Tables of places may have no cell that can be told from nothing: their files have no rows then."""
+    write_trips(tmp_path)
+    lines = (tmp_path / "trips.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "trips.csv").write_text("".join(lines[:60]))
+    folder = release(world_plan(tmp_path, **{"epsilon = 8": "epsilon = 0.1"}), tmp_path / "out", in_ledger=False)
+    assert verify_folder(folder.path).findings == []
+    listed = {name: sum(int(row["count"]) for row in estimates(folder.path, name)) for name in ("total", "od")}
+    assert 0 <= listed["od"] <= listed["total"]
+    assert listed["total"] == folder.trips().read_all().num_rows
 
 
 def test_a_table_of_all_days_beside_tables_of_each_day(tmp_path: Path) -> None:
@@ -322,7 +335,7 @@ def test_a_table_of_all_days_beside_tables_of_each_day(tmp_path: Path) -> None:
     }
     folder = release(world_plan(tmp_path, "card", **changes), tmp_path / "out", in_ledger=False)
     assert verify_folder(folder.path).findings == []
-    assert folder.manifest.versions.estimates == 3
+    assert folder.manifest.versions.estimates == NEWEST
     whole = folder.estimate(["date", "tap_on_location", "tap_off_location"]).rows()
     assert {row["date"] for row in whole} == {f"2025-03-0{day}" for day in (3, 4, 5)}
     assert {sum(row["count"] for row in whole)} == sums(folder)
@@ -350,7 +363,7 @@ def test_taps_that_are_paired_have_estimates(tmp_path: Path) -> None:
     }
     folder = release(world_plan(tmp_path, "card", **changes), tmp_path / "out", in_ledger=False)
     assert verify_folder(folder.path).findings == []
-    assert folder.manifest.versions.estimates == 3
+    assert folder.manifest.versions.estimates == NEWEST
     by_end = {
         row["tap_off_location"]: row["count"]
         for row in folder.estimate(["tap_off_location"]).rows()
@@ -368,7 +381,7 @@ def test_with_many_places_estimates_have_longer_bins_and_say_so(
     monkeypatch.setattr(estimated, "MOST_AT_ONCE", 50)
     folder = release(world_plan(tmp_path), tmp_path / "out", in_ledger=False)
     assert verify_folder(folder.path).findings == []
-    assert (folder.manifest.versions.estimates, folder.manifest.estimated_minutes) == (3, 1440)
+    assert (folder.manifest.versions.estimates, folder.manifest.estimated_minutes) == (NEWEST, 1440)
     assert {row["tap_on_time"] for row in folder.estimate(["tap_on_time"]).rows()} == {"-1", "00:00"}
     assert "bins of 1440 minutes" in (folder.path / "README.md").read_text()
     assert len(folder.measurement(["tap_on_time", "tap_on_location"])) == 3 * 5 * (4 + 3)

@@ -19,6 +19,7 @@ from tapveil.base.vocabulary import COUNT, EVERY_MODE, HIGH, LOW, UNKNOWN, WEIGH
 from tapveil.published.calibrated import lists_of
 from tapveil.published.domain import Domain, modes
 from tapveil.published.estimates import NEWEST, NO_TAP, Clock, Estimates, Measurement, Total, World, estimate
+from tapveil.published.estimates.estimate import ADDS_UP
 from tapveil.published.estimates.joint import trip_columns
 from tapveil.published.estimates.world import AXES, DATE, DURATION, OFF_PLACE, OFF_TIME, ON_PLACE, ON_TIME
 from tapveil.published.manifest import TableClaim
@@ -44,11 +45,17 @@ def version(domain: Domain) -> int | None:
     return NEWEST if why_not(domain) is None else None
 
 
+def versions(domain: Domain) -> Set[int | None]:
+    """The versions that a folder may have: that of the first programs, and each since version 3; or none."""
+    first = first_version(domain)
+    return {first} if first is None else {first, *range(ADDS_UP, NEWEST + 1)}
+
+
 def first_version(domain: Domain) -> int | None:
     """The version that earlier programs gave: 1 for trips in tables split by the date, with few enough places.
 
     Version 2 is for the others, made in the same way. In version 3, totals of days add up also where noise makes some
-    negative.
+    negative; in version 4, thin tables have only the cells that can be told from nothing.
     """
     if why_not(domain) is not None:
         return None
@@ -220,7 +227,7 @@ class Estimated:
     ) -> tuple[dict[str, tuple[list[str], Codes]], dict[str, Counts]]:
         """Estimates over columns of a trip and the date: labels and codes of each key, and the numbers of each cell.
 
-        Cells that are estimated as 0 are left out, unless they are asked for.
+        Cells that are estimated as 0, or cannot be told from it, are left out, unless they are asked for.
         """
         keys = [*(["mode"] if "mode" in self.domain.manifest.partition else []), *columns]
         pieces: list[tuple[dict[str, tuple[str, ...]], dict[str, Counts], dict[str, Counts]]] = []

@@ -397,7 +397,7 @@ class Versions(_Part):
     """`README.md`; before version 3 it could not be made again."""
     package: Literal[1, 2, 3] | None = None
     """`datapackage.json`, likewise."""
-    estimates: Literal[1, 2, 3] | None = None
+    estimates: Literal[1, 2, 3, 4] | None = None
     """`estimates/`, in folders of a known world that have them; others do not state it. Version 2 is for tables that
     are not split by the date, taps, and more places than bins of the plan leave room for; version 3 for all."""
     reader: Literal[1] | None = None

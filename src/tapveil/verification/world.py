@@ -15,7 +15,7 @@ from tapveil.base.findings import Finding
 from tapveil.base.vocabulary import COUNT, WORLD
 from tapveil.published.calibrated import calibrated_faults
 from tapveil.published.domain import Domain, Places, has_places, places_in_world
-from tapveil.published.estimated import first_version, minutes, together, version
+from tapveil.published.estimated import first_version, minutes, together, versions
 from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.published.places import name_findings
 from tapveil.verification import reading
@@ -50,7 +50,7 @@ def domain_findings(domain: Domain) -> Iterator[Finding]:
     longer = minutes(domain) if first else None
     # Programs before wording 3 made no estimates of version 2.
     missing = stated.estimates is None and first == 2 and stated.wording < 3
-    known = stated.estimates in (first, version(domain)) and domain.manifest.estimated_minutes == longer
+    known = stated.estimates in versions(domain) and domain.manifest.estimated_minutes == longer
     if not missing and not known:
         yield Finding("manifest-version", "privacy.json", "states estimates that its tables do not give, or none")
     for fault in calibrated_faults(domain.manifest, domain.places, together(domain)):

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tapveil.published.estimates.joint import ENDED, Fitted, Joint
 from tapveil.published.estimates.margins import Measured, Tables, known, margin, summed
 from tapveil.published.estimates.parts import Floats, Ints
+from tapveil.published.estimates.resolution import resolved
 from tapveil.published.estimates.rounding import whole
 from tapveil.published.estimates.spread import UNSEEN, Evidence, Spread
 from tapveil.published.estimates.totals import Total, Totals
@@ -60,6 +61,8 @@ class Estimates:
     """How trips end, where both times are known or durations were measured."""
     bends: Sequence[Floats | None] = ()
     """Of each day: how far its ends differ from what durations alone say."""
+    resolves: bool = False
+    """Whether tables that are too thin have only the cells that can be told from nothing: from version 4."""
 
     def spread(self, columns: Sequence[str]) -> Spread:
         """Of the estimates over these columns."""
@@ -120,12 +123,17 @@ class Estimates:
         return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
 
     def table(self, columns: Sequence[str]) -> Table:
-        """Estimates with intervals."""
+        """Estimates with intervals; a cell of a thin table that cannot be told from nothing is 0.
+
+        Totals always tell something, and how trips end is dealt out along with them: such tables have all cells.
+        """
         count, spread = self.count(columns), self.spread(columns)
         low, high = spread.around(count)
-        return Table(
-            tuple(columns), count, low, high * self._possible(columns), spread.weight(count.astype(np.float64))
-        )
+        weight = spread.weight(count.astype(np.float64))
+        if self.resolves and (kept := in_order(columns)) and set(kept) <= set(self.columns):
+            told = resolved(spread, count)
+            count, low = count * told, low * told
+        return Table(tuple(columns), count, low, high * self._possible(columns), weight)
 
     def _possible(self, columns: Sequence[str]) -> npt.NDArray[np.bool_]:
         kept = in_order(columns)
@@ -133,8 +141,10 @@ class Estimates:
         return np.expand_dims(possible, [i for i, c in enumerate(columns) if c not in kept])
 
 
-NEWEST = ADDS_UP = 3
-"""The version of estimates of new folders; and the first in which totals of days add up, whatever the noise is."""
+ADDS_UP, RESOLVES = 3, 4
+"""The first versions in which totals of days add up, whatever noise is, and in which thin tables have fewer cells."""
+NEWEST = RESOLVES
+"""The version of estimates of new folders."""
 
 
 def estimate(
@@ -142,8 +152,9 @@ def estimate(
 ) -> Estimates:
     """From what was measured and what is public, nothing else: anyone can make it again, byte for byte.
 
-    Before version 3, days with a negative noisy total had none, so that all days together had too many. With totals
-    that are known exactly, sums are these.
+    Before version 3, days with a negative noisy total had none, so that all days together had too many. Before version
+    4, tables had all cells, also where they are further off than zeros. With totals that are known exactly, sums are
+    these, and tables have all cells.
     """
     check(world, measurements)
     joint, moved = (Joint(Measured(world, measurements, moved), version >= ADDS_UP) for moved in (False, True))
@@ -163,7 +174,7 @@ def estimate(
         sums = {columns: summed(numbers, joint.columns, columns)[0] for columns in _subsets(joint.columns)}
         sums |= {columns: made.of_day(day, columns) for columns in joint.beyond} if endings else {}
         seen.add(day, sums, found, follows)
-    return replace(made, spreads=seen.spreads())
+    return replace(made, spreads=seen.spreads(), resolves=version >= RESOLVES and not totals)
 
 
 @dataclass(frozen=True, eq=False)
