@@ -171,6 +171,10 @@ def _column(plan: Plan, files: TripFiles, areas: Areas, name: str) -> Column:
         return Column(name, raw, kind, UNKNOWN, _reads_area(areas, EVERY_MODE), looked_up)
     if name == COUNT and (most := plan.source.most_per_row):
         return Column(name, raw, kind, None, lambda text: values.read_number(text, most))
+    if listed := plan.world.lists.get(name):
+        # What is not listed is one label before a card is counted, so that it counts there once, too.
+        labels = tuple(sorted({UNKNOWN, *listed}))
+        return Column(name, raw, kind, UNKNOWN, _reads_listed(frozenset(listed)), fixed_labels=labels)
     modes = plan.source.modes if name == "mode" else None
     covers = modes.__contains__ if modes else None
     return Column(name, raw, kind, None if name == "mode" else UNKNOWN, str.strip, covers=covers)
@@ -271,6 +275,10 @@ def _reads_date(plan: Plan, name: str, context: bool) -> Understand:
 def _reads_calendar(read: Understand, labels: Mapping[str, str], other: str) -> Understand:
     """The label of a day. A row without a day, or of a day that the plan does not cover, is refused by its date."""
     return lambda text: labels.get(read(text) or "", other)
+
+
+def _reads_listed(listed: frozenset[str]) -> Understand:
+    return lambda text: label if (label := text.strip()) in listed else ""
 
 
 def _reads_area(areas: Areas, mode: str) -> Understand:

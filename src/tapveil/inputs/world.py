@@ -117,4 +117,6 @@ def _labels(plan: Plan, table: Table, places: Places, mode: str, key: str) -> tu
         return plan.columns.times(table.level if key in table.columns else None).within_hours(hours)
     if kind == "duration":
         return TimeBins.parts(plan.world.durations).labels
+    if listed := plan.world.lists.get(key):
+        return tuple(sorted({UNKNOWN, *listed}))
     return places[mode]

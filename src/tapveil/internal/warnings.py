@@ -42,6 +42,7 @@ def remarks(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
     yield from _many_left_out(plan, counted)
     yield from _no_such_taps(plan, counted)
     yield from _too_many_places(inputs)
+    yield from _extra_columns(inputs, counted)
 
 
 def _unmatched_modes(plan: Plan, counted: Counted) -> Iterator[str]:
@@ -205,6 +206,30 @@ def _too_many_places(inputs: PublicInputs) -> Iterator[str]:
             )
         elif times and pairs * (1 + MINUTES_PER_DAY // plan.coarsen.time_minutes) > most:
             yield f"the {len(places):,} places{of} are so many that estimates have longer time bins than the tables"
+
+
+def _extra_columns(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
+    """What other columns, such as a fare class, do to the cells of a table: more of them, with fewer trips in each."""
+    plan = inputs.plan
+    for table in plan.table:
+        exact, half = counted.tables[table.name], plan.guarantee.mechanisms[table.name].error_bound(_MISSED)
+        trips, listed = int(exact_counts(exact).sum()), inputs.dictionaries.get(table.name)
+        cells = len(listed) if listed is not None else len(exact_counts(exact))
+        for column in (name for name in table.columns if plan.source.kind(name) == "label" and name != "mode"):
+            labels = plan.world.lists.get(column)
+            times = len(labels) + 1 if labels else len(exact.labels[column])
+            if times > 1 and cells and trips:
+                mean, noun = trips / cells, NOUNS[plan.privacy.unit]
+                yield (
+                    f"{column} multiplies the cells of {table.name} by up to {times:,}, to {cells:,}: {mean:,.1f} "
+                    f"{noun} in a cell instead of {times * mean:,.1f}. The 95 % error bound, {half}, is "
+                    f"{100 * half / mean:,.0f} % of a mean cell; without {column} it would be "
+                    f"{100 * half / mean / times:,.0f} %"
+                )
+
+
+_MISSED = Fraction(1, 20)
+"""Of 95 % error bounds."""
 
 
 def room(plan: Plan, shares: Mapping[str, float], counted: Counted) -> Iterator[str]:

@@ -223,6 +223,8 @@ class WorldFacts(Frozen):
     """Hours in which there are trips, such as `"05:00-24:00"`; or by mode. Other times count as `-1`, like no tap."""
     durations: tuple[Clock, ...] = ()
     """Classes of durations, by where each begins, such as `["00:00", "00:10", "00:30"]`: tables may have `duration`."""
+    lists: dict[str, Annotated[tuple[Text, ...], Field(min_length=1, max_length=1_000)]] = Field(default={})
+    """All labels of another column, such as a fare class, by its name: tables may have it. Others are `UNKNOWN`."""
     trips: bool = True
     """Whether the folder has synthetic trips, one row each, whose sums are the estimates."""
 

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING
 
 from tapveil.base.errors import did_you_mean
 from tapveil.base.layouts import LAYOUTS
-from tapveil.base.vocabulary import CARD, COUNT, DURATION, EVERY_MODE, MOST_LEVELS, RESERVED, TAP, TOTAL, VEHICLE, YEARS
+from tapveil.base.vocabulary import (
+    CARD,
+    COUNT,
+    DURATION,
+    EVERY_MODE,
+    MOST_LEVELS,
+    RESERVED,
+    TAP,
+    TOTAL,
+    UNKNOWN,
+    VEHICLE,
+    YEARS,
+)
 from tapveil.plan.calendar import FREE
 from tapveil.plan.model import TIMETABLE
 from tapveil.plan.problem import Location, Problem, problem
@@ -403,9 +415,15 @@ def _world_problems(plan: Plan) -> Iterator[Problem]:
         yield problem(SOURCE, "world-needs-modes")
     for section, key, column in _published(plan):
         listed = {"time", "location", "duration", "calendar"}
-        known = column in ("mode", "date") or column not in source.columns or source.kind(column) in listed
+        known = column in ("mode", "date", *plan.world.lists) or column not in source.columns
+        known = known or source.kind(column) in listed
         if not known:
             yield problem(section, "not-in-world", key, column=column)
+    for column, labels in plan.world.lists.items():
+        if column == "mode" or column not in keys or source.kind(column) != "label":
+            yield problem(("world",), "list-of-no-label", "lists", column=column)
+        if UNKNOWN in labels or _twice(labels) or any(label != label.strip() for label in labels):
+            yield problem(("world",), "list-not-plain", "lists", column=column)
     if unknown := sorted(set(plan.world.service) - {EVERY_MODE, *_listed_modes(plan)}):
         yield problem(("world",), "unknown-mode", "service", mode=unknown[0])
     for table in plan.table:

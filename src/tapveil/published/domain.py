@@ -52,6 +52,8 @@ class Domain:
             return tuple(sorted(set(self.manifest.calendar[key])))
         if kind == "location":
             return self.places[mode]
+        if kind == "label" and self.manifest.lists:
+            return self.manifest.lists[key]
         raise ValueError(f"there is no public list of {key}")
 
 

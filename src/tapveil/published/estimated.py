@@ -111,13 +111,16 @@ def _told(columns: Set[str]) -> Set[str]:
 
 
 def _usable(domain: Domain) -> list[TableClaim]:
-    """The tables that estimates are made from, and of: those with the bins of the plan.
+    """The tables that estimates are made from, and of: those with the bins of the plan, and of trips alone.
+
+    A table with another column, such as a fare class, has measurements only.
 
     Where rows are taps, tables of one end count taps, others count trips and taps that belong to none: the former are
     of use where they have places, and the latter tell how many taps the others miss.
     """
     manifest = domain.manifest
-    own = [table for table in manifest.tables if table.level is None]
+    known = {"mode", DATE, *AXES, *(manifest.calendars or ())}
+    own = [table for table in manifest.tables if table.level is None and set(manifest.keys(table)) <= known]
     if manifest.rows == "trips":
         return own
     both = [_keys(domain, table) for table in own if ends_of(manifest.keys(table)) == "both"]

@@ -518,6 +518,8 @@ class Manifest(_Part):
     places for whole trips by shorter ones."""
     durations: Annotated[tuple[Clock, ...], Field(min_length=1, max_length=1440)] | None = None
     """Of a known world: where the classes of durations begin, in folders whose tables have durations."""
+    lists: Annotated[dict[Label, Annotated[tuple[Label, ...], Field(min_length=2)]], Field(min_length=1)] | None = None
+    """Of a known world: all labels of other columns, such as a fare class, in folders whose tables have some."""
     shapes: Annotated[dict[Name, Shape], Field(min_length=1, max_length=20)] | None = None
     """The shapes of the files in `shapes/`, in folders that have some: columns, and the tables they are from."""
     totals: Annotated[tuple[TotalClaim, ...], Field(min_length=1, max_length=MOST_TOTALS)] | None = None
@@ -548,7 +550,9 @@ class Manifest(_Part):
         world = self.is_world and self.manifest_version >= 3
         own = [("cells" in table.model_fields_set) == world for table in self.tables]
         own += [("holidays" in self.model_fields_set) == world, world or not self.service]
-        given = {"service": self.service, "durations": self.durations}
+        given = {"service": self.service, "durations": self.durations, "lists": self.lists}
+        listed = {name for name, kind in self.columns.items() if kind == "label" and name != "mode" and world}
+        own += [set(self.lists or ()) == listed]
         own += [(name in self.model_fields_set) == bool(value) for name, value in given.items()]
         own += [("duration" in self.columns.values()) == bool(self.durations)]
         made = {name for name, kind in self.columns.items() if kind == "calendar"}

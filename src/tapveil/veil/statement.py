@@ -13,7 +13,7 @@ from tapveil.base.calendar import DAYS, days_by_label, kind_of, spans_by_label
 from tapveil.base.layouts import LAYOUTS
 from tapveil.base.public_total import PublicTotal
 from tapveil.base.shape import Shape
-from tapveil.base.vocabulary import PLACES
+from tapveil.base.vocabulary import PLACES, UNKNOWN
 from tapveil.inputs.calendars import Calendars
 from tapveil.plan.model import Level, Plan, Table
 from tapveil.privacy.accountant import Exposure
@@ -54,6 +54,8 @@ def manifest(
     facts = plan.world.model_dump(mode="json")
     world |= {"service": dict(sorted(facts["service"].items()))} if facts["service"] else {}
     world |= {"durations": facts["durations"]} if "duration" in plan.columns.kinds else {}
+    lists = {name: tuple(sorted({UNKNOWN, *labels})) for name, labels in sorted(plan.world.lists.items())}
+    world |= {"lists": lists} if lists else {}
     files: dict[str, Any] = {"shapes": shapes} if shapes else {}
     corrects: dict[str, Any] = {"corrects": release.corrects} if release.corrects else {}
     files |= {"totals": tuple(map(_total, totals))} if totals else {}

@@ -18,7 +18,7 @@ import pydantic
 
 from tapveil.base.domain import MOST_CELLS
 from tapveil.base.findings import Finding
-from tapveil.base.vocabulary import TOTAL
+from tapveil.base.vocabulary import TOTAL, UNKNOWN
 from tapveil.privacy import loss as losses
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.concentrated import concentrated
@@ -110,7 +110,10 @@ _LISTED = ("date", "time", "location", "duration", "calendar")
 def _misshapen_world(manifest: Manifest) -> Iterator[str]:
     """Every key of a known world has a public list: days, times, modes and places."""
     kinds, covers = manifest.columns, manifest.covers
-    listed = all(key == "mode" or kind in _LISTED for key, kind in kinds.items())
+    lists = manifest.lists or {}
+    listed = all(key == "mode" or key in lists or kind in _LISTED for key, kind in kinds.items())
+    if any(UNKNOWN not in each or list(each) != sorted(set(each)) or not all(each) for each in lists.values()):
+        yield f"does not list each label once, in order, with one entry {UNKNOWN} for all others"
     ordered = "mode" not in kinds or manifest.partition[:1] == ("mode",)
     if (
         not listed
@@ -387,6 +390,7 @@ def free_text_findings(manifest: Manifest) -> Iterator[Finding]:
     for areas in (manifest.areas, *manifest.wider.values()):
         texts += [*areas.keys(), *areas.values()]
     texts += [label for claim in (manifest.calendars or {}).values() for label in claim.days]
+    texts += [label for labels in (manifest.lists or {}).values() for label in labels]
     texts += {text for total in manifest.totals or () for text in (total.source, *total.of, *total.of.values())}
     texts += [text for shape in (manifest.shapes or {}).values() for text in _texts(shape.model_dump())]
     if sum(map(len, texts)) > LONGEST_TEXTS:
