@@ -35,7 +35,7 @@ test-audit: $(DEV)
 	$(PYTEST) -m slow tests/end_to_end/test_audit.py
 
 test-crashes: $(DEV)
-	$(PYTEST) -m slow tests/end_to_end/test_crashes.py
+	$(PYTEST) -m slow tests/end_to_end/test_crashes.py tests/end_to_end/test_run.py
 
 test-fuzz: $(DEV)
 	TAPVEIL_FUZZ=20000 $(PYTEST) tests/property/test_fuzz.py

@@ -45,6 +45,7 @@ NAVIGATION = {
             "resolutions",
             "ledger",
             "guides/every-week",
+            "guides/run-on-a-schedule",
             "tuning",
             "guides/shapes",
             "guides/publish-on-a-portal",

@@ -11,6 +11,7 @@ from typer.main import get_command
 from tapveil import __main__
 from tapveil.base import errors
 from tapveil.cli.app import app
+from tapveil.cli.commands import run
 from tools.models import row
 
 _WORDS = {"int": "N", "int range": "N", "str": "TEXT", "path": "PATH"}
@@ -31,6 +32,7 @@ def exit_codes() -> str:
     for kind in (errors.UsageError, errors.TripDataError, errors.EngineError, errors.LedgerError, errors.DeliveryError):
         found[kind.exit_code] = str(kind.__doc__)
     found[errors.LedgerError.exit_code] += f" {errors.BudgetError.__doc__}"
+    found[run.WAITING] = "`tapveil run`: trips are not there yet, or another run is under way. Try again later."
     found[__main__.INTERRUPTED] = "Interrupted: no partial folder was published."
     lines = [row(f"`{code}`", words) for code, words in sorted(found.items())]
     return "\n".join(["| code | meaning |", "|---|---|", *lines])

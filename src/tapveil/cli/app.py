@@ -1,8 +1,8 @@
 """The command line: one thin command per library call, listed by who uses it.
 
 Exit codes: 0 ok, 1 a check or verification failed, 2 wrong use or plan, 3 bad trip data, 4 engine, memory or disk
-failed, 5 the ledger refused, 6 the portal refused, 130 interrupted. Errors go to standard error; never a traceback,
-never a value from a trip.
+failed, 5 the ledger refused, 6 the portal refused, 75 try again later (`run`), 130 interrupted. Errors go to
+standard error; never a traceback, never a value from a trip.
 
 Each command imports what it needs when it runs: nobody waits for an engine to read `--help`.
 """
@@ -17,11 +17,11 @@ from typer import Option
 from typer.core import TyperGroup
 
 from tapveil._version import __version__
-from tapveil.cli.commands import check, dossier, explain, init, ledger, plan, push, release, verify
+from tapveil.cli.commands import check, dossier, explain, init, ledger, plan, push, release, run, verify
 from tapveil.cli.options import out
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Publish": (release.demo, init.init, plan.plan, check.check, release.release, push.push, push.withdraw),
+    "Publish": (release.demo, init.init, plan.plan, check.check, release.release, push.push, run.run, push.withdraw),
     "Approve": (explain.explain, dossier.dossier, check.report, verify.audit),
     "Analyse": (verify.verify,),
     "Maintain": (plan.tune,),

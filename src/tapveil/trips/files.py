@@ -139,6 +139,13 @@ def is_elsewhere(plan: Plan) -> bool:
     return plan.source.engine == "spark" and any(re.match(r"[A-Za-z][\w+.-]+:/", path) for path in plan.source.path)
 
 
+def are_there(plan: Plan) -> bool:
+    """Whether every pattern of the plan has a file by now; tables of an engine are taken to be there."""
+    if plan.source.table or is_elsewhere(plan):
+        return True
+    return all(any(glob.iglob(str(plan.base / each), recursive=True)) for each in plan.source.path)  # noqa: PTH207
+
+
 def _paths(plan: Plan) -> list[Path]:
     found: set[Path] = set()
     for pattern in plan.source.path:
