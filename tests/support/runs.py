@@ -176,7 +176,7 @@ def main(folder: Path, every: int, first: int = 0) -> int:
         # The steps of a scenario are spread over the month: each month dies at another part of the work.
         points = [min(number + month * scenarios, steps - 1) for month in range(MONTHS)]
         for how in ("kill before", "kill after") if every < scenarios else ("kill before",):
-            for line in play(folder / f"{number}", points, how):  # type: ignore[arg-type]
+            for line in play(folder / f"{number}", points, how):
                 print(f"broken: scenario {number}, {how}: {line}", flush=True)
                 fine = False
     print(f"{steps} steps, {scenarios} scenarios of {MONTHS} months")

@@ -23,6 +23,7 @@ from pydantic import Field
 
 from tapveil.base import atomic
 from tapveil.base.calendar import period_of
+from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import FolderError, PlanError, did_you_mean
 from tapveil.base.progress import Reporter
 from tapveil.base.types import Frozen, Text
@@ -153,7 +154,7 @@ class Run:
     verify: Verify
     deliver: Deliver | None = None
     key: SigningKey | None = None
-    memory: str = ""
+    memory: str = MEMORY
     progress: Reporter | None = None
 
     def due(self, today: date) -> Iterator[Span]:
@@ -174,6 +175,7 @@ class Run:
         Delivery is recorded, and verification is not: where nothing is delivered, the newest folder is verified again.
         """
         folder = self.path.parent / span.filled(self.routine.folder, "folder")
+        workspace.sweep(folder)
         begun = workspace.place_for(folder).exists()
         if not begun and folder.exists() and (self._is_done(folder, span) if self.deliver else not newest):
             return True
@@ -182,8 +184,7 @@ class Run:
             if not begun and not self._is_ready(span, plan):
                 say(f"{span.name}: waiting for its trips")
                 return False
-            more = {"memory": self.memory} if self.memory else {}
-            release(plan, folder, resume=begun, key=self.key, progress=self.progress, **more)
+            release(plan, folder, resume=begun, key=self.key, memory=self.memory, progress=self.progress)
             say(f"{span.name}: published {folder}")
         self.verify(folder)
         if self.deliver:

@@ -149,6 +149,11 @@ def place_for(destination: Path) -> Path:
     return destination.parent / f".{destination.name}.unfinished"
 
 
+def sweep(destination: Path) -> None:
+    """Remove what a process left of a finished release if it was killed while it cleaned up: it is confidential."""
+    _sweep(place_for(destination))
+
+
 def refuse_another(destination: Path) -> None:
     """Raise PlanError if there is an unfinished release: it may be paid for, and must be finished."""
     place = place_for(destination)

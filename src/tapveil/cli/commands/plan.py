@@ -22,7 +22,7 @@ def plan(
     ] = None,
     output: Annotated[Path | None, Option("--output", "-o", help="Write to this new file, not to the screen.")] = None,
 ) -> None:
-    """Write a commented plan to start from, or list the plans that there are."""
+    """Write a commented plan to start from, or list all of them."""
     from tapveil.plan.model import PRESETS, Plan, preset_text
 
     if preset is None:
