@@ -85,6 +85,9 @@ class Stage(Enum):
     RELEASING_BUSY_CARDS = "Releasing busy cards"
     BUILDING_CITY = "Building Port Vesper"
     RIDING = "Simulating trips"
+    GENERATING_PEOPLE = "Generating people"
+    COUNTING_PEOPLE = "Counting their trips"
+    ATTACKING = "Attacking"
 
     def named(self, by: str) -> str:
         """Its name; `by` distinguishes it from others like it."""

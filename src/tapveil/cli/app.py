@@ -17,12 +17,12 @@ from typer import Option
 from typer.core import TyperGroup
 
 from tapveil._version import __version__
-from tapveil.cli.commands import check, dossier, explain, init, ledger, plan, push, release, run, verify
+from tapveil.cli.commands import check, dossier, explain, init, intruder, ledger, plan, push, release, run, verify
 from tapveil.cli.options import out
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Publish": (release.demo, init.init, plan.plan, check.check, release.release, push.push, run.run, push.withdraw),
-    "Approve": (explain.explain, dossier.dossier, check.report, verify.audit),
+    "Approve": (explain.explain, dossier.dossier, check.report, verify.audit, intruder.intruder),
     "Analyse": (verify.verify,),
     "Maintain": (plan.tune,),
 }
