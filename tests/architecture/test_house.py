@@ -90,7 +90,7 @@ def callers(function: str) -> set[str]:
 
 
 def test_exact_counts_are_read_by_the_veil_and_by_what_is_for_the_custodian_alone() -> None:
-    """The audit and the demo read those of trips that they made up; a forecast is the custodian's, like all of `check`.
+    """The audit, the intruder and the demo read those of generated trips; a forecast is the custodian's, like `check`.
 
     The digest, by which a release that goes on knows its counts again, never leaves the unfinished release.
     """
@@ -105,6 +105,7 @@ def test_exact_counts_are_read_by_the_veil_and_by_what_is_for_the_custodian_alon
         "tapveil.internal.comparison.forecast",
         "tapveil.internal.report.model.cells",
         "tapveil.internal.audit.attack",
+        "tapveil.internal.intruder.tables",
         "tapveil.demo.comparison",
     }
     assert users("_exact_counts") == {"tapveil.counting.reveal"}, "there is no other way to read them"
@@ -141,7 +142,8 @@ def test_only_the_release_draws() -> None:
         "tapveil.veil.release",
         "tapveil.veil.crossing",
         "tapveil.internal.audit.attack",
-    }  # the audit, with prepared words
+        "tapveil.internal.intruder.likelihood",
+    }  # the audit, with prepared words; the intruder, for generated people
     assert callers("draw") == drawing
 
 
@@ -165,6 +167,7 @@ ALLOWED = {
     "tapveil.internal.outlook": {"vars"},
     "tapveil.cli.commands.verify": {"asdict"},  # of findings
     "tapveil.internal.comparison.compare": {"asdict"},  # of what a plan is worth
+    "tapveil.internal.intruder.result": {"asdict"},  # of what was found among generated people
     "tapveil.veil.release": {"asdict"},  # of the ledger's entry
     "tapveil.veil.workspace": {"asdict"},  # of the journal
 }
@@ -306,11 +309,12 @@ def test_the_mathematics_is_pure() -> None:
 
 
 def test_no_pseudo_random_number_reaches_a_release() -> None:
-    """Only made-up cities are seeded; noise comes from the operating system."""
+    """Only generated cities, and who is looked for in them, are seeded; noise comes from the operating system."""
     users = {
         name for name, path in MODULES.items() if re.search(r"default_rng|import random|np\.random", path.read_text())
     }
-    assert users == {f"tapveil.demo.{name}" for name in ("city", "people", "ridership", "stops")}
+    generated = {f"tapveil.demo.{name}" for name in ("city", "people", "residents", "ridership", "stops")}
+    assert users == generated | {f"tapveil.internal.intruder.{name}" for name in ("attacks", "hashed_rows")}
     drawn = re.findall(r"crossing\.draw\([^)]*\)", MODULES["tapveil.veil.release"].read_text(encoding="utf-8"))
     assert drawn
     assert all(call.endswith(", os.urandom)") for call in drawn)

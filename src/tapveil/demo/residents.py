@@ -14,8 +14,8 @@ from tapveil.base.defaults import INTRUDER_TRIPS
 from tapveil.base.vocabulary import MINUTES_PER_DAY
 from tapveil.demo.city import WEEKS
 from tapveil.demo.people import People, Trips
+from tapveil.demo.population import Integers, Population
 from tapveil.demo.stops import BUS_STOPS, Network, postcode
-from tapveil.internal.intruder.population import Integers, Population
 from tapveil.plan.model import Plan
 
 WEEK, MOST_DAYS = 7, 28

@@ -21,10 +21,10 @@ import numpy as np
 from tapveil.base.defaults import INTRUDER_PEOPLE, INTRUDER_TRIALS
 from tapveil.base.errors import UsageError
 from tapveil.base.progress import Reporter, Silent, Stage
+from tapveil.demo.population import Integers, Population, without
 from tapveil.internal.intruder.best_attacker import Bound, Promise
 from tapveil.internal.intruder.hashed_rows import HashedRows
 from tapveil.internal.intruder.likelihood import Drawn, Floats
-from tapveil.internal.intruder.population import Integers, Population, without
 from tapveil.internal.intruder.result import Attack, Findings, Method, Result, result
 from tapveil.internal.intruder.tables import PAIRS, Counter, Counts
 from tapveil.internal.intruder.treatment import EXACT, MASKED, ROUNDED_COUNTS, Treatment, log_likelihood

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tapveil.internal.intruder.population import Integers, Population
+from tapveil.demo.population import Integers, Population
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tapveil.internal.intruder.population import Integers
+from tapveil.demo.population import Integers
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.noise import RandomBytes
 

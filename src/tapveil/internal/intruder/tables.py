@@ -23,7 +23,7 @@ from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY
 from tapveil.counting import counter
 from tapveil.counting.exact import ExactTable
 from tapveil.counting.reveal import exact_counts
-from tapveil.internal.intruder.population import Integers, Population
+from tapveil.demo.population import Integers, Population
 from tapveil.plan.model import Plan, Table, WiderArea
 from tapveil.plan.source import SourceColumn
 

@@ -13,7 +13,7 @@ from math import log, pi
 import numpy as np
 import numpy.typing as npt
 
-from tapveil.internal.intruder.population import Integers
+from tapveil.demo.population import Integers
 
 Floats = npt.NDArray[np.float64]
 Ends = tuple[Integers, Integers]

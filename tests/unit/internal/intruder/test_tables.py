@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tapveil.demo.population import without
 from tapveil.demo.residents import residents
-from tapveil.internal.intruder.population import without
 from tapveil.internal.intruder.tables import PAIRS, Counter, Counts
 from tapveil.plan.model import Plan, preset_text
 

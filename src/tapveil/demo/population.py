@@ -39,8 +39,16 @@ class Population:
 
     def take(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Population:
         """Only these trips."""
-        columns = {name: getattr(self, name)[rows] for name in ("card", "day", "mode", "start", "stop", "on", "off")}
-        return replace(self, **columns)
+        return replace(
+            self,
+            card=self.card[rows],
+            day=self.day[rows],
+            mode=self.mode[rows],
+            start=self.start[rows],
+            stop=self.stop[rows],
+            on=self.on[rows],
+            off=self.off[rows],
+        )
 
     @cached_property
     def taps(self) -> Integers:
