@@ -59,7 +59,15 @@ NAVIGATION = {
         *("privacy/promise", "privacy/a-year", "privacy/weeks", "privacy/limits", "privacy/proofs"),
         *("privacy/the-paper", "privacy/criticism", "verify"),
     ],
-    "Analyse": ["analyse", "page", "numbers", "reading", "guides/work-with-estimates", "consistency"],
+    "Analyse": [
+        "analyse",
+        "page",
+        "numbers",
+        "reading",
+        "series",
+        "guides/work-with-estimates",
+        "consistency",
+    ],
     "Reference": [
         *("reference/commands", "reference/plan", "reference/folder", "reference/ledger", "reference/api"),
         *(

@@ -1,8 +1,8 @@
 """Publish public-transport trips as open data under differential privacy.
 
-Publish: `Plan`, `outlook`, `compare`, `audit`, `release`, `Ledger`, `Budget`. Read: `open`, `Folder`, `Frame`,
-`Estimate`. Check: `verify`. The next plan: `tune`, `next_plan`. Every error is a `TapveilError`. The mathematics is a
-library of its own, `tapveil.privacy`. docs/reference/api.md has them all.
+Publish: `Plan`, `outlook`, `compare`, `audit`, `release`, `Ledger`, `Budget`. Read: `open`, `Folder`, `Series`,
+`Frame`, `Estimate`, `Changes`, `Break`. Check: `verify`. The next plan: `tune`, `next_plan`. Every error is a
+`TapveilError`. The mathematics is a library of its own, `tapveil.privacy`. docs/reference/api.md has them all.
 
 >>> import tapveil
 >>> release = tapveil.open("published")
@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from tapveil.ledger.book import Ledger
     from tapveil.ledger.entry import Budget
     from tapveil.plan.model import Plan
-    from tapveil.published.folder import Folder, open
-    from tapveil.published.frame import Estimate, Frame
+    from tapveil.published.folder import Folder
+    from tapveil.published.frame import Changes, Estimate, Frame
+    from tapveil.published.series.reading import Break, Series, open
     from tapveil.tuning.every_cell import TunedWorld
     from tapveil.tuning.tune import Tuned, tune
     from tapveil.veil.release import release
@@ -46,8 +47,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AuditResult",
+    "Break",
     "Budget",
     "BudgetError",
+    "Changes",
     "Comparison",
     "DeliveryError",
     "EngineError",
@@ -64,6 +67,7 @@ __all__ = [
     "Plan",
     "PlanError",
     "ReaderError",
+    "Series",
     "TapveilError",
     "TripDataError",
     "Tuned",
@@ -92,8 +96,9 @@ _HOME = {
     "ledger.book": ["Ledger"],
     "ledger.entry": ["Budget"],
     "plan.model": ["Plan"],
-    "published.folder": ["Folder", "open"],
-    "published.frame": ["Estimate", "Frame"],
+    "published.folder": ["Folder"],
+    "published.frame": ["Changes", "Estimate", "Frame"],
+    "published.series.reading": ["Break", "Series", "open"],
     "tuning.every_cell": ["TunedWorld"],
     "tuning.tune": ["Tuned", "tune"],
     "veil.release": ["release"],

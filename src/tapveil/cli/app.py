@@ -17,13 +17,27 @@ from typer import Option
 from typer.core import TyperGroup
 
 from tapveil._version import __version__
-from tapveil.cli.commands import check, dossier, explain, init, intruder, ledger, plan, push, release, run, verify
+from tapveil.cli.commands import (
+    check,
+    convert,
+    dossier,
+    explain,
+    init,
+    intruder,
+    ledger,
+    plan,
+    push,
+    release,
+    run,
+    series,
+    verify,
+)
 from tapveil.cli.options import out
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Publish": (release.demo, init.init, plan.plan, check.check, release.release, push.push, run.run, push.withdraw),
     "Approve": (explain.explain, dossier.dossier, check.report, verify.audit, intruder.intruder),
-    "Analyse": (verify.verify,),
+    "Analyse": (verify.verify, series.series, convert.convert),
     "Maintain": (plan.tune,),
 }
 """Commands by who uses them; the ledger and its commands are for those who approve."""

@@ -30,8 +30,7 @@ from tapveil.plan.model import Plan
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.metadata import DCAT
 from tapveil.published.describe.wording import LOOKED, UNIT_NAMES, loss_in_words, rounded_up
-from tapveil.published.folder import Folder
-from tapveil.published.folder import open as open_folder
+from tapveil.published.folder import Folder, open_folder
 from tapveil.published.frame import Estimate
 from tapveil.published.sheets import distinct
 

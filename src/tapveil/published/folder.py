@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,28 +49,8 @@ Version = Literal["published", "consistent", "finest"]
 LARGEST_MANIFEST = 4 * 2**20
 
 
-def open(path: str | Path) -> Folder:
-    """Open a published folder for reading. Needs only the folder.
-
-    Args:
-        path: The folder.
-
-    Returns:
-        The folder: its tables, totals and guarantee.
-
-    Raises:
-        FolderError: It is not a published folder, or its manifest is damaged or of a later format.
-
-    Example:
-        >>> import tapveil
-        >>> release = tapveil.open("published")
-        >>> release
-        Harbour ferries
-        counts of trips, epsilon = 1, delta = 1e-6; tables, each split by mode, date:
-          on_time: tap_on_time
-          on_location: tap_on_location
-          total: total
-    """
+def open_folder(path: str | Path) -> Folder:
+    """One published folder; FolderError if it is not one."""
     folder = Folder(Path(path))
     _ = folder.manifest
     return folder
@@ -163,17 +143,12 @@ class Folder:
     @cached_property
     def _raw(self) -> Mapping[str, dict[str, Column]]:
         """The published counts by table."""
-        if self.manifest.is_world:
-            return _Measured(self)
-        try:
-            files = {name: read_columns(self._file(f"{name}.csv"), NUMBERS) for name in self.sheets}
-            return {claim.name: self._raw_table(claim, files) for claim in self.manifest.tables}
-        except (OSError, ValueError, KeyError, csv.Error):
-            raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
+        return _Measured(self) if self.manifest.is_world else _Counted(self)
 
-    def _raw_table(self, claim: TableClaim, files: Mapping[str, Mapping[str, Column]]) -> dict[str, Column]:
-        file, tap = self.manifest.arrangement.file_of(claim)
-        keys, columns = self.manifest.keys(claim), files[file]
+    def _raw_table(self, claim: TableClaim, columns: Mapping[str, Column]) -> dict[str, Column]:
+        """A table, from the columns of its file."""
+        _, tap = self.manifest.arrangement.file_of(claim)
+        keys = self.manifest.keys(claim)
         if tap is not None:  # several tables in one file, whose columns have other names
             own = columns[TAP] == tap
             named = zip([*keys, COUNT], (each for name, each in columns.items() if name != TAP), strict=True)
@@ -221,6 +196,11 @@ class Folder:
             column: frozenset(label for table in self._raw.values() for label in table[column].tolist())
             for column in self.manifest.partition
         }
+
+    @property
+    def modes(self) -> frozenset[str]:
+        """The modes that tables have cells of; none where tables are not split by the mode."""
+        return self._parts.get("mode", frozenset())
 
     @cached_property
     def _calendar(self) -> dict[str, Column]:
@@ -403,7 +383,25 @@ class Folder:
         rule, cells = interval(mechanism, MISS), self._raw[name]
         cells = {**cells, LOW: rule.low(cells[COUNT]), HIGH: rule.high(cells[COUNT])}
         keys, names = self.manifest.keys(claim), self._names(claim.level.location if claim.level else None)
-        return Frame(cells, keys, mechanism, known, names, calendar=self._calendar)
+        coarser = self._coarser(claim, self.table)
+        return Frame(cells, keys, mechanism, known, names, calendar=self._calendar, coarser=coarser)
+
+    def _coarser(self, own: TableClaim, read: Callable[[str], Frame]) -> Callable[[frozenset[str]], Frame | None]:
+        """What finds the coarsest table with some columns that has every trip of a table, if tables add up."""
+
+        def find(needed: frozenset[str]) -> Frame | None:
+            fits = [
+                claim
+                for claim in self.manifest.tables
+                if set(claim.columns) < set(own.columns)
+                and needed <= set(self.manifest.keys(claim))
+                and (claim.level == own.level or not needed & set(claim.columns))
+            ]
+            if not fits or why_not(self.manifest):
+                return None
+            return read(min(fits, key=lambda claim: len(claim.columns)).name)
+
+        return find
 
     @property
     def has_totals(self) -> bool:
@@ -457,7 +455,11 @@ class Folder:
         except (OSError, ValueError, csv.Error):
             raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
         keys = tuple(each for each in cells if each not in numbers)
-        return Frame(cells, keys, known=self._parts, names=self._names(None, every=True), calendar=self._calendar)
+        names, own = self._names(None, every=True), [each for each in self.manifest.tables if each.name == name]
+        coarser = None
+        if own and folder == CONSISTENT:
+            coarser = self._coarser(own[0], lambda table: self._derived(CONSISTENT, table))
+        return Frame(cells, keys, known=self._parts, names=names, calendar=self._calendar, coarser=coarser)
 
     def _names(self, wider: str | None, *, every: bool = False) -> Names:
         """The values of columns that occur in any table, or in public lists; of places, those of one level, or all."""
@@ -508,6 +510,10 @@ class Folder:
         if not len(parts):
             raise FolderError("nothing is published of that: how many trips it has, the folder does not say")
         row = parts.sum().rows()[0]
+        if row[HIGH] is None:
+            raise FolderError(
+                "some of these parts are not published: how many trips they have, the folder does not say"
+            )
         return Estimate(row[COUNT], row[LOW], row[HIGH])
 
     def profile(self, column: str, **where: str) -> Frame:
@@ -545,11 +551,12 @@ class Folder:
         return frame.filled(column, [label for label in self.manifest.listed_times(fits[0]) if label != MISSING])
 
 
-class _Measured(Mapping[str, dict[str, Column]]):
-    """The tables of a known world, each read when it is asked for: their keys are its lists."""
+class _Tables(Mapping[str, dict[str, Column]]):
+    """The tables of a folder, each read when it is asked for."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
+        self._found = dict[str, dict[str, Column]]()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._folder.tables)
@@ -558,15 +565,41 @@ class _Measured(Mapping[str, dict[str, Column]]):
         return len(self._folder.tables)
 
     def __getitem__(self, name: str) -> dict[str, Column]:
+        if name not in self._found:
+            claim = next(table for table in self._folder.manifest.tables if table.name == name)
+            try:
+                self._found[name] = self._read(claim)
+            except (OSError, ValueError, KeyError, csv.Error):
+                raise FolderError(f"{self._folder.path} is damaged: `tapveil verify` says where") from None
+        return self._found[name]
+
+    def _read(self, claim: TableClaim) -> dict[str, Column]:
+        raise NotImplementedError
+
+
+class _Counted(_Tables):
+    """The tables of published cells; several may be in one file."""
+
+    def __init__(self, folder: Folder) -> None:
+        super().__init__(folder)
+        self._files = dict[str, dict[str, Column]]()
+
+    def _read(self, claim: TableClaim) -> dict[str, Column]:
+        file, _ = self._folder.manifest.arrangement.file_of(claim)
+        if file not in self._files:
+            self._files[file] = read_columns(self._folder._file(f"{file}.csv"), NUMBERS)
+        return self._folder._raw_table(claim, self._files[file])
+
+
+class _Measured(_Tables):
+    """The tables of a known world: their keys are its lists."""
+
+    def _read(self, claim: TableClaim) -> dict[str, Column]:
         manifest, domain = self._folder.manifest, self._folder.domain
-        claim = next(table for table in manifest.tables if table.name == name)
-        try:
-            counts = self._counts(self._folder.path / manifest.files(claim)[0])
-            keys = {key: np.array(labels, dtype=object)[codes] for key, (labels, codes) in domain.cells(claim).items()}
-        except (OSError, ValueError, KeyError, csv.Error):
-            raise FolderError(f"{self._folder.path} is damaged: `tapveil verify` says where") from None
+        counts = self._counts(self._folder.path / manifest.files(claim)[0])
+        keys = {key: np.array(labels, dtype=object)[codes] for key, (labels, codes) in domain.cells(claim).items()}
         if len(counts) != claim.cells or any(len(codes) != claim.cells for codes in keys.values()):
-            raise FolderError(f"{self._folder.path} is damaged: `tapveil verify` says where")
+            raise ValueError("it has other cells than the manifest says")
         return {**keys, COUNT: counts}
 
     @staticmethod

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +19,21 @@ import numpy.typing as npt
 from tapveil.base.errors import ReaderError, did_you_mean
 from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS
 from tapveil.privacy.distribution import spread, variance
-from tapveil.privacy.intervals import MISS, Interval, given_published, interval
-from tapveil.privacy.mechanisms import Mechanism
+from tapveil.privacy.intervals import MISS, given_published, interval
+from tapveil.privacy.mechanisms import Gaussian, Mechanism, World
+from tapveil.published import change
 from tapveil.published.columns import Column, texts, whole_numbers
+from tapveil.published.variation import expected_by_chance, noise_quantile
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 ROWS_SHOWN = 20
 LEANING = 3
 """How steeply the number of cells falls with their size, at most: as its third power. By so much small numbers lean."""
 PUBLISHED = "published"
 """The column of a profile that tells a number from a cell that was not published."""
+DATE, DEFINITION = "date", "definition"
+"""Of a series: which definition a number has, counted from 1; numbers of two definitions are not added up."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -72,6 +77,20 @@ class Frame:
     """Whether its rows are cells apart: differences, and profiles with cells that are not there, cannot be added up."""
     calendar: Mapping[str, Column] = field(default_factory=dict)
     """The days that it is of, each with its label in every column that follows from the day; none where not known."""
+    chosen: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The values that `where` kept, of each column."""
+    history: Frame | None = field(default=None, repr=False)
+    """The same cells on all days, by day, where only some days were kept, or days were added up."""
+    coarser: Callable[[frozenset[str]], Frame | None] | None = field(default=None, repr=False)
+    """Finds the coarsest table with some columns that has every trip of this one, listed here or not."""
+    noise: Floats | None = field(default=None, repr=False)
+    """The variance of the noise of each number, where that is not the same for all."""
+    left_out: Floats | None = field(default=None, repr=False)
+    """How much each number leaves out at most; infinite where that is not known."""
+    absents: Mapping[str, float] = field(default_factory=dict, repr=False)
+    """By day: what a cell that is not there has, at most; where mechanisms differ from day to day."""
+    gaussian: bool = False
+    """Whether all noise is Gaussian, where mechanisms differ."""
 
     def __len__(self) -> int:
         return next((len(column) for column in self.cells.values()), 0)
@@ -149,7 +168,8 @@ class Frame:
         def as_pandas(column: Column) -> Any:
             if not np.ma.isMaskedArray(column):
                 return column
-            return pandas.arrays.IntegerArray(np.ma.getdata(column), np.ma.getmaskarray(column))
+            kind = pandas.arrays.BooleanArray if column.dtype == bool else pandas.arrays.IntegerArray
+            return kind(np.ma.getdata(column), np.ma.getmaskarray(column))
 
         return pandas.DataFrame({name: as_pandas(column) for name, column in self._with_days().items()})
 
@@ -199,11 +219,12 @@ class Frame:
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
-    def where(self, **values: str | date) -> Frame:
-        """Keep the rows that have these values, and drop their columns.
+    def where(self, **values: str | date | Collection[str]) -> Frame:
+        """Keep the rows that have these values, and drop the columns of which there is one value.
 
         Args:
-            **values: A value for each of some key columns, such as `mode="train", date="2025-03-03"`.
+            **values: A value for each of some key columns, such as `mode="train", date="2025-03-03"`; or a list of
+                values.
 
         Returns:
             The rows that match; none where nothing was published.
@@ -218,18 +239,60 @@ class Frame:
             ['tap_on_time', 'count', 'low', 'high']
         """
         kept = np.ones(len(self), dtype=bool)
+        chosen, calendar = dict(self.chosen), self.calendar
         for key, value in values.items():
             self._require(key)
-            found = self.cells[key] == str(value)
-            if not found.any():
-                self._require_value(key, str(value))
+            wanted = {str(value)} if isinstance(value, str | date) else set(map(str, value))
+            found = _is_in(self.cells[key], wanted)
+            for each in wanted if len(wanted) > 1 or not found.any() else ():
+                self._require_value(key, each)
             kept &= found
-        cells = {name: column[kept] for name, column in self.cells.items() if name not in values}
-        calendar = self.calendar
-        for key in (key for key in values if key in calendar):
-            calendar = {name: labels[calendar[key] == str(values[key])] for name, labels in calendar.items()}
-        keys = tuple(key for key in self.keys if key not in values)
-        return replace(self, cells=cells, keys=keys, calendar=calendar)
+            chosen[key] = chosen.get(key, frozenset(wanted)) & wanted
+            if key in calendar:
+                calendar = {name: labels[_is_in(calendar[key], wanted)] for name, labels in calendar.items()}
+        single = {key for key, value in values.items() if isinstance(value, str | date)}
+        cells = {name: column[kept] for name, column in self.cells.items() if name not in single}
+        history = self.history or (self if DATE in values else None)
+        if history is not None and (others := {key: value for key, value in values.items() if key != DATE}):
+            history = history.where(**others)
+        keys = tuple(key for key in self.keys if key not in single)
+        noise, left_out = (None if each is None else each[kept] for each in (self.noise, self.left_out))
+        rows = replace(self, cells=cells, keys=keys, calendar=calendar, chosen=chosen, history=history)
+        return replace(rows, noise=noise, left_out=left_out)
+
+    def between(self, first: str | date, last: str | date) -> Frame:
+        """Keep the days from the first to the last.
+
+        Args:
+            first: The first day, such as `"2025-03-03"`.
+            last: The last day.
+
+        Returns:
+            The rows of these days.
+
+        Raises:
+            ReaderError: The table is not split by the day, or there is no such day in it.
+
+        Example:
+            >>> import tapveil
+            >>> len(tapveil.open("published").totals.between("2025-03-03", "2025-03-04"))
+            2
+        """
+        self._require(DATE)
+        days = [day for day in self.days if str(first) <= day <= str(last)]
+        if not days:
+            raise ReaderError(f"there is no day from {first} to {last} ({self._span()})")
+        return self.where(date=days)
+
+    @property
+    def days(self) -> list[str]:
+        """The days that its numbers are of, in order, as far as they are known."""
+        known = self.calendar.get(DATE, self.cells.get(DATE))
+        stated = self.chosen.get(DATE) or self.known.get(DATE) or set(() if known is None else known.tolist())
+        return sorted(stated)
+
+    def _span(self) -> str:
+        return f"it has {self.days[0]} to {self.days[-1]}" if self.days else "it has none"
 
     def _require(self, key: str) -> None:
         if key not in self.keys:
@@ -303,52 +366,146 @@ class Frame:
         return interval(self.mechanism, MISS).absent
 
     def sum(self, by: str | Sequence[str] = ()) -> Frame:
-        """Add up the listed cells. Cells that are not listed are not in the sum.
+        """Add up cells, those that are not listed too, as far as the folder says what they hold.
 
-        Of published cells, the interval is that of their noise, added up, and below it as much as numbers near the
-        smallest may lean. Other numbers hang together, and may all be wrong in the same direction: there the intervals
-        themselves are added up.
+        Small cells are not listed. Where a coarser table has all trips that are asked for, such as the table of totals,
+        the sum is that of the coarser table. Where there is none, the sum is that of the listed cells, and its interval
+        goes up to what cells that are not listed hold at most; if nobody knows how many these are, there is no sum.
+
+        The interval is that of the noise of all cells, added up, and below it as much as numbers near the smallest may
+        lean. Numbers that were adjusted hang together: there the intervals themselves are added up.
 
         Args:
             by: The key columns to keep; none for one sum of everything.
 
         Returns:
-            The sums with their intervals, and in `cells` the number of cells in each.
+            The sums with their intervals: `count` and `high` are not there where it is not known what is left out. In
+            `listed` the sum of the listed cells, in `other` what others add, in `cells` the number of listed cells.
 
         Raises:
             ReaderError: There is no such column, or these numbers cannot be added up.
 
         Example:
             >>> import tapveil
-            >>> tapveil.open("published").table("on_location").sum(by="mode").columns
-            ['mode', 'count', 'low', 'high', 'cells']
+            >>> print(tapveil.open("published").table("on_location").sum(by="mode").columns)
+            ['mode', 'count', 'low', 'high', 'listed', 'other', 'cells']
         """
         by = [by] if isinstance(by, str) else list(by)
         for key in by:
             self._require(key)
-        if COUNT not in self.columns:
-            raise ReaderError("this table has several sorts of numbers: add them up as they are meant")
         if not self.adds_up:
             raise ReaderError(
                 "differences and profiles are not added up: add up the table first, with where() and sum()"
             )
-        below, above = self._margins()
-        rows = list(zip(*(self.cells[key].tolist() for key in by), strict=True)) if by else [()] * len(self)
-        groups = sorted(set(rows)) if by else [()]
+        if COUNT not in self.columns:
+            raise ReaderError("this table has several sorts of numbers: add them up as they are meant")
+        whole = self._whole(by)
+        by += [DEFINITION] if DEFINITION in self.cells else []
+        ours, theirs = self._groups(by), whole._groups(by)
+        groups = sorted({*ours, *theirs}) if by else [()]
+        listed, cells, *_ = self._added(ours, groups)
+        counts, found, low, high, noise = whole._added(theirs, groups)
+        left_out = whole._left_out(by, found)
+        limit = high + np.where(np.isfinite(left_out), np.ceil(left_out), 0).astype(np.int64)
+        known = np.isfinite(left_out)
+        numbers = {COUNT: counts, LOW: np.maximum(low, 0), HIGH: np.maximum(limit, 0)}
+        other = np.maximum(counts - listed, 0)
+        numbers = {name: _masked(each, ~known & (name != LOW)) for name, each in numbers.items()}
+        numbers |= {"listed": listed, "other": _masked(other, ~known), "cells": cells}
+        none = whole._left_out(by, np.zeros(1, np.int64))[0]  # of a day without any listed cell
+        keys = _key_columns(by, groups)
+        if DEFINITION in keys:
+            keys[DEFINITION] = keys[DEFINITION].astype(np.int64)
+        history, chosen = self.history, dict(self.chosen)
+        if DATE in self.keys and DATE not in by and (history or self)._has_noise:
+            history, chosen[DATE] = history or self, frozenset(self.days)
+        if history is not None:
+            history = history.sum([*(key for key in by if key not in (DATE, DEFINITION)), DATE])
+        return Frame(
+            {**keys, **numbers},
+            tuple(key for key in by if key != DEFINITION),
+            known=self.known,
+            names=self.names,
+            calendar=self.calendar,
+            chosen=chosen,
+            history=history,
+            noise=noise,
+            left_out=left_out,
+            absents=dict.fromkeys(self.days, none) if DATE in by else {},
+            gaussian=whole._is_gaussian,
+        )
+
+    def _whole(self, by: Sequence[str]) -> Frame:
+        """The coarsest table with all trips that a sum asks for, and the same rows of it; itself, if there is none."""
+        found = None if self.coarser is None else self.coarser(frozenset({*by, *self.chosen}))
+        if found is None:
+            return self
+        for key, values in self.chosen.items():
+            kept = _is_in(found.cells[key], values)
+            found = replace(found, cells={name: column[kept] for name, column in found.cells.items()})
+        return replace(found, chosen=self.chosen)
+
+    def _groups(self, by: Sequence[str]) -> list[tuple[str, ...]]:
+        columns = [self.cells[key].tolist() for key in by]
+        return list(zip(*(map(str, column) for column in columns), strict=True)) if by else [()] * len(self)
+
+    def _added(
+        self, rows: Sequence[tuple[str, ...]], groups: Sequence[tuple[str, ...]]
+    ) -> tuple[Ints, Ints, Ints, Ints, Floats | None]:
+        """Of each group: the sum of its rows, how many they are, its limits, and the variance of its noise."""
         place = {group: number for number, group in enumerate(groups)}
         group_of = np.array([place[row] for row in rows], dtype=np.intp)
         counts = np.zeros(len(groups), dtype=np.int64)
-        np.add.at(counts, group_of, self._numbers(COUNT))  # whole numbers stay whole
+        np.add.at(counts, group_of, np.ma.getdata(self._numbers(COUNT)))  # whole numbers stay whole
+        below, above = self._margins()
         cells, under, over = (np.bincount(group_of, weights, minlength=len(groups)) for weights in (None, below, above))
         low, high = counts - np.ceil(under).astype(np.int64), counts + np.ceil(over).astype(np.int64)
+        noise = None
+        if self._has_noise:
+            noise = np.bincount(group_of, self._variances(), minlength=len(groups)).astype(np.float64)
         if self.mechanism is not None:  # how far the noise of a number of cells goes, added up
             spreads = {
                 number: spread({self.mechanism: number}, MISS) if number else 0 for number in set(cells.tolist())
             }
-            noise = np.array([spreads[number] for number in cells.tolist()], dtype=np.int64)
-            low, high = low - noise, high + noise
-        numbers = {COUNT: counts, LOW: np.maximum(low, 0), HIGH: np.maximum(high, 0), "cells": cells}
-        return Frame({**_key_columns(by, groups), **numbers}, tuple(by), calendar=self.calendar)
+            reach = np.array([spreads[number] for number in cells.tolist()], dtype=np.int64)
+        elif noise is not None:
+            reach = np.ceil(noise_quantile(float(MISS), gaussian=self._is_gaussian) * np.sqrt(noise)).astype(np.int64)
+        else:
+            reach = np.zeros(len(groups), np.int64)
+        return counts, cells.astype(np.int64), low - reach, high + reach, noise
+
+    def _left_out(self, by: Sequence[str], cells: Ints) -> Floats:
+        """How much cells that are not listed add to each group at most; infinite where nobody knows how many."""
+        if self.left_out is not None:  # sums, added up once more
+            return np.full(len(cells), np.inf) if len(by) < len(self.keys) else self.left_out
+        if self.mechanism is not None and self.mechanism.publishes_every_cell:
+            return np.zeros(len(cells))
+        expected = 1
+        for key in (key for key in self.keys if key not in by):
+            known = self.chosen.get(key) or self.known.get(key)
+            if not known:
+                return np.full(len(cells), np.inf)
+            expected *= len(known)
+        missing = np.maximum(expected - cells, 0)
+        if self.mechanism is None and not self.absents:  # adjusted numbers do not say what a missing cell holds
+            return np.where(missing > 0, np.inf, 0.0)
+        if self.mechanism is not None and self.mechanism.from_a_list:
+            return np.where(missing > 0, np.inf, 0.0)
+        return missing * float(max(self.absents.values()) if self.mechanism is None else self._absent)
+
+    @property
+    def _has_noise(self) -> bool:
+        return self.mechanism is not None or self.noise is not None
+
+    @property
+    def _is_gaussian(self) -> bool:
+        return self.gaussian if self.mechanism is None else isinstance(self.mechanism, Gaussian | World)
+
+    def _variances(self) -> Floats:
+        """The variance of the noise of each number."""
+        if self.noise is not None:
+            return self.noise
+        return np.full(len(self), variance(self.mechanism) if self.mechanism else 0.0)
 
     def per_day(self) -> Frame:
         """Means per day: each number and its interval, divided by the number of days that the cell is of.
@@ -369,7 +526,7 @@ class Frame:
             >>> release.totals.per_day() if release.manifest.days else "its plan names no days"
             'its plan names no days'
         """
-        if COUNT not in self.columns or np.ma.isMaskedArray(self.cells[COUNT]):
+        if COUNT not in self.columns or not self.adds_up:
             raise ReaderError("only counts have means per day: take a table, or its sums")
         if not self.calendar:
             raise ReaderError("the folder does not say which days were counted, so there are no means per day")
@@ -380,14 +537,16 @@ class Frame:
         days = np.array([of_cell[row] for row in (rows if dated else [()] * len(self))], dtype=np.int64)
         some = np.where(days > 0, days, np.nan)
         names = {COUNT: "mean", LOW: "mean_low", HIGH: "mean_high"}
-        means = {mean: self._numbers(name) / some for name, mean in names.items()}
+        means = {mean: np.ma.filled(self.cells[name].astype(float), np.nan) / some for name, mean in names.items()}
         keys = {key: self.cells[key] for key in self.keys}
-        return replace(self, cells={**keys, "days": days, **means}, mechanism=None, adds_up=False)
+        return replace(self, cells={**keys, "days": days, **means}, mechanism=None, adds_up=False, history=None)
 
     def _margins(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """What each cell adds to the interval of a sum, below and above, in addition to its noise."""
         counts = self._numbers(COUNT)
         if self.mechanism is None:
+            if self.noise is not None:
+                return np.zeros(len(counts)), np.zeros(len(counts))
             return (counts - self._numbers(LOW)).astype(float), (self._numbers(HIGH) - counts).astype(float)
         if self.mechanism.publishes_every_cell:  # none is there because noise raised it
             return np.zeros(len(counts)), np.zeros(len(counts))
@@ -399,41 +558,93 @@ class Frame:
     def _numbers(self, name: str) -> Ints:
         return np.asarray(self.cells[name])
 
-    def minus(self, other: Frame) -> Frame:
-        """The difference to another table with the same keys, cell by cell: `today.minus(yesterday)`.
+    def mean(self, over: Literal["date"] = "date") -> Frame:
+        """The mean of a day, with what the noise and what chance between days may have added.
 
-        Where a cell was published in one of them alone, there is no number, only an interval.
+        Args:
+            over: What the mean is over: the days.
+
+        Returns:
+            `days`, `mean`, and two intervals: from `noise_low` to `noise_high` lies the mean of the true counts of
+            these days; from `low` to `high` that of days like these, as far as their spread tells. No mean where some
+            day is not published; no second interval where there are too few days.
+
+        Raises:
+            ReaderError: The table is not split by the day, is not as it was published, or has a break.
+
+        Example:
+            >>> import tapveil
+            >>> tapveil.open("published").totals.mean(over="date").columns
+            ['mode', 'days', 'mean', 'noise_low', 'noise_high', 'low', 'high']
+        """
+        return change.mean(self)
+
+    def trend(self, over: Literal["date"] = "date") -> Changes:
+        """The change of a day per week, along the straight line that fits best, days of the week being compared alike.
+
+        Args:
+            over: What the trend is over: the days.
+
+        Returns:
+            `days`, the change `per_week`, its two intervals as those of `minus`, and whether it is `real`.
+
+        Raises:
+            ReaderError: The table is not split by the day, is not as it was published, has a break, or two days.
+
+        Example:
+            >>> import tapveil
+            >>> week = tapveil.open("published").totals
+            >>> week.trend() if len(week.days) > 2 else "it has two days"
+            'it has two days'
+        """
+        return change.trend(self)
+
+    def share(self, of: Frame) -> Frame:
+        """The share of each number in those of another table, over all days: of a peak in a day, of a place in a mode.
+
+        Args:
+            of: The whole: a table whose columns are among those of this one.
+
+        Returns:
+            `share`, between 0 and 1, and two intervals: of the noise, and of noise and days, as in `mean`.
+
+        Raises:
+            ReaderError: The whole has other columns or days, or numbers are not as they were published.
+
+        Example:
+            >>> import tapveil
+            >>> release = tapveil.open("published")
+            >>> release.table("on_time").where(tap_on_time="08:00").share(of=release.totals).columns
+            ['mode', 'share', 'noise_low', 'noise_high', 'low', 'high']
+        """
+        return change.share(self, of)
+
+    def minus(self, other: Frame) -> Changes:
+        """The difference to another table with the same keys, cell by cell: `this_week.minus(last_week)`.
+
+        Of tables of one day each, or of sums over days, it is that of their counts; of tables by day, or of their
+        means, it is that of a mean day. Days of the week are compared alike.
 
         Args:
             other: The table to subtract.
 
         Returns:
-            The differences with their intervals.
+            The differences with two intervals. From `noise_low` to `noise_high` lies the difference of the true counts.
+            From `low` to `high` also has what chance between days adds, from the spread of the days that the tables
+            are from; not there where they are too few. It is `real` if 0 is outside. Where a cell was published in one
+            of the tables alone, there is no number, only an interval.
 
         Raises:
-            ReaderError: The tables have different columns or times, or are not as they were published.
+            ReaderError: The tables have different columns, times or definitions, or are not as they were published.
 
         Example:
             >>> import tapveil
             >>> ferries = tapveil.open("published").table("on_location").where(mode="ferry")
             >>> monday, tuesday = (ferries.where(date=day) for day in ("2025-03-03", "2025-03-04"))
             >>> tuesday.minus(monday).columns
-            ['tap_on_location', 'count', 'low', 'high']
+            ['tap_on_location', 'count', 'noise_low', 'noise_high', 'low', 'high', 'real']
         """
-        if self.keys != other.keys:
-            raise ReaderError(f"the tables have different columns: {', '.join(self.keys)}; {', '.join(other.keys)}")
-        if self.mechanism is None or other.mechanism is None or not (self.adds_up and other.adds_up):
-            raise ReaderError("differences are of published tables: each of their cells has noise of its own")
-        if any(self.known.get(key) != other.known.get(key) for key in self.keys):
-            raise ReaderError("the tables have different bins of time: their cells are not the same")
-        # Half of the misses for cells that are both there; of the other half, half for each cell by itself.
-        half = spread(Counter([self.mechanism, other.mechanism]), MISS / 2)
-        rules = [interval(mechanism, MISS / 4) for mechanism in (self.mechanism, other.mechanism)]
-        ours, theirs = self._by_key(), other._by_key()
-        names = sorted({*ours, *theirs})
-        rows = [_difference(ours.get(key), theirs.get(key), half, rules) for key in names]
-        numbers = {name: whole_numbers([row[index] for row in rows]) for index, name in enumerate(NUMBERS)}
-        return Frame({**_key_columns(self.keys, names), **numbers}, self.keys, adds_up=False)
+        return change.minus(self, other)
 
     def _by_key(self) -> dict[tuple[str, ...], int]:
         keys = zip(*(self.cells[key].tolist() for key in self.keys), strict=True)
@@ -478,18 +689,79 @@ def _key_columns(keys: Sequence[str], rows: Sequence[tuple[str, ...]]) -> dict[s
 
 def _text(value: object) -> str:
     """A value for a screen; what others wrote must not steer it."""
+    if isinstance(value, float):
+        return "" if value != value else f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
     text = "" if value is None else str(value)
     return text if text.isprintable() else ascii(text)
 
 
-def _difference(
-    ours: int | None, theirs: int | None, half: int, rules: Sequence[Interval]
-) -> tuple[int | None, int, int]:
-    """The difference, and its interval; no number where one of them was not published."""
-    if ours is not None and theirs is not None:
-        return ours - theirs, ours - theirs - half, ours - theirs + half
-    (low, high), (their_low, their_high) = (rule.of(count) for rule, count in zip(rules, (ours, theirs), strict=True))
-    return None, low - their_high, high - their_low
+def _is_in(column: Column, values: Collection[str]) -> npt.NDArray[np.bool_]:
+    """Which rows have one of these values."""
+    if len(values) == 1:
+        return np.asarray(column == next(iter(values)))
+    wanted = frozenset(values)
+    return np.fromiter((value in wanted for value in column.tolist()), bool, len(column))
+
+
+def _masked(numbers: Ints, missing: npt.NDArray[np.bool_]) -> Column:
+    """Whole numbers, without those that are not known."""
+    return np.ma.MaskedArray(numbers, mask=missing) if missing.any() else numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Changes(Frame):
+    """Differences, or trends: each with two intervals, and whether it is real."""
+
+    again: Callable[[int], Changes] | None = field(default=None, repr=False)
+    """Makes the table for a number of comparisons; none where rows were chosen."""
+
+    def where(self, **values: str | date | Collection[str]) -> Changes:
+        """Keep the rows that have these values, as in any table.
+
+        Args:
+            **values: A value, or a list of values, for each of some key columns.
+
+        Returns:
+            The rows that match.
+
+        Example:
+            >>> import tapveil
+            >>> ferries = tapveil.open("published").table("on_location").where(mode="ferry")
+            >>> monday, tuesday = (ferries.where(date=day) for day in ("2025-03-03", "2025-03-04"))
+            >>> len(tuesday.minus(monday).where(tap_on_location="Quay"))
+            1
+        """
+        found = super().where(**values)
+        return Changes(found.cells, found.keys, adds_up=False, calendar=found.calendar)
+
+    @property
+    def comparisons(self) -> int:
+        """How many comparisons it makes: with 20 of them, one looks real by chance."""
+        return len(self)
+
+    def adjusted(self) -> Changes:
+        """The same with wider intervals, so that all of them hold together: at most once in 20 tables, one looks real.
+
+        Returns:
+            The table, its intervals being those of Bonferroni.
+
+        Example:
+            >>> import tapveil
+            >>> ferries = tapveil.open("published").table("on_location").where(mode="ferry")
+            >>> monday, tuesday = (ferries.where(date=day) for day in ("2025-03-03", "2025-03-04"))
+            >>> changes = tuesday.minus(monday)
+            >>> bool((changes.adjusted().cells["noise_high"] >= changes.cells["noise_high"]).all())
+            True
+        """
+        return change.adjusted(self)
+
+    def __repr__(self) -> str:
+        number = self.comparisons
+        if number < 2:
+            return super().__repr__()
+        by_chance = expected_by_chance(number)
+        note = f"{number:,} comparisons: about {by_chance:,} may look real by chance; adjusted() allows for that"
+        return f"{super().__repr__()}\n{note}"
 
 
 def load_optional(module: str) -> Any:

@@ -23,8 +23,7 @@ from tapveil.internal.report.model.density import Density, density
 from tapveil.internal.report.model.same_trips import refuse_other_trips
 from tapveil.internal.report.model.suppression import Suppression, suppression
 from tapveil.plan.model import Level, Plan, Table
-from tapveil.published.folder import Folder
-from tapveil.published.folder import open as open_folder
+from tapveil.published.folder import Folder, open_folder
 
 
 @dataclass(frozen=True, repr=False)

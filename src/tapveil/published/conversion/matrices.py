@@ -1,0 +1,48 @@
+"""Origins and destinations as matrices in OMX, which demand models read. Needs h5py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tapveil.base.errors import ReaderError
+from tapveil.base.vocabulary import COUNT, HIGH, LOW
+from tapveil.published.conversion.flows import OFF, ON, flow_table
+from tapveil.published.folder import Folder
+from tapveil.published.frame import Frame
+
+VERSION = np.bytes_(b"0.2")
+"""Of OMX."""
+
+
+def write_matrices(folder: Folder, path: Path) -> None:
+    """Three matrices for each mode over all days: what is listed, and the ends of its interval, if they are known."""
+    try:
+        import h5py
+    except ImportError:
+        raise ReaderError("h5py is not installed: pip install 'tapveil[omx]'") from None
+    frame = folder.estimate([ON, OFF]) if folder.manifest.versions.estimates else flow_table(folder)
+    zones = sorted({*frame.cells[ON].tolist(), *frame.cells[OFF].tolist()})
+    place = {zone: number for number, zone in enumerate(zones)}
+    sums = _sums(frame)
+    modes = sums.cells["mode"].tolist() if "mode" in sums.keys else ["all"] * len(sums)
+    with h5py.File(path, "w", track_order=True, libver="earliest") as file:
+        file.attrs["OMX_VERSION"] = VERSION
+        file.attrs["SHAPE"] = np.array([len(zones)] * 2, np.int32)
+        data, lookup = (file.create_group(name, track_order=True) for name in ("data", "lookup"))
+        rows, columns = (np.array([place[each] for each in sums.cells[key].tolist()], np.intp) for key in (ON, OFF))
+        for mode in sorted(set(modes)):
+            own = np.array([each == mode for each in modes])
+            for name, number in (("", "listed"), (" low", LOW), (" high", HIGH)):
+                matrix = np.full((len(zones), len(zones)), 0.0 if not name else np.nan)
+                column = sums.cells[number if number in sums.columns else COUNT]  # estimates have no others
+                matrix[rows[own], columns[own]] = np.ma.filled(column.astype(float), np.nan)[own]
+                data.create_dataset(f"{mode}{name}".replace("/", "_"), data=matrix, track_times=False)
+        text = np.array(zones, dtype=h5py.string_dtype())
+        lookup.create_dataset("zone", data=text, track_times=False)
+
+
+def _sums(frame: Frame) -> Frame:
+    """The numbers of all days together; estimates are so already."""
+    return frame.sum(by=[key for key in frame.keys if key in ("mode", ON, OFF)]) if frame.adds_up else frame

@@ -1,0 +1,87 @@
+"""The places of a folder as points: one for each place of a mode that `areas.geojson` has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from tapveil.base.errors import FolderError
+from tapveil.base.vocabulary import EVERY_MODE, PLACES
+from tapveil.published.folder import Folder
+from tapveil.published.names import DAMAGED
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place of a mode, where it lies, and its shape as GeoJSON."""
+
+    mode: str
+    name: str
+    title: str
+    longitude: float
+    latitude: float
+    shape: Mapping[str, Any]
+
+
+def places(folder: Folder) -> list[Place]:
+    """All places that a folder says the position of, by name and mode; FolderError if it says none.
+
+    A place of every mode is one of each mode that has none of this name; where tables have no mode, modes are empty.
+    """
+    path = folder.path / PLACES
+    if not path.is_file():
+        raise FolderError(f"{folder.path} has no {PLACES}: it does not say where its places are")
+    try:
+        features = json.loads(path.read_text(encoding="utf-8"))["features"]
+        listed = [_place(feature) for feature in features]
+    except DAMAGED:
+        raise FolderError(f"{folder.path} is damaged: `tapveil verify` says where") from None
+    modes = sorted(folder.modes) if "mode" in folder.manifest.partition else [""]
+    own = {(each.name, each.mode): each for each in listed}
+    found: dict[tuple[str, str], Place] = {}
+    for each in listed:
+        for mode in modes if each.mode == EVERY_MODE or modes == [""] else [each.mode]:
+            if each.mode != EVERY_MODE or (each.name, mode) not in own:
+                found.setdefault((each.name, mode), replace(each, mode=mode))
+    return [found[key] for key in sorted(found)]
+
+
+def _place(feature: Mapping[str, Any]) -> Place:
+    named, shape = feature["properties"], feature["geometry"]
+    longitude, latitude = centre(shape)
+    return Place(named["mode"], named["name"], named.get("title", ""), longitude, latitude, shape)
+
+
+def centre(shape: Mapping[str, Any]) -> tuple[float, float]:
+    """The middle of points; of areas, the centre of gravity of their outlines, to six digits.
+
+    >>> centre({"type": "MultiPoint", "coordinates": [[1.0, 2.0], [3.0, 2.0]]})
+    (2.0, 2.0)
+    >>> centre({"type": "Polygon", "coordinates": [[[0.0, 0.0], [4.0, 0.0], [4.0, 1.0], [0.0, 1.0], [0.0, 0.0]]]})
+    (2.0, 0.5)
+    """
+    kind, found = shape["type"], shape["coordinates"]
+    if kind == "Point":
+        return found[0], found[1]
+    if kind == "MultiPoint":
+        weighted = [(1.0, x, y) for x, y in found]
+    else:
+        weighted = [_ring(polygon[0]) for polygon in (found if kind == "MultiPolygon" else [found])]
+    total = sum(weight for weight, _, _ in weighted)
+    return (
+        round(sum(weight * x for weight, x, _ in weighted) / total, 6),
+        round(sum(weight * y for weight, _, y in weighted) / total, 6),
+    )
+
+
+def _ring(ring: Sequence[Sequence[float]]) -> tuple[float, float, float]:
+    """The area of an outline, and its centre of gravity; of one without an area, the mean of its corners."""
+    sides = [(a, b, a[0] * b[1] - b[0] * a[1]) for a, b in pairwise(ring)]
+    area = sum(cross for _, _, cross in sides) / 2
+    if abs(area) < 1e-12:
+        return 1e-12, sum(x for x, _ in ring) / len(ring), sum(y for _, y in ring) / len(ring)
+    x, y = (sum((a[at] + b[at]) * cross for a, b, cross in sides) / (6 * area) for at in (0, 1))
+    return abs(area), x, y

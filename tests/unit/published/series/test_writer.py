@@ -1,0 +1,85 @@
+"""A written series follows from its folders, byte by byte, and whoever changes either is found out."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+import zlib
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+import tapveil
+from tapveil.base.errors import UsageError
+from tapveil.verification.series import verify_series
+from tests.support.weeks import FIRST, days_of
+from tests.unit.published.series.test_reading import weeks
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
+    home = tmp_path_factory.mktemp("series")
+    folders = weeks(home / "published", 3, rows="taps")
+    return tapveil.open(folders).write(home / "series"), folders
+
+
+def test_a_series_is_verified_against_its_folders(written: tuple[Path, list[Path]], tmp_path: Path) -> None:
+    out, folders = written
+    checked = verify_series(out, tapveil.open(folders))
+    assert checked.ok, checked.findings
+    assert checked.summary == "the series follows from 3 folders"
+    assert not verify_series(out, tapveil.open(folders[:2])).ok, "a folder less"
+    with pytest.raises(UsageError, match="already exists"):
+        tapveil.open(folders).write(out)
+
+
+@pytest.mark.parametrize("name", ["series.json", "series.html", "total/year=2025/part-0.parquet", "SHA256SUMS", "more"])
+def test_a_changed_file_is_found(name: str, written: tuple[Path, list[Path]], tmp_path: Path) -> None:
+    out, folders = written
+    shutil.copytree(out, tmp_path / "copy")
+    changed = tmp_path / "copy" / name
+    if name.endswith(".parquet"):
+        table = pq.read_table(changed)
+        pq.write_table(table.slice(1), changed)
+    else:
+        changed.write_bytes((changed.read_bytes() if changed.exists() else b"") + b" ")
+    assert name in {each.place for each in verify_series(tmp_path / "copy", tapveil.open(folders)).findings}
+
+
+def test_a_changed_folder_is_found(written: tuple[Path, list[Path]], tmp_path: Path) -> None:
+    out, folders = written
+    copies = [shutil.copytree(folder, tmp_path / folder.name) for folder in folders]
+    table = copies[1] / "data" / "total.csv"
+    table.write_text(table.read_text(encoding="utf-8").replace("2025-03-10,", "2025-03-10,1"), encoding="utf-8")
+    places = {each.place for each in verify_series(out, tapveil.open(copies)).findings}
+    assert places == {"w01/data/total.csv", "series.html", "total/year=2025/part-0.parquet"}
+
+
+def test_the_parquet_files_are_what_the_series_reads(written: tuple[Path, list[Path]]) -> None:
+    out, folders = written
+    query = f"SELECT * FROM read_parquet('{out}/on_location/*/*.parquet', hive_partitioning = true) ORDER BY ALL"
+    found = duckdb.sql(query)
+    assert found is not None
+    rows = tapveil.open(folders).table("on_location").rows()
+    assert found.columns == ["mode", "date", "tap_on_location", "count", "low", "high", "release", "definition", "year"]
+    assert [(row[0], str(row[1]), *row[2:8]) for row in found.fetchall()] == sorted(tuple(row.values()) for row in rows)
+
+
+def test_the_page_has_the_numbers_and_asks_nobody(written: tuple[Path, list[Path]]) -> None:
+    out, folders = written
+    text = (out / "series.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in text
+    assert not re.search(r"https?://(?!www\.w3\.org)", text)
+    packed = re.search(r'type="application/octet-stream">([^<]*)<', text)
+    assert packed
+    data = json.loads(zlib.decompress(base64.b64decode(packed[1])))
+    assert data["days"] == days_of(FIRST, 21)
+    totals = tapveil.open(folders).totals
+    line = next(each for each in data["lines"] if each["kind"] == "total")
+    assert line["count"] == totals.cells["count"].tolist()
+    assert [c - b for c, b in zip(line["count"], line["below"], strict=True)] == totals.cells["low"].tolist()
+    assert {"Quay", "Central"} <= {each["names"][-1] for each in data["lines"] if each["kind"] == "place"}
