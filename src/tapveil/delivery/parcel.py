@@ -16,7 +16,7 @@ from typing import Any
 
 from tapveil.base.vocabulary import CHECKSUMS, PACKAGE, SIGNATURE
 from tapveil.delivery.file import Column, File
-from tapveil.published.folder import open as open_folder
+from tapveil.published.folder import open_folder
 from tapveil.published.manifest import Manifest
 
 
