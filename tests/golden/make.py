@@ -316,6 +316,126 @@ def _calendars(folder: Path) -> Plan:
     return Plan.parse(CALENDARS, base=folder)
 
 
+SHAPES = """
+title = "All that a shape can say"
+[[file]]
+name = "taps-{month:%Y%m}-{mode}.csv"
+tables = { on = ["tap_on_time", "tap_on_location"], off = ["tap_off_time", "tap_off_location"] }
+keys = { time = ["tap_on_time", "tap_off_time"], place = ["tap_on_location", "tap_off_location"] }
+delimiter = ";"
+decimal = ","
+missing = "..."
+above = ["Taps by hour", ""]
+column = [
+  { name = "Days", text = "{days.first:%d %b %Y} to {days.last:%d %b %Y}, {days.number} days" },
+  { name = "Mondays", text = "{days.monday}" },
+  { name = "Kind", key = "day_type", words = { weekday = "Mon-Fri" } },
+  { name = "From", key = "time", format = "%I:%M %p" },
+  { name = "Until", text = "{time.end:%H.%M}", words = { "-1" = "none" } },
+  { name = "First", text = "{time.moment}/{time.end_moment:%j %H}" },
+  { name = "Stop", text = "{place.title} ({place.code})", optional = true },
+  { name = "Place", key = "place" },
+  { name = "Where", text = "{place.latitude} {place.longitude}" },
+  { name = "Line", key = "line", value = "all", optional = true },
+  { name = "On", count = "on", per = "day" },
+  { name = "On at least", low = "on", per = "day", digits = 0 },
+  { name = "Off at most", high = "off" },
+]
+[[file]]
+name = "shares.csv"
+tables = { on = ["tap_on_time", "tap_on_location"] }
+sum = ["mode"]
+complete = true
+column = [
+  { name = "days", text = "{days.first}" },
+  { name = "kind", key = "day_type" },
+  { name = "hour", key = "tap_on_time", format = "hour" },
+  { name = "stop", key = "tap_on_location" },
+  { name = "share", share = "on", within = ["month", "day_type", "tap_on_location"], digits = 3 },
+]
+[[file]]
+name = "ends.txt"
+tables = { on = ["tap_on_time", "tap_on_location"], off = ["tap_off_time", "tap_off_location"] }
+keys = { time = ["tap_on_time", "tap_off_time"], place = ["tap_on_location", "tap_off_location"] }
+stack = "end"
+merge = true
+header = false
+column = [
+  { name = "month", key = "month", words = { "2025-02" = "early", "2025-03" = "early" } },
+  { name = "kind", key = "day_type" },
+  { name = "mode", key = "mode" },
+  { name = "end", key = "end", words = { on = "start" } },
+  { name = "time", key = "time" },
+  { name = "place", key = "place" },
+  { name = "taps", count = "end" },
+]
+[[file]]
+name = "pairs.csv"
+tables = { trips = ["tap_on_time", "tap_on_location"] }
+rest = { key = "tap_off_location", word = "(rest)" }
+column = [
+  { name = "month", key = "month" },
+  { name = "kind", key = "day_type" },
+  { name = "mode", key = "mode" },
+  { name = "time", key = "tap_on_time" },
+  { name = "from", key = "tap_on_location" },
+  { name = "to", key = "tap_off_location", optional = true },
+  { name = "trips", count = "trips" },
+  { name = "least", low = "trips" },
+  { name = "most", high = "trips" },
+]
+[[file]]
+name = "hours-{day_type}.xlsx"
+sheet = "On"
+tables = { on = ["tap_on_time", "tap_on_location"] }
+across = "tap_on_time"
+above = ["Taps on"]
+column = [
+  { name = "month", key = "month" },
+  { name = "mode", key = "mode" },
+  { name = "place", key = "tap_on_location" },
+  { name = "all", count = "on" },
+  { name = "7 to 9", count = "on", per = "day", between = ["07:00", "09:00"] },
+  { name = "{tap_on_time:%H}", count = "on" },
+  { name = "{tap_on_time:%H}+", high = "on" },
+]
+[[file]]
+name = "hours-{day_type}.xlsx"
+sheet = "About"
+tables = { on = ["tap_on_time"] }
+column = [{ name = "never", key = "tap_on_time" }, { name = "made", count = "on" }]
+[[file]]
+name = "kinds.xlsx"
+sheet = "Off & on"
+tables = { off = ["tap_off_time", "tap_off_location"] }
+across = "day_type"
+sum = ["month"]
+column = [
+  { name = "mode", key = "mode" },
+  { name = "time", key = "tap_off_time" },
+  { name = "place", key = "tap_off_location" },
+  { name = "{day_type}", count = "off" },
+]
+[[file]]
+name = "about.txt"
+tables = { on = ["tap_on_time", "tap_on_location"] }
+column = [
+  { name = "from", text = "{days.first}" },
+  { name = "until", text = "{days.last}" },
+  { name = "of", value = "us" },
+]
+"""
+
+
+def _shapes(folder: Path) -> Plan:
+    _ = _calendars(folder)
+    (folder / "all.toml").write_text(SHAPES, encoding="utf-8")
+    stops = [("10009", 1.25, 103.5, "Pier", "P1"), ("Quay, West", -1.5, 103.25, "", ""), ("東門", 1, 104, "East", "E")]
+    write_csv(folder / "places.csv", stops, ("name", "latitude", "longitude", "called", "code"))
+    text = CALENDARS.replace('"own.toml"', '"all.toml", "gtfs-ride", "station-hour"')
+    return Plan.parse(text + '[places]\npath = "places.csv"\ntitle = "called"\n', base=folder)
+
+
 KINDS: dict[str, Callable[[Path], Plan]] = {
     "paper": lambda folder: _opal(folder),
     "paper-layout": lambda folder: _opal(
@@ -334,6 +454,8 @@ KINDS: dict[str, Callable[[Path], Plan]] = {
     "world-of-hours": lambda folder: _world(folder, HOURS),
     "world-of-all-days": lambda folder: _world(folder, ALL_DAYS),
     "calendars": _calendars,
+    "shapes": _shapes,
+    "world-of-shapes": lambda folder: _world(folder, {"[source]\n": 'shapes = ["mta", "tides"]\n[source]\n'}),
     "world-of-noise": lambda folder: _world(folder, {"epsilon = 2": 'epsilon = "1/10"'}),
     "spark": lambda folder: _opal(
         folder, _total("gaussian") | NO_MAP | {"[source]\n": '[source]\nengine = "spark"\n'}, "parquet"

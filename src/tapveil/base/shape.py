@@ -30,7 +30,7 @@ OF_A_TIME = (END, MOMENT, END_MOMENT)
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of a release, at the plan's own level: what files of shapes can be made from."""
+    """The tables of a release, the finest first: what files of shapes can be made from."""
 
     partition: tuple[str, ...]
     """The columns that split every table."""
@@ -183,6 +183,9 @@ class ShapeFile(Frozen):
     """Key whose values are columns and not rows: a time, or a key that follows from the day."""
     sum: Annotated[tuple[Name, ...], Field(max_length=10)] = Field(default=())
     """Keys that the file does not have: cells are added up over them, as far as they were published."""
+    merge: bool = False
+    """Whether rows that would be written alike are added up, as far as they were published: where `words` call several
+    labels the same."""
     stack: Name | None = None
     """Key that says of which table a row is, by its name in `tables`: its rows are one below the other, and numbers are
     of the table called by this key. The file is made if a release has one of the tables."""
@@ -208,6 +211,9 @@ class ShapeFile(Frozen):
         numbers = {column.number[0] for column in self.column if column.number}
         if self.sum and numbers & {"low", "high"}:
             yield "`low` and `high` cannot be added up; leave out `sum`"
+        shown = {key for column in self._made for key in column.keys} | {*self.named.keys}
+        if gone := next((key for key in (*self.sum, self.across) if key in shown), None):
+            yield f"`{gone}` is in a column or in the name, and so neither `across` nor added up"
         wide = [column for column in self.column if column.named.parts]
         if any(column.named.keys != (self.across,) or not column.number for column in wide):
             yield "a name of a column has a key in braces that is not `across`, or is not that of a number"
@@ -219,8 +225,10 @@ class ShapeFile(Frozen):
             yield "with `across`, a column without a key in its name is a sum, and so a `count`"
         if any(column.between for column in self.column if not self.across or column in wide):
             yield "`between` is for a sum over `across`"
-        if self.rest and (len(self.tables) > 1 or self.stack or self.sum):
+        if self.rest and (len(self.tables) > 1 or self.stack):
             yield "`rest` is for files of one table"
+        if self.merge and (self.across or numbers != {"count"}):
+            yield "`merge` adds up counts, and is not for `across`"
         for column in self.column:
             for part in (*column.named.parts, *(column.template.parts if column.template else ())):
                 if part.key == DAYS and part.fact not in OF_THE_DAYS:
@@ -268,7 +276,7 @@ class ShapeFile(Frozen):
 
     @property
     def tells_days(self) -> bool:
-        """Whether a row says of which days it is, whatever columns follow from them."""
+        """Whether a row says of which days it is, whatever columns follow from these."""
         parts = [part for column in self._made if column.template for part in column.template.parts]
         return any(part.key == DAYS or part.fact in (MOMENT, END_MOMENT) for part in parts)
 
@@ -279,15 +287,15 @@ class ShapeFile(Frozen):
         return known if known and (self.stack or len(known) == len(names)) else None
 
     def _with(self, tables: Tables, wanted: Set[str]) -> str | None:
-        """The table with just these columns; or with the most others that the file has columns for."""
-        if exact := next((name for name, own in tables.own.items() if set(own) == wanted), None):
-            return exact
+        """The table with these columns, and with the most others that the file has columns for; the finest such."""
+        if tables.only_exact:
+            return next((name for name, own in tables.own.items() if set(own) == wanted), None)
         shown = {*self.written, *self.sum}
         fits = [
             name
             for name, own in tables.own.items()
-            if not tables.only_exact
-            and wanted <= {*own, *tables.partition}
+            if wanted <= {*own, *tables.partition}
+            and len({self.key_of(column) for column in own}) == len(own)
             and all(
                 self.key_of(more) in shown or (more in tables.of_days and self.tells_days) for more in set(own) - wanted
             )
@@ -314,6 +322,9 @@ class ShapeFile(Frozen):
                 return f"has no column for `{missing}`, by which {name} is split"
             if unknown := next((key for key, needed in self.written.items() if needed and key not in keys), None):
                 return f"has a column for `{unknown}`, which {name} does not have"
+            within = (key for column in self.column for key in column.within)
+            if unknown := next((key for key in within if key not in {*keys} - {*self.sum}), None):
+                return f"has a share within `{unknown}`, by which {name} is not split"
             sets.append({*keys} - {*self.sum})
         if any(keys != sets[0] for keys in sets) and self.has_rows:
             return f"has rows of tables that are not split by the same columns: {', '.join(called)}"

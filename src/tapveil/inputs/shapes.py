@@ -24,15 +24,19 @@ from tapveil.plan.rules import SHAPES
 
 def read_shapes(plan: Plan, files: PublicFiles) -> Mapping[str, Shape]:
     """The shapes of a plan by their names, which its tables have files for."""
-    finest = {table.name: table.columns for table in plan.table if table.level.is_finest}
-    keys = {*plan.release.partition, *(column for columns in finest.values() for column in columns)}
+    in_order = sorted(plan.table, key=lambda table: not table.level.is_finest)
+    world = plan.privacy.is_world
+    usable = {
+        table.name: table.columns for table in in_order if table.level.is_finest or not (table.level.location or world)
+    }
+    keys = {*plan.release.partition, *(column for columns in usable.values() for column in columns)}
     of_days = {column for column in keys if plan.source.kind(column) in ("date", "calendar")}
     found = {}
     for given in plan.release.shapes:
         name, text = (given, built_in(given)) if given in SHAPES else _own(plan.base / given, files)
         shape = _parsed(text, given)
         try:
-            shape.made(Tables(plan.release.partition, finest, of_days))
+            shape.made(Tables(plan.release.partition, usable, of_days))
         except ValueError as error:
             raise PlanError(f"[release] shapes: `{given}`: {error}") from None
         if name in found:

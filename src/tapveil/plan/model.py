@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from tapveil.plan.guarantee import Guarantee
     from tapveil.privacy.mechanisms import Mechanism
 
-PRESETS = ("opal", "od", "journeys", "station-hour", "mta", "tides")
+AGENCIES = ("gtfs-ride", "idfm", "lta", "mta", "numbat", "queensland", "tides")
+"""Presets that are called like the shapes of their files."""
+PRESETS = ("opal", "od", "journeys", "station-hour", *AGENCIES)
 TIMETABLE = "gtfs"
 """The value of `cells` that takes the cells of the timetable instead of a file."""
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tapveil.plan.source import Source
 
 RELEASE, COARSEN, PRIVACY, TABLES = ("release",), ("coarsen",), ("privacy",), ("table",)
-SHAPES = ("lta", "mta", "tides")
+SHAPES = ("gtfs-ride", "idfm", "lta", "mta", "numbat", "opal", "queensland", "station-hour", "tides")
 """The shapes that ship with tapveil."""
 SOURCE, COLUMNS = ("source",), ("source", "columns")
 

@@ -24,6 +24,7 @@ from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.published import place_facts
 from tapveil.published.estimated import Estimated
+from tapveil.published.estimates.world import AXES, DATE
 from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.published.place_facts import PlaceFacts
 from tapveil.published.shaped_rows import Cells, Counts, Rows, encoded, joined, stacked, with_rest
@@ -142,9 +143,19 @@ class ShapedFile:
 
 def shaped_files(manifest: Manifest) -> list[ShapedFile]:
     """The files that the shapes of a release make from its tables; ValueError where a shape has none."""
-    finest = {table.name: table.columns for table in manifest.tables if table.level is None}
+    version_1, claims = (
+        manifest.versions.shapes == 1,
+        sorted(manifest.tables, key=lambda table: table.level is not None),
+    )
+    estimated = {"mode", DATE, *AXES, *(manifest.calendars or ())}
+    usable = {
+        table.name: table.columns
+        for table in claims
+        if table.level is None or not (version_1 or table.level.location or manifest.is_world)
+        if not manifest.is_world or set(manifest.keys(table)) <= estimated
+    }
     of_days = {column for column, kind in manifest.columns.items() if kind in OF_DAYS}
-    known = Tables(manifest.partition, finest, of_days, only_exact=manifest.versions.shapes == 1)
+    known = Tables(manifest.partition, usable, of_days, only_exact=version_1)
     found: list[ShapedFile] = []
     for name, shape in (manifest.shapes or {}).items():
         for file, tables in shape.made(known):
@@ -192,7 +203,11 @@ def _faults(shaped: ShapedFile, manifest: Manifest) -> Iterator[str]:
         for part in (*written, *column.named.parts):
             if fault := texts.fault(part):
                 yield f"column `{column.name}`: {fault}"
-    if (manifest.versions.shapes or 1) > 1:
+    dated = manifest.has_days and any(texts.kinds.get(key) == "date" for key in shaped.keys(manifest))
+    asked = shaped.file.tells_days or any(column.per for column in shaped.file.column)
+    if asked and not dated and not manifest.days:
+        yield "it needs the days of a row: name first_day and last_day under [source]"
+    if (manifest.versions.shapes or 1) > 1 and not shaped.file.merge:
         yield from _alike(shaped, texts)
 
 
@@ -274,7 +289,18 @@ class Published:
         for key in keys if file.complete else ():
             nothing = _NO_VALUE.get(self._texts(shaped).kinds.get(key, ""))
             rows = rows.where(~rows.have(key, nothing)) if nothing else rows
-        return rows
+        return self._merged(shaped, rows) if file.merge else rows
+
+    def _merged(self, shaped: ShapedFile, rows: Rows) -> Rows:
+        """Rows that are written alike as one, where the first of them was."""
+        texts, alike = self._texts(shaped), np.zeros(len(rows), np.int64)
+        for column in shaped.file.column:
+            if column.template:
+                found, places = texts.column(column, rows)
+                same = {text: code for code, text in enumerate(found)}
+                codes = np.array([same[text] for text in found], np.int64)[places]
+                alike = np.unique(alike * len(found) + codes, return_inverse=True)[1]
+        return rows.added_up(alike)
 
     def _cells(self, shaped: ShapedFile, name: str) -> Cells:
         """The cells of a table, with its intervals, by the keys of a file."""
@@ -300,7 +326,7 @@ class Published:
         written = io.StringIO(newline="")
         out = csv.writer(written, lineterminator="\n", delimiter=file.delimiter)
         columns = self._written(shaped, rows)
-        out.writerows([line] for line in file.above)
+        written.writelines(f"{line}\n" for line in file.above)
         if file.header:
             out.writerow([column.name for column in columns])
         for start in range(0, max(len(rows), 1), ROWS_AT_ONCE):

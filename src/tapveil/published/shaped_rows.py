@@ -49,13 +49,28 @@ class Rows:
     def __len__(self) -> int:
         return len(next(iter(self.published.values())))
 
-    def where(self, chosen: npt.NDArray[np.bool_]) -> Rows:
-        """Some of the rows."""
+    def where(self, chosen: npt.NDArray[Any]) -> Rows:
+        """Some of the rows, by whether or by where."""
         return Rows(
             {key: (labels, codes[chosen]) for key, (labels, codes) in self.keys.items()},
             {called: {name: each[chosen] for name, each in own.items()} for called, own in self.numbers.items()},
             {called: each[chosen] for called, each in self.published.items()},
         )
+
+    def added_up(self, alike: npt.NDArray[np.int64]) -> Rows:
+        """One row for those that have the same number, where the first of them was; counts are added up."""
+        _, firsts, places = np.unique(alike, return_index=True, return_inverse=True)
+        numbers, published = {}, {}
+        for called, own in self.numbers.items():
+            numbers[called] = {name: np.zeros(len(firsts), np.int64) for name in own}
+            for name, each in own.items():
+                np.add.at(numbers[called][name], places, each)
+            published[called] = np.zeros(len(firsts), bool)
+            np.logical_or.at(published[called], places, self.published[called])
+        keys = {key: (labels, codes[firsts]) for key, (labels, codes) in self.keys.items()}
+        order = np.argsort(firsts)
+        found = Rows(keys, numbers, published)
+        return found.where(order)
 
     def have(self, key: str, label: str) -> npt.NDArray[np.bool_]:
         """Which rows have a label."""

@@ -46,7 +46,9 @@ class Texts:
         return {key: column for key, column in known.items() if self.kinds.get(key) in OF_DAYS}
 
     def days(self, labels: Mapping[str, str]) -> tuple[date, ...]:
-        """The days behind a row."""
+        """The days behind a row: its own day, or those of the calendar that have its labels."""
+        if self.manifest.has_days and (own := next((key for key in labels if self.kinds.get(key) == "date"), None)):
+            return (date.fromisoformat(labels[own]),)
         wanted = tuple((column, labels[key]) for key, column in self._day_keys.items() if key in labels)
         if wanted not in self._days:
             columns = [(self.manifest.calendar[column], label) for column, label in wanted]
@@ -84,24 +86,32 @@ class Texts:
     def fault(self, part: Part) -> str | None:
         """What is wrong with a part of a template, whatever the labels are."""
         if part.key in (DAYS, self.file.stack):
-            return None if self.manifest.days or part.key != DAYS else "the release does not name its days"
+            return None
         kind, used = self.kinds.get(part.key), set(letters(part.format))
         if kind is None:
             return None  # an optional key, which no table has
         if part.fact and (part.fact in OF_A_TIME) != (kind == "time"):
             return f"`{part.key}` has no `{part.fact}`"
         if part.fact in (MOMENT, END_MOMENT):
-            return None if self.manifest.days else "the release does not name its days"
+            return None
         if part.fact and kind not in ("location", "time"):
             return f"`{part.key}` is not a place, so no list says its `{part.fact}`"
         if used and not used <= set({"time": TIMES, **dict.fromkeys(OF_DAYS, DAY_LETTERS)}.get(kind, "")):
             return f"`{part.format}` is not a format of `{part.key}`"
         if used and kind in OF_DAYS:
             try:
-                _ = [day_in(label) for label in set(self.manifest.calendar[self._day_keys[part.key]])]
-            except (KeyError, ValueError):
+                _ = [day_in(label) for label in set(self._labels_of_days(part.key))]
+            except ValueError:
                 return f"`{part.key}` is not a day, a week, a month, a quarter or a year, so it has no format"
         return None
+
+    def _labels_of_days(self, key: str) -> Sequence[str]:
+        """The labels of a key that follows from the day; ValueError for days that are no calendar's."""
+        if self.kinds[key] == "date":
+            if not self.manifest.has_days:
+                raise ValueError
+            return ()
+        return self.manifest.calendar[self._day_keys[key]]
 
     def _of_time(self, part: Part, label: str, labels: Mapping[str, str]) -> str:
         if not part.fact and not part.format:
