@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from mimetypes import MimeTypes
 from pathlib import Path
 
@@ -41,6 +43,12 @@ class File:
     @property
     def size(self) -> int:
         return self.place.stat().st_size
+
+    @cached_property
+    def sha1(self) -> str:
+        """For portals that state it of what has arrived; what was sent is known by its SHA-256."""
+        with self.place.open("rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.sha1(usedforsecurity=False)).hexdigest()
 
     @property
     def format(self) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from tapveil.base.errors import UsageError, did_you_mean
 from tapveil.delivery.ckan import Ckan
+from tapveil.delivery.datagouv import Datagouv
+from tapveil.delivery.opendatasoft import Opendatasoft
 from tapveil.delivery.portal import Portal
 
-PORTALS: dict[str, type[Portal]] = {each.name: each for each in (Ckan,)}
+PORTALS: dict[str, type[Portal]] = {each.name: each for each in (Ckan, Datagouv, Opendatasoft)}
 
 
 def portal(name: str, address: str | None, owner: str | None = None) -> Portal:
