@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +18,10 @@ from tapveil.base.domain import MOST_CELLS, Codes
 from tapveil.base.public_total import days_together, part_of
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import COUNT, EVERY_MODE, HIGH, LOW, UNKNOWN, WEIGHT, ends_of
-from tapveil.published.calibrated import lists_of
+from tapveil.published.calibrated import calendars_of, lists_of
 from tapveil.published.domain import Domain, modes
 from tapveil.published.estimates import NEWEST, NO_TAP, Clock, Estimates, Measurement, Total, World, estimate
+from tapveil.published.estimates import Table as EstimatedTable
 from tapveil.published.estimates.estimate import ADDS_UP
 from tapveil.published.estimates.joint import trip_columns
 from tapveil.published.estimates.world import AXES, DATE, DURATION, OFF_PLACE, OFF_TIME, ON_PLACE, ON_TIME
@@ -28,6 +31,8 @@ MOST_AT_ONCE = 12_000_000
 """Cells of whole trips of one mode on one day: by time, origin and destination."""
 MOST_IN_ALL = 200_000_000
 """The same of one mode on all days."""
+OF_CALENDARS = 4
+"""The first version that has estimates by columns that follow from the day."""
 JOINT = "joint"
 """The table of whole trips, if the plan has none of the same columns."""
 SATURDAY, SUNDAY = 5, 6
@@ -48,6 +53,8 @@ def version(domain: Domain) -> int | None:
 def versions(domain: Domain) -> Set[int | None]:
     """The versions that a folder may have: that of the first programs, and each since version 3; or none."""
     first = first_version(domain)
+    if domain.manifest.calendars and why_not(domain) is None:
+        return {None, *range(OF_CALENDARS, NEWEST + 1)}
     return {first} if first is None else {first, *range(ADDS_UP, NEWEST + 1)}
 
 
@@ -57,7 +64,7 @@ def first_version(domain: Domain) -> int | None:
     Version 2 is for the others, made in the same way. In version 3, totals of days add up also where noise makes some
     negative; in version 4, thin tables have only the cells that can be told from nothing.
     """
-    if why_not(domain) is not None:
+    if why_not(domain) is not None or domain.manifest.calendars:
         return None
     manifest = domain.manifest
     split = manifest.partition in ((DATE,), ("mode", DATE)) and manifest.rows == "trips"
@@ -68,8 +75,7 @@ def why_not(domain: Domain) -> str | None:
     """Why a folder has no estimates; None where it has. From what is public."""
     manifest = domain.manifest
     columns = {column for table in _usable(domain) for column in _keys(domain, table)} - {DATE}
-    if domain.manifest.calendars:
-        return "tables are of kinds of day or periods"
+    columns -= set(manifest.calendars or ())
     if not columns & {ON_PLACE, OFF_PLACE} or not columns <= set(AXES):
         return "no table has places"
     if not columns & {OFF_TIME, DURATION} <= _told(columns):
@@ -113,14 +119,20 @@ def _told(columns: Set[str]) -> Set[str]:
 def _usable(domain: Domain) -> list[TableClaim]:
     """The tables that estimates are made from, and of: those with the bins of the plan, and of trips alone.
 
-    A table with another column, such as a fare class, has measurements only.
+    A table with another column, such as a fare class, has measurements only; and so has one whose columns of the
+    calendar are not those of the others.
 
     Where rows are taps, tables of one end count taps, others count trips and taps that belong to none: the former are
     of use where they have places, and the latter tell how many taps the others miss.
     """
-    manifest = domain.manifest
-    known = {"mode", DATE, *AXES, *(manifest.calendars or ())}
-    own = [table for table in manifest.tables if table.level is None and set(manifest.keys(table)) <= known]
+    manifest, calendars = domain.manifest, set(domain.manifest.calendars or ())
+    known, by = {"mode", DATE, *AXES, *calendars}, set(calendar_columns(domain))
+    own = [
+        table
+        for table in manifest.tables
+        for keys in [set(manifest.keys(table))]
+        if table.level is None and keys <= known and keys & calendars in (by, set())
+    ]
     if manifest.rows == "trips":
         return own
     both = [_keys(domain, table) for table in own if ends_of(manifest.keys(table)) == "both"]
@@ -133,6 +145,21 @@ def _usable(domain: Domain) -> list[TableClaim]:
             place in keys and place in other and (DATE in keys) == (DATE in other) for place in PLACES for other in both
         )
     ]
+
+
+def calendar_columns(domain: Domain) -> tuple[str, ...]:
+    """The columns that follow from the day by which estimates are made, where tables have such and not the date.
+
+    They are those of most tables with places.
+    """
+    manifest = domain.manifest
+    tables = [set(manifest.keys(table)) for table in manifest.tables if table.level is None]
+    if any(DATE in keys for keys in tables):
+        return ()
+    made = (frozenset(keys & set(manifest.calendars or ())) for keys in tables if keys & {*PLACES})
+    found = Counter(columns for columns in made if columns)
+    ranked = sorted(found.items(), key=lambda each: (each[1], sorted(each[0])))
+    return tuple(sorted(ranked[-1][0])) if ranked else ()
 
 
 @dataclass(frozen=True)
@@ -185,7 +212,7 @@ class Estimated:
                 start = before[table.name]
                 before[table.name] += prod(shape)
                 noisy = self.counts[table.name][start : before[table.name]].reshape(shape)
-                measurements.append(Measurement(keys, noisy, float(table.scale_exact**2)))
+                measurements.append(Measurement(*self._by_day(keys, noisy), float(table.scale_exact**2)))
             if self.domain.manifest.rows == "taps":
                 unknown = self.labels(ON_PLACE, mode).index(UNKNOWN)
                 measurements = [with_lone_taps(each, measurements, unknown) for each in measurements]
@@ -199,10 +226,57 @@ class Estimated:
         """The length of the bins of estimates, where it is not that of the plan."""
         return minutes(self.domain)
 
-    @property
-    def is_dated(self) -> bool:
-        """Whether some table has the date, and so all estimates have it."""
-        return _is_dated(self.domain)
+    @cached_property
+    def day_columns(self) -> tuple[str, ...]:
+        """The date, if some table has it; or the columns that follow from the day: all estimates have them."""
+        if _is_dated(self.domain):
+            return (DATE,)
+        by = set(calendar_columns(self.domain))
+        tables = (_keys(self.domain, table) for table in self.usable)  # in the order in which tables have them
+        return next((tuple(key for key in keys if key in by) for keys in tables if by <= set(keys)), ())
+
+    @cached_property
+    def day_labels(self) -> dict[str, tuple[int, ...]]:
+        """By column that follows from the day: of each day of estimates, the entry of its label in the public list."""
+        columns = calendar_columns(self.domain)
+        calendars, found = calendars_of(self.domain.manifest), {}
+        for column in columns:
+            labels = tuple(sorted(set(calendars[column].values())))
+            found[column] = tuple(labels.index(calendars[column][min(days)]) for days in together(self.domain))
+        return found
+
+    def _by_day(self, keys: tuple[str, ...], numbers: Counts) -> tuple[tuple[str, ...], Counts]:
+        """A table with the days of estimates in the place of columns that follow from the day."""
+        by = tuple(self.day_labels)
+        if not by or not set(by) <= set(keys):
+            return keys, numbers
+        rest = [key for key in keys if key not in by]
+        turned = numbers.transpose([keys.index(key) for key in (*by, *rest)])
+        return (DATE, *rest), turned[tuple(np.array(self.day_labels[column]) for column in by)]
+
+    def table(self, estimates: Estimates, columns: Sequence[str]) -> EstimatedTable:
+        """Estimates of a mode by columns; with those that follow from the day, where there are such, all of them.
+
+        Of labels that no day has together, all numbers are 0.
+        """
+        by = tuple(self.day_labels)
+        if not by or not set(by) & set(columns):
+            return estimates.table(columns)
+        if not set(by) <= set(columns):
+            raise ValueError(f"estimates are by {' and '.join(by)} together, or by neither: add up what you need")
+        rest = [column for column in columns if column not in by]
+        found = estimates.table((DATE, *rest))
+        order = [(*by, *rest).index(column) for column in columns]
+        sizes = [len(self.domain.labels(_usable(self.domain)[0], column, "")) for column in by]
+
+        def spread_out(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            whole = np.zeros((*sizes, *numbers.shape[1:]), dtype=numbers.dtype)
+            whole[tuple(np.array(self.day_labels[column]) for column in by)] = numbers
+            return whole.transpose(order)
+
+        return EstimatedTable(
+            tuple(columns), *(spread_out(each) for each in (found.count, found.low, found.high, found.weight))
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -214,7 +288,7 @@ class Estimated:
         tables = {table.name: _keys(self.domain, table) for table in _usable(self.domain)}
         for name, keys in tables.items():
             yield name, keys, self._number(keys)
-        whole = (*((DATE,) if self.is_dated else ()), *self.columns)
+        whole = (*self.day_columns, *self.columns)
         if self._number(whole) <= MOST_CELLS and set(whole) not in map(set, tables.values()):
             names, name = {table.name for table in self.domain.manifest.tables}, JOINT
             while name in names:
@@ -236,7 +310,7 @@ class Estimated:
         pieces: list[tuple[dict[str, tuple[str, ...]], dict[str, Counts], dict[str, Counts]]] = []
         for mode, estimates in self.by_mode.items():
             lists = {key: self.labels(key, mode) for key in keys}
-            table = estimates.table(columns)
+            table = self.table(estimates, columns)
             flat = table.count.reshape(-1)
             chosen = np.arange(len(flat)) if zeros else np.flatnonzero(flat)
             places = np.unravel_index(chosen, [len(each) for each in lists.values()]) if lists else ()
@@ -340,12 +414,20 @@ def _is_dated(domain: Domain) -> bool:
 
 
 def together(domain: Domain) -> list[frozenset[date]]:
-    """The days that each day of estimates stands for: itself, or all where no table has the date."""
-    return days_together(domain.manifest.days, {}, _is_dated(domain))
+    """The days that each day of estimates stands for: itself; those with the same labels; or all."""
+    labels = calendars_of(domain.manifest)
+    calendars = {column: labels[column] for column in calendar_columns(domain)}
+    return days_together(domain.manifest.days, calendars, _is_dated(domain))
 
 
 def _kinds(domain: Domain) -> list[int]:
     """Which days are alike: weekdays, Saturdays, and Sundays with holidays; all are one where no table has the date."""
+    if by := calendar_columns(domain):
+        # A kind of day in one month is like the same in another; months are alike where nothing else is known.
+        labels, claims = calendars_of(domain.manifest), domain.manifest.calendars or {}
+        kinds_by = [column for column in by if not claims[column].period]
+        named = [tuple(labels[column][min(days)] for column in kinds_by) for days in together(domain)]
+        return [sorted(set(named)).index(each) for each in named]
     if not _is_dated(domain):
         return [0]
     covers, holidays = domain.manifest.covers, domain.manifest.holidays or ()

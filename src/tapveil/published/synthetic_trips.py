@@ -41,7 +41,7 @@ class SyntheticTrips:
         """The mode, where tables have it, the day, and both ends of a trip as far as they were measured."""
         made = next(iter(self.estimated.by_mode.values())).trip_columns
         mode = ["mode"] if "mode" in self.estimated.domain.manifest.partition else []
-        return (*mode, *(["date"] if self.estimated.is_dated else []), *(column for column in _ORDER if column in made))
+        return (*mode, *self.estimated.day_columns, *(column for column in _ORDER if column in made))
 
     @cached_property
     def number(self) -> int:
@@ -70,6 +70,8 @@ class SyntheticTrips:
                 for rows in estimates.some_trips(day):
                     size = len(next(iter(rows.values())))
                     same = {"mode": np.zeros(size, np.int32), "date": np.full(size, day, np.int32)}
+                    labels = self.estimated.day_labels
+                    same |= {column: np.full(size, entries[day], np.int32) for column, entries in labels.items()}
                     codes = {column: place[column][{**same, **rows}[column]] for column in self.columns}
                     yield pa.table({column: _coded(codes[column], texts[column]) for column in self.columns})
 
