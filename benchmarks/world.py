@@ -42,7 +42,7 @@ from tapveil.privacy.noise import discrete_gaussian
 from tapveil.published.estimates import Estimates, Measurement, World, estimate
 
 DOCS = Path(__file__).parents[1] / "docs"
-PGM = Contender("private-pgm", "", "", ("private-pgm",), "private_pgm", "private-pgm")
+PGM = Contender("private-pgm", "", "", ("mbi",), "private_pgm", "private-pgm")
 PROGRAM = Path(__file__).parent / "peers" / "private_pgm.py"
 DATA = Path(__file__).parents[2] / "shared" / "data"
 DELTA = Fraction(3, 4_000_000)
@@ -305,7 +305,7 @@ def found_in(truth: City, case: Case, draws: int, skip: Sequence[str]) -> Found:
     peers, stopped = {}, {}
     for what in ("gaussian", "dictionary"):
         peers[what] = np.mean([peer(what, truth, case, seeded(draw)) for draw in range(draws)], axis=0)
-    if PGM.name not in skip and case is NAMMA[0]:
+    if PGM.name not in skip and case in (NAMMA[0], *BIKES):
         try:
             peers[PGM.name] = np.array(private_pgm(truth, case, seeded(0)))
         except StoppedError as error:

@@ -190,7 +190,7 @@ def drawn(name: str, counted: Mapping[str, Counts], unit: str, epsilon: str) -> 
     estimates = estimate(World(KINDS, sizes, same_places=True), measured)
 
     def estimated(columns: Columns) -> Iterator[Counts]:
-        yield estimates.count(columns)
+        yield estimates.table(columns).count
 
     return estimated
 

@@ -53,7 +53,7 @@ class Estimates:
     world: World
     columns: Columns
     """Of the arrays of days."""
-    days: Sequence[npt.NDArray[np.int32]]
+    days: Sequence[npt.NDArray[np.integer]]
     spreads: Mapping[Columns, Spread]
     """Of tables that a measurement tells; the date comes first."""
 
@@ -160,7 +160,7 @@ def estimate(
     joint, moved = (Joint(Measured(world, measurements, moved), version >= ADDS_UP) for moved in (False, True))
     endings, seen = _endings(joint), _Seen(joint, moved)
     meeting, meeting_moved = (_Meeting.of(each, totals) if totals else None for each in (joint, moved))
-    days: list[npt.NDArray[np.int32]] = []
+    days: list[npt.NDArray[np.integer]] = []
     bends: list[Floats | None] = []
     for day in range(world.days):
         found, follows = joint.day(day), moved.day(day)
@@ -168,7 +168,7 @@ def estimate(
             found, follows = meeting.stretched(found, day), meeting_moved.stretched(follows, day)
         numbers = whole(found[joint.columns])
         numbers = meeting.met(found, numbers, day) if meeting else numbers
-        days.append(numbers.astype(np.int32))
+        days.append(numbers.astype(np.min_scalar_type(int(numbers.max()))))  # all days are kept: in few bytes
         bends.append(endings.bends(numbers, found.get(ENDED)) if endings else None)
         made = Estimates(world, joint.columns, days, {}, endings, bends)
         sums = {columns: summed(numbers, joint.columns, columns)[0] for columns in _subsets(joint.columns)}
