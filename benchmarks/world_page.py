@@ -64,7 +64,7 @@ def _row(name: str, numbers: npt.NDArray[np.float64], unit: str) -> str:
 def picture(found: Sequence[Found]) -> str:
     """Errors on a scale of powers of ten: a block for each case, a line for each query, a mark for each method."""
     height = 70 + sum(50 + ROW * len(QUERIES) for _ in found)
-    said = "Errors of estimates, thresholds and dictionary for five queries."
+    said = "Errors of estimates, thresholds, dictionary and private-pgm for five queries."
     return svg.picture(WIDTH, height, said, _drawn(found, height)) + "\n"
 
 

@@ -29,7 +29,12 @@ LEAST = 2
 
 
 def resolved(spread: Spread, estimates: Ints) -> npt.NDArray[np.bool_]:
-    """All cells, unless these estimates are further off in all than zeros; then those that exceed their error."""
+    """All cells, unless these estimates are further off in all than zeros; then those that exceed their error.
+
+    Where no measurement tells a table, noise does not show how far its estimates are off: it has all cells.
+    """
+    if spread.variance == float("inf"):
+        return np.ones(estimates.shape, dtype=np.bool_)
     step = sizes(estimates.astype(np.float64))
     cells = np.bincount(step.ravel(), minlength=STEPS).astype(np.float64)
     trips = np.bincount(step.ravel(), estimates.ravel(), minlength=STEPS)
@@ -45,7 +50,7 @@ def resolved(spread: Spread, estimates: Ints) -> npt.NDArray[np.bool_]:
 
 def _standard_error(spread: Spread, cells: Floats) -> Floats:
     """The standard error of a mean of squares that is seen through noise: √(2/cells) of the variance of the noise."""
-    return np.sqrt(2 / cells) * (spread.variance if spread.variance < float("inf") else 0.0)
+    return np.sqrt(2 / cells) * spread.variance
 
 
 def _error(cells: Floats, square: Floats) -> float:

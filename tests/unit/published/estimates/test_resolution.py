@@ -7,9 +7,9 @@ import pytest
 
 from tapveil.published.estimates import Estimates, Spread, estimate
 from tapveil.published.estimates.resolution import resolved
-from tests.unit.published.estimates.city import AXES, TABLES, Counts, measured, table, trips, world
+from tests.unit.published.estimates.city import TABLES, Counts, measured, table, trips, world
 
-QUERIES = (*TABLES, ("tap_on_location", "tap_off_location"), ("date", "tap_on_location"), AXES)
+QUERIES = (*TABLES, ("tap_on_location", "tap_off_location"), ("date", "tap_on_location"))
 BUSY, QUIET = trips(), trips(mean=0.1)
 
 
@@ -22,13 +22,13 @@ def errors(counts: Counts, found: Estimates) -> list[float]:
 
 
 def test_with_few_trips_in_much_noise_no_table_is_further_off_than_zeros() -> None:
-    """On average; without leaving out cells most tables are, though all have the right sums."""
+    """On average; without leaving out cells some tables are, though all have the right sums."""
     old, new = (
         np.mean([errors(QUIET, estimate(world(), measured(QUIET, 6.0, seed=s), v)) for s in range(3)], axis=0)
         for v in (3, 4)
     )
     assert max(new) <= 1.03
-    assert sum(old > 1.05) >= 3
+    assert sum(old > 1.02) >= 2
 
 
 @pytest.mark.parametrize("deviation", [1.0, 4.0])
@@ -69,11 +69,11 @@ def test_estimates_that_are_their_own_measurements_have_to_exceed_twice_their_er
     assert not resolved(Spread(100.0, 1e6, 0.0, 0.0), estimates)[0]
 
 
-def test_without_a_measurement_nothing_is_added_to_what_is_usual() -> None:
-    """Of tables that no measurement tells, noise has no variance."""
+def test_a_table_that_no_measurement_tells_has_all_cells() -> None:
+    """Noise does not show how far its estimates are off."""
     estimates = np.array([9, 1, 0, 0, 0])
-    assert resolved(Spread(float("inf"), 4.0, 0.0, 0.0), estimates).tolist() == [True] * 5
-    assert resolved(Spread(float("inf"), 36.0, 0.0, 0.0), estimates).tolist() == [True, False, False, False, False]
+    assert resolved(Spread(float("inf"), 36.0, 0.0, 0.0), estimates).all()
+    assert not resolved(Spread(40.0, 36.0, 0.0, 0.0), estimates).all()
 
 
 def test_a_table_without_trips_has_none() -> None:
