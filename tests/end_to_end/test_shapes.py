@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
+import tomllib
 from collections import Counter
 from datetime import date
 from pathlib import Path
@@ -14,8 +16,10 @@ import pytest
 
 import tapveil
 from tapveil.base.errors import InputFileError, PlanError
+from tapveil.base.shape import Shape
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan, preset_text
+from tapveil.published.shaped import shaped_files
 from tapveil.verification.folder import verify_folder
 from tests.conftest import write_csv
 from tests.support.tampering import codes, refresh, resum
@@ -189,6 +193,54 @@ def test_a_shape_that_there_is_not_or_that_has_no_tables_is_refused(shapes: str,
     old, _, new = more.partition("|")
     with pytest.raises(PlanError, match=words):
         Plan.parse(text.replace(old, new) if old else text)
+
+
+BY_MONTH = """
+title = "By month"
+[[file]]
+name = "NAME"
+tables = { od = ["tap_on_time", "tap_on_location", "tap_off_location"] }
+MORE
+column = [
+  { name = "kind", key = "day_type" },
+  { name = "mode", key = "mode" },
+  { name = "hour", key = "tap_on_time" },
+  { name = "from", key = "tap_on_location" },
+  { name = "to", key = "tap_off_location" },
+  COLUMN
+]
+"""
+MONTH, ACROSS = '{ name = "month", key = "month" }', '{ name = "{month}", count = "od" }'
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "column", "words"),
+    [
+        ("od-{month}.csv", 'across = "month"', ACROSS, "`month` in its name: rows are not split by it"),
+        ("od-{month}.csv", 'sum = ["month"]', '{ name = "n", count = "od" }', "`month` in its name"),
+        ("od-{days.first}.csv", "", f'{MONTH}, {{ name = "n", count = "od" }}', "`days` in its name"),
+        ("od.csv", 'across = "days"', f'{MONTH}, {{ name = "{{days.first}}", count = "od" }}', "`across`: `days`"),
+        ("od.csv", "", f'{MONTH}, {{ name = "n", share = "od", within = ["week"] }}', "`within`: rows have no `week`"),
+    ],
+)
+def test_a_shape_whose_rows_lack_a_key_that_it_splits_by_is_refused_before_anything_is_paid_for(
+    published: Path, name: str, more: str, column: str, words: str
+) -> None:
+    text = BY_MONTH.replace("NAME", name).replace("MORE", more).replace("COLUMN", column)
+    shape = Shape.model_validate(tomllib.loads(text))
+    manifest = tapveil.open(published).manifest.model_copy(update={"shapes": {"own": shape}})
+    with pytest.raises(ValueError, match=re.escape(words)):
+        shaped_files(manifest)
+
+
+def test_two_columns_of_a_table_are_not_one_key(published: Path) -> None:
+    keys = 'keys = { from = ["tap_on_location", "tap_off_location"] }'
+    text = BY_MONTH.replace("NAME", "od.csv").replace("MORE", keys).replace('tap_on_location" }', 'from" }')
+    text = text.replace('  { name = "to", key = "tap_off_location" },\n', "")
+    shape = Shape.model_validate(tomllib.loads(text.replace("COLUMN", f'{MONTH}, {{ name = "n", count = "od" }}')))
+    manifest = tapveil.open(published).manifest.model_copy(update={"shapes": {"own": shape}})
+    with pytest.raises(ValueError, match="two columns of od are one key"):
+        shaped_files(manifest)
 
 
 def test_a_shape_that_does_not_fit_is_refused_before_a_trip_is_read(tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ def read(text: str, fields: tuple[str, ...]) -> PlaceFacts:
         facts = PlaceFacts(fields, {(mode, name): tuple(said) for mode, name, *said in rows})
     except csv.Error as error:
         raise ValueError("is not a list of places") from error
-    if tuple(header) != (*_PLACE, *fields) or facts.text() != text:
+    whole = all(len(said) == len(fields) for said in facts.rows.values())
+    if tuple(header) != (*_PLACE, *fields) or not whole or facts.text() != text:
         raise ValueError("is not written as a release writes it")
     return facts

@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -163,7 +163,7 @@ def shaped_files(manifest: Manifest) -> list[ShapedFile]:
             shaped = ShapedFile(name, shape.title, file, tables, rest)
             for fault in _faults(shaped, manifest):
                 raise ValueError(f"{file.name}, {fault}")
-            found += _in_parts(shaped, manifest)
+            found += islice(_in_parts(shaped, manifest), MOST_FILES + 1)
             if len(found) > MOST_FILES:
                 raise ValueError(f"shapes have more than {MOST_FILES:,} files; leave out a key in their names")
     places = [(each.path.lower(), each.file.sheet) for each in found]
@@ -176,26 +176,29 @@ def _in_parts(shaped: ShapedFile, manifest: Manifest) -> Iterator[ShapedFile]:
     """A file for each combination of the keys in its name, as far as they are those of some day."""
     file, keys = shaped.file, shaped.file.named.keys
     columns = {file.key_of(column): column for column in manifest.columns}
-    lists = []
+    lists: dict[str, Sequence[str]] = {}
     for key in keys:
-        column = columns[key]
-        listed = manifest.covers.modes if key == "mode" else manifest.calendar.get(column)
+        listed = manifest.covers.modes if key == "mode" else manifest.calendar.get(columns[key])
         if not listed:
             raise ValueError(f"{file.name}: the values of `{key}` are not in a public list; only modes and days are")
-        lists.append(sorted(set(listed)))
+        lists[key] = listed
     texts = shaped.texts(manifest)
+    # A day has one label in each column of the calendar, so there are no more combinations than days and modes.
+    of_days = [key for key in keys if key != "mode"]
+    days = {tuple(labels) for labels in zip(*(lists[key] for key in of_days), strict=True)} if of_days else {()}
+    found = [dict(zip(of_days, labels, strict=True)) for labels in days]
+    parts = [{**part, "mode": mode} for part in found for mode in set(lists["mode"])] if "mode" in keys else found
 
     def written(part: Mapping[str, str]) -> str:
         return file.named.filled(lambda each: _NOT_IN_NAMES.sub("-", texts.part(each, part) or ""))
 
-    for labels in product(*lists):
-        part = dict(zip(keys, labels, strict=True))
-        if not part or not manifest.days or texts.days(part):
-            yield replace(shaped, part=part, name=written(part))
+    for part in sorted(parts, key=lambda part: [part[key] for key in keys]):
+        yield replace(shaped, part={key: part[key] for key in keys}, name=written(part))
 
 
 def _faults(shaped: ShapedFile, manifest: Manifest) -> Iterator[str]:
     """What is wrong with what its columns say of keys, whatever rows there are."""
+    yield from _strangers(shaped, manifest)
     texts = shaped.texts(manifest)
     shaped.labels(manifest)
     for column in shaped.file.column:
@@ -209,6 +212,24 @@ def _faults(shaped: ShapedFile, manifest: Manifest) -> Iterator[str]:
         yield "it needs the days of a row: name first_day and last_day under [source]"
     if (manifest.versions.shapes or 1) > 1 and not shaped.file.merge:
         yield from _alike(shaped, texts)
+
+
+def _strangers(shaped: ShapedFile, manifest: Manifest) -> Iterator[str]:
+    """Keys by which rows would be split or compared, and which they do not have: found before a release is paid for."""
+    file, keys = shaped.file, shaped.keys(manifest) if shaped.file.has_rows else ()
+    for table in (each for each in manifest.tables if each.name in shaped.tables.values()):
+        own = [file.key_of(column) for column in manifest.keys(table)]
+        if file.across and (file.across not in own or file.across in file.sum):
+            yield f"`across`: `{file.across}` is not a key of {table.name} that is left"
+        if (manifest.versions.shapes or 1) > 1 and len(set(own)) < len(own):
+            yield f"`keys`: two columns of {table.name} are one key"
+    for key in file.named.keys:
+        if key not in keys or key == file.stack:
+            yield f"`{key}` in its name: rows are not split by it"
+    for column in file.column:
+        for key in column.within:
+            if key not in keys:
+                yield f"column `{column.name}`: `within`: rows have no `{key}`"
 
 
 def _alike(shaped: ShapedFile, texts: Texts) -> Iterator[str]:
@@ -396,7 +417,7 @@ class _Numbers:
             parts = zip(known, below[some].tolist(), strict=True)
             return [
                 quotient(value * times, under, column.decimals or 0).replace(".", self.file.decimal)
-                if found and under
+                if found and under > 0
                 else self.file.missing
                 for (value, found), under in parts
             ]

@@ -119,9 +119,9 @@ def joined(
 
 
 def stacked(pieces: Sequence[Cells]) -> Cells:
-    """Cells of several tables with the same keys, one below the other."""
+    """Cells of several tables, one below the other, by the keys that all have: others are added up over."""
     keys: dict[str, Key] = {}
-    for key in pieces[0].keys:
+    for key in (key for key in pieces[0].keys if all(key in each.keys for each in pieces)):
         labels = sorted({label for each in pieces for label in each.keys[key][0]})
         keys[key] = labels, np.concatenate([_coded(each.keys[key], labels) for each in pieces])
     numbers = {name: np.concatenate([each.numbers[name] for each in pieces]) for name in (COUNT, LOW, HIGH)}
