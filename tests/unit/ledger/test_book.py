@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
@@ -9,6 +10,8 @@ from threading import Barrier
 import pytest
 
 from tapveil import Budget, Ledger, LedgerError
+from tapveil.ledger.accounts import accounts
+from tapveil.ledger.entry import read
 
 BUDGET = Budget(on=date(2025, 3, 10), data_set="trips", unit="trip", neighbours="replace", epsilon="8", delta="1e-6")  # type: ignore[arg-type]
 
@@ -57,3 +60,16 @@ def test_of_many_who_start_a_ledger_at_once_one_does(tmp_path: Path) -> None:
             assert sum(pool.map(started(path), range(6))) == 1
             with Ledger.open(path) as ledger:
                 assert [entry.kind for entry in ledger.entries] == ["start", "budget"]
+
+
+@pytest.mark.parametrize("kind", ["delivered", "withdrawn"])
+def test_entries_of_deliveries_are_of_version_4_and_cost_nothing(kind: str) -> None:
+    """An older version never had them, so such an entry is not one of it; and accounts do not look at them."""
+    facts = {"delivered": {"checksums_sha256": "a" * 64, "portal": "ckan", "address": "https://a.example/dataset/b"}}
+    facts["withdrawn"] = {"reason": "mixed up", "by": "A. Officer"}
+    body = {"on": "2025-01-01", "kind": kind, "id": "b" * 32, "nonce": "c" * 32, **facts[kind]}
+    entry = read(1, json.dumps({**body, "version": 4}))
+    assert accounts([entry]) == []
+    for version in (2, 3):
+        with pytest.raises(LedgerError, match="is invalid"):
+            read(1, json.dumps({**body, "version": version}))
