@@ -179,7 +179,15 @@ def _planned(plan: Plan, today: date) -> Manifest:
     inputs = PublicInputs.of(plan)
     listed = inputs.dictionaries.items() if plan.privacy.is_world else ()
     cells = {name: len(each) for name, each in listed if each is not None} or None
-    return statement.manifest(plan, today, inputs.sha256, cells=cells, calendars=inputs.calendars, shapes=inputs.shapes)
+    return statement.manifest(
+        plan,
+        today,
+        inputs.sha256,
+        cells=cells,
+        calendars=inputs.calendars,
+        shapes=inputs.shapes,
+        totals=inputs.totals,
+    )
 
 
 def _listed(path: Path | None, kind: type[Any], command: str) -> list[Any] | None:
