@@ -65,6 +65,7 @@ NAVIGATION = {
         "numbers",
         "reading",
         "series",
+        "ten-questions",
         "guides/work-with-estimates",
         "consistency",
     ],

@@ -470,7 +470,7 @@ IN_LEDGER = {"paper", "gaussian", "cards", "taps"}
 def make(destination: Path, kinds: list[str]) -> Iterator[Path]:
     """One folder after another."""
     for kind in kinds:
-        with tempfile.TemporaryDirectory() as name, _seeded(kind):
+        with tempfile.TemporaryDirectory() as name, seeded(kind):
             folder = Path(name)
             plan = KINDS[kind](folder)
             if kind in IN_LEDGER:
@@ -483,7 +483,7 @@ def make(destination: Path, kinds: list[str]) -> Iterator[Path]:
 
 def make_ledger(destination: Path) -> Path:
     """A ledger with a budget and two releases that share a day; of their folders, what names its entries."""
-    with tempfile.TemporaryDirectory() as name, _seeded("ledger"):
+    with tempfile.TemporaryDirectory() as name, seeded("ledger"):
         folder = Path(name)
         both = _opal(folder)
         first = Plan.parse(
@@ -502,7 +502,7 @@ def make_ledger(destination: Path) -> Path:
 
 
 @contextmanager
-def _seeded(seed: str) -> Iterator[None]:
+def seeded(seed: str) -> Iterator[None]:
     """Random bytes that are the same every time: for folders that tests read, and for nothing else."""
     draws, before = random.Random(seed), (os.urandom, secrets.token_hex)
     os.urandom = draws.randbytes

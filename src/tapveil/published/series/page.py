@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from html import escape
@@ -20,6 +21,7 @@ from tapveil.published.series.reading import Series
 MOST_PLACES = 3_000
 """Places with a history on the page: those with most trips."""
 LEVEL = 6
+_SLOT = re.compile(r"\{\{(policy|style|script|title|data)\}\}")
 
 
 def page(series: Series, contents: Mapping[str, Any]) -> str:
@@ -38,9 +40,7 @@ def page(series: Series, contents: Mapping[str, Any]) -> str:
         "title": escape(str(contents["title"])),
         "data": packed,
     }
-    for slot, text in words.items():
-        shell = shell.replace(f"{{{{{slot}}}}}", text, 1)
-    return shell
+    return _SLOT.sub(lambda slot: words[slot[1]], shell)  # at once: a title can have the name of a slot
 
 
 def _data(series: Series, contents: Mapping[str, Any]) -> dict[str, Any]:

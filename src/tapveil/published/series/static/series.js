@@ -109,7 +109,8 @@ function draw(all) {
         flush();
         if (each.high !== null) svg.append(element("rect", { class: "absent", x: x(each.day) - 1.5, width: 3, y: y(each.high), height: Math.max(y(0) - y(each.high), 1) }));
       } else {
-        if (before && series.gaps.some(([from]) => before.day < from && from < each.day)) flush();
+        const ends = [...series.gaps.map(([from]) => from), ...series.breaks.filter((found) => !found.comparable).map((found) => found.day)];
+        if (all.length === 1 && before && ends.some((end) => before.day < end && end <= each.day)) flush();
         run.push(each);
         before = each;
       }
