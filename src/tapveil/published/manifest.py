@@ -564,6 +564,7 @@ class Manifest(_Part):
             own += [of.get(name, True) or not version]
         own += [("shapes" in self.model_fields_set) == bool(self.versions.shapes) == bool(self.shapes)]
         own += [("corrects" in self.model_fields_set) == bool(self.corrects), self.corrects != self.release_id]
+        own += [self.versions.wording >= 3 or not self.corrects]  # older ones have no words for it
         own += [bool(self.versions.estimates) or not self.versions.trips]
         own += [("totals" in self.model_fields_set) == bool(self.versions.totals) == bool(self.totals)]
         own += [bool(self.versions.estimates) or not total.calibrated for total in self.totals or ()]
