@@ -32,7 +32,7 @@ test-full: $(DEV)
 	@$(MAKE) -k test $(FULL)
 
 test-audit: $(DEV)
-	$(PYTEST) -m slow tests/end_to_end/test_audit.py
+	$(PYTEST) -m slow tests/end_to_end/test_audit.py tests/end_to_end/test_intruder.py
 
 test-crashes: $(DEV)
 	$(PYTEST) -m slow tests/end_to_end/test_crashes.py tests/end_to_end/test_run.py

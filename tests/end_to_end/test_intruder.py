@@ -18,8 +18,8 @@ from tapveil.internal.intruder.result import ATTACKS, METHODS, PLANNED, Findings
 from tapveil.plan.model import Plan, preset_text
 from tapveil.privacy.mechanisms import Mechanism, StatedHistogram, World
 
-TRIPS, PEOPLE, TRIALS = 8000, 60, 1200
-BUSY = 150_000
+TRIPS, PEOPLE, TRIALS = 8000, 50, 1200
+BUSY = 120_000
 """So many trips that cells reach thresholds: where nothing is published, no fault can be seen."""
 
 
@@ -64,7 +64,7 @@ def test_hashed_card_ids_fall(opal: Findings, attack: str) -> None:
 
 
 def test_exact_tables_fall(opal: Findings) -> None:
-    for attack, least in {"two taps": 0.8, "differencing": 0.97, "home and work": 0.9}.items():
+    for attack, least in {"two taps": 0.8, "differencing": 0.95, "home and work": 0.85}.items():
         assert of(opal, attack, "exact origin-destination table").low > least, attack
     travelled = of(opal, "co-traveller", "exact origin-destination table")
     assert travelled.low > 5 * travelled.baseline
@@ -107,7 +107,8 @@ def without_noise(plan: Plan) -> dict[str, Mechanism]:
 
 
 @pytest.mark.parametrize(
-    ("preset", "fault"), [("opal", narrower), ("opal", without_noise), ("journeys", narrower)], ids=str
+    ("preset", "fault"),
+    [("opal", narrower), ("journeys", narrower), pytest.param("opal", without_noise, marks=pytest.mark.slow)],
 )
 def test_a_planted_fault_exceeds_the_bound(preset: str, fault: object) -> None:
     assert callable(fault)
@@ -123,7 +124,9 @@ CARD = {
 }
 
 
-@pytest.mark.parametrize("mechanism", ["world", "gaussian", "laplace"])
+@pytest.mark.parametrize(
+    "mechanism", ["world", *(pytest.param(each, marks=pytest.mark.slow) for each in ("gaussian", "laplace"))]
+)
 def test_where_cards_are_protected_home_and_work_have_a_bound(mechanism: str) -> None:
     text = preset_text("journeys")
     for old, new in CARD.items():
