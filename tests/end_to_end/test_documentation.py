@@ -163,6 +163,9 @@ def test_the_reference_lists_every_file_of_a_folder(tmp_path: Path) -> None:
     keys = ", ".join(f'{{ name = "{key}", key = "{key}" }}' for key in ("mode", "date", "month"))
     column = f'column = [{keys}, {{ name = "n", count = "m" }}]\n'
     file = f'[[file]]\nname = "m.csv"\ntables = {{ m = ["month"] }}\n{column}'
+    where = '{ name = "p", key = "tap_on_location" }, { name = "x", text = "{tap_on_location.longitude}" }'
+    column = column.replace('{ name = "month", key = "month" }', where)
+    file += f'[[file]]\nname = "p.csv"\ntables = {{ m = ["tap_on_location"] }}\n{column}'
     (city / "own.toml").write_text(f'title = "Months"\n{file}', encoding="utf-8")
     plan += month
     (city / "wider.csv").write_text("place,area\n2000,x\n", encoding="utf-8")
