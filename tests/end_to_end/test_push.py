@@ -99,6 +99,8 @@ def test_a_push_is_verified_delivered_once_and_recorded(agency: Path, ckan: Fake
     asked, known = len(ckan.log), entries(agency)
     assert push(agency, ckan).code == 0
     assert len(ckan.log) == asked + 1, "it looks, and that is all"
+    assert push(agency, ckan, "--name", "another-name").code == 0
+    assert len(ckan.packages) == 1, "it is there already, under its name"
     assert entries(agency) == known
 
 

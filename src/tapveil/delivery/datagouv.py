@@ -1,7 +1,7 @@
 """data.gouv.fr, and other sites that run udata, by its API (version 1): a data set for each release.
 
 A data set is private until all files are there. udata states the SHA-1 of every file as it arrived, and it is compared.
-A data set is found by its tag, which is the name of the release: udata chooses ids and addresses itself.
+A data set is found by its tag, which has the id of the release: udata chooses ids and addresses of data sets itself.
 https://guides.data.gouv.fr (API reference: datasets)
 """
 
@@ -77,16 +77,14 @@ class Datagouv(Portal):
         return cls(site), identity
 
     def _find(self, parcel: Parcel) -> Request:
-        address = f"{self.address}/api/1/datasets/?tag={quote(parcel.name)}&page_size=20"
+        address = f"{self.address}/api/1/datasets/?tag={_tag(parcel)}&page_size=20"
         return Request("GET", address, imagined={"data": []})
 
     def _ours(self, parcel: Parcel, found: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
         """The data set of this release; if an answer was lost there may be two, and the public or the first counts."""
         ours = [each for each in found if (each.get("extras") or {}).get(DIGEST) == parcel.digest]
         if found and not ours:
-            raise DeliveryError(
-                f"{self.address} has a data set {parcel.name} that is not this release: choose another with --name"
-            )
+            raise DeliveryError(f"{self.address} has a data set with the tag {_tag(parcel)} that is not this release")
         return min(ours, key=lambda each: (each["private"], each["created_at"], each["id"]), default=None)
 
     def _description(self, parcel: Parcel) -> dict[str, Any]:
@@ -95,7 +93,7 @@ class Datagouv(Portal):
         return {
             "title": parcel.manifest.title,
             "description": parcel.description,
-            "tags": [parcel.name],
+            "tags": [_tag(parcel)],
             "private": True,
             "extras": parcel.facts,
             **({"license": licence} if licence else {}),
@@ -135,6 +133,10 @@ class Datagouv(Portal):
 
     def _api(self, dataset: Mapping[str, Any]) -> str:
         return f"{self.address}/api/1/datasets/{quote(str(dataset['id']))}"
+
+
+def _tag(parcel: Parcel) -> str:
+    return f"tapveil-{parcel.manifest.release_id}"
 
 
 def _of(file: File, resources: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

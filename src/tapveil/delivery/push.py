@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def push(
     secret = portal.secret
     with _alone(parcel.folder), (progress or Silent()).stage(Stage.DELIVERING):
         if parcel.manifest.ledger:
-            _refuse(parcel, ledger)
+            parcel = _known(portal, parcel, ledger)
         checked: set[str] = set()
         client = Client(portal.address, secret)
         address = converse(client, lambda: portal.push(parcel, checked), checked, wait)
@@ -93,12 +94,21 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _refuse(parcel: Parcel, ledger: Path | None) -> None:
-    """LedgerError unless the ledger that paid for a release is here, knows the folder, and has not withdrawn it."""
+def _known(portal: Portal, parcel: Parcel, ledger: Path | None) -> Parcel:
+    """The parcel, under the name that it has at the portal already, if the ledger says so: a release is there once.
+
+    LedgerError unless the ledger that paid for the release is here, knows the folder, and has not withdrawn it.
+    """
     if ledger is None:
         raise LedgerError("the release was charged to a ledger: name it with --ledger")
     with Ledger.open(ledger) as book:
         for finding in book.findings([folder_of(Folder(parcel.folder))]):
             raise LedgerError(f"{finding.place}: {finding.sentence}. Nothing was delivered")
-        if any(isinstance(each, Withdrawn) and each.id == parcel.manifest.release_id for each in book.entries):
+        ours = [each for each in book.entries if isinstance(each, Delivered | Withdrawn)]
+    for entry in (each for each in ours if each.id == parcel.manifest.release_id):
+        if isinstance(entry, Withdrawn):
             raise LedgerError("the release was withdrawn, so it is not delivered")
+        if entry.portal == portal.name:
+            there, name = portal.found(entry.address)
+            parcel = replace(parcel, name=name) if there.address == portal.address else parcel
+    return parcel
