@@ -193,6 +193,23 @@ def test_a_withdrawn_release_is_marked_everywhere_and_its_cost_stays(agency: Pat
     assert (said.code, "was withdrawn" in said.err) == (5, True)
 
 
+def test_credentials_for_one_portal_are_not_sent_to_another_by_a_withdrawal(agency: Path, ckan: FakeCkan) -> None:
+    asked = ["withdraw", "published", "--reason", "Wharves were mixed up.", "--by", "A. Officer"]
+    with FakeCkan().running() as other:
+        assert isinstance(other, FakeCkan)
+        push(agency, ckan)
+        push(agency, other)
+        before = len(ckan.log), len(other.log)
+        said = command(agency, asked)
+        assert (said.code, "withdraw it at each with --to" in said.err) == (2, True)
+        assert (len(ckan.log), len(other.log)) == before
+        assert not [each for each in entries(agency) if isinstance(each, Withdrawn)]
+        assert command(agency, [*asked, "--to", other.address]).code == 0
+        assert len(ckan.log) == before[0]
+        (package,) = other.packages.values()
+        assert package["notes"].startswith("**Withdrawn")
+
+
 def test_a_correction_names_a_withdrawn_release_and_costs_again(agency: Path, ckan: FakeCkan) -> None:
     first = Folder(agency / "published").manifest.release_id
     text = PLAN.replace('title = "Harbour ferries"', f'title = "Harbour ferries"\ncorrects = "{first}"')

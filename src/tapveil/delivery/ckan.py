@@ -129,7 +129,7 @@ class Ckan(Portal):
 
     def _fetch(self, dataset: Mapping[str, Any], resource: Mapping[str, Any], file: File) -> Request:
         address = f"{self.address}/dataset/{dataset['id']}/resource/{resource['id']}/download"
-        return Request("GET", address, digests=True, imagined=file.sha256)
+        return Request("GET", address, digests=True, largest=file.size, imagined=file.sha256)
 
     def _of(self, file: File, dataset: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         return [each for each in dataset.get("resources", ()) if each.get("name") == file.path]

@@ -110,7 +110,7 @@ class Client:
         """The answer; PassingError if it is worth another try, DeliveryError if the portal refuses."""
         try:
             return self._sent(request, request.address, MOST_REDIRECTS)
-        except (TimeoutError, urllib.error.URLError, http.client.HTTPException, ConnectionError) as error:
+        except (OSError, http.client.HTTPException, ValueError) as error:  # of the network, or of what a portal says
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
             said = "did not answer in time" if isinstance(reason, TimeoutError) else "cannot be reached"
             raise PassingError(f"{self._home.hostname} {said} ({type(reason).__name__})") from None
@@ -127,7 +127,7 @@ class Client:
                 what = f"{request.method} {urlsplit(request.address).path}"
                 raise DeliveryError(f"{self._home.hostname} refused {what} ({status}): {shown(said) or 'no reason'}")
             if request.digests and status < 400:
-                return Answer(status, _digest(answer))
+                return Answer(status, _digest(answer, request.largest))
             text = answer.read(LARGEST_ANSWER)
         try:
             return Answer(status, json.loads(text) if text.strip() else None)
@@ -164,18 +164,23 @@ class Client:
             raise DeliveryError(
                 f"{self._home.hostname} redirects {request.method} requests: give the address that it redirects to"
             )
-        if urlsplit(there).scheme != "https" and not _is_loopback(urlsplit(there).hostname or ""):
+        if not self._may_fetch(urlsplit(there)):
             raise DeliveryError(f"{self._home.hostname} redirects to an address that is not https")
         return self._sent(request, there, redirects - 1)
 
+    def _may_fetch(self, there: SplitResult) -> bool:
+        """From HTTPS alone; from this machine, whose services are nobody else's, only if the portal is on it."""
+        near = _is_loopback(there.hostname or "") and _is_loopback(self._home.hostname or "")
+        return there.scheme == "https" or (there.scheme == "http" and near)
 
-def _digest(answer: Any) -> str:
-    """The SHA-256 of a file; PassingError if the connection ended before the file did."""
+
+def _digest(answer: Any, largest: int) -> str:
+    """The SHA-256 of a file, which is another if it is too long; PassingError if it ended too soon."""
     digest, read, size = hashlib.sha256(), 0, answer.headers.get("Content-Length", "")
-    while block := answer.read(BLOCK):
+    while read <= largest and (block := answer.read(BLOCK)):
         digest.update(block)
         read += len(block)
-    if size.isdigit() and int(size) != read:
+    if read <= largest and size.isdecimal() and int(size) != read:
         raise PassingError("a file that was to be compared arrived incomplete")
     return digest.hexdigest()
 

@@ -61,7 +61,7 @@ def push(
         The address at which people find it.
     """
     secret = portal.secret
-    with _alone(parcel.folder), (progress or Silent()).stage(Stage.DELIVERING):
+    with alone(parcel.folder), (progress or Silent()).stage(Stage.DELIVERING):
         if parcel.manifest.ledger:
             parcel = _known(portal, parcel, ledger)
         checked: set[str] = set()
@@ -82,14 +82,16 @@ def push(
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Only one process at a time delivers a folder; the system ends the lock with the process."""
+def alone(folder: Path) -> Iterator[None]:
+    """Only one process at a time delivers or withdraws a folder; the system ends the lock with the process."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise DeliveryError(f"another process is delivering {folder} right now: wait until it ends") from None
+        raise DeliveryError(
+            f"another process is delivering or withdrawing {folder} right now: wait until it ends"
+        ) from None
     finally:
         os.close(descriptor)
 

@@ -30,6 +30,8 @@ class Request:
     """Other codes than those of success that are an answer, too."""
     digests: bool = False
     """Whether only the SHA-256 of the answer is wanted: it is a file."""
+    largest: int = 2**62
+    """Bytes of that file: no more of it is read than shows that it is another."""
     imagined: Any = None
     """What a portal that has nothing of the release yet would answer: a dry run goes on with it."""
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from tapveil.base.errors import DeliveryError, UsageError
-from tapveil.delivery.client import HIDDEN, Client, Secret, sound_address
+from tapveil.delivery.client import BLOCK, HIDDEN, Client, Secret, sound_address
 from tapveil.delivery.request import PassingError, Request
 from tests.support.portals.server import TOKEN, Asked, FakePortal, Moved, RefusedError
 
@@ -52,6 +54,31 @@ def test_a_redirect_to_an_address_without_encryption_is_refused() -> None:
         client, request = Client(portal.address, SECRET), Request("GET", f"{portal.address}/f", digests=True)
         with pytest.raises(DeliveryError, match="not https"):
             client.send(request)
+
+
+@pytest.mark.parametrize("to", ["file://localhost/etc/hostname", "ftp://127.0.0.1/f", "data:,f"])
+def test_a_redirect_to_a_file_of_this_machine_is_refused(to: str) -> None:
+    with Talker(says=Moved(to)).running() as portal, pytest.raises(DeliveryError, match="not https"):
+        Client(portal.address, SECRET).send(Request("GET", f"{portal.address}/f", digests=True))
+
+
+def test_a_portal_elsewhere_sends_nobody_to_services_of_this_machine() -> None:
+    client = Client("https://data.example.org", SECRET)
+    assert not client._may_fetch(urlsplit("http://127.0.0.1:8080/stop"))
+    assert client._may_fetch(urlsplit("https://files.example.org/f"))
+
+
+@pytest.mark.parametrize("to", ["https://[", "https://data.example.org:port/f"])
+def test_an_address_that_is_none_is_a_failure_of_the_portal(to: str) -> None:
+    with Talker(says=Moved(to)).running() as portal, pytest.raises(PassingError):
+        Client(portal.address, SECRET).send(Request("GET", f"{portal.address}/f", digests=True))
+
+
+def test_of_a_file_that_is_too_long_no_more_is_read_than_shows_it() -> None:
+    whole = b"a" * (3 * BLOCK)
+    with Talker(says=whole).running() as portal:
+        answer = Client(portal.address, SECRET).send(Request("GET", f"{portal.address}/f", digests=True, largest=5))
+    assert answer.data == hashlib.sha256(whole[:BLOCK]).hexdigest()
 
 
 def test_a_portal_that_repeats_the_credentials_does_not_make_us_show_them() -> None:

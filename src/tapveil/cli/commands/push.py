@@ -55,6 +55,7 @@ def withdraw(
     reason: Annotated[str, Option(help="Why, in one line. Readers will see it.")],
     by: Annotated[str, Option(help="Who decided it. Stays in the ledger.")],
     notice: Annotated[Path | None, Option("--notice", help="Write the notice for readers to this new file.")] = None,
+    to: Annotated[str | None, Option("--to", help="Of several portals, the address of one.")] = None,
     hide: Annotated[bool, Option("--hide", help="Hide the data set at the portal as well.")] = False,
     ledger_only: Annotated[bool, Option("--ledger-only", help="Do not change anything at a portal.")] = False,
     dry_run: DryRun = False,
@@ -67,7 +68,7 @@ def withdraw(
     from tapveil.base.atomic import write_new
     from tapveil.delivery.withdraw import Withdrawal
 
-    asked = Withdrawal.of(folder, ledger_file, reason, by, hide=hide)
+    asked = Withdrawal.of(folder, ledger_file, reason, by, hide=hide, to=to)
     if dry_run:
         for there, parcel in asked.portals():
             _show(there, there.withdraw(parcel, asked.notice, hide=hide))
