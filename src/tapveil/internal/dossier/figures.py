@@ -77,6 +77,9 @@ def _promise(case: Case) -> Named:
         yield "gaussian.delta_singletons", _up(Fraction(str(part.delta_singletons)))
     bounds = manifest.bounds.model_dump(include={"trips_per_day", "trips_per_card", "cells_per_table"})
     yield from ((f"bound.{key}", _number(most)) for key, most in bounds.items() if most)
+    for place, total in enumerate(manifest.totals or ()):
+        yield f"total.{place}", _number(total.trips)
+    yield "total.count", _number(len(manifest.totals or ()))
     for word, most in RIGHT_AT_MOST.items():
         yield f"verdict.{word}", _number(int(100 * most))
     if "time" in manifest.columns.values():
