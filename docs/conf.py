@@ -62,6 +62,7 @@ NAVIGATION = {
     "Analyse": [
         "analyse",
         "page",
+        "rider",
         "numbers",
         "reading",
         "series",

@@ -32,6 +32,7 @@ FILES = {
     DCAT: "DCAT, for open-data catalogues.",
     vocabulary.PLACES: "With `[gtfs]` or `[places]`: coordinates of all places that could be published.",
     f"{vocabulary.SHAPES}/NAME/FILE": "With `shapes`: the published counts in the columns that readers know.",
+    vocabulary.RIDER: "A page for riders: what the folder says about somebody who travels.",
     f"{vocabulary.SHAPES}/places.csv": "What public lists say of places, as far as those files write it.",
     vocabulary.READER: 'Functions that read the folder in R; not with `layout = "opal"`.',
     vocabulary.CALENDAR: "With `[coarsen.date]`: every day that was counted, with its labels.",

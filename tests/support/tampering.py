@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from tapveil.base.errors import TapveilError
 from tapveil.base.findings import Verification
-from tapveil.base.vocabulary import EXPLORER, PLACES, README, SIGNATURE
+from tapveil.base.vocabulary import EXPLORER, PLACES, README, RIDER, SIGNATURE
 from tapveil.published.derived import estimated_from
 from tapveil.published.describe.datapackage import FileFacts, datapackage
 from tapveil.published.describe.metadata import texts
@@ -25,6 +25,7 @@ from tapveil.published.describe.readme import readme
 from tapveil.published.explorer import page
 from tapveil.published.explorer.page import Shell, packed, taken_apart
 from tapveil.published.manifest import VERSIONS, Manifest
+from tapveil.published.rider.page import rider_page
 from tapveil.verification import manifest as manifests
 from tapveil.verification.derived import derived_sheets, published_tables
 from tapveil.verification.reading import UnreadableError
@@ -130,6 +131,8 @@ def redraw(folder: Path) -> None:
     places = json.loads((folder / PLACES).read_text()) if manifest.places else None
     with np.errstate(invalid="ignore"):
         beside = derived_sheets(folder, manifest, made, tables, estimated_from(domain, tables) if domain else None)
+    if version := manifest.versions.rider:
+        (folder / RIDER).write_text(rider_page(manifest, version), encoding="utf-8")
     data = packed(page.data(manifest, package, tables, beside, places))
     shell = Shell.titled(manifest.title)
     if manifest.versions.page != VERSIONS.page:  # the program of its own version, with the title of today

@@ -98,6 +98,8 @@ CALENDAR = "calendar.csv"
 """The file with the period, the kind or another label of each day that was counted."""
 READER = "read.R"
 """The script that reads the folder in R."""
+RIDER = "rider.html"
+"""The page for riders."""
 WIDER = "wider-areas.csv"
 """The file with the wider area of each published place."""
 

@@ -402,6 +402,8 @@ class Versions(_Part):
     are not split by the date, taps, and more places than bins of the plan leave room for; version 3 for all."""
     reader: Literal[1] | None = None
     """`read.R`, in folders that have it; others do not state it."""
+    rider: Literal[1] | None = None
+    """`rider.html`, in folders that have it; others do not state it."""
     shapes: Literal[1, 2] | None = None
     """`shapes/`, in folders that have such files; others do not state it. In version 2 shapes say more."""
     totals: Literal[1] | None = None
@@ -415,6 +417,7 @@ class Versions(_Part):
         return {
             "estimates": self.estimates,
             "reader": self.reader,
+            "rider": self.rider,
             "shapes": self.shapes,
             "totals": self.totals,
             "trips": self.trips,

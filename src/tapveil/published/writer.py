@@ -33,6 +33,7 @@ from tapveil.base.vocabulary import (
     PLACES,
     READER,
     README,
+    RIDER,
     SIGNATURE,
     WIDER,
     WORLD,
@@ -51,6 +52,7 @@ from tapveil.published.manifest import Manifest, json_text
 from tapveil.published.place_facts import PlaceFacts
 from tapveil.published.places import FeatureCollection, places_text
 from tapveil.published.reader import read_script
+from tapveil.published.rider.page import rider_page
 from tapveil.published.sheets import DerivedSheet, as_written, laid_out, raw_tables
 from tapveil.published.synthetic_trips import NOTE, SyntheticTrips, in_groups, note
 from tapveil.published.table import PublishedTable
@@ -126,6 +128,7 @@ def write(
         **({CALENDAR: calendar_text(manifest)} if manifest.calendars else {}),
         **({WORLD: domain.places_text(world)} if world else {}),
         **({READER: read_script(version)} if (version := manifest.versions.reader) else {}),
+        **({RIDER: rider_page(manifest, version)} if (version := manifest.versions.rider) else {}),
         README: readme(manifest, signed=key is not None),
     }
     with progress.stage(Stage.DRAWING_PAGE):

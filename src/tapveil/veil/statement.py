@@ -27,6 +27,7 @@ from tapveil.published import manifest as claims
 from tapveil.published import shaped
 from tapveil.published.people import claim_of
 from tapveil.published.reader import READER_VERSION
+from tapveil.published.rider.page import RIDER_VERSION
 
 NOT_YET = "0" * 32
 """Stands for the release ID until the budget is charged."""
@@ -107,6 +108,7 @@ def manifest(
 def _parts(plan: Plan, shapes: Mapping[str, Shape] | None, totals: Sequence[PublicTotal]) -> dict[str, int]:
     """Versions of what this folder has and others may not."""
     parts = {"reader": READER_VERSION} if LAYOUTS[plan.release.layout].has_reader else {}
+    parts |= {"rider": RIDER_VERSION}
     parts |= {"totals": 1} if totals else {}
     return parts | ({"shapes": shaped.VERSION} if shapes else {})
 

@@ -25,6 +25,7 @@ from tapveil.base.vocabulary import (
     PLACES,
     READER,
     README,
+    RIDER,
     SIGNATURE,
     TRIPS,
     WIDER,
@@ -43,6 +44,7 @@ from tapveil.published.identifiers import text_findings
 from tapveil.published.manifest import MANIFEST_VERSION, Manifest, json_text
 from tapveil.published.places import FeatureCollection, places_findings, places_text
 from tapveil.published.reader import read_script
+from tapveil.published.rider.page import rider_page
 from tapveil.published.sheets import DerivedSheet
 from tapveil.published.signature import SignatureError, read_signature, signer
 from tapveil.published.synthetic_trips import SyntheticTrips
@@ -66,6 +68,8 @@ from tapveil.verification.world import WorldCheck, domain_findings, domain_of, m
 
 LARGEST_README = 2**16
 """A release with 64 tables writes half of it."""
+LARGEST_RIDER = 2**17
+"""The page for riders is a third of it."""
 DESCRIPTIONS = (README, PACKAGE, MANIFEST, EXPLORER, *METADATA)
 NOT_VERIFIABLE = (
     "only the publisher can confirm that the noise was random, the right rows were counted, the lists are public, and "
@@ -138,6 +142,10 @@ class _Check:
             and self._text(READER) != read_script(version)
         ):
             self._add([Finding("reader-differs", READER, "is not the script that tapveil publishes")])
+        if RIDER in self.files and (version := manifest.versions.rider):
+            page = reading.text_of(self.folder, RIDER, LARGEST_RIDER)
+            if page != rider_page(manifest, version):
+                self._add([Finding("rider-differs", RIDER, "is not the page that tapveil writes for such a folder")])
         places = self._places() if manifest.places in self.files else None
         with self.progress.stage(Stage.COMPUTING_PROMISE):
             made, impossible = manifests.mechanisms(manifest)
@@ -256,6 +264,7 @@ class _Check:
         needed |= {each.path for each in shaped.shaped_files(manifest)}
         needed |= {place_facts.PATH} if shaped.fields_of_places(manifest) else set()
         needed |= {CALENDAR} if manifest.calendars else set()
+        needed |= {RIDER} if manifest.versions.rider else set()
         needed |= {READER} if manifest.versions.reader else set()
         needed |= {manifest.places} if manifest.places else set()
         needed |= {WIDER} if manifest.wider else set()

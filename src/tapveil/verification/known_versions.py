@@ -22,7 +22,7 @@ VERSIONS_OF: Mapping[int, list[Versions]] = {
 
 PARTS_OF: Mapping[int, Mapping[str, tuple[int, ...]]] = {
     2: {"estimates": (1,)},
-    3: {"estimates": (1, 2, 3, 4), "reader": (1,), "shapes": (1, 2), "totals": (1,), "trips": (1,)},
+    3: {"estimates": (1, 2, 3, 4), "reader": (1,), "rider": (1,), "shapes": (1, 2), "totals": (1,), "trips": (1,)},
 }
 """By the wording: the parts that its folders may have, each by itself, and the versions of their methods."""
 

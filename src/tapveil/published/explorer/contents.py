@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapveil.base.time_bins import TimeBins
-from tapveil.base.vocabulary import CHECKSUMS, COUNT, ESTIMATES, HIGH, LOW, MANIFEST, PACKAGE, README, WEIGHT
+from tapveil.base.vocabulary import CHECKSUMS, COUNT, ESTIMATES, HIGH, LOW, MANIFEST, PACKAGE, README, RIDER, WEIGHT
 from tapveil.published.describe.wording import rounded_up, wording
 from tapveil.published.explorer.columns import LARGEST, Integers, packed, width_of
 from tapveil.published.manifest import Manifest, TableClaim
@@ -223,7 +223,8 @@ def _people(manifest: Manifest) -> dict[str, Any] | None:
 
 def _files(manifest: Manifest, package: Mapping[str, Any]) -> list[dict[str, str]]:
     """What a person may want to open next."""
-    ours = {README: "readme", MANIFEST: "manifest", PACKAGE: "package", CHECKSUMS: "checksums"}
+    ours = {RIDER: "rider"} if manifest.versions.rider else {}
+    ours |= {README: "readme", MANIFEST: "manifest", PACKAGE: "package", CHECKSUMS: "checksums"}
     titles = {path: wording(manifest.versions.wording).say(f"page.{name}") for path, name in ours.items()}
     shown = [each for each in package["resources"] if not each["path"].startswith("synthetic/")]
     titles |= {each["path"]: each["title"] for each in shown}
