@@ -90,6 +90,7 @@ def test_the_folder_is_whole(city: Path) -> None:
     data = {f"data/{table}.{kind}" for table in TABLES for kind in ("csv", "parquet")}
     beside = {f"consistent/{name}.csv" for name in (*TABLES, *RESTS)}
     others = {"README.md", "SHA256SUMS", "areas.geojson", "datapackage.json", "explorer.html", "privacy.json"}
+    others |= {"read.R", "rider.html"}
     assert names == data | beside | others | {*METADATA}
     lines = (folder / "SHA256SUMS").read_text().splitlines()
     sums = {name: digest for digest, name in (line.split("  ") for line in lines)}

@@ -9,6 +9,7 @@ import shutil
 from functools import cache
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -139,7 +140,7 @@ def test_verify_makes_it_again_and_earlier_folders_have_none(folder: Path, tmp_p
 # --- in a browser -----------------------------------------------------------------------------------------------------
 
 
-def look(browser: Browser, folder: Path, locale: str, **options: object) -> tuple[Page, list[str]]:
+def look(browser: Browser, folder: Path, locale: str, **options: Any) -> tuple[Page, list[str]]:
     context = browser.new_context(locale=locale, viewport={"width": 390, "height": 800}, **options)
     page, complaints = context.new_page(), list[str]()
     page.on("request", lambda request: complaints.append(request.url) if RIDER not in request.url else None)
