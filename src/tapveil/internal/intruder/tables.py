@@ -104,6 +104,7 @@ class Counter:
         off = name.startswith("tap_off")
         clock = [f"{minute // 60:02d}:{minute % 60:02d}" for minute in range(MINUTES_PER_DAY)]
         days, modes = [str(day) for day in trips.days], list(trips.modes)
+        labels = list(self.plan.world.lists.get(name) or (f"{name} {number}" for number in range(3)))
         kind = self._fitted.source.kind(name)
         coded: tuple[list[str], Integers] = {
             "time": (clock, trips.off if off else trips.on),
@@ -111,7 +112,7 @@ class Counter:
             "date": (days, trips.day),
             "calendar": (days, trips.day),
             "location": (list(trips.places), trips.stop if off else trips.start),
-            "label": (modes, trips.mode) if name == "mode" else ([f"{name} {n}" for n in range(3)], trips.card % 3),
+            "label": (modes, trips.mode) if name == "mode" else (labels, trips.card % len(labels)),
         }.get(kind, ([], trips.card))
         if name == WHO:
             return pa.array(who).cast(pa.string())

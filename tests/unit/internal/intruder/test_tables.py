@@ -78,3 +78,47 @@ def test_generated_trips_fit_levels_and_wider_areas(tmp_path: Path) -> None:
     assert "od-region" in plan.tables
     found = counted(plan, tmp_path, bounded=True)
     assert len(found["od-region"].cells) < len(found["od-day"].cells) <= len(found["od"].cells)
+
+
+def test_generated_trips_have_the_listed_labels(tmp_path: Path) -> None:
+    text = preset_text("journeys").replace('mode = "mode"\n', 'mode = "mode"\nfare = "fare_class"\n')
+    fares = '[[table]]\nname = "fares"\ncolumns = ["tap_on_location", "fare"]\nweight = 1\n'
+    plan = Plan.parse(f'{text}\n{fares}\n[world.lists]\nfare = ["adult", "child"]\n')
+    found = counted(plan, tmp_path, bounded=True)["fares"]
+    assert {label for cell in found.cells for label in cell} >= {"adult", "child"}
+
+
+TAPS = """
+[release]
+name = "taps"
+title = "Taps"
+[source]
+path = "taps.csv"
+shape = "taps"
+[source.columns]
+card = "card"
+mode = "mode"
+date = "day"
+tap = "kind"
+tap_time = "time"
+tap_location = "stop"
+[source.taps]
+on = ["on"]
+off = ["off"]
+[privacy]
+unit = "card"
+neighbours = "add-remove"
+mechanism = "laplace"
+epsilon = 4
+delta = 1e-6
+trips_per_card = 5
+without_card = "refuse"
+[[table]]
+name = "places"
+columns = ["tap_on_location", "tap_off_location"]
+"""
+
+
+def test_where_rows_are_taps_generated_trips_are_whole(tmp_path: Path) -> None:
+    found = counted(Plan.parse(TAPS), tmp_path, bounded=True)["places"]
+    assert max(int(by.sum()) for _, by in found.added[ALL].values()) == 5
