@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from tapveil._version import __version__
 from tapveil.plan.model import Plan
 from tapveil.privacy.concentrated import concentrated
+from tapveil.privacy.loss import Loss, accounted_delta, whole_card_certified
 from tapveil.published import manifest_1
 from tapveil.published.describe import metadata
 from tapveil.published.describe.croissant import croissant_text
@@ -355,6 +357,31 @@ def test_the_writers_of_version_1_are_frozen(folder: Path) -> None:
 def test_a_record_of_every_kind_is_valid() -> None:
     for files in every_kind():
         assert errors(record(files), OUR_SCHEMA) == []
+
+
+OPAL = yaml.safe_load((Path(__file__).parents[4] / "docs" / "opal-registry.yaml").read_text("utf-8"))
+
+
+def test_the_record_of_the_opal_release_is_valid_by_the_schema_of_the_registry(registry_schema: dict[str, Any]) -> None:
+    assert errors(OPAL, registry_schema) == []
+
+
+def test_the_record_of_the_opal_release_has_every_field_and_the_figures_of_its_preset() -> None:
+    sections = OPAL["deployment"]
+    for section, fields in FIELDS.items():
+        assert set(sections[section]) >= {field.removesuffix("!") for field in fields.split()} - {"data_product_sector"}
+    guarantee = Plan.preset("opal").guarantee
+    loss = sections["privacy_loss"]
+    assert Fraction(str(loss["privacy_parameters"]["epsilon"])) == guarantee.loss.epsilon
+    assert Fraction(str(loss["privacy_parameters"]["delta"])) == guarantee.loss.delta
+    tables = list(guarantee.mechanisms.values())
+    for trips, epsilon, delta in ((10, "28.3", "7.5e-6"), (40, "79", "3e-5")):
+        assert re.search(rf"\b{epsilon} at (delta )?{delta}\b", loss["privacy_unit_details"])
+        assert whole_card_certified(tables, trips, Loss(Fraction(epsilon), Fraction(delta)))
+    assert guarantee.loss_for("add-remove").epsilon == 4
+    assert accounted_delta(tables, guarantee.loss.epsilon, guarantee.exposure) <= 1.88e-7
+    starts = {int(each) for each in re.findall(r"\b(34|18)\b", sections["implementation"]["mechanisms"])}
+    assert starts == {each.smallest_published for each in tables}
 
 
 def test_records_are_valid_by_the_schema_of_the_registry(
