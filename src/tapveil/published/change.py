@@ -226,7 +226,7 @@ def _panel(frame: Frame, groups: Sequence[Key]) -> Panel:
 def _absent(frame: Frame, day: str) -> float:
     """What a number that is not there has on a day, at most."""
     if frame.mechanism is None:
-        return float(frame.absents[day])
+        return float(frame.absents.get(day, max(frame.absents.values(), default=float("inf"))))
     return float("inf") if frame.mechanism.from_a_list else float(frame._absent)
 
 

@@ -478,7 +478,8 @@ class Frame:
         """How much cells that are not listed add to each group at most; infinite where nobody knows how many."""
         if self.left_out is not None:  # sums, added up once more
             return np.full(len(cells), np.inf) if len(by) < len(self.keys) else self.left_out
-        if self.mechanism is not None and self.mechanism.publishes_every_cell:
+        every = self.mechanism is not None and self.mechanism.publishes_every_cell
+        if every or (self.absents and max(self.absents.values()) == 0):
             return np.zeros(len(cells))
         expected = 1
         for key in (key for key in self.keys if key not in by):
@@ -487,11 +488,11 @@ class Frame:
                 return np.full(len(cells), np.inf)
             expected *= len(known)
         missing = np.maximum(expected - cells, 0)
-        if self.mechanism is None and not self.absents:  # adjusted numbers do not say what a missing cell holds
-            return np.where(missing > 0, np.inf, 0.0)
-        if self.mechanism is not None and self.mechanism.from_a_list:
-            return np.where(missing > 0, np.inf, 0.0)
-        return missing * float(max(self.absents.values()) if self.mechanism is None else self._absent)
+        most = max(self.absents.values(), default=np.inf)
+        if self.mechanism is not None:
+            most = np.inf if self.mechanism.from_a_list else float(self._absent)
+        # Adjusted numbers do not say what a missing cell holds, nor do those of a list.
+        return np.where(missing > 0, missing * most, 0.0) if np.isfinite(most) else np.where(missing > 0, np.inf, 0.0)
 
     @property
     def _has_noise(self) -> bool:
@@ -546,7 +547,7 @@ class Frame:
         counts = self._numbers(COUNT)
         if self.mechanism is None:
             if self.noise is not None:
-                return np.zeros(len(counts)), np.zeros(len(counts))
+                return self._leaning(), np.zeros(len(counts))
             return (counts - self._numbers(LOW)).astype(float), (self._numbers(HIGH) - counts).astype(float)
         if self.mechanism.publishes_every_cell:  # none is there because noise raised it
             return np.zeros(len(counts)), np.zeros(len(counts))
@@ -554,6 +555,16 @@ class Frame:
         lean = np.minimum(LEANING * variance(self.mechanism) / np.maximum(counts, 1), half_width)
         near = counts < self.mechanism.smallest_published + half_width
         return np.where(near, float(half_width), lean), np.zeros(len(counts))
+
+    def _leaning(self) -> Floats:
+        """The same, below, where mechanisms differ: what a missing cell has at most is more than the smallest count."""
+        counts, noise = np.ma.getdata(self._numbers(COUNT)), self._variances()
+        absent = max(self.absents.values(), default=0.0)
+        if self.left_out is not None or absent == 0:  # sums have it in them; in a known world, nothing leans
+            return np.zeros(len(counts))
+        half_width = np.ceil(noise_quantile(float(MISS), gaussian=self._is_gaussian) * np.sqrt(noise))
+        lean = np.minimum(LEANING * noise / np.maximum(counts, 1), half_width)
+        return np.where(counts < absent + half_width, half_width, lean)
 
     def _numbers(self, name: str) -> Ints:
         return np.asarray(self.cells[name])

@@ -38,9 +38,10 @@ def write_matrices(folder: Folder, path: Path) -> None:
                 matrix = np.full((len(zones), len(zones)), 0.0 if not name else np.nan)
                 column = sums.cells[number if number in sums.columns else COUNT]  # estimates have no others
                 matrix[rows[own], columns[own]] = np.ma.filled(column.astype(float), np.nan)[own]
-                data.create_dataset(f"{mode}{name}".replace("/", "_"), data=matrix, track_times=False)
-        text = np.array(zones, dtype=h5py.string_dtype())
-        lookup.create_dataset("zone", data=text, track_times=False)
+                # In chunks, as OMX asks for; not compressed, as programs differ in how they do it.
+                data.create_dataset(f"{mode}{name}".replace("/", "_"), data=matrix, chunks=True, track_times=False)
+        # Of one length: readers of OMX know no others.
+        lookup.create_dataset("zone", data=np.array([zone.encode() for zone in zones]), track_times=False)
 
 
 def _sums(frame: Frame) -> Frame:

@@ -271,12 +271,16 @@ class Series:
             keys = (RELEASE, *keys)
             cells = {key: cells[key] for key in (*keys, *NUMBERS, DEFINITION)}
         own = [piece for piece in pieces if piece.days]
-        absents = {day: interval(piece.mechanism, MISS).absent for piece in own for day in piece.days}
+        absents = {day: piece.absent for piece in own for day in piece.days}
+        if not absents or not dated:
+            absents = {"": max(piece.absent for piece in pieces)}
         single = {piece.mechanism for piece in pieces}
         known = {key: frozenset[str]().union(*(piece.known.get(key, ()) for piece in pieces)) for key in keys}
         known = {key: values for key, values in known.items() if values}
-        if dated:
-            known[DATE] = frozenset(absents)
+        if not dated:
+            known[RELEASE] = frozenset(piece.name for piece in pieces)
+        else:
+            known[DATE] = frozenset(day for piece in own for day in piece.days)
         last = pieces[-1]
         add_up = all(why_not(piece.folder.manifest) is None for piece in pieces)
         return Frame(
@@ -366,12 +370,20 @@ class _Piece:
     def mechanism(self) -> Mechanism:
         return self.folder.mechanism(self.claim.name)
 
+    @property
+    def absent(self) -> float:
+        """What a cell that is not there has at most: nothing in a known world, where all are; of a list, anything."""
+        if self.mechanism.publishes_every_cell:
+            return 0.0
+        return float("inf") if self.mechanism.from_a_list else float(interval(self.mechanism, MISS).absent)
+
     @cached_property
     def known(self) -> dict[str, frozenset[str]]:
         manifest = self.folder.manifest
         times = [column for column in self.claim.columns if manifest.columns[column] == "time"]
-        modes = {"mode": frozenset(manifest.covers.modes)} if manifest.covers.modes and "mode" in self.keys else {}
-        return modes | dict.fromkeys(times, frozenset(manifest.listed_times(self.claim)))
+        parts = {key: frozenset(self.cells[key].tolist()) for key in manifest.partition if key != DATE}
+        labels = {key: frozenset(days) for key, days in manifest.calendar.items() if key in self.keys and key != DATE}
+        return parts | labels | dict.fromkeys(times, frozenset(manifest.listed_times(self.claim)))
 
     @cached_property
     def cells(self) -> dict[str, Column]:

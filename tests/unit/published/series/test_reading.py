@@ -159,3 +159,22 @@ def test_the_mean_of_two_releases_misses_at_most_one_cell_in_twenty(tmp_path: Pa
                 missed += row is not None and not row["low"] <= count <= row["high"]
                 cells += 1
     assert missed / cells <= 0.05
+
+
+GOLDEN = Path(__file__).parents[3] / "golden"
+
+
+@pytest.mark.parametrize(
+    "kind", ["3/gaussian", "3/paper", "3/levels", "3/dictionary", "3/taps", "3e/calendars", "3d/world"]
+)
+def test_a_series_of_one_folder_says_what_the_folder_says(kind: str) -> None:
+    folder, series = tapveil.open(GOLDEN / kind), tapveil.open([GOLDEN / kind])
+    for name in folder.tables:
+        by = [key for key in folder.table(name).keys if key in ("mode", "day_type")]
+        ours, theirs = (each.table(name).sum(by=by).rows() for each in (series, folder))
+        assert len(ours) == len(theirs)
+        for row, own in zip(ours, theirs, strict=True):
+            assert all(row[column] == own[column] for column in ("count", "listed", "other", "cells"))
+            assert row["low"] <= own["low"] + 1, "never tighter, but for a rounded quantile"
+            assert (row["high"] is None) == (own["high"] is None)
+            assert row["high"] is None or row["high"] >= own["high"] - 1
