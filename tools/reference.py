@@ -86,6 +86,7 @@ SHAPE: list[tuple[str, str, Model]] = [
     ("agency.toml", "A [shape](../guides/shapes.md) of your own, in a file of its own.", shape.Shape),
     ("[[file]]", "Each file of a shape.", shape.ShapeFile),
     ("column", "Of a file: `column = [{ … }, { … }]`, in their order.", shape.ShapeColumn),
+    ("rest", "Of a file: `rest = { key = …, word = … }`.", shape.Rest),
 ]
 """The sections of a shape."""
 
@@ -112,6 +113,7 @@ MANIFEST: list[tuple[str, Model]] = [
     ("shapes", shape.Shape),
     ("shapes.file", shape.ShapeFile),
     ("shapes.file.column", shape.ShapeColumn),
+    ("shapes.file.rest", shape.Rest),
     ("pairing", manifest.Pairing),
     ("software", manifest.Software),
 ]

@@ -121,7 +121,7 @@ def _written(form: str, values: dict[str, str]) -> str:
 
 
 def day_in(label: str) -> date:
-    """The day that a label names, or the first of its period; ValueError where it is none.
+    """The day that a label names, or the first of its period; ValueError for other labels.
 
     >>> [str(day_in(label)) for label in ("2016-08-08", "2016-08", "2016-Q3", "2016-W32", "2016")]
     ['2016-08-08', '2016-08-01', '2016-07-01', '2016-08-08', '2016-01-01']

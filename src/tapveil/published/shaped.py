@@ -233,7 +233,7 @@ def _strangers(shaped: ShapedFile, manifest: Manifest) -> Iterator[str]:
 
 
 def _alike(shaped: ShapedFile, texts: Texts) -> Iterator[str]:
-    """Times that a file would not tell apart: hours alone, where bins are shorter."""
+    """Times that a file would write alike: hours alone, where bins are shorter."""
     file = shaped.file
     for key, kind in texts.kinds.items():
         if kind != "time" or key not in file.written or key == file.across:
