@@ -18,7 +18,7 @@ from tapveil._version import __version__
 from tapveil.internal import explain
 from tapveil.internal.dossier import markup
 from tapveil.internal.dossier.case import Case
-from tapveil.internal.dossier.figures import BELIEFS, Figure, detail, figures, releases_of
+from tapveil.internal.dossier.figures import BELIEFS, Figure, detail, figures, people_of_account
 from tapveil.internal.dossier.hazards import MET, NOTE, YOURS, hazards, states
 from tapveil.internal.dossier.markup import Source, fact_mark, figure_mark
 from tapveil.internal.dossier.questions import Kept, asked, catalogue
@@ -26,7 +26,6 @@ from tapveil.internal.svg import ON_PAPER
 from tapveil.ledger import words as ledger_words
 from tapveil.ledger.accounts import Account
 from tapveil.ledger.entry import Accepted, Budget, Delivered, Published, Scheduled, Spend, Start, Withdrawn
-from tapveil.ledger.people import so_far
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import COUNTED, LOOKED, UNIT_NAMES, WORDING, change, loss_in_words, wording
 
@@ -146,8 +145,7 @@ def _label(key: str) -> str:
 
 def _people(account: Account) -> list[str]:
     """The rows of a person in an account, by the names of their figures."""
-    found = so_far(account)
-    return [f"person.{each.trips_a_week}.{releases_of(each)}" for each in found] if isinstance(found, list) else []
+    return list(people_of_account(account))
 
 
 def _rows(case: Case) -> Iterator[Row]:

@@ -181,19 +181,23 @@ def _account(name: str, account: Account) -> Named:
     shown = "no bound" if spent is None else decimal_text(spent, 5, ROUND_CEILING)
     yield f"{name}.spent", Figure(shown, "none" if spent is None else spent)
     yield f"{name}.left", Figure(decimal_text(left, 5, ROUND_FLOOR), left)
-    people = so_far(account)
-    for person in people if isinstance(people, list) else ():
-        yield from _person(f"{name}.person.{person.trips_a_week}.{releases_of(person)}", person)
+    for which, person in people_of_account(account).items():
+        yield from _person(f"{name}.{which}", person)
 
 
-def releases_of(person: Person) -> int:
-    """In how many releases the trips of a person are."""
-    return sum(each.number for each in person.releases)
+def people_of_account(account: Account) -> dict[str, Person]:
+    """People of all releases so far, and of the newest carried on for a year, by names such as `year.10`."""
+    found = so_far(account)
+    if not isinstance(found, list):
+        return {}
+    half = len(found) // 2
+    when = [*["so_far"] * half, *["year"] * half]
+    return {f"{which}.{person.trips_a_week}": person for which, person in zip(when, found, strict=True)}
 
 
 def _person(name: str, person: Person) -> Named:
     yield f"{name}.trips_a_week", _number(person.trips_a_week)
-    yield f"{name}.releases", _number(releases_of(person))
+    yield f"{name}.releases", _number(sum(each.number for each in person.releases))
     yield f"{name}.trips", _number(person.trips)
     yield f"{name}.epsilon", _up(person.shown_epsilon())
     yield f"{name}.delta", _up(person.delta)

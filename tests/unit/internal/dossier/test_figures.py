@@ -21,6 +21,7 @@ from tapveil.internal.dossier import hazards
 from tapveil.internal.dossier.case import Case, Checked, Tried, read_case
 from tapveil.internal.dossier.document import Dossier
 from tapveil.internal.dossier.questions import Kept, asked, catalogue
+from tapveil.ledger.book import Ledger
 from tapveil.plan.model import Plan
 from tapveil.privacy import Exposure, Loss, certified, stated
 from tapveil.privacy.accountant import delta as accountant_delta
@@ -32,6 +33,7 @@ from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.person import Person, people_of_a_year
 from tapveil.privacy.person import Releases as Repeated
 from tapveil.published.folder import Folder
+from tapveil.veil.spend import spend_of
 from tests.conftest import TODAY, levelled_plan, start_ledger
 
 ROOT = Path(__file__).parents[4]
@@ -228,6 +230,14 @@ def spent(case: Case, text: str, place: str, which: str) -> bool:
     return account.epsilon is not None and number(text) <= account.budget.epsilon - account.epsilon
 
 
+def of_account(case: Case, text: str, place: str, when: str, trips: str, which: str) -> bool:
+    """The releases of the test are of two days: one so far, and as many as 365 days have room for."""
+    (spend,) = case.accounts[int(place)].spends
+    released = Repeated(spend.unit, tuple((each, False) for each in spend.mechanisms), spend.cells, 2)
+    number_of = {"so_far": released, "year": released.in_a_year()}
+    return of_person(Person(int(trips), (number_of[when],), case.accounts[int(place)].budget.delta), text, which)
+
+
 def of_ledger(case: Case, text: str, which: str) -> bool:
     kinds = [entry.kind for entry in case.entries or ()]
     released, appeared = kinds.count("release"), kinds.count("published")
@@ -275,6 +285,7 @@ KNOWN: dict[str, Check] = {
     r"days": lambda case, text: number(text) == len(case.manifest.days),
     r"verdict\.(strong|moderate)": lambda _, text, word: text == {"strong": "75", "moderate": "95"}[word],
     r"account\.(\d+)\.(budget\.\w+|releases|spent|left)": spent,
+    r"account\.(\d+)\.(so_far|year)\.(\d+)\.(\w+)": of_account,
     r"ledger\.(entries|releases|unfinished)": of_ledger,
     r"detail\.([\w-]+)\.(\d+)\.(cells|share)": in_folder,
     r"audit\.checks": lambda case, text: number(text) == len(case.audit),
@@ -316,6 +327,8 @@ def planned(tmp_path: Path) -> Plan:
     total = '[[public.total]]\ntrips = 1_200_000\nsource = "Annual report, page 3"\n[[table]]\nname = "total"'
     plan = levelled_plan(tmp_path, **{'[[table]]\nname = "total"': total})
     start_ledger(plan, "16", "1e-5")
+    with Ledger.open(plan.ledger_path) as book:
+        book.spend(spend_of(plan, "5" * 32, TODAY))
     return plan
 
 
