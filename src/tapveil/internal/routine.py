@@ -233,7 +233,7 @@ def read_routine(path: Path) -> Routine:
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "[run]"
-        raise PlanError(f"{path.name}: {where}: {first['msg'].removeprefix('Value error, ')}") from None
+        raise PlanError(f"{path.name}: {where}: {first['msg']}") from None
     span = Span(routine.every, routine.first_day)
     if not span.begins_there:
         raise PlanError(f"{path.name}: first_day: no {routine.every} begins on {routine.first_day}")
