@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tapveil.base.errors import ReaderError, did_you_mean
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS, WEIGHT
 from tapveil.privacy.distribution import spread, variance
 from tapveil.privacy.intervals import MISS, given_published, interval
 from tapveil.privacy.mechanisms import Gaussian, Mechanism, World
@@ -527,7 +527,7 @@ class Frame:
             >>> release.totals.per_day() if release.manifest.days else "its plan names no days"
             'its plan names no days'
         """
-        if COUNT not in self.columns or not self.adds_up:
+        if COUNT not in self.columns or not (self.adds_up or WEIGHT in self.columns):  # estimates have a weight
             raise ReaderError("only counts have means per day: take a table, or its sums")
         if not self.calendar:
             raise ReaderError("the folder does not say which days were counted, so there are no means per day")

@@ -70,7 +70,7 @@ def test_estimates_near_the_totals_keep_their_shape() -> None:
     before = estimate(WORLD, measured())
     total = Total(ALL, {}, int(before.count([])) + 3)
     after = estimate(WORLD, measured(), totals=[total])
-    moved = sum(int(np.abs(a - b).sum()) for a, b in zip(before.days, after.days, strict=True))
+    moved = sum(int(np.abs(a.astype(np.int64) - b).sum()) for a, b in zip(before.days, after.days, strict=True))
     assert moved <= 0.05 * total.trips
 
 
