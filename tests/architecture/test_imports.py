@@ -209,6 +209,7 @@ OTHERS_WORDS = {
     "counting.engines.duckdb.session": {"No space left"},
     "counting.engines.spark.session": {"No space left"},
     "cli.commands.ledger": {"Value error, "},  # of pydantic
+    "internal.routine": {"Value error, "},
     "plan.toml": {"Input should be", "must be"},
     "verification.manifest": {" of "},  # a role, such as "lookup of bus": a code of the manifest
 }

@@ -22,7 +22,7 @@ import tapveil
 from tapveil.base.errors import BudgetError, EngineError, LedgerError, PlanError, TripDataError, UsageError
 from tapveil.counting import counter
 from tapveil.ledger import book
-from tapveil.ledger.entry import Budget, Spend, SpentTable
+from tapveil.ledger.entry import ENTRY_VERSION, Budget, Spend, SpentTable
 from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Exposure
 from tapveil.privacy.loss import Loss, certified
@@ -197,7 +197,7 @@ def first_removed(path: Path) -> None:
 def of_a_newer_version(path: Path) -> None:
     with book.Ledger.open(path) as ledger:
         rows = ledger._rows()
-        body = '{"version":4,"kind":"promise"}'
+        body = json.dumps({"version": ENTRY_VERSION + 1, "kind": "promise"})
         digest = book._chained(len(rows) + 1, rows[-1][2], body)
         ledger._connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (len(rows) + 1, body, digest))
 
@@ -212,7 +212,7 @@ FAULTS = {
     "changed": (changed, "entry 2 of the ledger was changed"),
     "last removed": (last_removed, "rolled back"),
     "first removed": (first_removed, "entry 1 of the ledger is missing"),
-    "newer": (of_a_newer_version, "has version 4"),
+    "newer": (of_a_newer_version, f"has version {ENTRY_VERSION + 1}"),
 }
 
 

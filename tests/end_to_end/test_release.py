@@ -20,7 +20,7 @@ import pytest
 
 import tapveil
 from tapveil.base.progress import Silent
-from tapveil.base.vocabulary import NUMBERS
+from tapveil.base.vocabulary import NUMBERS, READER
 from tapveil.counting.counter import count
 from tapveil.counting.reveal import exact_counts
 from tapveil.demo.city import make_city
@@ -90,7 +90,7 @@ def test_the_folder_is_whole(city: Path) -> None:
     data = {f"data/{table}.{kind}" for table in TABLES for kind in ("csv", "parquet")}
     beside = {f"consistent/{name}.csv" for name in (*TABLES, *RESTS)}
     others = {"README.md", "SHA256SUMS", "areas.geojson", "datapackage.json", "explorer.html", "privacy.json"}
-    others |= {"read.R", "rider.html"}
+    others |= {READER, "rider.html"}
     assert names == data | beside | others | {*METADATA}
     lines = (folder / "SHA256SUMS").read_text().splitlines()
     sums = {name: digest for digest, name in (line.split("  ") for line in lines)}

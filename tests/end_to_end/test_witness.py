@@ -52,7 +52,7 @@ def body(entry: Entry, nonce: str | None) -> str:
     """An entry as it is written: with a nonce; or without one, as version 1 had it."""
     if nonce is not None:
         return entry.text(nonce)
-    data = entry.model_dump(mode="json", exclude={"reason", "by"}) | {"version": 1}
+    data = entry.model_dump(mode="json", exclude={"reason", "by", "totals"}) | {"version": 1}
     for table in data.get("tables", ()):
         del table["trips_per_cell"]
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tapveil.base.errors import DeliveryError, FolderError, LedgerError
+from tapveil.base.errors import FolderError, LedgerError
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import SIGNATURE
 from tapveil.delivery.client import Client
 from tapveil.delivery.conversation import Wait, converse
+from tapveil.delivery.lock import alone
 from tapveil.delivery.parcel import Parcel
 from tapveil.delivery.portal import Portal
 from tapveil.ledger.book import Ledger
@@ -79,21 +76,6 @@ def push(
                     )
                 )
     return address
-
-
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Only one process at a time delivers or withdraws a folder; the system ends the lock with the process."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError:
-        raise DeliveryError(
-            f"another process is delivering or withdrawing {folder} right now: wait until it ends"
-        ) from None
-    finally:
-        os.close(descriptor)
 
 
 def _known(portal: Portal, parcel: Parcel, ledger: Path | None) -> Parcel:

@@ -16,11 +16,11 @@ from pathlib import Path
 from tapveil.base.errors import LedgerError, UsageError
 from tapveil.delivery.client import Client, sound_address
 from tapveil.delivery.conversation import Wait, converse
+from tapveil.delivery.lock import alone
 from tapveil.delivery.notice import Notice
 from tapveil.delivery.parcel import Parcel
 from tapveil.delivery.portal import Portal
 from tapveil.delivery.portals import PORTALS
-from tapveil.delivery.push import alone
 from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Delivered, Withdrawn
 from tapveil.ledger.witness import folder_of
