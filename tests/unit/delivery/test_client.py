@@ -65,7 +65,7 @@ def test_a_redirect_to_a_file_of_this_machine_is_refused(to: str) -> None:
 def test_a_portal_elsewhere_sends_nobody_to_services_of_this_machine() -> None:
     client = Client("https://data.example.org", SECRET)
     assert not client._may_fetch(urlsplit("http://127.0.0.1:8080/stop"))
-    assert client._may_fetch(urlsplit("https://files.example.org/f"))
+    assert client._may_fetch(urlsplit("https://store.example.org/f"))
 
 
 @pytest.mark.parametrize("to", ["https://[", "https://data.example.org:port/f"])

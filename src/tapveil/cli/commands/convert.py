@@ -21,7 +21,7 @@ def convert(
     output: Annotated[Path, Option("--output", "-o", metavar="DIR", help="Folder to write to.")],
     quiet: Quiet = False,
 ) -> None:
-    """Write a published folder as files for maps, Excel or demand models.
+    """Write a published folder for maps, Excel or demand models.
 
     From published numbers alone: the same folder gives the same bytes.
     """

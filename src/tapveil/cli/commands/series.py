@@ -21,7 +21,7 @@ def series(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Read many published folders as one series; write it as Parquet and a page.
+    """Read published folders as one series; write Parquet and a page.
 
     Without -o and --verify it shows the releases, breaks of definition and gaps.
     """
