@@ -16,6 +16,7 @@ import pytest
 import tapveil
 from tapveil.base.errors import UsageError
 from tapveil.verification.series import verify_series
+from tests.support.commands import run
 from tests.support.weeks import FIRST, days_of
 from tests.unit.published.series.test_reading import weeks
 
@@ -83,3 +84,18 @@ def test_the_page_has_the_numbers_and_asks_nobody(written: tuple[Path, list[Path
     assert line["count"] == totals.cells["count"].tolist()
     assert [c - b for c, b in zip(line["count"], line["below"], strict=True)] == totals.cells["low"].tolist()
     assert {"Quay", "Central"} <= {each["names"][-1] for each in data["lines"] if each["kind"] == "place"}
+
+
+def test_the_command_shows_writes_and_checks_a_series(written: tuple[Path, list[Path]], tmp_path: Path) -> None:
+    _, folders = written
+    names = [str(folder) for folder in folders]
+    shown = run("series", *names, cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "a series of 3 releases, 2025-03-03 to 2025-03-23" in shown.stdout
+    assert "total, from 2025-03-17 on: rows BREAK: trips -> taps" in shown.stdout
+    assert run("series", *names, "-o", "out", cwd=tmp_path).returncode == 0
+    assert run("series", *names, "--verify", "out", cwd=tmp_path).returncode == 0
+    (tmp_path / "out" / "series.html").write_text("another", encoding="utf-8")
+    found = run("series", *names, "--verify", "out", cwd=tmp_path)
+    assert found.returncode == 1
+    assert "derived-differs: series.html: does not follow from the folders" in found.stdout
