@@ -159,8 +159,10 @@ def read_case(
     if ledger:
         with Ledger.open(ledger) as book:
             entries = book.entries
+    manifest = folder.manifest if folder else _planned(plan, today) if plan else _impossible()
+    _refuse_other_plan(intruder, manifest)
     return Case(
-        folder.manifest if folder else _planned(plan, today) if plan else _impossible(),
+        manifest,
         plan,
         folder,
         entries,
@@ -188,6 +190,16 @@ def _planned(plan: Plan, today: date) -> Manifest:
         shapes=inputs.shapes,
         totals=inputs.totals,
     )
+
+
+def _refuse_other_plan(path: Path | None, manifest: Manifest) -> None:
+    """UsageError for an intruder test of another plan, where it says of which it is."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8")) if path else None
+    except (OSError, ValueError):
+        return  # said when its results are read
+    if isinstance(data, dict) and data.get("plan", manifest.plan_sha256) != manifest.plan_sha256:
+        raise UsageError(f"{path} is the intruder test of another plan: run `tapveil intruder` for this one")
 
 
 def _listed(path: Path | None, kind: type[Any], command: str) -> list[Any] | None:

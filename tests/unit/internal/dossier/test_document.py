@@ -126,6 +126,13 @@ def test_results_of_other_commands_are_shown_with_their_limits(planned: Path) ->
     assert "Do not publish with this program" in text
 
 
+def test_an_intruder_test_of_another_plan_is_refused(planned: Path) -> None:
+    (planned / "other.json").write_text(json.dumps({"plan": "0" * 64, "results": []}), encoding="utf-8")
+    said = run("dossier", "plan.toml", "-o", "three.html", "--intruder", "other.json", cwd=planned)
+    assert said.returncode == 2
+    assert "of another plan" in said.stderr
+
+
 @needs_openssh
 def test_a_dossier_is_signed_as_folders_are(planned: Path) -> None:
     key = make_key(planned, "key")
