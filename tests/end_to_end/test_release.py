@@ -26,6 +26,7 @@ from tapveil.counting.reveal import exact_counts
 from tapveil.demo.city import make_city
 from tapveil.plan.model import Plan
 from tapveil.published.describe.metadata import METADATA
+from tapveil.verification.folder import verify_folder
 from tests.conftest import free_plan, opal_plan, write_csv
 from tests.property.test_counting import cells
 from tests.support.commands import run
@@ -146,6 +147,18 @@ def test_nothing_of_a_card_or_a_suppressed_place_is_in_the_folder(tmp_path: Path
         assert secret.encode() not in everything, secret
         assert secret not in names + done.stdout + done.stderr
     assert b"Central" in everything
+
+
+def test_a_release_with_hardly_any_noise_verifies_too(tmp_path: Path) -> None:
+    """Accounting finds no ε for a card of 28 trips there, so what follows by composition is stated."""
+    write_csv(tmp_path / "trips.csv", [("1", "2016-08-08", "ferry", "08:00", "Quay", "08:20", "Pier")] * 9)
+    opal_plan(tmp_path)
+    plan = (tmp_path / "plan.toml").read_text(encoding="utf-8")
+    (tmp_path / "plan.toml").write_text(re.sub(r"(?m)^epsilon = [12]$", "epsilon = 20", plan), encoding="utf-8")
+    assert run("release", "plan.toml", "--no-ledger", "-o", "published", cwd=tmp_path).returncode == 0
+    cards = json.loads((tmp_path / "published" / "privacy.json").read_text(encoding="utf-8"))["whole_cards"]
+    assert [card["epsilon"] for card in cards][-2:] == [28 * 60, 40 * 60]
+    assert verify_folder(tmp_path / "published").findings == []
 
 
 def test_a_part_with_nothing_published_leaves_no_trace(tmp_path: Path) -> None:

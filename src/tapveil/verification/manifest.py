@@ -237,9 +237,12 @@ def _card_findings(manifest: Manifest, every: list[Mechanism]) -> Iterator[Findi
     for card in cards or ():
         epsilon, where = Fraction(card.epsilon), f"a card of {card.trips} trips"
         halved = epsilon.numerator.bit_length() <= CARD_BITS
-        if not halved and not _same(card.epsilon, number(pure * card.trips, ROUND_CEILING)):
+        # By composition, where accounting finds none: (nε, nδ) for n trips in cells of their own.
+        composed = _same(card.epsilon, number(pure * card.trips, ROUND_CEILING))
+        if not halved and not composed:
             yield _differs(where, "epsilon has more digits than a release writes; the remaining digits could hide data")
-        if not losses.whole_card_certified(every, card.trips, losses.Loss(epsilon, Fraction(card.delta))):
+        stated = losses.Loss(epsilon, Fraction(card.delta))
+        if not composed and not losses.whole_card_certified(every, card.trips, stated):
             yield _understated(where, "the noise scales and thresholds do not satisfy it")
             continue
         largest = losses.whole_card_epsilon(every, card.trips, delta * card.trips) or pure * card.trips
