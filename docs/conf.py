@@ -54,7 +54,7 @@ NAVIGATION = {
         *("report", "commands", "guides/spark", "guides/database"),
     ],
     "Compliance": [
-        *("approve", "guides/dossier", "guides/for-the-privacy-officer", "guides/approve-every-cell"),
+        *("approve", "guides/dossier", "intruder", "guides/for-the-privacy-officer", "guides/approve-every-cell"),
         "privacy/README",
         *("privacy/promise", "privacy/a-year", "privacy/weeks", "privacy/limits", "privacy/proofs"),
         *("privacy/the-paper", "privacy/criticism", "verify"),
