@@ -153,7 +153,8 @@ def _same(resources: list[Mapping[str, Any]], title: str) -> list[Mapping[str, A
 
 
 def _identity(parcel: Parcel, file: File) -> str:
-    return re.sub("[^a-z0-9-]+", "-", f"{parcel.name}-{Path(file.path).stem}".lower())
+    """By its whole path: a table and a file of a shape may have the same name."""
+    return re.sub("[^a-z0-9-]+", "-", f"{parcel.name}-{file.path.removesuffix('.csv')}".lower())
 
 
 def _rows(file: File) -> int:

@@ -177,6 +177,8 @@ class Run:
         folder = self.path.parent / span.filled(self.routine.folder, "folder")
         workspace.sweep(folder)
         begun = workspace.place_for(folder).exists()
+        if folder.exists() and not begun:
+            _refuse_another(folder, span)
         if not begun and folder.exists() and (self._is_done(folder, span) if self.deliver else not newest):
             return True
         if begun or not folder.exists():
@@ -221,6 +223,16 @@ class Run:
 
     def _ledger(self, span: Span) -> Path:
         return self._plan(span, keep=True).ledger_path
+
+
+def _refuse_another(folder: Path, span: Span) -> None:
+    """FolderError if a folder is not of a period: else the period would be taken to be published."""
+    covers = Folder(folder).manifest.covers
+    if (covers.first_day, covers.last_day) != (span.first_day, span.last_day):
+        raise FolderError(
+            f"{folder} is of {covers.first_day} to {covers.last_day}, and not of {span.name}: every period needs a "
+            'folder of its own, such as "published/{period}"'
+        )
 
 
 def read_routine(path: Path) -> Routine:

@@ -89,3 +89,9 @@ def test_a_portal_that_is_still_at_work_is_waited_for_and_a_withdrawal_is_marked
             assert said.count("Withdrawn") == 1
             assert "- `count`: " in said
             assert dataset["is_restricted"]
+
+
+def test_a_table_and_a_file_of_a_shape_of_the_same_name_are_two_data_sets(small: Parcel) -> None:
+    first = small.files[0]
+    name = first.place.name
+    assert _identity(small, first) != _identity(small, replace(first, path=f"shapes/lta/{name}"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tapveil.base.errors import PlanError
+from tapveil.base.errors import FolderError, PlanError
 from tapveil.internal.routine import Every, Routine, Run, Span, read_routine
 
 ROUTINE = '[run]\nplan = "month.toml"\nevery = "month"\nfirst_day = 2025-01-01\n'
@@ -71,3 +71,13 @@ def test_a_plan_that_does_not_cover_the_period_is_refused(tmp_path: Path) -> Non
     run = Run(tmp_path / "routine.toml", routine, lambda _: None)
     with pytest.raises(PlanError, match="must cover 2025-01-01 to 2025-01-31"):
         run.bring(Span("month", date(2025, 1, 1)), print)
+
+
+def test_a_folder_of_another_period_is_not_taken_for_that_of_this_one(tmp_path: Path) -> None:
+    """December and January have different years; February would never have been released."""
+    (tmp_path / "published").mkdir()
+    (tmp_path / "published/2025").symlink_to(Path(__file__).parents[2] / "golden/3/gaussian")
+    routine = Routine(plan="p.toml", every="month", first_day=date(2024, 12, 1), folder="published/{year}")
+    run = Run(tmp_path / "routine.toml", routine, lambda _: None)
+    with pytest.raises(FolderError, match="is of 2025-03-03 to 2025-03-04, and not of 2025-02"):
+        run.bring(Span("month", date(2025, 2, 1)), print, newest=False)

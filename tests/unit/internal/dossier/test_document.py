@@ -11,10 +11,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
-from tapveil.internal.dossier.case import Case
+from tapveil.internal.dossier.case import Case, read_case
 from tapveil.internal.dossier.document import Dossier
 from tapveil.internal.dossier.questions import beside, read_kept, write_kept
 from tapveil.published.folder import Folder
+from tapveil.published.manifest import TotalClaim
 from tapveil.published.signature import read_signature
 from tests.conftest import TODAY, levelled_plan, start_ledger
 from tests.support.commands import run
@@ -50,6 +51,21 @@ def test_a_dossier_of_a_plan_is_written_where_there_are_no_trips(planned: Path) 
     assert "<strong>Confidential.</strong>" in text
     assert (planned / "one.html").stat().st_mode & 0o077 == 0
     assert "not been run" in text
+
+
+def test_a_promise_given_exact_totals_says_so_before_and_after_a_release(tmp_path: Path) -> None:
+    levelled_plan(tmp_path)
+    plan = (tmp_path / "plan.toml").read_text(encoding="utf-8")
+    total = '\n[[public.total]]\ntrips = 12345\nof = { mode = "bus" }\nsource = "Annual report"\ncalibrate = false\n'
+    (tmp_path / "plan.toml").write_text(plan + total, encoding="utf-8")
+    before = Dossier(read_case(tmp_path / "plan.toml", today=TODAY))
+    claim = TotalClaim(trips=12345, of={"mode": "bus"}, source="Annual report", calibrated=False)
+    after = Dossier(case_of("3/paper", totals=(claim,)))
+    for made in (before, after):
+        assert "The guarantee holds given that they are known." in made.markdown
+        assert "12,345 trips (mode bus, all days), Annual report" in made.markdown
+        assert "12,345 trips" in made.html
+    assert "Given exact totals" not in Dossier(case_of("3/paper")).markdown
 
 
 def test_answers_survive_and_the_next_dossier_begins_with_what_changed(tmp_path: Path) -> None:
