@@ -103,8 +103,10 @@ def part_of(total: PublicTotal, lists: Lists) -> Part:
     if total.first_day and total.last_day:
         if not days:
             raise ValueError("is of some days, and the release does not name its days")
-        days = set(days_from(total.first_day, total.last_day))
-        if not days <= set(lists.days):
+        # The ends first: a total of all days of the calendar is refused before they are listed.
+        inside = {total.first_day, total.last_day} <= days
+        days = set(days_from(total.first_day, total.last_day)) if inside else set()
+        if not inside or not days <= set(lists.days):
             raise ValueError("is of days that the release does not have")
     of = {}
     for column, label in total.of.items():
