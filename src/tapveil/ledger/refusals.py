@@ -131,9 +131,10 @@ def _unscheduled(entries: Sequence[Entry], spend: Spend, concerned: Sequence[Acc
     if left <= 0:
         return Refusal(Code.SCHEDULE_COMPLETE, newest=spend, schedule=schedule)
     if schedule.is_of(spend):
-        if _is_in_turn(schedule, spend) and not repeated(entries, spend):
+        in_turn, left = _is_in_turn(schedule, spend), left - 1
+        if in_turn and not repeated(entries, spend):
             return None  # of its own days, as planned
-        left -= 1
+        made = [*made, spend] if in_turn else made
     first = _next_start(made, spend)
     noise = {"tables": schedule.tables, "cells": schedule.cells, "chosen_from": schedule.chosen_from}
     for account in concerned:
@@ -159,11 +160,14 @@ def _is_in_turn(schedule: Scheduled, spend: Spend) -> bool:
 
 
 def _next_start(made: Sequence[Spend], spend: Spend) -> date:
-    """Where the next of a schedule may start so that it shares days with a release: a schedule goes forward."""
+    """Where the next of a schedule may start so that it shares days with a release: a schedule goes forward.
+
+    After one of its own, they come next: they do not share its days, but perhaps those of others before.
+    """
     if not (spend.first_day and spend.last_day):
         return FAR_DAY
     after = max((each.last_day + timedelta(days=1) for each in made if each.last_day), default=spend.first_day)
-    return max(after, spend.first_day) if after <= spend.last_day else FAR_DAY
+    return max(after, spend.first_day) if after <= spend.last_day or spend in made else FAR_DAY
 
 
 def of_budget(entries: Sequence[Entry], budget: Budget) -> Refusal | None:

@@ -223,6 +223,15 @@ def test_a_release_does_not_take_the_days_of_scheduled_weeks_that_are_to_come() 
     assert refused(tight, schedule, week, later[1], one((7, 13), 5, tables=narrow.tables)) is None
 
 
+def test_scheduled_weeks_go_on_after_a_release_of_every_day_that_leaves_them_room() -> None:
+    """Those that are to come do not share the days of the week that is released now."""
+    always, schedule = spend(None, scale=4, number=9), scheduled(one(), 3)
+    weeks = [one((7 * number, 7 * number + 6), number + 1) for number in range(3)]
+    for made in range(3):
+        assert refused(TIGHT, schedule, always, *weeks[: made + 1]) is None
+    said(refused(TIGHT, schedule, always, *weeks, one((21, 27), 5)), Code.SCHEDULE_COMPLETE)
+
+
 def test_a_tuned_release_is_not_one_of_a_schedule_that_was_planned_without_it() -> None:
     """Its loss is added to theirs: with the same noise it leaves less room than one of them."""
     noise = {"tables": (SpentTable(name="t", mechanism="gaussian", scale=Fraction(4), threshold=Fraction(40)),)}
