@@ -28,7 +28,6 @@ from tapveil.ledger.accounts import Account
 from tapveil.ledger.entry import Accepted, Budget, Delivered, Published, Scheduled, Spend, Start, Withdrawn
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import COUNTED, LOOKED, UNIT_NAMES, WORDING, change, loss_in_words, wording
-from tapveil.published.manifest import Manifest
 
 PARTS = ("cover", "promise", "nist", "law", "rest")
 """Each is a template."""
@@ -133,20 +132,11 @@ class Dossier:
             **{"verdicts": {word: wording(WORDING).say(f"verdict.{word}") for word in _VERDICTS}},
             **{"people": case.people, "beliefs": [decimal_text(100 * each, 3) for each in BELIEFS]},
             **{"detail": by_mode, "modes": sorted({mode for _, mode in by_mode})},
-            "totals": [f"{total.in_words}, {total.source}" for total in manifest.totals or ()],
-            "totals_in_words": _given_totals(manifest),
             "columns_read": case.plan and ", ".join(dict.fromkeys(case.plan.columns.named.values())),
         }
 
 
 _VERDICTS = ("strong", "moderate", "weak", "none")
-
-
-def _given_totals(manifest: Manifest) -> list[str]:
-    """What the promise is worth where totals are known exactly (docs/privacy/proofs.md, 23), as the folder says it."""
-    loss = next(each.exact.loss for each in manifest.guarantees if each.neighbours == "replace")
-    replaced, say = change(manifest.unit, "replace"), wording(WORDING).say
-    return [say("totals.promise", replaced=replaced, loss=loss_in_words(loss)), say("totals.not_covered")]
 
 
 def _label(key: str) -> str:
