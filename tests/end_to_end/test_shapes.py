@@ -8,6 +8,7 @@ import re
 import shutil
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -22,6 +23,9 @@ from tapveil.plan.model import Plan, preset_text
 from tapveil.published.shaped import shaped_files
 from tapveil.verification.folder import verify_folder
 from tests.conftest import write_csv
+from tests.property.test_world import PLACES
+from tests.property.test_world import PLAN as WORLD
+from tests.support.commands import command
 from tests.support.tampering import codes, refresh, resum
 
 NODE = "YEAR_MONTH,DAY_TYPE,TIME_PER_HOUR,PT_TYPE,PT_CODE,TOTAL_TAP_IN_VOLUME,TOTAL_TAP_OUT_VOLUME"
@@ -256,3 +260,61 @@ def test_a_shape_that_does_not_fit_is_refused_before_a_trip_is_read(tmp_path: Pa
     (tmp_path / "own.toml").write_text(OWN.replace('name = "hour"', 'nam = "hour"'))
     with pytest.raises(InputFileError, match=r"own\.toml: file\.0\.column\.4"):
         _ = PublicInputs.of(plan).shapes
+
+
+ORIGINS = """
+title = "Origins"
+[[file]]
+name = "origins.csv"
+tables = { on = ["tap_on_time", "tap_on_location"] }
+column = [
+  { name = "mode", key = "mode" },
+  { name = "time", key = "tap_on_time" },
+  { name = "from", key = "tap_on_location" },
+  { name = "trips", count = "on" },
+]
+"""
+
+
+def without_estimates() -> str:
+    """Every cell of origins over all days: there are no ends to estimate whole trips from."""
+    text = WORLD.format(unit="trip", bounds="", per_cell="")
+    pairs = '[[table]]\nname = "od"\ncolumns = ["tap_on_location", "tap_off_location"]\n'
+    partition, shapes = 'partition = ["mode", "date"]', 'partition = ["mode"]\nshapes = ["origins.toml"]'
+    assert pairs in text
+    assert partition in text
+    return text.replace(pairs, "").replace(partition, shapes)
+
+
+def without_places() -> str:
+    return re.sub(r"\[places\].*\n(path.*\n)?", "", preset_text("mta"))
+
+
+def without_a_table() -> str:
+    return preset_text("tides").replace('shapes = ["tides"]', 'shapes = ["queensland"]')
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (without_estimates, "shapes: they are made from estimates, and there are none: tables have one end"),
+        (without_places, "shapes: they need `title` of each place; name a list of places under [places]"),
+        (without_a_table, "shapes: `queensland`: no file can be made"),
+    ],
+)
+@pytest.mark.parametrize("only", [["--plan-only"], ["--json"]])
+def test_check_says_what_a_release_would_refuse_about_shapes(
+    text: Callable[[], str], words: str, only: list[str], tmp_path: Path
+) -> None:
+    """These are no trips: it is said before they are read."""
+    for path in (tmp_path / "trips.csv", tmp_path / "trips/trips.csv"):
+        write_csv(path, [], ("nothing",))
+    write_csv(tmp_path / "places.csv", PLACES, ("name", "mode", "latitude", "longitude"))
+    (tmp_path / "origins.toml").write_text(ORIGINS)
+    (tmp_path / "plan.toml").write_text(text())
+    with pytest.raises(PlanError) as refused:
+        tapveil.release(Plan.read(tmp_path / "plan.toml"), tmp_path / "out", in_ledger=False)
+    assert words in str(refused.value)
+    said = command(tmp_path, ["check", "plan.toml", *only])
+    assert (said.code, said.out) == (2, "")
+    assert str(refused.value) in said.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,9 @@ from tapveil.internal.warnings import nearly_empty, remarks, room, wider_areas
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import Integers, distribution
 from tapveil.published.describe.wording import COUNTED
+from tapveil.published.manifest import Manifest
 from tapveil.trips.excerpt import Excerpt
-from tapveil.veil.preconditions import sound_places
+from tapveil.veil.preconditions import sound_places, sound_statement
 
 DENSITY_AT = (2, 5, 10, 20, 50)
 
@@ -250,3 +252,9 @@ def read_public_files(plan: Plan) -> PublicInputs:
     inputs = PublicInputs.of(plan)
     _ = inputs.areas, inputs.wider, sound_places(inputs), inputs.dictionaries, inputs.totals
     return inputs
+
+
+def statement_of(inputs: PublicInputs, progress: Reporter) -> Manifest:
+    """What a folder would state if it were published today; raises what a release would refuse, and for the same."""
+    with progress.stage(Stage.COMPUTING_PROMISE):
+        return sound_statement(inputs, datetime.now(UTC).date())

@@ -3,18 +3,100 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tapveil.base.errors import EngineError, InputFileError
+from pydantic import ValidationError
+
+from tapveil.base.errors import EngineError, InputFileError, PlanError
 from tapveil.base.vocabulary import PLACES, WIDER, WORLD
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
+from tapveil.published import estimated, shaped
 from tapveil.published import places as published_places
+from tapveil.published.calibrated import calibrated_faults
+from tapveil.published.domain import Domain
+from tapveil.published.manifest import Manifest, TotalClaim
+from tapveil.published.place_facts import PlaceFacts
 from tapveil.trips import files
+from tapveil.veil import statement
+from tapveil.verification.manifest import free_text_findings
 
 LEAST_DISK, MOST_DISK = 100 * 10**6, 5 * 10**9
 """Free bytes that a release asks for: half of what the trip files take, within these."""
+
+
+def sound_statement(inputs: PublicInputs, created: date) -> Manifest:
+    """The manifest of the folder, as readers will see it: what they cannot read must not be paid for.
+
+    PlanError or InputFileError for what cannot be published so. It follows from the plan and its public files alone.
+    """
+    plan, drawn = inputs.plan, sound_places(inputs) is not None
+    try:
+        stated = statement.manifest(
+            plan,
+            created,
+            inputs.sha256,
+            places=drawn,
+            cells=_cells(inputs),
+            calendars=inputs.calendars,
+            shapes=inputs.shapes,
+            totals=inputs.totals,
+        )
+        domain = Domain(stated, inputs.world if stated.is_world else {})  # others have no lists
+        if stated.is_world and (version := estimated.version(domain)):
+            versions = stated.versions.model_copy(
+                update={"estimates": version, **({"trips": 1} if plan.world.trips else {})}
+            )
+            longer = {"estimated_minutes": found} if (found := estimated.minutes(domain)) else {}
+            stated = stated.model_copy(update={"versions": versions, **longer, **_calibrated(inputs, stated)})
+            _refuse_unmet(replace(domain, manifest=stated))
+    except ValidationError as error:
+        place = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise PlanError(f"the plan has too many entries, or too long names, for a manifest ({place})") from None
+    _refuse_shapes(inputs, domain, stated)
+    for finding in free_text_findings(stated):
+        raise PlanError(f"a name, title or description in the plan cannot be published: it {finding.sentence}")
+    return stated
+
+
+def said_of_places(inputs: PublicInputs, stated: Manifest) -> PlaceFacts:
+    """What the files of shapes say of places."""
+    fields = shaped.fields_of_places(stated)
+    return PlaceFacts(tuple(fields), inputs.place_facts(fields))
+
+
+def _cells(inputs: PublicInputs) -> dict[str, int] | None:
+    """How many cells each table of a known world has: public, as the lists are."""
+    listed = inputs.dictionaries.items() if inputs.plan.privacy.is_world else ()
+    return {name: len(cells) for name, cells in listed if cells is not None} or None
+
+
+def _calibrated(inputs: PublicInputs, stated: Manifest) -> dict[str, tuple[TotalClaim, ...]]:
+    """The exact totals, with those named that estimates add up to."""
+    asked = [total.calibrate for total in inputs.totals]
+    pairs = zip(stated.totals or (), asked, strict=True)
+    made = tuple(claim.model_copy(update={"calibrated": calibrate}) for claim, calibrate in pairs)
+    return {"totals": made} if made else {}
+
+
+def _refuse_unmet(domain: Domain) -> None:
+    """PlanError if estimates could not add up to the exact totals."""
+    if fault := next(calibrated_faults(domain.manifest, domain.places, estimated.together(domain)), None):
+        raise PlanError(f"[public] the total of {fault}. Set calibrate = false, and estimates do not add up to it")
+
+
+def _refuse_shapes(inputs: PublicInputs, domain: Domain, stated: Manifest) -> None:
+    """PlanError or InputFileError where files of shapes cannot be made."""
+    if stated.shapes and stated.is_world and (why := estimated.why_not(domain)):
+        raise PlanError(f"[release] shapes: they are made from estimates, and there are none: {why}")
+    try:
+        for finding in said_of_places(inputs, stated).findings():
+            raise InputFileError(f"the list of places cannot be published: {finding.place} {finding.sentence}")
+    except ValueError as error:
+        raise PlanError(f"[release] shapes: {error}") from None
 
 
 def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:

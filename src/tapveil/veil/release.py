@@ -15,10 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
 from tapveil.base.defaults import MEMORY
-from tapveil.base.errors import BudgetError, InputFileError, LedgerError, PlanError, TripDataError
+from tapveil.base.errors import BudgetError, LedgerError, PlanError, TripDataError
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.counting import counter
@@ -32,23 +30,19 @@ from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Published, Spend
 from tapveil.ledger.witness import refuse_outdated
 from tapveil.plan.model import Plan
-from tapveil.published import estimated, shaped, writer
-from tapveil.published.calibrated import calibrated_faults
-from tapveil.published.domain import Domain
+from tapveil.published import writer
 from tapveil.published.folder import Folder
 from tapveil.published.lattice import Wider
-from tapveil.published.manifest import LedgerEntry, Manifest, TotalClaim
-from tapveil.published.place_facts import PlaceFacts
+from tapveil.published.manifest import LedgerEntry, Manifest
 from tapveil.published.table import PublishedTable
 from tapveil.trips import files
-from tapveil.veil import crossing, statement, workspace
+from tapveil.veil import crossing, workspace
 from tapveil.veil.crossing import fields
 from tapveil.veil.expectation import empty_tables
 from tapveil.veil.leak_guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
-from tapveil.veil.preconditions import refuse_full_disk, sound_places
+from tapveil.veil.preconditions import refuse_full_disk, said_of_places, sound_statement
 from tapveil.veil.spend import spend_of
 from tapveil.veil.workspace import Journal, Unfinished
-from tapveil.verification.manifest import free_text_findings
 
 if TYPE_CHECKING:  # what a key needs takes time to load, and most have none
     from tapveil.published.signature import SigningKey
@@ -188,63 +182,8 @@ class _Job:
             return self._finish(work, stated, counted, self._cards_among)
 
     def _stated(self, created: str) -> Manifest:
-        """The manifest of the folder, as readers will see it: what they cannot read must not be paid for."""
         with self.progress.stage(Stage.COMPUTING_PROMISE):
-            drawn = sound_places(self.inputs) is not None
-            try:
-                stated = statement.manifest(
-                    self.plan,
-                    date.fromisoformat(created),
-                    self.inputs.sha256,
-                    places=drawn,
-                    cells=self._cells,
-                    calendars=self.inputs.calendars,
-                    shapes=self.inputs.shapes,
-                    totals=self.inputs.totals,
-                )
-                domain = Domain(stated, self.inputs.world if stated.is_world else {})  # others have no lists
-                if stated.is_world and (version := estimated.version(domain)):
-                    versions = stated.versions.model_copy(
-                        update={"estimates": version, **({"trips": 1} if self.plan.world.trips else {})}
-                    )
-                    longer = {"estimated_minutes": found} if (found := estimated.minutes(domain)) else {}
-                    stated = stated.model_copy(update={"versions": versions, **longer, **self._calibrated(stated)})
-                    _refuse_unmet(replace(domain, manifest=stated))
-            except ValidationError as error:
-                place = ".".join(str(part) for part in error.errors()[0]["loc"])
-                raise PlanError(f"the plan has too many entries, or too long names, for a manifest ({place})") from None
-            self._refuse_shapes(stated, domain)
-            for finding in free_text_findings(stated):
-                raise PlanError(f"a name, title or description in the plan cannot be published: it {finding.sentence}")
-            return stated
-
-    def _refuse_shapes(self, stated: Manifest, domain: Domain) -> None:
-        """PlanError or InputFileError, before anything is paid for, where files of shapes cannot be made."""
-        if stated.shapes and stated.is_world and (why := estimated.why_not(domain)):
-            raise PlanError(f"[release] shapes: they are made from estimates, and there are none: {why}")
-        try:
-            for finding in self._said(stated).findings():
-                raise InputFileError(f"the list of places cannot be published: {finding.place} {finding.sentence}")
-        except ValueError as error:
-            raise PlanError(f"[release] shapes: {error}") from None
-
-    def _said(self, stated: Manifest) -> PlaceFacts:
-        """What the files of shapes say of places."""
-        fields = shaped.fields_of_places(stated)
-        return PlaceFacts(tuple(fields), self.inputs.place_facts(fields))
-
-    def _calibrated(self, stated: Manifest) -> dict[str, tuple[TotalClaim, ...]]:
-        """The exact totals, with those named that estimates add up to."""
-        asked = [total.calibrate for total in self.inputs.totals]
-        pairs = zip(stated.totals or (), asked, strict=True)
-        made = tuple(claim.model_copy(update={"calibrated": calibrate}) for claim, calibrate in pairs)
-        return {"totals": made} if made else {}
-
-    @property
-    def _cells(self) -> dict[str, int] | None:
-        """How many cells each table of a known world has: public, as the lists are."""
-        listed = self.inputs.dictionaries.items() if self.plan.privacy.is_world else ()
-        return {name: len(cells) for name, cells in listed if cells is not None} or None
+            return sound_statement(self.inputs, date.fromisoformat(created))
 
     def _count(self) -> Counted:
         counted = counter.count(
@@ -267,7 +206,7 @@ class _Job:
                 places=self.inputs.places,
                 wider=_wider_areas(self.inputs, tables),
                 world=self.inputs.world if self.plan.privacy.is_world else None,
-                said=self._said(stated),
+                said=said_of_places(self.inputs, stated),
                 guard=partial(refuse_leaks, plan=self.plan, cards_among=cards_among),
                 key=self.key,
                 bind=partial(self._bind, work.journal),
@@ -305,12 +244,6 @@ class _Job:
         return counter.cards_among(
             texts, self.plan, memory=self.memory, scratch=self.scratch, progress=self.progress, shapes=shapes
         )
-
-
-def _refuse_unmet(domain: Domain) -> None:
-    """PlanError if estimates could not add up to the exact totals: found before anything is charged."""
-    if fault := next(calibrated_faults(domain.manifest, domain.places, estimated.together(domain)), None):
-        raise PlanError(f"[public] the total of {fault}. Set calibrate = false, and estimates do not add up to it")
 
 
 def _how_far(out: Path) -> str:

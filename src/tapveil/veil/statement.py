@@ -31,6 +31,11 @@ from tapveil.published.rider.page import RIDER_VERSION
 
 NOT_YET = "0" * 32
 """Stands for the release ID until the budget is charged."""
+COST = {
+    *"chosen_from looked_at_trips unit bounds neighbours mechanism epsilon delta exact guarantees".split(),
+    *"curve gaussian whole_cards tables".split(),
+}
+"""The fields of a manifest that are the guarantee and the cost."""
 
 
 def manifest(
@@ -160,6 +165,11 @@ def _modes(plan: Plan) -> tuple[str, ...] | None:
 def cost(plan: Plan) -> dict[str, Any]:
     """The privacy guarantee and cost of a plan, in total and per table, as in the manifest."""
     return claims.Manifest.model_construct(**_cost(plan)).model_dump(mode="json", exclude_unset=True)
+
+
+def cost_in(stated: claims.Manifest) -> dict[str, Any]:
+    """The same, of a manifest that is there already: it takes time to compute."""
+    return stated.model_dump(mode="json", include=COST, exclude_unset=True)
 
 
 def _cost(plan: Plan, cells: Mapping[str, int] | None = None) -> dict[str, Any]:

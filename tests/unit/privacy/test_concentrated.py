@@ -206,6 +206,7 @@ def test_rho_is_in_the_readme_and_on_the_screen(capsys: pytest.CaptureFixture[st
     said = f"rho = {rounded_up(part.rho)}. Continuous noise of the same width would have mu = {rounded_up(part.mu)}."
     for mechanism in ("gaussian", "laplace"):
         plan, _ = opal_manifest(mechanism)
-        console.show_cost(Console(width=1000), plan)
-        texts = (readme(statement.manifest(plan, TODAY, {}), signed=False), capsys.readouterr().out)
+        stated = statement.manifest(plan, TODAY, {})
+        console.show_cost(Console(width=1000), plan, statement.cost_in(stated))
+        texts = (readme(stated, signed=False), capsys.readouterr().out)
         assert [said in text for text in texts] == [mechanism == "gaussian"] * 2

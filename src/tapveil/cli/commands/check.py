@@ -49,8 +49,9 @@ def check(
     if compare:
         _compare(plan, plot, as_json, memory, scratch, progress)
         return
+    spent = statement.cost_in(checking.statement_of(inputs, progress))
     if not as_json:
-        show_cost(out, plan)
+        show_cost(out, plan, spent)
         show_totals(out, inputs)
         in_ledger, further = room(plan, plan_file)
         say(out, f"\n{in_ledger}")
@@ -58,7 +59,7 @@ def check(
     if not plan_only:
         outlook = checking.outlook(plan, memory=memory, scratch=scratch, progress=progress)
     if as_json:
-        typer.echo(json.dumps({"cost": statement.cost(plan), "data": outlook and outlook.as_json()}, indent=2))
+        typer.echo(json.dumps({"cost": spent, "data": outlook and outlook.as_json()}, indent=2))
     elif outlook:
         show_outlook(out, plan, outlook)
         show_verdict(out, plan, outlook, further)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import exp
 from pathlib import Path
@@ -35,7 +35,7 @@ from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import UNIT_NAMES, change, gaussian_in_words, loss_in_words, rounded_up
 from tapveil.published.manifest import ERROR_CONFIDENCE, EXAMPLE_COUNTS
 from tapveil.veil.spend import would_spend
-from tapveil.veil.statement import cost, gaussian_part, people
+from tapveil.veil.statement import gaussian_part, people
 
 MOST_UNUSED = 40
 
@@ -48,13 +48,12 @@ def _chance(p: Fraction) -> str:
     return f"{min(float(100 * p), 99.9):.1f} %" if p < 1 else "100 %"
 
 
-def show_cost(console: Console, plan: Plan) -> None:
-    """The plan in words, and what each table costs."""
+def show_cost(console: Console, plan: Plan, spent: Mapping[str, Any]) -> None:
+    """The plan in words, and what each table costs; `spent`: the cost as `statement.cost` says it."""
     for words in in_words(plan):
         say(console, words)
     head(console, "Privacy cost and noise of each table")
     _show_tables(console, plan)
-    spent = cost(plan)
     for guarantee in spent["guarantees"]:
         meant = change(plan.privacy.unit, guarantee["neighbours"])
         at, delta = f"{guarantee['epsilon']:g}", rounded_up(Fraction(guarantee["delta_accounted"]))
