@@ -52,18 +52,25 @@ class Secret:
         return self._written
 
     def hidden_in(self, text: str) -> str:
-        """A text without them."""
-        return text.replace(self._written, HIDDEN).replace(self._value, HIDDEN)
+        """A text without them: as they are, as the header has them, and without the word before them there."""
+        for each in (self._written, self._written.rpartition(" ")[2], self._value):
+            text = text.replace(each, HIDDEN)
+        return text
 
 
-def secret_from(variable: str, header: str, written: Callable[[str], str] = str) -> Secret:
-    """The credentials in an environment variable; UsageError, without their value, if it has none."""
+def credentials_from(variable: str) -> str:
+    """What an environment variable has; UsageError, without its value, if that cannot be credentials."""
     value = os.environ.get(variable, "").strip()
     if not value:
         raise UsageError(f"{variable} is not set: put the credentials for the portal into this environment variable")
     if not (value.isascii() and value.isprintable() and " " not in value):
         raise UsageError(f"{variable} has blanks or characters that no credentials have: copy it again")
-    return Secret(value, header, written)
+    return value
+
+
+def secret_from(variable: str, header: str, written: Callable[[str], str] = str) -> Secret:
+    """The credentials in an environment variable; UsageError, without their value, if it has none."""
+    return Secret(credentials_from(variable), header, written)
 
 
 def sound_address(address: str) -> str:
@@ -138,6 +145,7 @@ class Client:
 
     def _opened(self, request: Request, address: str) -> Any:
         headers = {"User-Agent": f"tapveil/{__version__}", "Accept": "*/*" if request.digests else "application/json"}
+        headers |= request.headers
         body: bytes | Iterator[bytes] | None = None
         if request.json is not None:
             body, headers["Content-Type"] = json.dumps(request.json).encode(), "application/json"

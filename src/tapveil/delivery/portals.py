@@ -7,8 +7,9 @@ from tapveil.delivery.ckan import Ckan
 from tapveil.delivery.datagouv import Datagouv
 from tapveil.delivery.opendatasoft import Opendatasoft
 from tapveil.delivery.portal import Portal
+from tapveil.delivery.socrata import Socrata
 
-PORTALS: dict[str, type[Portal]] = {each.name: each for each in (Ckan, Datagouv, Opendatasoft)}
+PORTALS: dict[str, type[Portal]] = {each.name: each for each in (Ckan, Datagouv, Opendatasoft, Socrata)}
 
 
 def portal(name: str, address: str | None, owner: str | None = None) -> Portal:

@@ -26,6 +26,8 @@ class Request:
     """The fields of a body of several parts, before its file."""
     file: tuple[str, File] | None = None
     """The file, under the name of its field; without a name it is the whole body."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Besides those that every request has."""
     allowed: tuple[int, ...] = ()
     """Other codes than those of success that are an answer, too."""
     digests: bool = False
@@ -39,6 +41,7 @@ class Request:
         """For people, without credentials: what would be sent."""
         yield f"{self.method} {self.address}"
         yield f"  {credentials}"
+        yield from (f"  {name}: {value}" for name, value in self.headers.items())
         if self.json is not None:
             yield from (f"  {line}" for line in json.dumps(self.json, indent=2, ensure_ascii=False).splitlines())
         for name, value in self.form.items():

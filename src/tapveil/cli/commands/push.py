@@ -21,7 +21,7 @@ DryRun = Annotated[bool, Option("--dry-run", help="Show every request, without c
 
 
 def push(
-    portal: Annotated[str, Argument(help="Which sort of portal: ckan, datagouv or opendatasoft.")],
+    portal: Annotated[str, Argument(help="Which sort of portal: ckan, datagouv, opendatasoft or socrata.")],
     folder: Published,
     to: To = None,
     owner: Annotated[str | None, Option(help="Your organisation, by its ID or name at the portal.")] = None,
