@@ -1,7 +1,7 @@
 """Socrata (Tyler Data & Insights), by its Publishing, Discovery and Metadata APIs: a file for each release.
 
-Every release is one asset: an archive of the whole folder, which Socrata keeps as it is. It stays a draft, which only
-its owner sees, until it was fetched back and compared; one request then publishes it: what is public was complete.
+Every release is one asset: an archive of the whole folder, which Socrata keeps as it is. It stays a draft, which the
+public cannot see, until it was fetched back and compared; one request then publishes it: what is public was complete.
 Socrata chooses the ids of assets itself, so a draft is found again by the portal's own search: by its tag, and by the
 SHA-256 of `SHA256SUMS` in its description. https://dev.socrata.com/docs/other/publishing.html
 """
@@ -9,6 +9,7 @@ SHA-256 of `SHA256SUMS` in its description. https://dev.socrata.com/docs/other/p
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +25,7 @@ from tapveil.delivery.parcel import Parcel
 from tapveil.delivery.portal import Portal
 from tapveil.delivery.request import Answer, Conversation, PassingError, Request
 
+_ASSET = re.compile(r"[a-z0-9]{4}-[a-z0-9]{4}")
 Revision = Mapping[str, Any]
 """A change of an asset; the first one of a new asset is its draft."""
 
@@ -42,8 +44,9 @@ class Socrata(Portal):
     def push(self, parcel: Parcel, checked: set[str]) -> Conversation:
         """Look, and do what is missing."""
         seen = self._ours(parcel, (yield self._find(parcel)).data["results"])
+        known = [parcel.name] if _ASSET.fullmatch(parcel.name) else []  # by the ledger
         draft: Revision | None = None
-        for asset in dict.fromkeys([*seen, *sorted(checked)]):
+        for asset in dict.fromkeys([*known, *seen, *sorted(checked)]):
             for revision in (yield from self._revisions(asset)):
                 if parcel.digest not in _described(revision):
                     continue

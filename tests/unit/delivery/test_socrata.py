@@ -97,6 +97,15 @@ def test_a_release_that_is_public_already_is_not_published_from_another_draft(sm
         require_one_public(portal, address)
 
 
+def test_a_release_that_the_ledger_knows_needs_no_search(small: Parcel) -> None:
+    with running(small, blind=True).running() as portal:
+        assert isinstance(portal, FakeSocrata)
+        address = deliver(portal, small)
+        portal.stale = 9
+        assert deliver(portal, replace(small, name=Socrata.found(address)[1])) == address
+        assert len(portal.revisions) == 1
+
+
 def test_a_portal_that_is_still_at_work_is_waited_for_and_a_withdrawal_is_marked(small: Parcel) -> None:
     with running(small).running() as portal:
         assert isinstance(portal, FakeSocrata)
