@@ -19,6 +19,7 @@ import pytest
 from frictionless import Resource, Schema, system
 
 import tapveil
+from tapveil.delivery.parcel import Parcel
 from tapveil.demo.city import make_city
 from tapveil.plan.model import AGENCIES, Plan, preset_text
 from tapveil.published.csv import write_csv
@@ -343,6 +344,13 @@ def test_numbat_is_a_workbook_for_each_kind_of_day_with_quarter_hours_across(pub
     assert {path.name for path in books.iterdir()} == {
         f"NBT25{kind}_Outputs.xlsx" for kind in ("MON", "TWT", "FRI", "SAT", "SUN")
     }
+    package = json.loads((folder / "datapackage.json").read_text())
+    described = {each["path"]: each for each in package["resources"] if each["path"].endswith(".xlsx")}
+    assert set(described) == {f"shapes/numbat/{path.name}" for path in books.iterdir()}
+    assert all("schema" not in each and each["format"] == "xlsx" for each in described.values())
+    assert all((folder / path).stat().st_size == each["bytes"] for path, each in described.items())
+    delivered = {file.path: (file.title, file.columns) for file in Parcel.of(folder).files if file.path in described}
+    assert delivered == {path: (each["title"], ()) for path, each in described.items()}
     book = books / "NBT25TWT_Outputs.xlsx"
     assert workbook.sheets(book) == ["Station_Entries", "Station_Exits"]
     with workbook.as_csv(book, "Station_Entries", header=3, trips=4) as file:

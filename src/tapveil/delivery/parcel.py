@@ -75,7 +75,7 @@ RELEASE, DIGEST = "tapveil_release_id", "tapveil_sha256sums"
 def _described(package: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, tuple[Column, ...]]]]:
     """The title and the columns of each file that the Data Package has, also as an alternate."""
     for resource in package["resources"]:
-        fields: Sequence[Mapping[str, str]] = resource["schema"]["fields"]
+        fields: Sequence[Mapping[str, str]] = resource.get("schema", {"fields": ()})["fields"]  # workbooks have none
         columns = tuple(Column(each["name"], each["type"], each["description"]) for each in fields)
         for file in (resource, *resource.get("alternates", ())):
             yield file["path"], (resource["title"], columns)

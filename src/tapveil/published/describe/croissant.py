@@ -66,7 +66,7 @@ def croissant_text(manifest: Document, package: Document) -> str:
         "rai:dataPreprocessingProtocol": list(facts.coarsening(manifest)),
         "rai:dataLimitations": facts.limitations(manifest),
         "distribution": [_file_object(resource) for resource in package["resources"]],
-        "recordSet": [_record_set(resource) for resource in package["resources"]],
+        "recordSet": [_record_set(resource) for resource in package["resources"] if "schema" in resource],
     }
     return json_text(facts.given(dataset))
 

@@ -20,7 +20,12 @@ from tapveil.published.sheets import DerivedSheet, Sheet, sheets
 from tapveil.published.synthetic_trips import NAME, SyntheticTrips, note
 from tapveil.published.table import Field
 
-_MEDIA_TYPES = {"csv": "text/csv", "txt": "text/plain", "parquet": "application/vnd.apache.parquet"}
+_MEDIA_TYPES = {
+    "csv": "text/csv",
+    "txt": "text/plain",
+    "parquet": "application/vnd.apache.parquet",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ def datapackage(
             *(_synthetic_resource(manifest, sheet, facts) for sheet in sheets(manifest) if manifest.synthetic),
             *(_derived_resource(manifest, sheet, facts) for sheet in beside),
             *(_shaped_resource(manifest, each, facts) for each in shaped_files(manifest) if not each.file.sheet),
+            *(_workbook(path, title, facts) for path, title in _workbooks(manifest).items()),
             *([_trips_resource(manifest, trips, facts)] if trips else []),
         ],
     }
@@ -99,6 +105,17 @@ def _shaped_resource(manifest: Manifest, shaped: ShapedFile, facts: Facts) -> di
     table["schema"]["missingValues"] = [file.missing]
     rows = {"headerRows": [len(file.above) + 1]} if file.above and file.header else {}
     return {**table, "dialect": {"header": file.header, "delimiter": file.delimiter, **rows}}
+
+
+def _workbooks(manifest: Manifest) -> dict[str, str]:
+    """The workbooks of shapes, and whose they are: sheets of one workbook are several files of a shape."""
+    return {each.path: each.title for each in shaped_files(manifest) if each.file.sheet}
+
+
+def _workbook(path: str, title: str, facts: Facts) -> dict[str, Any]:
+    """A workbook, which is no table: its sheets may differ."""
+    _, shape, name = path.split("/")
+    return {"name": f"shape-{shape}-{name}".lower(), "title": f"{title}: {name}", **_file(path, facts)}
 
 
 def _shaped_field(manifest: Manifest, shaped: ShapedFile, head: Head) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from tapveil.published.describe.template import json_text
 
 _EUROPE = "http://publications.europa.eu/resource/authority/"
 """Where DCAT-AP has its lists of themes, rights and formats."""
-_FILE_TYPES = {form: f"{_EUROPE}file-type/{form.upper()}" for form in ("csv", "parquet", "txt")}
+_FILE_TYPES = {form: f"{_EUROPE}file-type/{form.upper()}" for form in ("csv", "parquet", "txt", "xlsx")}
 
 _DCAT_CONTEXT = {
     "dcat": "http://www.w3.org/ns/dcat#",

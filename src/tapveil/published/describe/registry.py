@@ -18,7 +18,8 @@ from tapveil.published.describe.wording import wording
 def registry_text(manifest: Document, package: Document) -> str:
     """The record of a folder, from its manifest in words and its Data Package."""
     versions = facts.versions(manifest)
-    fields = {field["name"] for resource in package["resources"] for field in resource["schema"]["fields"]}
+    schemas = [resource["schema"] for resource in package["resources"] if "schema" in resource]
+    fields = {field["name"] for schema in schemas for field in schema["fields"]}
     folders = dict.fromkeys(resource["path"].partition("/")[0] for resource in package["resources"])
     publisher, region = facts.publisher_of(package), manifest["region"]
     if versions["metadata"] == 1:
