@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tapveil
 from tapveil.base.errors import TapveilError
 from tapveil.published.folder import Folder
+from tapveil.published.frame import Frame
 from tapveil.published.reader import READER_VERSION, read_script
 from tapveil.verification.folder import verify_folder
 from tests.support.tampering import resum
@@ -70,20 +72,21 @@ def _asked(release: Folder) -> Iterator[tuple[str, Any]]:
     for name in release.tables:
         table, in_r = release.table(name), f"tv_table(release, {_text(name)})"
         yield f"head({in_r}, 20)", table.rows()[:20]
-        yield f"tv_sum({in_r})", table.sum().rows()
+        yield f"tv_sum({in_r})", _listed(table)
         if not len(table):
             continue
         row = table.rows()[-1]
         keys = "".join(f", {key} = {_text(row[key])}" for key in table.keys)
         yield f"tv_cell({in_r}{keys})", [{number: row[number] for number in ("count", "low", "high")}]
-        if part := next(iter(release.manifest.partition), None):
-            yield f"tv_sum({in_r}, by = {_text(part)})", table.sum(by=part).rows()
+        partition = release.manifest.partition
+        if part := "date" if "date" in partition else next(iter(partition), None):
+            yield f"tv_sum({in_r}, by = {_text(part)})", _listed(table, part)
             values = sorted(set(table.cells[part].tolist()))[:: len(set(table.cells[part].tolist())) - 1 or 1][:2]
             first, last = (table.where(**{part: value}) for value in (values[0], values[-1]))
             r_first, r_last = (f"tv_where({in_r}, {part} = {_text(value)})" for value in (values[0], values[-1]))
             yield r_first, first.rows()
-            yield f"tv_minus({r_first}, {r_last})", first.minus(last).rows()
-            yield f"tv_minus({r_last}, {r_first})", last.minus(first).rows()
+            yield f"tv_minus({r_first}, {r_last})", _difference(first, last)
+            yield f"tv_minus({r_last}, {r_first})", _difference(last, first)
         for version in ("consistent", "finest"):
             try:
                 yield f"tv_table(release, {_text(name)}, {_text(version)})", release.table(name, version).rows()
@@ -109,6 +112,26 @@ def _asked(release: Folder) -> Iterator[tuple[str, Any]]:
         yield f"tv_measurement(release, c({', '.join(map(_text, columns))}))", measured
         trips = release.trips().read_all().slice(0, 3).to_pylist()
         yield "head(tv_trips(release), 3)", [{key: str(value) for key, value in trip.items()} for trip in trips]
+
+
+def _listed(table: Frame, by: str | None = None) -> list[dict[str, Any]]:
+    """Sums of the listed cells, with the interval of these cells."""
+    keys = [by] if by else []
+    groups = sorted(set(table._groups(keys))) if by else [()]
+    listed, cells, low, high, _ = table._added(table._groups(keys), groups)
+    numbers = zip(
+        listed.tolist(), np.maximum(low, 0).tolist(), np.maximum(high, 0).tolist(), cells.tolist(), strict=True
+    )
+    names = ("listed", "listed_low", "listed_high", "cells")
+    return [
+        {**dict(zip(keys, group, strict=True)), **dict(zip(names, row, strict=True))}
+        for group, row in zip(groups, numbers, strict=True)
+    ]
+
+
+def _difference(first: Frame, last: Frame) -> list[dict[str, Any]]:
+    kept = (*first.keys, "count", "noise_low", "noise_high")
+    return [{name: row[name] for name in kept} for row in first.minus(last).rows()]
 
 
 def _text(value: str) -> str:

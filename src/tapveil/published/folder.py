@@ -509,6 +509,8 @@ class Folder:
         parts = totals.where(**where)
         if not len(parts):
             raise FolderError("nothing is published of that: how many trips it has, the folder does not say")
+        if TOTAL not in self.tables:  # guessed, in folders of version 1, for every part that has any
+            return Estimate(*(int(parts.cells[number].sum()) for number in NUMBERS))
         row = parts.sum().rows()[0]
         if row[HIGH] is None:
             raise FolderError(
