@@ -75,7 +75,8 @@ tv_cell <- function(frame, ...) {
   data.frame(count = NA_real_, low = 0, high = .published(frame)$absent_95)
 }
 
-# The listed cells added up, by some keys or all in one. Cells that are not listed are not in the sum.
+# The listed cells added up, by some keys or all in one, with the interval of these cells. Small cells are not listed,
+# and not in the sum: `tv_total` and coarser tables have all trips, `tv_rest` what is left out.
 tv_sum <- function(frame, by = character()) {
   unknown <- setdiff(by, .keys(frame))
   if (length(unknown)) stop("there is no column `", unknown[1], "`", .near(unknown[1], .keys(frame)), call. = FALSE)
@@ -95,17 +96,18 @@ tv_sum <- function(frame, by = character()) {
   cells <- if (length(group)) as.vector(table(groups)) else 0
   noise <- if (is.null(claim)) 0 else vapply(cells, function(n) .spread(list(claim), n, MISS), 0)
   sums <- data.frame(
-    count = counts,
-    low = pmax(0, counts - ceiling(total(below)) - noise),
-    high = pmax(0, counts + ceiling(total(above)) + noise),
+    listed = counts,
+    listed_low = pmax(0, counts - ceiling(total(below)) - noise),
+    listed_high = pmax(0, counts + ceiling(total(above)) + noise),
     cells = cells
   )
   keys <- as.data.frame(frame)[first, by, drop = FALSE]
   if (length(by)) sums <- cbind(keys, sums)[do.call(order, c(unname(as.list(keys)), method = "radix")), , drop = FALSE]
-  .frame(sums, known = attr(frame, "known"))
+  .frame(sums, known = attr(frame, "known"), adds_up = FALSE)
 }
 
-# Differences of two tables of the same cells; no count where one of the two was not published.
+# Differences of two tables of the same cells, with the interval of the noise; no count where one was not published.
+# Days differ by chance as well: a difference beyond its noise is real, and may mean nothing.
 tv_minus <- function(frame, other) {
   if (!identical(.keys(frame), .keys(other))) stop("the tables have different columns", call. = FALSE)
   claims <- list(.published(frame), .published(other))
@@ -125,8 +127,8 @@ tv_minus <- function(frame, other) {
   cells <- data.frame(
     both[keys],
     count = count,
-    low = ifelse(is.na(count), low[[1]] - high[[2]], count - half),
-    high = ifelse(is.na(count), high[[1]] - low[[2]], count + half),
+    noise_low = ifelse(is.na(count), low[[1]] - high[[2]], count - half),
+    noise_high = ifelse(is.na(count), high[[1]] - low[[2]], count + half),
     check.names = FALSE
   )
   .frame(cells, adds_up = FALSE)
@@ -144,7 +146,11 @@ tv_total <- function(release, ...) {
   if (!length(.keys(parts))) {
     return(as.data.frame(parts)[c("count", "low", "high")])
   }
-  as.data.frame(tv_sum(parts))[c("count", "low", "high")]
+  sums <- tv_sum(parts)
+  claim <- attr(parts, "claim")
+  missing <- max(0, prod(lengths(attr(parts, "known")[.keys(parts)])) - nrow(parts))
+  if (missing && grepl("listed", claim$noise)) stop("some of these parts are not published", call. = FALSE)
+  data.frame(count = sums$listed, low = sums$listed_low, high = sums$listed_high + missing * claim$absent_95)
 }
 
 # For each cell of a coarser table: what the finer one lists of it, and how much is in other cells.
@@ -205,7 +211,10 @@ tv_trips <- function(release) .read(release, "trips", "synthetic_trips")
 
 # --- files ---------------------------------------------------------------------------------------------------------
 
-.numbers <- c("count", "low", "high", "weight", "cells", "published", "total", "listed", "other", "other_low", "other_high")
+.numbers <- c(
+  "count", "low", "high", "weight", "cells", "published", "total", "listed", "other", "other_low", "other_high",
+  "listed_low", "listed_high", "noise_low", "noise_high"
+)
 
 # Places are texts: postcodes are no numbers, and a stop called NA is a stop.
 .read <- function(release, folder, name) {
