@@ -20,6 +20,13 @@ def plan(
         str | None,
         Argument(help="Which plan, such as opal, od (origin to destination) or journeys; without it, all are listed."),
     ] = None,
+    every: Annotated[
+        str | None,
+        Option(
+            help="Write a plan with gaps, and routine.toml next to it, for `tapveil run`: a release each day, week, "
+            "month, quarter or year. PRESET may be a plan of yours."
+        ),
+    ] = None,
     output: Annotated[Path | None, Option("--output", "-o", help="Write to this new file, not to the screen.")] = None,
 ) -> None:
     """Write a commented plan to start from, or list all of them."""
@@ -31,12 +38,42 @@ def plan(
         for name in PRESETS:
             typer.echo(f"{name:<14}{Plan.preset(name).release.title}")
         return
+    if every is not None:
+        _write_routine(preset, every, output)
+        return
     text = preset_text(preset)
     if output is None:
         typer.echo(text, nl=False)
         return
     write_new(output, text)
     err.print(f"Wrote {output}. Adapt its [source] section to your files, then run: tapveil check {output}")
+
+
+def _write_routine(preset: str, every: str, output: Path | None) -> None:
+    """A plan with gaps, and its routine."""
+    from datetime import UTC, datetime
+    from typing import cast, get_args
+
+    from tapveil.internal.routine import Every
+    from tapveil.internal.routine_draft import first_period, routine_text, with_gaps
+    from tapveil.plan import toml
+    from tapveil.plan.model import Plan, preset_text
+
+    if every not in get_args(Every):
+        raise UsageError(f"--every must be one of {', '.join(get_args(Every))}")
+    if output is None:
+        raise UsageError("--every writes two files: name the plan with -o, such as -o month.toml")
+    routine = output.with_name("routine.toml")
+    own = Path(preset) if preset.endswith(".toml") else None
+    if own and own.resolve().parent != output.resolve().parent:
+        raise UsageError(f"write {output.name} next to {own}, as its paths start from there")
+    if found := next((path for path in (output, routine) if path.exists()), None):
+        raise UsageError(f"{found} already exists; choose another name or another folder")
+    text = toml.read_text(own) if own else preset_text(preset)
+    span = first_period(Plan.parse(text), cast(Every, every), datetime.now(UTC).date())
+    write_new(output, with_gaps(text, span))
+    write_new(routine, routine_text(output.name, span))
+    err.print(f"Wrote {output} and {routine}. Read both through, then run: tapveil run {routine}")
 
 
 def tune(
