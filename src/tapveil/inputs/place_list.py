@@ -65,7 +65,7 @@ def _of_csv(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[Named
         try:
             latitude, longitude = map(float, texts)
         except ValueError:
-            words = "latitude and longitude must be numbers in degrees, such as -33.88"
+            words = "latitude and longitude must be numbers in degrees, with a point, such as -33.88"
             raise InputFileError(f"{where}: {words}") from None
         if not on_earth(latitude, longitude):
             raise InputFileError(

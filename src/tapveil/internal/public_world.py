@@ -54,7 +54,10 @@ def place_list(path: Path, samples: Sequence[Collection[str]]) -> PlaceList:
         }.items()
     }
     if missing := [ours for ours, theirs in by_word.items() if theirs is None]:
-        raise InputFileError(f"{path.name} has no column of {' and '.join(missing)}; add them, in degrees (WGS 84)")
+        raise InputFileError(
+            f"{path.name} has no column of {' and '.join(missing)} (columns: {', '.join(header)}); "
+            "call them so, or add them, in degrees (WGS 84)"
+        )
     taken = set(by_word.values())
     mode = next((name for name in header if "mode" in words.concepts(name)), None)
     name = _best(_columns(path, [each for each in header if each not in taken and each != mode]), samples, path)

@@ -130,8 +130,9 @@ def _sentences(one: Refusal) -> Iterator[str]:
             yield f"{smaller} of `{data_set}`. Nothing was written"
         case Refusal(Code.OTHER_UNITS, Budget() as held, culprit=Spend() as culprit):
             yield f"{budget(held)}. The release {release(culprit)} of {culprit.on} reads `card` or `date` from another"
-            yield "column, or in another time zone, than the first release. So its units are not the units of this"
-            yield "budget: one of them may be many of the others. Read `card` and `date` as the first release did"
+            yield "column, in another time zone or with another `day_starts` than the first release."
+            yield "So its units are not the units of this budget: one of them may be many of the others."
+            yield "Read `card` and `date` as the first release did"
             yield "([source] and [source.columns]). Nothing was written"
         case Refusal(code=Code.SCHEDULE_COMPLETE, schedule=Scheduled() as schedule):
             yield f"the schedule of {schedule.on} for `{schedule.data_set}` (unit {schedule.unit}) has"

@@ -84,8 +84,11 @@ def minus(ours: Frame, theirs: Frame, comparisons: int = 1) -> Changes:
 
     if ours.keys != theirs.keys:
         raise ReaderError(f"the tables have different columns: {', '.join(ours.keys)}; {', '.join(theirs.keys)}")
-    if any(ours.known.get(key) != theirs.known.get(key) for key in ours.keys if key != DATE and key != "mode"):
-        raise ReaderError("the tables have different bins of time: their cells are not the same")
+    for key in ours.keys:
+        if key not in (DATE, "mode") and ours.known.get(key) != theirs.known.get(key):
+            raise ReaderError(
+                f"`{key}` has other labels in the two tables, so their cells are not the same: choose one with where()"
+            )
     miss = variation.adjusted(variation.MISS, comparisons)
     cells = None if DATE in ours.keys or MEAN in ours.columns else _of_cells(ours, theirs, comparisons)
     dated = DATE in ours.keys or (ours.history is not None and theirs.history is not None)

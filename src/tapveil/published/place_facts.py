@@ -39,6 +39,17 @@ class PlaceFacts:
         said = found[self.fields.index(field)] if found and field in self.fields else ""
         return said or (name if field == TITLE else "")
 
+    def of_every_mode(self) -> PlaceFacts:
+        """The same, and what all modes of a place agree on: for files whose rows have no mode."""
+        by_name: dict[str, list[tuple[str, ...]]] = {}
+        for (_, name), facts in self.rows.items():
+            by_name.setdefault(name, []).append(facts)
+        agreed = {
+            (EVERY_MODE, name): tuple(said[0] if len(set(said)) == 1 else "" for said in zip(*facts, strict=True))
+            for name, facts in by_name.items()
+        }
+        return PlaceFacts(self.fields, agreed | dict(self.rows))
+
     def text(self) -> str:
         """The file: a row for each place, in alphabetical order."""
         written = io.StringIO(newline="")

@@ -257,6 +257,11 @@ def fields_of_places(manifest: Manifest) -> dict[str, bool]:
     return dict(sorted(found.items()))
 
 
+def lack_a_mode(manifest: Manifest) -> bool:
+    """Whether a file says something of places, and has no mode in its rows."""
+    return any("mode" not in shaped.keys(manifest) and any(shaped.file.facts()) for shaped in shaped_files(manifest))
+
+
 # --- a folder -----------------------------------------------------------------------------------------------------
 
 

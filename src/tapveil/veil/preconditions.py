@@ -65,7 +65,8 @@ def sound_statement(inputs: PublicInputs, created: date) -> Manifest:
 def said_of_places(inputs: PublicInputs, stated: Manifest) -> PlaceFacts:
     """What the files of shapes say of places."""
     fields = shaped.fields_of_places(stated)
-    return PlaceFacts(tuple(fields), inputs.place_facts(fields))
+    said = PlaceFacts(tuple(fields), inputs.place_facts(fields))
+    return said.of_every_mode() if shaped.lack_a_mode(stated) else said
 
 
 def _cells(inputs: PublicInputs) -> dict[str, int] | None:

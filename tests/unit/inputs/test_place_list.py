@@ -107,7 +107,11 @@ WRONG = {
     "a bell": ("places.csv", "name,mode,latitude,longitude\nA,b\a,1,2\n", "line 2: `mode` has a control"),
     "a header only": ("places.csv", "name,latitude,longitude\n", r"places\.csv is empty"),
     "no positions": ("places.csv", "name,latitude,longitude\nA,,\n,1,2\n", r"places\.csv is empty"),
-    "commas in numbers": ("places.csv", "name;latitude;longitude\nA;-33,8;151,2\n", "line 2: .* such as -33.88"),
+    "commas in numbers": (
+        "places.csv",
+        "name;latitude;longitude\nA;-33,8;151,2\n",
+        "line 2: .* with a point, such as -33.88",
+    ),
     "no JSON": ("places.json", "{", "not valid JSON"),
 }
 

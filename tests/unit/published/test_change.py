@@ -115,6 +115,12 @@ def test_a_share_of_the_total_and_a_trend(places: Frame, tmp_path: Path) -> None
 def test_what_cannot_be_compared_is_said_so(places: Frame) -> None:
     with pytest.raises(ReaderError, match="there is no day from 2024-01-01 to 2024-02-01"):
         places.between("2024-01-01", "2024-02-01")
+    april, may = (
+        Frame({"month": np.array([m]), "count": np.array([1])}, ("month",), known={"month": frozenset({m})})
+        for m in ("2025-04", "2025-05")
+    )
+    with pytest.raises(ReaderError, match=r"`month` has other labels .* choose one with where\(\)"):
+        may.minus(april)
     without = Frame({"count": np.array([1])}, ())
     with pytest.raises(ReaderError, match="means, trends and shares are over days"):
         without.mean()

@@ -20,6 +20,15 @@ def test_a_place_without_a_title_is_called_by_its_name_and_knows_nothing_else() 
     assert (FACTS.of("train", "Hill", "latitude"), FACTS.of("bus", "Q", "borough")) == ("", "")
 
 
+def test_files_without_a_mode_say_what_all_modes_of_a_place_agree_on() -> None:
+    rows = {("bus", "Q"): ("1.5", "Quay"), ("train", "Q"): ("2.0", "Quay"), ("bus", "H"): ("3.0", "Hill")}
+    facts = PlaceFacts(("latitude", "title"), {**rows, ("*", "S"): ("4.0", "Spit")}).of_every_mode()
+    assert [facts.of("*", name, "title") for name in "QHS"] == ["Quay", "Hill", "Spit"]
+    assert [facts.of("*", name, "latitude") for name in "QHS"] == ["", "3.0", "4.0"]
+    assert facts.of("bus", "Q", "latitude") == "1.5"
+    assert place_facts.read(facts.text(), facts.fields) == facts
+
+
 def test_the_file_is_read_as_it_was_written_and_in_no_other_way() -> None:
     text = FACTS.text()
     assert text == 'mode,name,latitude,title\n*,Q,1.5,"Quay, West"\nbus,Q,2.0,\n'
