@@ -178,7 +178,10 @@ def _contrast(
     below = np.where(weights < 0, weights, 0.0)
     above = np.where(weights > 0, weights, 0.0)
     with np.errstate(invalid="ignore"):
-        under, over = (np.nan_to_num(panel.left_out * each, nan=0.0).sum(axis=1) for each in (below, above))
+        under, over = (
+            np.nan_to_num(panel.left_out * each, nan=0.0, posinf=np.inf, neginf=-np.inf).sum(axis=1)
+            for each in (below, above)
+        )
     step = float(np.abs(weights).max())
     spread = np.sqrt(panel.noise @ weights**2) * noise_quantile(miss, gaussian=panel.gaussian)
     noise = np.ceil(spread / step - 1e-9) * step  # whole counts, away from zero

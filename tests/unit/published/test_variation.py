@@ -103,6 +103,18 @@ def test_what_is_not_published_widens_the_interval_of_the_noise_and_gives_no_ver
     assert (found.value[1:] == full.value[1:]).all()
 
 
+def test_what_nobody_knows_has_no_limits() -> None:
+    """Of a cell that is not on a list nothing is known, on one day or on several."""
+    whole = panel(1000, 1, 2, seed=9)
+    left_out = whole.left_out.copy()
+    left_out[0, [3, 5, 10]] = np.inf
+    holed = Panel(whole.days, whole.counts, left_out, whole.noise)
+    found = change(weeks_of(holed, 1, 2), weeks_of(holed, 0, 1))
+    assert (found.noise_low[0], found.noise_high[0]) == (-np.inf, np.inf)
+    assert mean(holed).noise_high[0] == np.inf
+    assert np.isfinite(mean(holed).noise_low[0])
+
+
 def test_a_share_contains_that_of_the_true_numbers() -> None:
     random = np.random.default_rng(8)
     true = random.poisson(4000, (PAIRS, 7)).astype(float)
