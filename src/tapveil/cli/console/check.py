@@ -197,7 +197,7 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
     show_bounds(console, plan, outlook.bounds)
     head(console, "Expected to be published")
     noun = NOUNS[plan.privacy.unit]
-    grid = Grid("table", "published cells", "all cells", f"published {noun}", f"share of {noun}")
+    grid = Grid("table", "published cells", f"cells with {noun}", f"published {noun}", f"share of {noun}")
     for table in outlook.tables:
         cells = (f"{table.expected_cells:,.0f}", f"{table.cells:,}")
         grid.add(table.name, *cells, f"{table.expected_trips:,.0f}", f"{100 * table.trip_share:.1f} %")

@@ -145,7 +145,10 @@ class Series:
         span = f", {days[0]} to {days[-1]}" if days else ""
         lines = [f"{self.folders[-1].manifest.title}: a series of {number} releases{span}"]
         lines += [f"  {name}" for name in self.tables]
-        lines += [f"gap: {first} to {last}" for first, last in self.gaps] + list(map(str, self.breaks))
+        lines += [f"gap: {first} to {last}" for first, last in self.gaps]
+        if twice := list(self.overlaps):
+            lines.append(f"in several releases: {len(twice)} days from {twice[0]} to {twice[-1]}")
+        lines += map(str, self.breaks)
         return "\n".join(lines)
 
     @property

@@ -126,6 +126,7 @@ def test_a_day_of_two_releases_is_their_mean_by_precision(tmp_path: Path) -> Non
     wide = week_folder(tmp_path / "wide", truth, FIRST + timedelta(days=5), seed=2, scale=3)
     series = tapveil.open([fine, wide])
     assert series.overlaps == {day: ["fine", "wide"] for day in ("2025-03-08", "2025-03-09")}
+    assert "in several releases: 2 days from 2025-03-08 to 2025-03-09" in repr(series)
     assert len(series.days) == 12
     table = series.table("on_location")
     assert len(set(zip(*(table.cells[key].tolist() for key in table.keys), strict=True))) == len(table), (
