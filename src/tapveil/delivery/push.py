@@ -35,7 +35,7 @@ def verified(
         raise FolderError(f"{folder} is not a folder")
     checked = verify_folder(folder, signers=signers, progress=progress)
     for finding in checked.findings:
-        more = f" ({len(checked.findings) - 1} more findings)" if len(checked.findings) > 1 else ""
+        more = f" (and {len(checked.findings) - 1} more)" if len(checked.findings) > 1 else ""
         raise FolderError(f"{folder} is not verified: {finding.place}: {finding.sentence}{more}. Nothing was delivered")
     if not unsigned and not (folder / SIGNATURE).exists():
         raise FolderError(

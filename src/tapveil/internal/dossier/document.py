@@ -110,6 +110,10 @@ class Dossier:
     def _source(self) -> str:
         return "\n\n".join(_environment().get_template(f"{part}.md.j2").render(self._known) for part in PARTS)
 
+    def _several(self, key: str, noun: str) -> Source:
+        """A figure, and of what it is the number."""
+        return Source(f"{figure_mark(key)} {_plural(noun, self.figures[key].value)}")
+
     @property
     def _known(self) -> Mapping[str, Any]:
         case, manifest = self.case, self.case.manifest
@@ -117,8 +121,12 @@ class Dossier:
         noise = dict.fromkeys(wording(WORDING).noise[table.noise] for table in manifest.tables)
         return {
             **{"manifest": manifest, "folder": case.folder, "key": case.key, "checksums": case.checksums},
-            **{"attackers": case.attackers, "figures": self.figures, "f": figure_mark, "today": case.on.isoformat()},
-            **{"ledger": case.entries is not None, "confidential": case.entries is not None},
+            **{"attackers": case.attackers, "figures": self.figures, "f": figure_mark, "n": self._several},
+            **{
+                "today": case.on.isoformat(),
+                "ledger": case.entries is not None,
+                "confidential": case.entries is not None,
+            },
             **{"accounts": case.accounts, "ledger_people": _people, "ledger_rows": list(_rows(case))},
             **{"audit": case.audit, "audit_broken": any(each.broken for each in case.audit or ())},
             **{"intruder": case.intruder, "hazards": hazards(), "states": states(case), "asked": self.asked},
@@ -148,6 +156,10 @@ def _people(account: Account) -> list[str]:
     return list(people_of_account(account))
 
 
+def _plural(noun: str, number: object) -> str:
+    return noun if number == 1 else f"{noun}s"
+
+
 def _rows(case: Case) -> Iterator[Row]:
     status = {spend.id: "not finished" for spend in case.unfinished}
     status |= {entry.id: "withdrawn" for entry in case.entries or () if isinstance(entry, Withdrawn)}
@@ -163,7 +175,8 @@ def _rows(case: Case) -> Iterator[Row]:
                 why = f"{entry.by}: {entry.reason}" if entry.reason else ""
                 yield Row(on, f"budget: {loss_in_words(entry.loss)}", f"{entry.data_set}, {entry.unit}", "", why)
             case Scheduled():
-                yield Row(on, f"schedule of {entry.releases} releases", f"{entry.days} days each")
+                which = f"schedule of {entry.releases} {_plural('release', entry.releases)}"
+                yield Row(on, which, f"{entry.days} {_plural('day', entry.days)} each")
             case Accepted():
                 yield Row(on, f"accepted the ledger {entry.ledger[:8]}", "", "", f"{entry.by}: {entry.reason}")
             case Delivered():

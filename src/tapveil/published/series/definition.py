@@ -13,7 +13,7 @@ COMPARABLE = frozenset({"mechanism", "mask", "lists"})
 def definition(manifest: Manifest, claim: TableClaim) -> dict[str, str]:
     """What a table counts, and how precisely, in a few words each: what two releases are compared by."""
     bounds, level = manifest.bounds, claim.level
-    limits = [f"{number} trips per {of}" for of, number in _limits(bounds) if number]
+    limits = [f"{number} trip{'s' * (number != 1)} per {of}" for of, number in _limits(bounds) if number]
     kinds = {manifest.columns[column] for column in manifest.keys(claim)}
     times = manifest.times(claim)
     bins = f"{len(times.labels)} bins from {times.labels[0]}" if "time" in kinds else "no times"

@@ -143,7 +143,7 @@ class Series:
     def __repr__(self) -> str:
         days, number = self.days, len(self.folders)
         span = f", {days[0]} to {days[-1]}" if days else ""
-        lines = [f"{self.folders[-1].manifest.title}: a series of {number} releases{span}"]
+        lines = [f"{self.folders[-1].manifest.title}: a series of {number} release{'s' * (number != 1)}{span}"]
         lines += [f"  {name}" for name in self.tables]
         lines += [f"gap: {first} to {last}" for first, last in self.gaps]
         if twice := list(self.overlaps):

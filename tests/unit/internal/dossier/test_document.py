@@ -68,6 +68,18 @@ def test_a_promise_given_exact_totals_says_so_before_and_after_a_release(tmp_pat
     assert "Given exact totals" not in Dossier(case_of("3/paper")).markdown
 
 
+def test_one_is_not_said_as_several(planned: Path) -> None:
+    claim = TotalClaim(trips=12345, of={"mode": "bus"}, source="Annual report", calibrated=False)
+    cards = Dossier(case_of("3/cards", totals=(claim,)))
+    for made in (cards, Dossier(read_case(planned / "plan.toml", today=TODAY))):
+        assert not re.search(
+            r"(?<![\d.,])1 (releases|entries|cells|trips|days|exact totals|questions)\b", made.markdown
+        )
+    assert "1 exact total of these trips" in cards.markdown
+    assert "at most 1 trip can count" in cards.markdown
+    assert "at most 2 trips can count" in cards.markdown
+
+
 def test_answers_survive_and_the_next_dossier_begins_with_what_changed(tmp_path: Path) -> None:
     path, case = tmp_path / "paper.dossier.toml", case_of("3/paper")
     first = Dossier(case, read_kept(path))
