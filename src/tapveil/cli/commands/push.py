@@ -73,6 +73,7 @@ def withdraw(
         for there, parcel in asked.portals():
             _show(there, there.withdraw(parcel, asked.notice, hide=hide))
         out.print(asked.notice.text, end="")
+        err.print("Nothing was sent, and nothing recorded: this is what a withdrawal would do.")
         return
     written, addresses = asked.mark(at_portals=not ledger_only)
     if notice:
