@@ -11,7 +11,7 @@ from typing import Any
 import tomlkit
 
 from tapveil.base.errors import PlanError
-from tapveil.internal.routine import ONE_DAY, Every, Span
+from tapveil.base.span import ONE_DAY, Every, Span
 from tapveil.plan.model import Plan
 
 _ROUTINE = """\

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tapveil.base.errors import FolderError, PlanError
-from tapveil.internal.routine import Every, Routine, Run, Span, read_routine
+from tapveil.base.span import Every, Span
+from tapveil.internal.routine import Routine, Run, read_routine
 
 ROUTINE = '[run]\nplan = "month.toml"\nevery = "month"\nfirst_day = 2025-01-01\n'
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tapveil.internal.routine import Every, Span
+from tapveil.base.span import Every, Span
 from tapveil.internal.routine_draft import first_period, with_gaps
 from tapveil.plan.model import PRESETS, Plan, preset_text
 from tests.end_to_end.test_shapes import write_trips

@@ -54,7 +54,7 @@ def _write_routine(preset: str, every: str, output: Path | None) -> None:
     from datetime import UTC, datetime
     from typing import cast, get_args
 
-    from tapveil.internal.routine import Every
+    from tapveil.base.span import Every
     from tapveil.internal.routine_draft import first_period, routine_text, with_gaps
     from tapveil.plan import toml
     from tapveil.plan.model import Plan, preset_text
