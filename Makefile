@@ -12,8 +12,11 @@ JOBS   ?= auto
 SYSTEM ?= yes
 PYTEST  = $(BIN)/pytest -n $(JOBS) --dist worksteal
 
+# Some machines tell Python to keep no compiled modules: every command of a test would compile all of them again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # What only `make test-full` runs to its end, each part by itself.
-FULL := test-audit test-crashes test-fuzz test-messy test-spark test-statistical test-tampering
+FULL := test-audit test-crashes test-fuzz test-messy test-pages test-spark test-statistical test-studio test-tampering
 
 .PHONY: demo dev test test-full $(FULL) lint check format docs wheel clean
 .PHONY: bench bench-docs bench-history bench-utility bench-numbers bench-sampling pictures reference house
@@ -24,7 +27,7 @@ demo: $(RUN)
 
 dev: $(DEV)
 
-test: $(DEV) system-browser-postgres-java-r
+test: $(DEV) system-browser-postgres-java-r-office
 	$(PYTEST) -m "not slow"
 
 # The tests, then every part; one that fails stops no other. JOBS=1 runs one test at a time.
@@ -43,11 +46,17 @@ test-fuzz: $(DEV)
 test-messy: $(DEV)
 	TAPVEIL_CASES=5000 $(PYTEST) tests/property/test_messy.py
 
+test-pages: $(DEV) system-browser
+	$(PYTEST) -m slow tests/browser/test_flows.py
+
 test-spark: $(DEV) system-java
 	$(PYTEST) -m slow tests/engines/test_spark.py
 
 test-statistical: $(DEV)
 	TAPVEIL_DRAWS=5000000 TAPVEIL_RELEASES=10000 $(PYTEST) tests/unit/privacy/test_mechanisms.py tests/unit/privacy/test_attacker.py tests/statistical
+
+test-studio: $(DEV) system-browser
+	$(PYTEST) -m slow tests/browser/test_studio.py tests/browser/test_studio_attackers.py tests/browser/test_tutorial.py tests/end_to_end/test_studio.py
 
 test-tampering: $(DEV)
 	TAPVEIL_TAMPERED=1000 $(PYTEST) tests/end_to_end/test_verify.py tests/end_to_end/test_golden.py
@@ -120,7 +129,7 @@ reference: $(DEV)
 house: $(DEV)
 	$(BIN)/python -m tools.house --write
 
-# The pictures of the tutorial, from a release of the demo city.
+# The pictures of the tutorials, from releases of the demo city.
 pictures: $(DEV) system-browser
 	$(BIN)/python -m tools.pictures
 

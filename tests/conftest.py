@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
 
@@ -19,13 +20,17 @@ from tapveil.ledger.entry import Budget
 from tapveil.plan.model import Plan, preset_text
 from tests.browser import launch
 
+# A loaded machine is no fault of a test.
+settings.register_profile("loaded", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("loaded")
+
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 OPAL_COLUMNS = ("card_id", "trip_date", "mode", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location")
 STOPS = "stop_id,stop_name,postcode\n1001,First St,2000\n1002,Second St,2000\n1003,Third St,2010\n"
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def shared_data() -> Path:
     if not SHARED_DATA.exists():
         pytest.skip("the real data is not beside this checkout (../shared/data)")

@@ -14,7 +14,7 @@ from pathlib import Path
 import grimp
 
 PICTURE = Path(__file__).parents[1] / "docs" / "house.svg"
-ROOF = ("cli", "internal", "demo", "veil")
+ROOF = ("cli", "studio", "internal", "demo", "veil")
 SECRET = ("counting", "trips", "inputs", "plan")
 PUBLISHED = ("delivery", "tuning", "verification", "ledger", "published")
 BELOW = ("privacy", "base")
@@ -52,6 +52,7 @@ class Box:
 
 BOXES = {
     "cli": Box(380, 20, 200, 54, "the command line"),
+    "studio": Box(700, 104, 200, 54, "the same in a browser"),
     "demo": Box(60, 104, 200, 54, "a generated city"),
     "internal": Box(380, 104, 200, 54, "for the custodian alone"),
     "counting": Box(60, 226, 200, 58, "exact counts of cells"),

@@ -43,7 +43,14 @@ _RULES = {
 }
 """What a rule makes of a type."""
 _PATTERNS = {"^[0-9a-f]{64}$": "64 digits and a-f", "^[0-9a-f]{32}$": "32 digits and a-f"}
-_PLAIN = {bool: "`true` or `false`", int: "a whole number", float: "a number", str: "a text", date: "a day"}
+_PLAIN = {
+    bool: "`true` or `false`",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    date: "a day",
+    Any: "a value",
+}
 
 
 def plan_table(model: Model) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tapveil.base import shape
 from tapveil.ledger import entry
+from tapveil.ledger.approval import Statement
 from tapveil.plan import calendar, model, source
 from tapveil.published import manifest
 from tools import api, commandline, folder
@@ -159,7 +160,7 @@ def folder_page() -> str:
 def ledger_page() -> str:
     """Every kind of entry of a ledger."""
     kinds: list[Model] = [entry.Start, entry.Budget, entry.Spend, entry.Scheduled]
-    kinds += [entry.Published, entry.Accepted]
+    kinds += [entry.Published, entry.Accepted, entry.Delivered, entry.Withdrawn, entry.Officers, entry.Approved]
     every = ("version", "on", "kind")
     return _page(
         "The ledger: every entry",
@@ -173,6 +174,7 @@ def ledger_page() -> str:
             for kind in kinds
         ),
         f"### `tables` of a release\n{_first_line(entry.SpentTable)}\n\n{json_table(entry.SpentTable)}",
+        f"### `statement` of an approval\n{_first_line(Statement)}\n\n{json_table(Statement)}",
         f"## A budget\nε is above 0 and at most {entry.LARGEST_BUDGET:,}; δ from 0 to below 1. Both are kept exactly. "
         "There is one budget for each data set and unit; the latest is valid, and earlier ones stay on record.",
     )

@@ -1,6 +1,6 @@
 """What tests need of the system, and Python packages cannot bring: it says what is missing and why, then installs it.
 
-python -m tools.system [--no-install] browser postgres java r
+python -m tools.system [--no-install] browser postgres java r office
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ PLAYWRIGHT = [sys.executable, "-m", "playwright", "install", "chromium"]
 
 @dataclass(frozen=True)
 class Program:
-    """A program of the system: how to ask for it, Debian's package of it, and the tests that use it."""
+    """A program of the system: how to ask for it, Debian's packages of it, and the tests that use it."""
 
     name: str
     ask: tuple[str, ...]
     package: str
     tests: str
+    recommended: bool = True
+    """Whether with what its packages recommend: of R's, that is a thousand others."""
 
     def is_there(self) -> bool:
         """Whether it starts."""
@@ -50,9 +52,16 @@ PROGRAMS = {
     ),
     "r": Program(
         "R",
-        ("Rscript", "-e", "library(jsonlite)"),
-        "r-cran-jsonlite",
-        "reading a folder in R, with its package jsonlite",
+        ("Rscript", "-e", "for (name in c('jsonlite', 'readxl', 'sf')) loadNamespace(name)"),
+        "r-cran-jsonlite r-cran-readxl r-cran-sf",
+        "reading folders, workbooks and GeoPackages in R, with its packages jsonlite, readxl and sf",
+        recommended=False,
+    ),
+    "office": Program(
+        "LibreOffice",
+        (sys.executable, "-m", "tests.support.office"),
+        "libreoffice-calc-nogui libreoffice-writer-nogui",
+        "formulas of spreadsheets on the published numbers, and the dossier for word processors",
     ),
     "java": Program(
         "Java", (java(), "-version"), "default-jre-headless", "counting on Spark, which needs Java 17 or newer"
@@ -60,8 +69,14 @@ PROGRAMS = {
 }
 
 
-def install(packages: Sequence[str]) -> None:
+def install(programs: Sequence[Program]) -> None:
     """By apt-get, with what it already knows of its packages, or else with the newest lists."""
+    for recommended in (True, False):
+        if packages := [name for each in programs if each.recommended is recommended for name in each.package.split()]:
+            _install(packages if recommended else ["--no-install-recommends", *packages])
+
+
+def _install(packages: Sequence[str]) -> None:
     command = [*([] if os.geteuid() == 0 else ["sudo"]), "apt-get"]
     if not all(map(shutil.which, command)):
         return
@@ -77,8 +92,8 @@ def provide(names: Sequence[str], *, installing: bool = True) -> list[Program]:
     if missing and installing:
         print("Installing system packages with apt-get, for tests alone (`SYSTEM=no` installs none):")
         for each in missing:
-            print(f"  {each.package:22}{each.name} is missing: the tests of {each.tests}", flush=True)
-        install([each.package for each in missing])
+            print(f"  {each.package:22} {each.name} is missing: the tests of {each.tests}", flush=True)
+        install(missing)
         if PROGRAMS["browser"] in missing and not PROGRAMS["browser"].is_there():
             print("  no such package: Playwright's own Chromium instead", flush=True)
             subprocess.run(PLAYWRIGHT, stdout=subprocess.DEVNULL, check=False)

@@ -23,7 +23,21 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EVERY = [(module, name) for module in api.MODULES for name in module.__all__]
 FUNCTIONS = [(module, name) for module, name in EVERY if api.kind_of(module, name) == "functions"]
 BY_A_RELEASE = {
-    "Ledger": {"accept", "refuse", "schedule", "spend", "bind", "deliver", "withdraw", "refuse_correction", "findings"},
+    "Ledger": {
+        *(
+            "accept",
+            "appoint",
+            "bind",
+            "deliver",
+            "findings",
+            "has",
+            "refuse",
+            "refuse_correction",
+            "schedule",
+            "spend",
+        ),
+        "withdraw",
+    },
     "Budget": {"allows_more_than"},
 }
 """What `release` and the commands do with a ledger: a caller of the library has no spend to hand in."""
@@ -120,6 +134,26 @@ def test_reading_loads_no_more_than_the_base_dependencies(kind: str) -> None:
     assert not set(done.stderr.split()) & publish
 
 
+CONVERT = """
+import sys
+for name in sys.argv[2:]:
+    sys.modules[name] = None
+from tapveil.__main__ import main
+sys.argv = ["tapveil", "convert", sys.argv[1], "--to", "gpkg", "--to", "xlsx", "--to", "csv", "-o", "out"]
+main()
+"""
+
+
+def test_converting_needs_no_more_than_the_extra_of_readers(tmp_path: Path) -> None:
+    read = names(PROJECT["optional-dependencies"]["read"])
+    heavy = names(PROJECT["optional-dependencies"]["publish"]) - read
+    assert read == {"rich", "typer"}
+    folder = ROOT / "tests" / "golden" / "3" / "gaussian"
+    command = [sys.executable, "-c", CONVERT, str(folder), *heavy]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".gpkg", ".xlsx", ".csv", ".json"}
+
+
 MISSING = """
 import sys
 sys.modules["typer"] = sys.modules["pyarrow"] = None
@@ -132,7 +166,8 @@ def test_a_command_without_its_packages_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", MISSING], capture_output=True, text=True, check=False)
     assert done.returncode == 4
     assert done.stderr == (
-        "tapveil: this command needs typer, which is not installed: pip install 'tapveil[publish]'\n"
+        "tapveil: this command needs typer, which is not installed: pip install 'tapveil[publish]' "
+        "(to convert published folders: 'tapveil[read]')\n"
     )
 
 

@@ -101,6 +101,7 @@ def test_exact_counts_are_read_by_the_veil_and_by_what_is_for_the_custodian_alon
         "tapveil.internal.outlook",
         "tapveil.internal.accuracy",
         "tapveil.internal.look",
+        "tapveil.internal.preview",
         "tapveil.internal.warnings",
         "tapveil.internal.comparison.forecast",
         "tapveil.internal.report.model.cells",

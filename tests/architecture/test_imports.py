@@ -26,7 +26,7 @@ GOLDEN = ROOT / "tests" / "golden"
 SECRET = {"plan", "inputs", "trips", "counting"}
 PUBLISHED = {"published", "verification", "tuning", "ledger", "delivery"}
 BELOW = {"base", "privacy", "_version"}
-ON_BOTH = {"veil", "internal", "demo", "cli", "__init__", "__main__"}
+ON_BOTH = {"veil", "internal", "demo", "studio", "cli", "__init__", "__main__"}
 
 
 def module_name(path: Path) -> str:

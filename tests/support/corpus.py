@@ -368,6 +368,15 @@ def chinese_taps(folder: Path) -> Path:
     return packed
 
 
+def chinese_taps_of_windows(folder: Path) -> Path:
+    """The same, as Excel writes it on a computer set to Chinese."""
+    packed = chinese_taps(folder)
+    path = packed.with_suffix("")
+    path.write_bytes(gzip.decompress(packed.read_bytes()).decode("utf-8-sig").encode("gb18030"))
+    packed.unlink()
+    return path
+
+
 def french_taps(folder: Path) -> Path:
     rows = [
         (r.card, f"{at:%d/%m/%Y %H:%M}", FRENCH[place], "Montée" if on else "Descente", "bus")
@@ -1084,6 +1093,16 @@ CORPUS: dict[str, Truth] = {
         on=("进站",),
         off=("出站",),
         unit="card-day",
+    ),
+    "Chinese, GB18030": Truth(
+        chinese_taps_of_windows,
+        "taps",
+        {"card": "卡号", "tap": "交易类型", "tap_time": "交易时间", "tap_location": "站点名称", "date": "交易时间"},
+        {"tap_time": "%Y/%m/%d %H:%M:%S"},
+        on=("进站",),
+        off=("出站",),
+        unit="card-day",
+        asks=frozenset({"encoding"}),
     ),
     "French taps": Truth(
         french_taps,

@@ -53,6 +53,12 @@ TRIPS = 4000
 
 def make(folder: Path) -> None:
     """Write the trips, the plan and a ledger with a budget; release the first of two weeks' budget."""
+    prepare(folder)
+    release(Plan.read(folder / "plan.toml"), folder / "published")
+
+
+def prepare(folder: Path) -> None:
+    """Write the trips, the plan and a ledger with a budget."""
     with (folder / "trips.csv").open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["mode", "day", "boarded", "wharf"])
@@ -65,4 +71,3 @@ def make(folder: Path) -> None:
     budget = {"unit": plan.privacy.unit, "neighbours": plan.privacy.neighbours, "epsilon": "4", "delta": "1e-5"}
     with Ledger.open(plan.ledger_path) as ledger:
         ledger.declare(Budget.model_validate({"on": date(2025, 3, 10), "data_set": plan.ledger.data_set, **budget}))
-    release(plan, folder / "published")

@@ -6,7 +6,7 @@ import csv
 import json
 import random
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +89,24 @@ def bikes(folder: Path, rows: int = 3000) -> Path:
         places = [STATIONS[one], 31000 + one, STATIONS[two], 31000 + two]
         lines.append((f"{number:016X}", "classic", *times, *places, "40.7", "-74.0", 1960 + chance.randrange(40), 1))
     return write(folder / "bikes.csv", lines)
+
+
+def bike_month(folder: Path, rows: int = 3000) -> Path:
+    """A month of a bike share as it was in 2015: names and coordinates of docks, and who rode, in part."""
+    header = (
+        "Trip Duration,Start Time,Stop Time,Start Station ID,Start Station Name,Start Station Latitude,"
+        "Start Station Longitude,End Station ID,End Station Name,End Station Latitude,End Station Longitude,"
+        "Bike ID,User Type,Birth Year,Gender"
+    )
+    docks = [(3180 + n, name, 40.71 + n / 130, -74.07 + n / 170) for n, name in enumerate(STATIONS)]
+    lines: list[Sequence[object]] = [header.split(",")]
+    for n, (chance, on, off) in enumerate(moments(7, rows)):
+        ride = timedelta(days=(date(2015, 10, 1) - on.date()).days + n % 31, seconds=n % 60)
+        start, end = on + ride, off + ride
+        rider = ("Subscriber", 1950 + n % 45, 1 + n % 2) if chance.random() < 0.88 else ("Customer", "", 0)
+        places = [*chance.choice(docks), *chance.choice(docks)]
+        lines.append((int((end - start).total_seconds()), start, end, *places, 24000 + n % 300, *rider))
+    return write(folder / "JC-201510-tripdata.csv", lines)
 
 
 def european(folder: Path, rows: int = 3000) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from contextlib import suppress
 from dataclasses import replace
 from html import escape
@@ -23,7 +24,7 @@ from tapveil.published.describe.datapackage import FileFacts, datapackage
 from tapveil.published.describe.metadata import texts
 from tapveil.published.describe.readme import readme
 from tapveil.published.explorer import page
-from tapveil.published.explorer.page import Shell, packed, taken_apart
+from tapveil.published.explorer.page import Shell, packed, part, path_of, taken_apart
 from tapveil.published.manifest import VERSIONS, Manifest
 from tapveil.published.rider.page import rider_page
 from tapveil.verification import manifest as manifests
@@ -133,8 +134,13 @@ def redraw(folder: Path) -> None:
         beside = derived_sheets(folder, manifest, made, tables, estimated_from(domain, tables) if domain else None)
     if version := manifest.versions.rider:
         (folder / RIDER).write_text(rider_page(manifest, version), encoding="utf-8")
-    data = packed(page.data(manifest, package, tables, beside, places))
-    shell = Shell.titled(manifest.title)
+    held = page.data(manifest, package, tables, beside, places)
+    data = packed(held.data)
+    shell = Shell.titled(manifest.title, has_parts=bool(held.parts))
+    shutil.rmtree(folder / "explorer", ignore_errors=True)
+    for number, each in enumerate(held.parts, 1):
+        (folder / "explorer").mkdir(exist_ok=True)
+        (folder / path_of(number)).write_text(part(number, each), encoding="utf-8")
     if manifest.versions.page != VERSIONS.page:  # the program of its own version, with the title of today
         shell, _ = taken_apart((folder / EXPLORER).read_text(encoding="utf-8"))
         shell = replace(shell, head=_TITLES.sub(lambda found: found[1] + escape(manifest.title) + found[2], shell.head))
