@@ -74,7 +74,7 @@ BOUNDS = {
     "card-day": 'trips_per_day = 2\nwithout_card = "refuse"',
     "card": 'trips_per_card = 5\ntrips_per_day = 3\nwithout_card = "refuse"',
 }
-QUICK = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=12, suppress_health_check=list(HealthCheck))
 
 
 def plan_of(

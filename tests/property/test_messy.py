@@ -158,7 +158,7 @@ TAP_COLUMNS = ["card", "date", "mode", "tap", "tap_time", "tap_location"]
 SHARES = max(1, CASES // 1000)
 """Many cases are tried in shares that run side by side."""
 IN_SHARES = pytest.mark.parametrize("share", range(SHARES))
-THOROUGH = settings(max_examples=CASES // SHARES, deadline=None, suppress_health_check=list(HealthCheck))
+THOROUGH = settings(max_examples=CASES // SHARES, suppress_health_check=list(HealthCheck))
 
 
 @IN_SHARES

@@ -27,8 +27,8 @@ def aside_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.aside")
 
 
-def write_new(path: Path, text: str, mode: int = 0o666) -> None:
-    """Create a new file with this mode and write text to it; fail if it exists."""
+def write_new(path: Path, text: str | bytes, mode: int = 0o666) -> None:
+    """Create a new file with this mode and write text, or bytes, to it; fail if it exists."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except FileExistsError:
@@ -36,8 +36,8 @@ def write_new(path: Path, text: str, mode: int = 0o666) -> None:
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {why(error)}") from None
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode() if isinstance(text, str) else text)
     except OSError as error:
         path.unlink(missing_ok=True)
         raise UsageError(f"{path} cannot be written: {why(error)}") from None

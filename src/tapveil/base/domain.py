@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,8 @@ MOST_CELLS = 30_000_000
 
 Lists = Mapping[str, Sequence[str]]
 """Of one mode: the labels of each key of a table, sorted, in the order of the keys."""
-Codes = npt.NDArray[np.int32]
+Codes = npt.NDArray[np.signedinteger[Any]]
+"""Places in a list of labels, in as few bytes as the list needs: there are millions of cells."""
 
 
 def number_of_cells(modes: Sequence[Lists]) -> int:
@@ -43,5 +45,5 @@ def every_cell(modes: Sequence[Lists]) -> dict[str, tuple[list[str], Codes]]:
 def _codes(lists: Lists, key: str, place: Mapping[str, int]) -> Codes:
     """The labels of a key in all cells of a mode."""
     sizes, index = [len(each) for each in lists.values()], list(lists).index(key)
-    own = np.array([place[label] for label in lists[key]], dtype=np.int32)
+    own = np.array([place[label] for label in lists[key]], dtype=np.min_scalar_type(-len(place)))
     return np.tile(np.repeat(own, prod(sizes[index + 1 :])), prod(sizes[:index]))

@@ -10,7 +10,8 @@
     │   └── LeakError          exit 3   a table would publish card ids, or a column that the plan does not name
     ├── EngineError            exit 4   the engine, the memory or the disk failed
     ├── LedgerError            exit 5   the ledger cannot be trusted or used as it is
-    │   └── BudgetError        exit 5   the ledger is sound, and refuses the release
+    │   ├── BudgetError        exit 5   the ledger is sound, and refuses the release
+    │   └── ApprovalError      exit 5   the release needs an officer's approval, and has none that holds for it
     └── DeliveryError          exit 6   the portal cannot be reached, or refuses
 
 A message says what is wrong, where, and what to do. It never carries a value from a trip: what an engine
@@ -84,6 +85,17 @@ class LedgerError(TapveilError):
 
 class BudgetError(LedgerError):
     """The ledger is sound, and refuses the release: the budget is too small, or days would be published twice."""
+
+
+class ApprovalError(LedgerError):
+    """A release needs the approval of a privacy officer, and has none that holds for it. Nothing was spent.
+
+    Its `code` says why, for programs; docs/guides/approve-a-release.md lists them.
+    """
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class DeliveryError(TapveilError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from tapveil.base.numbers import clock_text
 from tapveil.base.vocabulary import MINUTES_PER_DAY, MISSING, MISSING_TIME
@@ -54,17 +55,17 @@ class TimeBins:
         """The length of the first bin, and so of all bins of equal length."""
         return (*self.starts, self.first + MINUTES_PER_DAY)[1] - self.first
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The labels, in the order of their codes, which is alphabetical."""
         return (MISSING, *map(clock_text, self.starts))
 
-    @property
+    @cached_property
     def ends(self) -> dict[str, str]:
         """The end of each bin, by its label."""
         return {label: clock_text(end) for label, (_, end) in self.spans.items()}
 
-    @property
+    @cached_property
     def spans(self) -> dict[str, tuple[int, int]]:
         """The minutes at which each bin starts and ends, by its label."""
         ends = (*self.starts[1:], self.first + MINUTES_PER_DAY)

@@ -40,14 +40,32 @@ def read_calendars(plan: Plan, files: PublicFiles) -> Calendars:
     return found
 
 
+def read_holidays(plan: Plan, files: PublicFiles) -> tuple[date, ...]:
+    """The days of a known world that are like Sundays: those of the plan, and those of public lists that it counts."""
+    world, first, last = plan.world, plan.source.first_day, plan.source.last_day
+    found = set(world.holidays)
+    if first and last and world.holiday_list:
+        listed = PublicList(files, path := plan.base / world.holiday_list, "list of holidays", "[world] holiday_list")
+        days = [_day(path.name, line, "date", row["date"]) for line, row in listed.rows(["date"])]
+        found |= {day for day in days if first <= day <= last}
+    if first and last and world.timetable:
+        found |= _of_timetable(plan, files, first, last)
+    return tuple(sorted(found))
+
+
+def _of_timetable(plan: Plan, files: PublicFiles, first: date, last: date) -> frozenset[date]:
+    """The days on which the timetable runs as on a Sunday."""
+    if plan.gtfs is None:
+        return frozenset()
+    from tapveil.inputs.gtfs import read_feed  # most plans have no timetable
+
+    return read_feed(plan.base / plan.gtfs.path, files).calendar.like_sundays(first, last)
+
+
 def _holidays(plan: Plan, column: CalendarColumn, files: PublicFiles, days: list[date]) -> frozenset[date]:
     """The holidays that the plan lists, and those of the timetable where it says so."""
     listed = frozenset(column.holidays)
-    if not column.timetable or plan.gtfs is None:
-        return listed
-    from tapveil.inputs.gtfs import read_feed  # most plans have no timetable
-
-    return listed | read_feed(plan.base / plan.gtfs.path, files).calendar.like_sundays(days[0], days[-1])
+    return listed | _of_timetable(plan, files, days[0], days[-1]) if column.timetable else listed
 
 
 def _listed(plan: Plan, name: str, column: CalendarColumn, days: list[date], files: PublicFiles) -> Mapping[date, str]:

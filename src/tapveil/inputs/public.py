@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tapveil.base.errors import InputFileError
 from tapveil.base.shape import Shape
 from tapveil.inputs.areas import Areas, Stops, read_areas, read_stops, read_wider
-from tapveil.inputs.calendars import Calendars, read_calendars
+from tapveil.inputs.calendars import Calendars, read_calendars, read_holidays
 from tapveil.inputs.cell_list import Dictionaries, read_dictionaries
 from tapveil.inputs.map import read_places
 from tapveil.inputs.public_totals import lists_of, read_totals, refuse_unmet
@@ -55,6 +56,11 @@ class PublicInputs:
     def calendars(self) -> Calendars:
         """The label of each day, by column."""
         return read_calendars(self.plan, self.snapshot)
+
+    @cached_property
+    def holidays(self) -> tuple[date, ...]:
+        """The days of a known world that are taken to be like Sundays."""
+        return read_holidays(self.plan, self.snapshot)
 
     @cached_property
     def shapes(self) -> Mapping[str, Shape]:
@@ -126,6 +132,7 @@ class PublicInputs:
             self.areas,
             self.wider,
             self.calendars,
+            self.holidays,
             self.shapes,
             self.totals,
         )  # their errors about a lookup are clearer than those of its bytes
@@ -145,6 +152,7 @@ def _names(plan: Plan) -> dict[str, str]:
         **{f"polygons of {mode}": area.polygons for mode, area in areas if area.polygons},
         **{f"cells of {table.name}": table.cells for table in plan.table if table.cells and table.cells != TIMETABLE},
         **{f"calendar of {name}": each.lookup for name, each in plan.columns.calendars.items() if each.lookup},
+        **({"holidays": plan.world.holiday_list} if plan.world.holiday_list else {}),
         **({"gtfs": plan.gtfs.path} if plan.gtfs else {}),
         **({"places": plan.places.path} if plan.places else {}),
         **({"totals": plan.public.totals} if plan.public.totals else {}),

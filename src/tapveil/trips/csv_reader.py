@@ -19,13 +19,14 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from tapveil.base.defaults import Encoding
 from tapveil.base.errors import TapveilError, TripDataError
 from tapveil.trips.buffers import Flags, Positions
 from tapveil.trips.reasons import MALFORMED, NOT_UTF8, Reason
@@ -39,11 +40,15 @@ LONGEST_LINE = 1 << 20
 BYTE_ORDER_MARK = "\ufeff".encode()
 """Added before text that starts with one: the parser removes one, and it must not be that of a trip."""
 
-Encoding = Literal["utf-8", "windows-1252", "windows-1250", "windows-1254"]
 CODECS: dict[Encoding, str] = {
     "windows-1252": "cp1252",
     "windows-1250": "cp1250",
     "windows-1254": "cp1254",
+    "windows-1251": "cp1251",
+    "gb18030": "gb18030",
+    "big5": "cp950",
+    "shift-jis": "cp932",
+    "euc-kr": "cp949",
     "utf-8": "utf-8-sig",
 }
 
@@ -98,7 +103,7 @@ class _Blocks:
         """The blocks of one file."""
         while data := self._read(file):
             if self._encoding != "utf-8" and not data.isascii():
-                # A few bytes have no meaning in Windows-1252: they stay as they are, and are not UTF-8.
+                # A few bytes have no meaning there: they stay as they are, and are not UTF-8.
                 text = data.decode(CODECS[self._encoding], "surrogateescape")
                 data = bytearray(text.encode("utf-8", "surrogateescape"))
             yield data

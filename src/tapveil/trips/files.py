@@ -20,11 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil.base.csv_header import DELIMITERS, column_names, found_delimiter
-from tapveil.base.defaults import Format
+from tapveil.base.defaults import Encoding, Format
 from tapveil.base.errors import PlanError, TripDataError, did_you_mean
 from tapveil.base.vocabulary import ENDS
 from tapveil.plan.model import Plan
-from tapveil.trips.csv_reader import CODECS, LONGEST_LINE, USUAL, Encoding, Heading, is_gzip, open_bytes
+from tapveil.trips.csv_reader import CODECS, LONGEST_LINE, USUAL, Heading, is_gzip, open_bytes
 from tapveil.trips.workbook import is_workbook, the_sheet
 
 RawType = Literal["text", "integer", "number", "date", "time", "timestamp", "instant", "binary"]

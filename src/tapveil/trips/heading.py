@@ -14,9 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tapveil.base.csv_header import DELIMITERS, column_names
+from tapveil.base.defaults import Encoding
 from tapveil.base.errors import TripDataError
 from tapveil.trips import words
-from tapveil.trips.csv_reader import CODECS, LONGEST_LINE, USUAL, Encoding, Heading, open_bytes
+from tapveil.trips.csv_reader import CODECS, LONGEST_LINE, USUAL, Heading, open_bytes
 from tapveil.trips.reading import MOST
 from tapveil.trips.workbook import first_rows, is_workbook, the_sheet
 

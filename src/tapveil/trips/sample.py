@@ -19,9 +19,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tapveil.base.defaults import Encoding
 from tapveil.base.errors import TapveilError, TripDataError
+from tapveil.trips import encodings
 from tapveil.trips import files as sources
-from tapveil.trips.csv_reader import LONGEST_LINE, USUAL, CsvReading, Encoding, Heading, open_bytes
+from tapveil.trips.csv_reader import CODECS, LONGEST_LINE, USUAL, CsvReading, Heading, open_bytes
 from tapveil.trips.excerpt import Excerpt
 from tapveil.trips.parquet_reader import plain
 from tapveil.trips.reading import LOOKED_AT, Sample, odd_rows
@@ -35,6 +37,7 @@ ROWS_OF_A_PIECE = 1000
 MOST_ROWS = 40_000
 MOST_LINES, MOST_BYTES = 10_000, 1 << 24
 """So much of the start of a file is looked at for its encoding."""
+MOST_WORDS = 6
 LONGEST_NAME = 200
 """A column with a longer name is not one that people named."""
 
@@ -114,29 +117,41 @@ def sheets_of_trips(found: Found, rows: int = 1) -> list[str]:
     return sorted((sheet for sheet, width in widths.items() if width > 1), key=lambda sheet: -widths[sheet])
 
 
-def encoding_of(files: Sequence[Path]) -> Encoding:
-    """The encoding of most lines that are not plain ASCII; where hardly any line is such, that of the headers."""
+def encoding_of(files: Sequence[Path]) -> Encoding | None:
+    """The encoding of most lines that are not plain ASCII; where hardly any line is such, that of the headers.
+
+    None where letters are not Latin, nor UTF-8: `other_scripts` says which they may be.
+    """
     of_headers = header_encoding(files)
     lines = [_script(line) for path in files[:MOST_FILES] for line in _first_lines(path, MOST_LINES)[1:]]
     seen = Counter(lines)
     if max(seen["utf-8"], seen["windows-1252"], seen["other"]) <= odd_rows(len(lines)):
         return of_headers
-    if seen["other"] > seen["utf-8"] + seen["windows-1252"]:
+    return None if seen["other"] > seen["utf-8"] + seen["windows-1252"] else _majority(seen)
+
+
+def header_encoding(files: Sequence[Path]) -> Encoding | None:
+    """The encoding of the first lines, which name the columns; UTF-8 where they are plain ASCII; None as above."""
+    scripts = Counter(_script(line) for path in files for line in _first_lines(path, 1))
+    return None if scripts["other"] else _majority(scripts)
+
+
+def other_scripts(files: Sequence[Path], most: int) -> tuple[list[Encoding], list[str]]:
+    """Which encodings of other scripts the files may have, the likeliest first; and words of their header, read in it.
+
+    Raises:
+        TripDataError: None that we know.
+    """
+    found = encodings.likely([line for path in files[:MOST_FILES] for line in _first_lines(path, most)])
+    if not found:
         raise TripDataError(_UNREADABLE.format(files[0].name))
-    return _majority(seen)
-
-
-def header_encoding(files: Sequence[Path]) -> Encoding:
-    """The encoding of the first lines, which name the columns; UTF-8 where they are plain ASCII."""
-    scripts = {path: _script(line) for path in files for line in _first_lines(path, 1)}
-    if other := next((path for path, script in scripts.items() if script == "other"), None):
-        raise TripDataError(_UNREADABLE.format(other.name))
-    return _majority(Counter(scripts.values()))
+    header = next(iter(_first_lines(files[0], 1)), b"").decode(CODECS[found[0]], "replace")
+    return found, [word for word in re.findall(r"[^\W\d_]+", header) if not word.isascii()][:MOST_WORDS]
 
 
 _UNREADABLE = (
-    "{0} seems to be neither UTF-8 nor Windows-1252 (perhaps Shift-JIS, Big5, GBK, EUC-KR or Windows-1251): save it as "
-    "UTF-8, for example with `iconv -f SHIFT_JIS -t UTF-8 {0}`"
+    "{0} seems to be neither UTF-8 nor in any other encoding that is known here: save it as UTF-8, for example with "
+    "`iconv -f ISO-8859-5 -t UTF-8 {0}`"
 )
 _Script = Encoding | Literal["ascii", "other"]
 _LETTERS = frozenset(range(0xC0, 0x100)) - {0xD7, 0xF7} | {0x8A, 0x8C, 0x8E, 0x9A, 0x9C, 0x9E, 0x9F, 0xAA, 0xBA}

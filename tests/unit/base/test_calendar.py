@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tapveil.base.calendar import (
@@ -25,7 +25,6 @@ from tapveil.base.calendar import (
 ANY_DAY = st.dates(date(1950, 1, 1), date(2150, 12, 31))
 
 
-@settings(deadline=None)
 @given(ANY_DAY)
 def test_periods_are_those_of_the_standard_calendar(day: date) -> None:
     assert period_of(day, "week") == day.strftime("%G-W%V")
@@ -37,7 +36,6 @@ def test_periods_are_those_of_the_standard_calendar(day: date) -> None:
     assert day.month in quarters[quarter]
 
 
-@settings(deadline=None)
 @given(ANY_DAY)
 def test_a_season_has_three_months_in_a_row_and_december_is_the_first_of_winter_in_the_north(day: date) -> None:
     later = day.replace(day=1) + timedelta(days=31)
@@ -47,7 +45,6 @@ def test_a_season_has_three_months_in_a_row_and_december_is_the_first_of_winter_
     assert "JFMAMJJASOND"[day.month - 1] == season[(day.month % 12) % 3]
 
 
-@settings(deadline=None)
 @given(ANY_DAY, st.sampled_from(PERIODS))
 def test_periods_are_in_the_order_of_their_days(day: date, period: str) -> None:
     tomorrow = day + timedelta(days=1)
@@ -61,7 +58,6 @@ def test_periods_are_in_the_order_of_their_days(day: date, period: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS_OF_DAY)
-@settings(deadline=None)
 @given(day=ANY_DAY)
 def test_every_day_is_of_one_kind_and_a_holiday_is_like_a_sunday(name: str, day: date) -> None:
     kinds = KINDS_OF_DAY[name]
@@ -77,7 +73,6 @@ def test_a_holiday_may_be_a_kind_of_its_own() -> None:
     assert kind_of(date(2016, 12, 25), kinds) == "rest"
 
 
-@settings(deadline=None)
 @given(ANY_DAY, st.lists(st.sampled_from("abc"), min_size=1, max_size=40))
 def test_spans_have_each_day_once_and_give_the_labels_back(first: date, labels: list[str]) -> None:
     days = days_from(first, first + timedelta(days=len(labels) - 1))

@@ -347,7 +347,7 @@ STARS = st.dictionaries(
 SPOTS = st.lists(st.tuples(st.floats(-2, 5), st.floats(-2, 5)), min_size=1, max_size=40)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(stars=STARS, spots=SPOTS, hollow=st.booleans())
 def test_areas_agree_with_counting_the_borders_on_the_way_out(
     stars: dict[tuple[int, int], tuple[str, list[float]]], spots: list[tuple[float, float]], hollow: bool

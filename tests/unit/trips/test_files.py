@@ -18,6 +18,7 @@ from tapveil.counting.packing import Packing
 from tapveil.inputs.areas import Areas
 from tapveil.inputs.public import PublicInputs
 from tapveil.inputs.values import read_date, read_time
+from tapveil.trips import csv_reader
 from tapveil.trips.csv_reader import LONGEST_LINE, CsvReading
 from tapveil.trips.files import find
 from tapveil.trips.reasons import MALFORMED, NOT_UTF8
@@ -73,7 +74,14 @@ def test_quotes_and_marks_inside_a_line_mean_the_same_wherever_it_stands(
         assert fields in rows
 
 
-def test_lines_are_told_apart_across_blocks(tmp_path: Path) -> None:
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a file of some blocks is small."""
+    monkeypatch.setattr(csv_reader, "BLOCK", 4 << 14)
+    monkeypatch.setattr(csv_reader, "LONGEST_LINE", 1 << 14)
+
+
+def test_lines_are_told_apart_across_blocks(tmp_path: Path, small_blocks: None) -> None:
     """Three blocks of random lines, line ends of both kinds, compared with a look at each line by itself."""
     random = np.random.default_rng(3)
     pool = [
@@ -88,7 +96,7 @@ def test_lines_are_told_apart_across_blocks(tmp_path: Path) -> None:
         b'5" p,4',
         b"\xef\xbb\xbfb,c",
     ]
-    chosen = [pool[index] for index in random.integers(0, len(pool), 1_600_000)]
+    chosen = [pool[index] for index in random.integers(0, len(pool), 25_000)]
     ends = [b"\n" if each else b"\r\n" for each in random.integers(0, 2, len(chosen))]
     rows, reading = read(tmp_path / "t.csv", b"a,b\n" + b"".join(x + y for x, y in zip(chosen, ends, strict=True)))
     times = Counter(chosen)
@@ -106,14 +114,16 @@ def test_lines_are_told_apart_across_blocks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "trips"),
     [
-        (b"a,b\n" + b"\n" * (9 << 20) + b"x,y\n" * 3, 3),
+        (b"a,b\n" + b"\n" * (9 << 14) + b"x,y\n" * 3, 3),
         (b"a,b", 0),
         (b"a,b\n   \n", 0),
         (b"a,b\nonly\n", 0),
-        (b"a,b\n" + b"only\n" * 2_000_000 + b"x,y\n", 1),
+        (b"a,b\n" + b"only\n" * 31_250 + b"x,y\n", 1),
     ],
 )
-def test_nothing_is_lost_behind_empty_or_malformed_blocks(tmp_path: Path, data: bytes, trips: int) -> None:
+def test_nothing_is_lost_behind_empty_or_malformed_blocks(
+    tmp_path: Path, small_blocks: None, data: bytes, trips: int
+) -> None:
     rows, _ = read(tmp_path / "t.csv", data)
     assert len(rows) == trips
 
@@ -131,7 +141,7 @@ ANY_LINE = st.lists(
 ).map(b"".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     lines=st.lists(ANY_LINE, min_size=1, max_size=12),
     where=st.integers(0, 11),

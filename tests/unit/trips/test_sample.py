@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from tapveil.base.errors import TripDataError
-from tapveil.trips.sample import encoding_of, header_encoding, samples, sheets_of_trips, trip_files, whole_files
+from tapveil.trips.sample import (
+    encoding_of,
+    header_encoding,
+    other_scripts,
+    samples,
+    sheets_of_trips,
+    trip_files,
+    whole_files,
+)
 from tests.support.workbook import write_workbook
 
 ROWS = "card,tap_on_time\n1,07:31\n"
@@ -69,24 +77,30 @@ def test_sheets_with_columns_may_hold_the_trips(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("encoding", "header", "row"),
     [
-        ("shift_jis", "カード番号,乗車時刻,乗車駅", "1,07:31,渋谷"),
+        ("shift-jis", "カード番号,乗車時刻,乗車駅", "1,07:31,渋谷"),
         ("big5", "日期,時段,進站,出站,人次", "2025-03-03,7,台北車站,西門,12"),
-        ("gbk", "卡号,进站时间,站点", "1,07:31,西直门"),
-        ("euc_kr", "카드번호,승차시간,역", "1,07:31,서울역"),
-        ("cp1251", "Карта,Время,Станция", "1,07:31,Москва"),
-        ("cp1253", "Κάρτα,Ώρα,Σταθμός", "1,07:31,Πειραιάς"),
+        ("gb18030", "卡号,进站时间,站点", "1,07:31,西直门"),
+        ("euc-kr", "카드번호,승차시간,역", "1,07:31,서울역"),
+        ("windows-1251", "Карта,Время,Станция", "1,07:31,Москва"),
+        ("windows-1253", "Κάρτα,Ώρα,Σταθμός", "1,07:31,Πειραιάς"),
     ],
 )
-def test_scripts_that_cannot_be_read_are_refused_and_not_read_as_something_else(
+def test_other_scripts_are_proposed_or_refused_and_not_read_as_something_else(
     tmp_path: Path, encoding: str, header: str, row: str
 ) -> None:
     """Under mangled names, the column of cards was taken for a place."""
     for name, lines in {"named.csv": [header, "1,07:31,A"], "rows.csv": ["card,time,place", *[row] * 9]}.items():
-        (tmp_path / name).write_bytes("\n".join(lines).encode(encoding))
-        with pytest.raises(TripDataError, match="neither UTF-8 nor Windows-1252"):
-            encoding_of([tmp_path / name])
-    with pytest.raises(TripDataError, match="neither UTF-8 nor Windows-1252"):
-        header_encoding([tmp_path / "named.csv"])
+        path = tmp_path / name
+        path.write_bytes("\n".join(lines).encode(encoding))
+        assert encoding_of([path]) is None
+        if encoding == "windows-1253":
+            with pytest.raises(TripDataError, match="neither UTF-8 nor in any other encoding"):
+                other_scripts([path], 10)
+        else:
+            found, read = other_scripts([path], 10)
+            assert found[0] == encoding
+            assert read == ([] if lines[0].isascii() else header.split(","))
+    assert header_encoding([tmp_path / "named.csv"]) is None
 
 
 @pytest.mark.parametrize("row", ["Königsplatz", "ÉTOILE", "São João – Ñuñoa", "St. Mary’s", "N° 5 «Dôme»", "CRÉÉE"])

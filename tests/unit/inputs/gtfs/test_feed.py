@@ -748,7 +748,7 @@ def feeds(draw: st.DrawFn) -> dict[str, str]:
     }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(files=feeds())
 def test_calls_are_those_of_a_plain_reading(files: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
