@@ -6,8 +6,9 @@ total variation distance of what the two publish, the hockey-stick divergence at
 over all data, from the integers of the noise.
 
 So there are two figures. What is *promised* follows from (ε, δ) alone and holds for any noise that keeps it
-(`Meaning`). What is *computed* is the best that anyone can do against this very noise: never more, and for Gaussian
-noise less, as an (ε, δ) states the worst of its tails.
+(`Meaning`). What is *computed* bounds what anyone can do against this very noise: never more, and for Gaussian noise
+less, as an (ε, δ) states the worst of its tails. It is attained where noise is on whole numbers and each of a unit's
+trips is in a cell of its own; with `sbh`, whose cells are accounted for by halves, it is a little too high.
 """
 
 from __future__ import annotations
@@ -75,5 +76,5 @@ def attacker_of_several(mechanisms: Sequence[Mechanism], promised: Loss, cells: 
 
 
 def _distance(cells: Sequence[ChangedCells], exposure: Exposure) -> float:
-    """By (★★) of `accountant`: above the greatest one by no more than the probability that a singleton appears."""
+    """By (★★) of `accountant`: above that of its spectra by no more than the probability that a singleton appears."""
     return accountant.worst_delta(accountant.changes(cells, exposure), 0.0, blocks=0)

@@ -124,12 +124,12 @@ class Distribution:
         """
         return np.asarray(self._below[self._places(sizes, self._least)])
 
-    def within(self, sizes: Integers, distance: int) -> Floats:
+    def within(self, sizes: Integers, distance: int | Integers) -> Floats:
         """For each true count: P(published with an error of at most `distance`).
 
         Args:
             sizes: True counts.
-            distance: The largest error, on either side.
+            distance: The largest error, on either side; one for all, or one for each.
 
         Returns:
             The probabilities.

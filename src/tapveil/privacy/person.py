@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil, inf
 from typing import Literal
 
@@ -164,10 +164,7 @@ class Person:
             return pure * (2 if neighbours == "replace" else 1)
         if self.delta > LARGEST_DELTA:
             return None
-        cells, none = self._cells, Counter[ChangedCells]()
-        either = [(cells, none), (none, cells)]
-        changes = [Change(*sides, reactive=True) for sides in ([(cells, cells)] if neighbours == "replace" else either)]
-        bound = accountant.epsilon_upper_bound(changes, float_below(self.delta), PRECISION, blocks=0)
+        bound = _least_epsilon(tuple(self._cells.items()), float_below(self.delta), neighbours)
         return None if bound == inf else Fraction(bound)
 
     def shown_epsilon(self, neighbours: Neighbours = "add-remove") -> Fraction | None:
@@ -187,6 +184,14 @@ class Person:
     def is_apart_anyway(self) -> bool:
         """Whether no two of her trips can count in the same cell of a release."""
         return all(each.most_in_a_cell(self.trips_a_week) == 1 for each in self.releases)
+
+
+@lru_cache(maxsize=1024)
+def _least_epsilon(changed: tuple[tuple[ChangedCells, int], ...], delta: float, neighbours: Neighbours) -> float:
+    cells, none = dict(changed), dict[ChangedCells, int]()
+    sides = [(cells, cells)] if neighbours == "replace" else [(cells, none), (none, cells)]
+    changes = [Change(left, entered, reactive=True) for left, entered in sides]
+    return accountant.epsilon_upper_bound(changes, delta, PRECISION, blocks=0)
 
 
 def verdict(meaning: Meaning | None) -> PersonVerdict:

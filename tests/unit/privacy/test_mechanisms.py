@@ -225,6 +225,17 @@ def test_noise_is_calibrated_for_exact_numbers_above_zero_only(name: str, number
             calibrate(name, weights, epsilon, DELTA, Exposure("replace"))
 
 
+@pytest.mark.parametrize("epsilon", ["1/2", "53/10", "834/100", "17"])
+@pytest.mark.parametrize("name", ["gaussian", "world"])
+def test_a_formula_to_begin_with_saves_time_and_changes_no_noise(
+    name: str, epsilon: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = (name, (Fraction(2),), Fraction(epsilon), Fraction(2, 10**6), Exposure("add-remove"))
+    begun = calibrate.__wrapped__(*asked)
+    monkeypatch.setattr("tapveil.privacy.calibration.gaussian_distance", lambda epsilon, delta: 1e-30)  # of no use
+    assert calibrate.__wrapped__(*asked) == begun
+
+
 def test_noise_is_calibrated_for_a_known_mechanism_and_for_some_table() -> None:
     with pytest.raises(ValueError, match="`laplas` is not a mechanism"):
         calibrate("laplas", (Fraction(1),), Fraction(1), DELTA, Exposure("replace"))
