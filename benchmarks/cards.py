@@ -1,8 +1,9 @@
-"""What it costs to protect a person: whole releases of cards and of card-days beside the bare queries in DuckDB.
+"""What it costs to protect a person: whole releases of trips, cards and card-days beside the bare queries in DuckDB.
 
 A month of a generated metro: commuters who mostly travel between two stations, and others; twenty trips for each card.
 The bare queries rank the trips of each card (or card and day), keep as many as the plan does, and count each card once
-in a cell of three tables; for taps, they pair the taps before that. No privacy, no folder. The release does all of it.
+in a cell of three tables; for taps, they pair the taps before that; for unit `trip` they just count. No privacy, no
+folder. The release does all of it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from benchmarks.release import BUILD, Cost, measure
 
 STATIONS, DAYS, TRIPS_PER_CARD = 83, 31, 20
 KEPT = {"card": 20, "card-day": 4}
+UNITS = ("trip", *KEPT)
+"""Of taps, only cards and card-days: how a tap is paired depends on the other taps of its card."""
 WITHIN_MINUTES = 120
 PLAN = """
 [release]
@@ -40,8 +43,7 @@ neighbours = "add-remove"
 mechanism = "gaussian"
 epsilon = 8
 delta = "1/1000000"
-without_card = "refuse"
-{bound} = {most}
+{bound}
 [[table]]
 name = "od"
 columns = ["tap_on_location", "tap_off_location"]
@@ -82,6 +84,13 @@ FROM (
 ) WHERE NOT ended
 """
 CELLS = ("day, origin, destination", "day, hour(begins) AS hour, origin", "day")
+
+
+def bound(unit: str) -> str:
+    """Lines of the plan."""
+    if unit == "trip":
+        return ""
+    return f'without_card = "refuse"\n{"trips_per_card" if unit == "card" else "trips_per_day"} = {KEPT[unit]}'
 
 
 def generate(trips: int, folder: Path, taps: bool) -> None:
@@ -135,13 +144,17 @@ def generate(trips: int, folder: Path, taps: bool) -> None:
 
 
 def bare(unit: str, folder: Path, taps: bool) -> None:
-    """The bare queries: pair the taps, rank the trips of a unit, keep some, count each unit once in a cell."""
+    """The bare queries: pair the taps; rank the trips of a unit, keep some, count each unit once in a cell."""
     import duckdb
 
-    of_unit = "card" if unit == "card" else "card, day"
+    of_unit = "card, day" if unit == "card-day" else "card"
     files = f"{folder}/*.parquet"
     trips = f"({PAIRED.format(files=files, unit=of_unit)})" if taps else f"read_parquet('{files}')"
     with duckdb.connect(config={"preserve_insertion_order": False}) as connection:
+        if unit == "trip":
+            for cells in CELLS:
+                connection.execute(f"SELECT {cells}, count(*) FROM {trips} GROUP BY ALL").fetchall()
+            return
         # What is random and follows from the trip alone: a hash, as in any careful hand-written query.
         rank = f"row_number() OVER (PARTITION BY {of_unit} ORDER BY hash(card, day, begins, origin, destination))"
         kept = f"SELECT card, day, begins, origin, destination FROM {trips} QUALIFY {rank} <= {KEPT[unit]}"
@@ -154,16 +167,16 @@ def bare(unit: str, folder: Path, taps: bool) -> None:
 def metro(trips: int, taps: bool) -> Path:
     """The trips, made once; a child's peak memory starts from its parent's, so a child makes them."""
     folder = BUILD / f"metro-{trips}{'-taps' if taps else ''}"
-    if not (folder / "card.toml").exists():
+    units = tuple(KEPT) if taps else UNITS
+    if not all((folder / f"{unit}.toml").exists() for unit in units):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         print(f"Making {trips:,} trips ...", flush=True)
         measure(_self("--make", str(trips), str(folder), taps=taps))
-        for unit, most in KEPT.items():
-            bound = "trips_per_card" if unit == "card" else "trips_per_day"
-            row = {"shape": 'shape = "taps"', "taps": TAPS, "columns": OF_TAPS}
-            shape = row if taps else {"shape": "", "taps": "", "columns": OF_TRIPS}
-            text = PLAN.format(unit=unit, bound=bound, most=most, **shape)
+        row = {"shape": 'shape = "taps"', "taps": TAPS, "columns": OF_TAPS}
+        shape = row if taps else {"shape": "", "taps": "", "columns": OF_TRIPS}
+        for unit in units:
+            text = PLAN.format(unit=unit, bound=bound(unit), **shape)
             (folder / f"{unit}.toml").write_text(text, encoding="utf-8")
     return folder
 
@@ -185,7 +198,7 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.cards", description=__doc__)
     parser.add_argument("--trips", type=int, nargs="*", default=[3_000_000, 12_000_000, 30_000_000])
     parser.add_argument("--taps", type=int, nargs="*", default=[24_000_000], help="taps, two for each trip")
-    parser.add_argument("--units", nargs="+", default=list(KEPT), choices=list(KEPT))
+    parser.add_argument("--units", nargs="+", default=list(UNITS), choices=list(UNITS))
     parser.add_argument("--make", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--bare", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--of-taps", action="store_true", help=argparse.SUPPRESS)
@@ -200,7 +213,7 @@ def main() -> None:
     print(f"{'ratio':>8}")
     for taps, sizes in ((False, options.trips), (True, options.taps)):
         for rows in sizes:
-            for unit in options.units:
+            for unit in (each for each in options.units if each in KEPT or not taps):
                 ours, theirs = compared(rows // 2 if taps else rows, unit, taps)
                 print(f"{rows:12,} {'taps ' if taps else 'trips'}{unit:>10}{ours.cpu:9.1f}", end="")
                 print(

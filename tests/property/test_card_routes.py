@@ -72,7 +72,7 @@ def assert_both(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> Counted:
     return ours
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(
     rows=st.lists(ROW, min_size=1, max_size=60),
     bounds=st.sampled_from(BOUNDS),
@@ -197,7 +197,7 @@ TABLES = {
 }
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(
     rows=st.lists(st.tuples(*(st.sampled_from(each) for each in TAPS.values())), min_size=1, max_size=60),
     unit=st.sampled_from([test_taps.CARD, test_taps.DAY]),

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from tapveil.plan.model import Plan
@@ -172,7 +172,7 @@ def releases(draw: st.DrawFn, mechanism: str | None = None, unit: str = "trip", 
     return Made(manifest, made, truth, published, trips, by_mode)
 
 
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=150)
 
 
 def chunked(table: pa.Table, size: int) -> pa.Table:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapveil.base.errors import PlanError
@@ -67,7 +67,7 @@ def write_part(path: Path, rows: list[tuple[str, ...]], names: list[str]) -> Non
         path.write_bytes(gzip.compress(path.read_bytes()))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(rows=ROWS, data=st.data())
 def test_counts_do_not_depend_on_order_files_or_format(rows: list[tuple[str, ...]], data: st.DataObject) -> None:
     expected, refused = reference.count(rows)
@@ -123,7 +123,7 @@ ARROW = {
 }
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(
     rows=TYPED_ROWS, kind=st.sampled_from(sorted(ARROW)), date_type=st.sampled_from(["date", "integer", "timestamp"])
 )

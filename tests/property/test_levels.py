@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapveil.base.errors import TripDataError
@@ -176,7 +176,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(draw(st.sampled_from(list(BOUNDS))), partition, first, areas, draw(levels()))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(case=cases(), rows=st.lists(ROW, max_size=40))
 def test_every_level_counts_what_plain_python_counts(case: Case, rows: list[Row]) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -188,7 +188,7 @@ def test_every_level_counts_what_plain_python_counts(case: Case, rows: list[Row]
     assert counted.refusals.refused == 0
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(case=cases(), rows=st.lists(ROW, min_size=1, max_size=20))
 def test_a_list_of_cells_is_that_of_the_coarser_cells_that_they_lie_in(case: Case, rows: list[Row]) -> None:
     with tempfile.TemporaryDirectory() as name:

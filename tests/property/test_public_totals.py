@@ -10,7 +10,7 @@ from itertools import combinations, product
 from math import prod
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tapveil.base.calendar import days_from
@@ -87,7 +87,6 @@ def cells_of(total: PublicTotal) -> set[tuple[object, ...]]:
     }
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(drawn=st.lists(TOTAL, min_size=2, max_size=4), trips=st.lists(st.integers(0, 9), min_size=4, max_size=4))
 def test_totals_are_accepted_exactly_if_none_cross_and_some_counts_have_them(
     drawn: list[tuple[str, str | None, str | None, list[int]]], trips: list[int]

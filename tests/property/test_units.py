@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapveil import release
@@ -99,7 +99,7 @@ def changed(one: Tables, other: Tables) -> tuple[int, int]:
     return number, max((d for table in differences for d in table.values()), default=0)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(rows=ROWS, trace=NEW_STOPS, most=st.integers(1, 4), per_day=st.sampled_from([None, 1, 2]))
 def test_a_card_changes_as_many_cells_as_it_may_each_by_one(
     rows: list[Row], trace: list[tuple[str, str, str]], most: int, per_day: int | None
@@ -116,7 +116,7 @@ def test_a_card_changes_as_many_cells_as_it_may_each_by_one(
     assert number >= 1
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(rows=ROWS, trace=NEW_STOPS, most=st.integers(1, 3))
 def test_a_cards_day_changes_as_many_cells_as_it_may_each_by_one(
     rows: list[Row], trace: list[tuple[str, str, str]], most: int
@@ -133,7 +133,7 @@ def test_a_cards_day_changes_as_many_cells_as_it_may_each_by_one(
     assert by <= 1
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(rows=ROWS, unit=st.sampled_from(["card", "card-day"]), by_day=st.booleans())
 def test_a_total_has_each_card_once_in_each_part(rows: list[Row], unit: str, by_day: bool) -> None:
     """It is no sum of cells: a card that is in several of them is one card; without days, one for each of its days."""
@@ -145,7 +145,7 @@ def test_a_total_has_each_card_once_in_each_part(rows: list[Row], unit: str, by_
     assert found == Counter((day,) if by_day else () for _, day in units)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20)
 @given(rows=ROWS, data=st.data())
 def test_what_is_kept_does_not_depend_on_the_order_of_the_rows(rows: list[Row], data: st.DataObject) -> None:
     text = plan_text("card", "trips_per_card = 2")
@@ -153,7 +153,7 @@ def test_what_is_kept_does_not_depend_on_the_order_of_the_rows(rows: list[Row], 
         assert count(Path(name), text, rows) == count(Path(name), text, data.draw(st.permutations(rows)))
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 @given(rows=ROWS, alone=NEW_STOPS, at_once=st.integers(1, 9))
 def test_counting_in_shares_changes_nothing(rows: list[Row], alone: list[tuple[str, str, str]], at_once: int) -> None:
     """Rows without a card, too, are in one share."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapveil.counting import counter
@@ -100,7 +100,7 @@ SERVICE = '[world.service]\nbus = "06:00-18:00"\ntrain = "11:00-13:00"\n'
 
 
 @pytest.mark.parametrize("unit", ["trip", "card-day", "card"])
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20)
 @given(rows=ROWS, trace=st.lists(TRIP, min_size=1, max_size=8))
 def test_times_outside_of_service_are_one_cell_and_a_unit_counts_there_as_anywhere(
     unit: str, rows: list[Row], trace: list[tuple[str, str, str, str, str]]
@@ -131,7 +131,7 @@ def test_times_outside_of_service_are_one_cell_and_a_unit_counts_there_as_anywhe
 
 
 @pytest.mark.parametrize("unit", ["trip", "card-day", "card"])
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(rows=ROWS, trace=st.lists(TRIP, min_size=1, max_size=8))
 def test_a_unit_changes_as_many_cells_as_it_may_each_by_one(
     unit: str, rows: list[Row], trace: list[tuple[str, str, str, str, str]]
@@ -152,7 +152,7 @@ def test_a_unit_changes_as_many_cells_as_it_may_each_by_one(
 
 
 @pytest.mark.parametrize("unit", ["card-day", "card"])
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(rows=ROWS, trace=st.lists(TRIP, min_size=1, max_size=8))
 def test_where_two_trips_of_a_unit_may_share_a_cell_they_do_and_no_more(
     unit: str, rows: list[Row], trace: list[tuple[str, str, str, str, str]]
@@ -172,7 +172,7 @@ def test_where_two_trips_of_a_unit_may_share_a_cell_they_do_and_no_more(
         assert max(abs(twice[table][cell] - without[table][cell]) for cell in without[table]) == most * inside
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20)
 @given(rows=ROWS)
 def test_all_trips_of_listed_days_and_modes_are_in_every_table(rows: list[Row]) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -185,7 +185,7 @@ CLOCKS = st.sampled_from(["08:00", "08:20", "08:45", "23:50", "00:10", "25:30", 
 
 
 @pytest.mark.parametrize("unit", ["trip", "card"])
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20)
 @given(rows=st.lists(st.tuples(st.sampled_from(["1", "2"]), CLOCKS, CLOCKS), max_size=12))
 def test_each_trip_has_one_class_of_durations_from_its_own_two_times(
     unit: str, rows: list[tuple[str, str, str]]

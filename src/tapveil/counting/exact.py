@@ -19,6 +19,9 @@ from tapveil.counting.packing import Packing, Words
 from tapveil.counting.refusals import Refusals
 from tapveil.plan.model import Plan
 
+CELLS_AT_ONCE = 1 << 20
+"""Of a list that may have millions: memory holds what is needed of as many."""
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ExactTable:
@@ -36,26 +39,39 @@ class ExactTable:
 
     def places_in(self, cells: pa.Table) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """The rows of a list of cells that occur in this table, ascending, and the index of each in this table."""
-        wanted = {name: _codes(cells.column(name), labels) for name, labels in self.labels.items()}
         if self.packing.words == 1:
-            known = np.ones(len(cells), dtype=np.bool_)
-            for each in wanted.values():
-                known &= each >= 0
-            places = np.flatnonzero(known)
-            words = self.packing.pack({name: each[places] for name, each in wanted.items()}, len(places))[0]
             order = np.argsort(self.words[0])
             ours = self.words[0][order]
-            nearest = np.minimum(np.searchsorted(ours, words), max(len(ours) - 1, 0))
-            found = np.flatnonzero(ours[nearest] == words) if len(ours) else np.empty(0, dtype=np.intp)
-            return places[found], order[nearest[found]]
+            places, found = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
+            for start in range(0, len(cells), CELLS_AT_ONCE):
+                # Of a table without columns, Arrow would slice rows that are not there.
+                rows, at = self._places_of(cells.slice(start, min(CELLS_AT_ONCE, len(cells) - start)), ours)
+                places.append(start + rows)
+                found.append(at)
+            return np.concatenate(places), order[np.concatenate(found)]
+        wanted = {name: _codes(cells.column(name), labels) for name, labels in self.labels.items()}
         listed = pa.table(
             {**{name: pa.array(each, mask=each < 0) for name, each in wanted.items()}, "#place": np.arange(len(cells))}
         )
         codes = self.packing.unpack(self.words)
         own = {name: pa.array(code, pa.int64()) for name, code in codes.items()}
         occurring = pa.table({**own, "#cell": np.arange(len(self.words[0]))})
-        found = listed.join(occurring, keys=list(wanted), join_type="inner").sort_by("#place")
-        return found.column("#place").to_numpy().astype(np.intp), found.column("#cell").to_numpy().astype(np.intp)
+        joined = listed.join(occurring, keys=list(wanted), join_type="inner").sort_by("#place")
+        return joined.column("#place").to_numpy().astype(np.intp), joined.column("#cell").to_numpy().astype(np.intp)
+
+    def _places_of(
+        self, cells: pa.Table, ours: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Some rows of a list: which of them occur among these words, which are sorted, and where."""
+        wanted = {name: _codes(cells.column(name), labels) for name, labels in self.labels.items()}
+        known = np.ones(len(cells), dtype=np.bool_)
+        for each in wanted.values():
+            known &= each >= 0
+        places = np.flatnonzero(known)
+        words = self.packing.pack({name: each[places] for name, each in wanted.items()}, len(places))[0]
+        nearest = np.minimum(np.searchsorted(ours, words), max(len(ours) - 1, 0))
+        found = np.flatnonzero(ours[nearest] == words) if len(ours) else np.empty(0, dtype=np.intp)
+        return places[found], nearest[found]
 
     def label_codes(self, chosen: npt.NDArray[np.intp]) -> dict[str, npt.NDArray[np.int64]]:
         """For the chosen cells, the index of each column's label in `labels`."""

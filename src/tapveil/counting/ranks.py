@@ -62,8 +62,8 @@ def _modulo(number: Integers) -> Integers:
     return np.where(number >= PRIME, number - PRIME, number)
 
 
-def rank_sql(card: str, of_labels: Sequence[str]) -> str:
-    """SQL for the rank of a row, from its card and the numbers of its labels."""
-    first, second = (f"CAST('0x' || substr(md5({card}), {start}, 8) AS BIGINT)" for start in (1, 9))
+def rank_sql(card_hash: str, of_labels: Sequence[str]) -> str:
+    """SQL for the rank of a row, from the MD5 of its card and the numbers of its labels."""
+    first, second = (f"CAST('0x' || substr({card_hash}, {start}, 8) AS BIGINT)" for start in (1, 9))
     value = f"(({' + '.join(of_labels) or '0'}) % {PRIME})"
     return f"((1 + {first} % {PRIME - 1}) * ({value} * {value} % {PRIME}) + {second}) % {PRIME}"

@@ -221,6 +221,10 @@ class WorldFacts(Frozen):
 
     holidays: tuple[date, ...] = ()
     """Days on which people travel as on a Sunday: estimates take weekdays, Saturdays and Sundays each to be alike."""
+    holiday_list: Text | None = None
+    """CSV file of more such days, in a column `date`: the public calendar of a country, for many years."""
+    timetable: bool = False
+    """Whether they are also the days on which the timetable runs as on a Sunday ([gtfs])."""
     service: Annotated[dict[str, Hours], BeforeValidator(_for_every_mode)] = Field(default={})
     """Hours in which there are trips, such as `"05:00-24:00"`; or by mode. Other times count as `-1`, like no tap."""
     durations: tuple[Clock, ...] = ()

@@ -39,8 +39,8 @@ SHAPES = ("gtfs-ride", "idfm", "lta", "mta", "numbat", "opal", "queensland", "st
 SOURCE, COLUMNS = ("source",), ("source", "columns")
 
 
-def problems(plan: Plan) -> Iterator[Problem]:
-    """All problems of a plan. Noise is only calibrated once unit and budget are valid."""
+def problems(plan: Plan, *, noise: bool = True) -> Iterator[Problem]:
+    """All problems of a plan. Noise is only calibrated once unit and budget are valid, and where it is asked for."""
     yield from _column_problems(plan)
     for table in plan.table:
         yield from _table_problems(plan, table)
@@ -51,7 +51,7 @@ def problems(plan: Plan) -> Iterator[Problem]:
     yield from _place_problems(plan)
     yield from _tap_problems(plan)
     promise = [*_unit_problems(plan), *_budget_problems(plan)]
-    yield from promise or _mechanism_problems(plan)
+    yield from promise or (_mechanism_problems(plan) if noise else ())
     yield from _total_problems(plan)
     yield from _layout_problems(plan)
     yield from _shape_problems(plan)
@@ -405,8 +405,11 @@ def _world_problems(plan: Plan) -> Iterator[Problem]:
         for given in sorted(plan.world.model_fields_set):
             yield problem(("world",), "world-alone", given)
         return
-    if "date" in keys and source.first_day is None:
+    of_days = plan.world.timetable or plan.world.holiday_list
+    if ("date" in keys or of_days) and source.first_day is None:
         yield problem(SOURCE, "world-needs-days")
+    if plan.world.timetable and plan.gtfs is None:
+        yield problem(("world",), "areas-need-timetable", "timetable")
     if "date" in keys and not source.calendar:
         yield problem(SOURCE, "world-needs-calendar")
     if "mode" in keys and plan.release.partition[:1] != ("mode",):

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from tapveil.base.defaults import Encoding
 from tapveil.base.types import Clock, Delimiter, Exact, Frozen, Name, Text, Texts, known_zone
 from tapveil.base.vocabulary import CARD, COUNT, ENDS, TAP, Kind
 
@@ -146,7 +147,7 @@ class Source(Frozen):
     """With `shape = "taps"`: which rows are taps, and how they are paired."""
     counts: Counts | None = None
     """With `shape = "counts"`: the maximum number of trips per row."""
-    encoding: Literal["utf-8", "windows-1252", "windows-1250", "windows-1254"] = "utf-8"
+    encoding: Encoding = "utf-8"
     """Encoding of CSV files."""
     delimiter: Delimiter | None = None
     """Field separator of CSV files; detected in the header by default. A tab is `"\\t"`."""

@@ -274,7 +274,7 @@ class CardPass(AbstractContextManager["CardPass"]):
         return found.chosen(~ends)
 
     def _in_order(self) -> list[str]:
-        """The columns of all cells, in the order in which rows of equal rank are sorted (`query.kept_sql`)."""
+        """The columns of all cells, in the order in which rows of equal rank are sorted (`query.units_sql`)."""
         sets = maximal_sets(self._plan.columns.of(table) for table in self._plan.table)
         return list(dict.fromkeys(column for each in sets for column in each))
 

@@ -24,7 +24,7 @@ NOT_IN_TABLE = -1
 SAMPLED = 500
 LEAST_BINS, MOST_BINS = 1 << 12, 1 << 18
 _EPOCH = date(1970, 1, 1).toordinal()
-_FIRST_DAY, _LAST_DAY = date.min.toordinal() - _EPOCH, date.max.toordinal() + 1 - _EPOCH
+FIRST_DAY, LAST_DAY = date.min.toordinal() - _EPOCH, date.max.toordinal() + 1 - _EPOCH
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class _Unit:
         if column.raw == "integer":
             return cls(1, 0, LATEST_MINUTE - 1)
         day = per_day(kind)
-        limits = (_FIRST_DAY * day, _LAST_DAY * day - 1) if column.raw == "timestamp" else (0, day)
+        limits = (FIRST_DAY * day, LAST_DAY * day - 1) if column.raw == "timestamp" else (0, day)
         return cls(day // MINUTES_PER_DAY, *limits)
 
 

@@ -18,6 +18,7 @@ from tapveil.base.vocabulary import COUNT
 from tapveil.counting import coding
 from tapveil.counting.card_ids import CardShapes, are_numbers
 from tapveil.counting.coding import Column, Reasons
+from tapveil.counting.direct import durations
 from tapveil.counting.direct.batches import Batches
 from tapveil.counting.direct.fast_path import FastPath
 from tapveil.counting.direct.rollup import Rollup
@@ -53,6 +54,8 @@ def suits(plan: Plan, files: TripFiles, areas: Areas) -> bool:
 
 
 def _is_known(column: Column, plan: Plan, group: FileGroup) -> bool:
+    if column.kind == "duration":
+        return durations.suits(plan, group)
     theirs = plan.columns.read.get(column.name)
     if theirs is None:
         return not column.context

@@ -80,8 +80,9 @@ class DictionaryIndex:
     def encoded(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The same batch, with each column that has a vocabulary dictionary-encoded."""
         for name, vocabulary in self.vocabularies.items():
-            array = self.array(vocabulary.column, batch)
-            if array is not None and not (vocabulary.column.arithmetic or _are_days(array)):
+            column, array = vocabulary.column, self.array(vocabulary.column, batch)
+            # A duration is read from two columns, which may be typed: it takes them as they are.
+            if array is not None and not (column.arithmetic or column.kind == "duration" or _are_days(array)):
                 position = batch.schema.get_field_index(self._theirs[name])
                 batch = batch.set_column(position, self._theirs[name], encoded(array))
         return batch

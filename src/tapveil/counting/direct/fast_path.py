@@ -57,6 +57,7 @@ class FastPath:
 
     def __init__(self, slow_path: SlowPath, tallies: Sequence[Tally]) -> None:
         self._columns, self._clocks, self._index = slow_path.columns, slow_path.clocks, slow_path.index
+        self._durations = slow_path.durations
         self._tallies = tallies
         in_keys = {name for tally in tallies for name in tally.columns}
         self._only_checked = [column.name for column in self._columns if column.name not in in_keys]
@@ -91,6 +92,9 @@ class FastPath:
         found: list[_Lookup] = []
         mode: IndexedColumn | None = None
         for column in self._columns:
+            if column.kind == "duration" and self._durations:
+                found.append(_Lookup((column.name,), self._durations.codes(batch)[0], self._durations.table))
+                continue
             array = self._index.array(column, batch)
             if column.arithmetic and array is not None:
                 indices = self._pool.array(column.name, len(array))

@@ -11,6 +11,7 @@ import pyarrow as pa
 from tapveil.counting.coding import Column, Reasons
 from tapveil.counting.direct.clock import Clock
 from tapveil.counting.direct.dictionary_index import DictionaryIndex, IndexedColumn
+from tapveil.counting.direct.durations import Durations
 from tapveil.counting.direct.vocabulary import Entries
 from tapveil.plan.model import Plan
 from tapveil.trips.buffers import Integers, Positions
@@ -38,6 +39,7 @@ class SlowPath:
         self.columns, self._reasons = sorted(columns, key=lambda column: column.name != "mode"), reasons
         self.index = DictionaryIndex(plan, columns, reasons)
         self.clocks = {column.name: Clock(column, plan.columns.times()) for column in columns if column.arithmetic}
+        self.durations = Durations(plan) if any(column.kind == "duration" for column in columns) else None
 
     def code(
         self, batch: pa.RecordBatch, also: Positions | None = None, reason: int = 0
@@ -51,8 +53,9 @@ class SlowPath:
         mode: IndexedColumn | None = None
         for column in self.columns:
             array = self.index.array(column, batch)
-            if column.arithmetic and array is not None:
-                codes, refused = self.clocks[column.name].codes(array)
+            durations = self.durations if column.kind == "duration" else None
+            if durations or (column.arithmetic and array is not None):
+                codes, refused = durations.codes(batch) if durations else self.clocks[column.name].codes(array)
                 why = np.full(len(refused), self._reasons.unreadable(column), dtype=np.int64)
                 found[column.name] = _Column(codes, refused, why)
                 continue

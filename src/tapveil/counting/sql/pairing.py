@@ -82,7 +82,7 @@ def _rank_sql(coded: Sequence[Code], missing: Mapping[str, int]) -> str:
         none[_end(code.column.name)] += int(ranks.numbers(code)[missing[code.column.name]])
     begins = f"CASE WHEN is_on THEN {on} ELSE {none['tap_on_']} END"
     ends = f"CASE WHEN begins THEN next_off WHEN is_on THEN {none['tap_off_']} ELSE {off} END"
-    return ranks.rank_sql("card", [whole, begins, ends])
+    return ranks.rank_sql("md5(card)", [whole, begins, ends])
 
 
 def _code(name: str) -> str:

@@ -9,9 +9,9 @@
 Where the unit of protection is a card or a card's day, its trips are bounded before they are counted:
 
     rows       every row with its card, its day, its keys, and a pseudo-random rank from its own values
-                                                                     (instead of `counted`; one pass over the files)
-    kept       the rows with the least ranks of each card and day, and of each card
-               each table then counts, for every cell, the units in it: a unit counts once
+                                                                     (one pass over the files)
+    counted    the cells of every table, with the units in them: of each card and day, and of each card, the rows with
+               the least ranks are kept, and a unit counts once
 
 A key is a plain sum: of codes times strides, and of reasons to refuse the row, which make it negative. So the one pass
 also counts refusals, and no row needs a decision. Smaller tables are summed from `counted`, not from the rows.
@@ -26,21 +26,25 @@ from tapveil.base.vocabulary import COUNT
 from tapveil.counting import ranks
 from tapveil.counting.coding import Column, Reasons, Recoding
 from tapveil.counting.packing import Packing
-from tapveil.counting.sql.scan import CARD_TEXT, LINE, UNSURE_CARD, literal, quoted, refusal_column
+from tapveil.counting.sql.scan import CARD_HASH, CARD_TEXT, LINE, UNSURE_CARD, literal, quoted, refusal_column
 from tapveil.plan.model import Plan
 
 
 def raw_values_sql(columns: Sequence[Column]) -> str:
-    """Every distinct raw value of every text column, in one pass: a row has one value, in its own column."""
-    texts = [quoted(column.name) for column in columns if not column.arithmetic]
-    sets = ", ".join(f"({name})" for name in texts)
-    return f"SELECT {', '.join(texts)} FROM trips GROUP BY GROUPING SETS ({sets})"
+    """Every distinct raw value of every text column, in one pass: a row has one value, in its own column.
+
+    Unchanged for the engine, and as text for Python.
+    """
+    names = [column.name for column in columns if not column.arithmetic]
+    raw = ", ".join(map(quoted, names))
+    texts = ", ".join(f"CAST({quoted(name)} AS VARCHAR) AS {quoted(text_of(name))}" for name in names)
+    sets = ", ".join(f"({quoted(name)})" for name in names)
+    return f"SELECT {raw}, {texts} FROM (SELECT {raw} FROM trips GROUP BY GROUPING SETS ({sets}))"
 
 
-def raw_values_of_sql(column: Column) -> str:
-    """The raw values of one column: unchanged for the engine, and as text for Python."""
-    name = quoted(column.name)
-    return f"SELECT {name} AS raw_value, CAST({name} AS VARCHAR) AS text FROM raw_values WHERE {name} IS NOT NULL"
+def text_of(name: str) -> str:
+    """The column with the raw values of a column as text; names of the plan cannot contain a #."""
+    return f"#text {name}"
 
 
 def code_table(column: Column) -> str:
@@ -96,13 +100,19 @@ class TableCells:
         return [f"word_{index}" for index in range(self.packing.words)]
 
     @property
-    def selected(self) -> str:
+    def packed(self) -> list[str]:
         """SQL for the words of a cell, from those of its set."""
+        if self.packing.columns == self.source.packing.columns and not self.recodings:  # exactly the cells of the set
+            return self.source.words
         codes = self.source.packing.unpack_sql(self.source.words)
         mode = codes.get("mode", "0")
         coarser = {column: recoding.sql(codes[column], mode) for column, recoding in self.recodings.items()}
-        packed = self.packing.pack_sql(codes | coarser)
-        return ", ".join(f"{expression} AS {word}" for expression, word in zip(packed, self.words, strict=True))
+        return self.packing.pack_sql(codes | coarser)
+
+    @property
+    def selected(self) -> str:
+        """The same, with the names of the words."""
+        return ", ".join(f"{expression} AS {word}" for expression, word in zip(self.packed, self.words, strict=True))
 
 
 def maximal_sets(key_columns: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -115,12 +125,11 @@ def maximal_sets(key_columns: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]
     return [one for one in wanted if not any(set(one) < set(other) for other in wanted)]
 
 
-def _keys_sql(columns: Sequence[Column], sets: Sequence[CellSet], more_refusals: str = "") -> str:
-    """The key of a row in every set: its packed codes, plus its reasons to be refused."""
+def _keys_sql(columns: Sequence[Column], sets: Sequence[CellSet], refusals: str, refused: Sequence[CellSet]) -> str:
+    """The key of a row in every set: its packed codes; in some sets, plus its reasons to be refused."""
     codes = {column.name: code_sql(column) for column in columns}
-    refusals = refusals_of_row_sql(columns) + more_refusals
     return ", ".join(
-        f"{packed}{refusals if number == 0 else ''} AS {word}"
+        f"{packed}{refusals if number == 0 and cell_set in refused else ''} AS {word}"
         for cell_set in sets
         for number, (word, packed) in enumerate(zip(cell_set.words, cell_set.packing.pack_sql(codes), strict=True))
     )
@@ -167,7 +176,8 @@ def counted_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:
     words = ", ".join(word for cell_set in sets for word in cell_set.words)
     groups = ", ".join(f"({', '.join(cell_set.words)})" for cell_set in sets)
     number = next((f"{quoted(code_table(column))}.trips_of_row" for column in columns if column.name == COUNT), "1")
-    rows = f"SELECT {_keys_sql(columns, sets)}, {number} AS trips_of_row FROM trips {joins_sql(columns)}"
+    keys = _keys_sql(columns, sets, refusals_of_row_sql(columns), sets)
+    rows = f"SELECT {keys}, {number} AS trips_of_row FROM trips {joins_sql(columns)}"
     trips = "count(*)" if number == "1" else "CAST(sum(trips_of_row) AS BIGINT)"
     return f"SELECT {words}, {trips} AS n, count(*) AS row_count FROM ({rows}) GROUP BY GROUPING SETS ({groups})"
 
@@ -178,9 +188,11 @@ def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, r
 
     What the rank is made of: see `ranks`.
     """
-    keys = _keys_sql(columns, sets, card_refusal_sql(card, reasons))
+    # Whether a row counts is seen in its first key (`_bounded_sql`).
+    refusals = refusals_of_row_sql(columns) + card_refusal_sql(card, reasons)
+    keys = _keys_sql(columns, sets, refusals, sets[:1])
     day = next((code_sql(column) for column in columns if column.name == "date"), "0")
-    rank = ranks.rank_sql(f"trips.{CARD_TEXT}", [number_sql(column) for column in columns])
+    rank = ranks.rank_sql(f"trips.{CARD_HASH}", [number_sql(column) for column in columns])
     return f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {rank} AS rank, {keys} FROM trips {joins_sql(columns)}"
 
 
@@ -199,67 +211,95 @@ def card_refusal_sql(card: Column, reasons: Reasons) -> str:
     return f" + CASE WHEN trips.{CARD_TEXT} IS NULL THEN {reasons.missing(card)} ELSE 0 END{unsure}"
 
 
-def kept_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
-    """The rows that are counted: for each card and day, no more than the plan allows.
+STRAY, BEYOND = -(2**62), -(2**61)
+"""Instead of a key: of a row with a value that the first pass did not see, and of one beyond the bound of its unit."""
+_ALONE = "who LIKE ' %'"
+"""Rows without a card, and refused ones, are nobody's. No card begins with a blank, since cards are stripped."""
 
-    A row without a card is its own unit. `share` is a condition on cards: all rows of a card satisfy it, or none.
+
+def units_sql(plan: Plan, sets: Sequence[CellSet], tables: Sequence[TableCells], share: str = "true") -> str:
+    """The cells of all tables (`table_number`) with the trips that units have there: `n`, of `row_count` rows.
+
+    For each card and day no more rows than the plan allows are kept, and each unit counts `most_per_cell` times at
+    most. A row without a card is its own unit. Every row goes through it once, is sent to its card once, and stays
+    there: then a cluster need not sort again. So those that are refused or left out go on as well, in the first table
+    and with a negative word. `share` is a condition on cards: all rows of a card satisfy it, or none.
     """
-    words = ", ".join(word for cell_set in sets for word in cell_set.words)
-    rows = f"FROM rows WHERE {sets[0].is_cell} AND {share}"
-    kept = f"SELECT card, day, rank, {words} {rows} AND card IS NOT NULL"
-    for most, unit in ((plan.privacy.trips_per_day, "card, day"), (plan.privacy.trips_per_card, "card")):
-        if most is not None:
-            order = f"PARTITION BY {unit} ORDER BY rank, {words}"
-            ranked = f"SELECT *, row_number() OVER ({order}) AS position FROM ({kept})"
-            kept = f"SELECT card, day, rank, {words} FROM ({ranked}) WHERE position <= {most}"
-    alone = f"SELECT card, day, rank, {words} {rows} AND card IS NULL"
-    return f"SELECT card, day, {words} FROM ({kept} UNION ALL {alone})"
-
-
-def units_sql(plan: Plan, cells: TableCells, most: int = 1) -> str:
-    """The cells of a table with the trips that units have there; each unit counts `most` times at most."""
-    unit = "card, day" if plan.privacy.unit == "card-day" else "card"
-    key = ", ".join(cells.words)
+    number = "CASE table_number" + "".join(f" WHEN {index} THEN {{{index}}}" for index in range(len(tables))) + " END"
+    most = [str(plan.tables[table.name].most_per_cell) for table in plan.table]
+    placed = ", ".join(
+        f"CASE WHEN state < 0 THEN {'state' if word == 0 else '0'} ELSE {number.format(*each)} END AS word_{word}"
+        for word, each in enumerate(zip(*_padded([table.packed for table in tables]), strict=True))
+    )
+    words = ", ".join(f"word_{word}" for word in range(max(table.packing.words for table in tables)))
+    unit = "who, day" if plan.privacy.unit == "card-day" else "who"
+    numbers = ", ".join(map(str, range(len(tables))))
+    listed = f"unnest(CASE WHEN state = 0 THEN [{numbers}] ELSE [0] END)"
+    every = f"SELECT *, {listed} AS table_number FROM ({_bounded_sql(plan, sets, share)})"
+    every = f"SELECT {unit}, table_number, {placed} FROM ({every})"
+    cells = f"table_number, {words}"
+    units = f"SELECT {unit}, {cells}, count(*) AS row_count FROM ({every}) GROUP BY {unit}, {cells}"
+    at_most = most[0] if len(set(most)) == 1 else number.format(*most)
+    counts = f"CASE WHEN {_ALONE} THEN row_count ELSE least(row_count, {at_most}) END"
     return (
-        f"WITH placed AS (SELECT card, day, {cells.selected} FROM kept), "
-        f"bounded AS ({_bounded_sql(unit, key, most)}), "
-        f"every AS (SELECT {key}, n FROM bounded UNION ALL SELECT {key}, 1 AS n FROM placed WHERE card IS NULL) "
-        f"SELECT {key}, CAST(sum(n) AS BIGINT) AS n FROM every GROUP BY {key}"
+        f"SELECT {cells}, CAST(sum({counts}) AS BIGINT) AS n, CAST(sum(row_count) AS BIGINT) AS row_count "
+        f"FROM ({units}) GROUP BY {cells}"
     )
 
 
-def _bounded_sql(unit: str, key: str, most: int) -> str:
-    """Every unit in every cell that it is in, with the number of its trips there that count."""
-    placed = "FROM placed WHERE card IS NOT NULL"
-    if most == 1:
-        return f"SELECT DISTINCT {unit}, {key}, 1 AS n {placed}"
-    return f"SELECT {unit}, {key}, least(count(*), {most}) AS n {placed} GROUP BY {unit}, {key}"
+def _padded(words: Sequence[Sequence[str]]) -> list[list[str]]:
+    """As many words for each table."""
+    most = max(map(len, words))
+    return [[*each, *["CAST(0 AS BIGINT)"] * (most - len(each))] for each in words]
 
 
-def units_table(name: str) -> str:
-    """The name of the table with the cells of a table of the plan, for all shares of cards."""
-    return f"units_{name}"
+def _bounded_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
+    """Every row with its card (`who`), its day, its keys, and its `state`: 0 if it counts, or why it does not."""
+    all_words = [word for cell_set in sets for word in cell_set.words]
+    words, first = ", ".join(all_words), all_words[0]
+    own = f"CASE WHEN {sets[0].is_cell} AND card IS NOT NULL THEN card ELSE concat(' ', CAST({first} AS VARCHAR)) END"
+    bounded, beyond = f"SELECT {own} AS who, day, rank, {words} FROM rows WHERE {share}", "false"
+    for most, unit in ((plan.privacy.trips_per_day, "who, day"), (plan.privacy.trips_per_card, "who")):
+        if most is not None:
+            among = unit if beyond == "false" else f"{unit}, beyond"
+            position = f"row_number() OVER (PARTITION BY {among} ORDER BY rank, {words})"
+            ranked = f"SELECT who, day, rank, {words}, {beyond} AS beyond, {position} AS position FROM ({bounded})"
+            more = f"beyond OR (position > {most} AND NOT {_ALONE})"
+            bounded, beyond = f"SELECT who, day, rank, {words}, {more} AS beyond FROM ({ranked})", "beyond"
+    lost = " OR ".join(f"{word} IS NULL" for word in all_words)  # every row has every key
+    state = f"CASE WHEN {lost} THEN {STRAY} WHEN {first} < 0 THEN {first} WHEN {beyond} THEN {BEYOND} ELSE 0 END"
+    return f"SELECT who, day, {words}, CAST({state} AS BIGINT) AS state FROM ({bounded})"
 
 
-def all_units_sql(name: str, cells: TableCells) -> str:
-    """The cells of all shares together."""
+def states_of_units_sql() -> str:
+    """How many rows were refused, by key, or left out; those that count have the key 0."""
+    key = "CASE WHEN word_0 < 0 THEN word_0 ELSE 0 END"
+    rows = "SELECT word_0, row_count FROM counted WHERE table_number = 0"
+    return f"SELECT {key} AS refusal, CAST(sum(row_count) AS BIGINT) AS n FROM ({rows}) GROUP BY {key}"
+
+
+def units_of_table_sql(number: int, cells: TableCells) -> str:
+    """The cells of a table, of all shares of cards together."""
     words = ", ".join(cells.words)
-    return f"SELECT {words}, CAST(sum(n) AS BIGINT) AS n FROM {quoted(units_table(name))} GROUP BY {words}"
+    which = f"table_number = {number} AND word_0 >= 0"
+    return f"SELECT {words}, CAST(sum(n) AS BIGINT) AS n FROM counted WHERE {which} GROUP BY {words}"
 
 
-def strays_sql(sets: Sequence[CellSet]) -> str:
-    """Rows with a raw value that the first pass did not see: their key is missing, or a part of it."""
+def states_sql(sets: Sequence[CellSet]) -> str:
+    """How many rows were refused, by key; those that count have the key 0, and `STRAY` those whose key is missing."""
     nowhere = " AND ".join(f"{word} IS NULL" for cell_set in sets for word in cell_set.words)
     partly = (f" OR ({cell_set.words[0]} IS NULL) <> ({word} IS NULL)" for cell_set in sets for word in cell_set.words)
-    return f"SELECT count(*) FROM counted WHERE ({nowhere}){''.join(partly)}"
+    lost, first = f"({nowhere}){''.join(partly)}", sets[0].words[0]
+    state = f"CASE WHEN {lost} THEN {STRAY} WHEN {first} < 0 THEN {first} ELSE 0 END"
+    states = f"SELECT {state} AS refusal, row_count FROM counted WHERE {lost} OR {first} IS NOT NULL"
+    return f"SELECT refusal, CAST(sum(row_count) AS BIGINT) AS n FROM ({states}) GROUP BY refusal"
 
 
-def table_sql(name: str, cells: TableCells) -> str:
+def table_sql(number: int, cells: TableCells) -> str:
     """The cells of a table, summed from a maximal set that has all its columns."""
     words, source = ", ".join(cells.words), cells.source
-    if cells.packing.columns == source.packing.columns and not cells.recodings:  # exactly the cells of the set
-        selected = ", ".join(f"{theirs} AS {ours}" for theirs, ours in zip(source.words, cells.words, strict=True))
-        return f"SELECT {selected}, n FROM counted WHERE {source.is_cell} AND n > 0"
+    if cells.packed == source.words:
+        return f"SELECT {cells.selected}, n FROM counted WHERE {source.is_cell} AND n > 0"
     return (
         f"SELECT {words}, CAST(sum(n) AS BIGINT) AS n "
         f"FROM (SELECT {cells.selected}, n FROM counted WHERE {source.is_cell} AND n > 0) GROUP BY {words}"

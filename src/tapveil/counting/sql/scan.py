@@ -31,6 +31,8 @@ def literal(text: str) -> str:
 
 CARD_TEXT = quoted("#card")
 """The card as text, NULL where it is missing. No column of the plan has a # in its name."""
+CARD_HASH = quoted("#md5")
+"""The MD5 of the card, for the ranks of its trips: computed once, with the other values of a row."""
 IS_ON, MOMENT, TOGETHER = quoted("#on"), quoted("#moment"), quoted("#together")
 """Of a tap: whether it is a tap on; its time, as text; and what the taps of a trip share in addition to the card."""
 LINE = quoted("#line")
@@ -52,7 +54,8 @@ def trips_sql(
                 refusal = _time_refusal_sql(_raw_value(plan, group, column.name), column, reasons)
                 selected.append(f"{refusal} AS {refusal_column(column)}")
         if plan.privacy.by_card:
-            selected.append(f"{_card_sql(group, plan.columns.read[CARD], plan.source.missing(CARD))} AS {CARD_TEXT}")
+            card = _card_sql(group, plan.columns.read[CARD], plan.source.missing(CARD))
+            selected += [f"{card} AS {CARD_TEXT}", f"md5({card}) AS {CARD_HASH}"]
         if plan.columns.pairs_taps:
             selected += _of_a_tap_sql(plan, group)
         if numbered:
@@ -183,8 +186,12 @@ BLANKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 
 def _stripped_sql(text: str) -> str:
     """A text without blanks at its ends. To look for all blanks is slow: most texts begin and end with other ASCII."""
+    return f"CASE WHEN {_is_plain_sql(text)} THEN {text} ELSE trim({text}, {literal(BLANKS)}) END"
+
+
+def _is_plain_sql(text: str) -> str:
     first, last = (f"ascii({letter}) BETWEEN 33 AND 127" for letter in (text, f"right({text}, 1)"))
-    return f"CASE WHEN {first} AND {last} THEN {text} ELSE trim({text}, {literal(BLANKS)}) END"
+    return f"{first} AND {last}"
 
 
 UNSURE_CARD = " "
@@ -205,7 +212,13 @@ def _card_sql(group: FileGroup, theirs: str, missing: frozenset[str] = frozenset
         beyond = f"abs(TRY_CAST({stored} AS DOUBLE)) > {LARGEST_EXACT_FLOAT} AND {card} IS NOT NULL"  # NaN is no card
         whole = f"CASE WHEN {a_float} AND {beyond} THEN {literal(UNSURE_CARD)} ELSE {whole} END"
     none = ", ".join(literal(text) for text in sorted({"", *missing}))
-    return f"CASE WHEN {whole} NOT IN ({none}) THEN {whole} END"
+    other = f"CASE WHEN {whole} NOT IN ({none}) THEN {whole} END"
+    if raw == "number":
+        return other
+    # Nearly all cards are plain, and what is looked for above is slow where an engine computes it at each use.
+    text = _as_text(stored, raw)
+    plain = f"{_is_plain_sql(text)} AND right({text}, 2) <> '.0' AND {text} NOT IN ({none})"
+    return f"CASE WHEN {plain} THEN {text} ELSE {other} END"
 
 
 def cards_among_sql(files: TripFiles, theirs: str) -> str:

@@ -110,7 +110,7 @@ def cards_among(texts: Sequence[str], theirs: str, database: Database) -> set[st
 
 
 def over_trips(trips: str, sql: str) -> str:
-    """A query over the rows of all files."""
+    """A query over the rows of all files; it may begin with more such parts, after a comma."""
     return f"WITH trips AS NOT MATERIALIZED ({trips}) {sql}"
 
 
@@ -146,42 +146,37 @@ class _Counting:
     def _count_trips(self, coded: Sequence[Code], sets: Sequence[query.CellSet]) -> Counted:
         with self._database.stage(self._progress, Stage.COUNTING_TRIPS):
             lines = self._pass("counted", query.counted_sql(self._columns, sets))
-        self._refuse_strays(query.strays_sql(sets))
+        states = self._states(query.states_sql(sets))
         tables = self._tables(coded, sets, query.table_sql)
-        accepted = self._number(f"SELECT coalesce(sum(row_count), 0) FROM counted WHERE {sets[0].is_cell}")
-        refused = "SELECT {0} AS refusal, row_count AS n FROM counted WHERE {0} < 0".format(sets[0].words[0])
-        return Counted(tables, self._refusals(refused, accepted, lines))
+        return Counted(tables, self._refusals(states, states.pop(0, 0), lines))
 
     def _count_units(self, coded: Sequence[Code], sets: Sequence[query.CellSet], card: Column) -> Counted:
         """Count cards or card-days instead of trips: bounded first, then at most so often per cell."""
-        paired = self._plan.columns.pairs_taps
+        paired, at_once = self._plan.columns.pairs_taps, self._database.rows_at_once
+        cells = [self._cells(table, coded, sets) for table in self._plan.table]
+        of_columns = query.rows_sql(self._columns, sets, card, self._reasons)
         with self._database.stage(self._progress, Stage.READING_TRIPS, passes=2 if paired else 1):
             if paired:
                 lines = self._pair(coded, sets, card)
+            elif at_once:
+                lines = self._pass("rows", of_columns)
             else:
-                lines = self._pass("rows", query.rows_sql(self._columns, sets, card, self._reasons))
-        lost = " OR ".join(f"{word} IS NULL" for each in sets for word in each.words)  # every row has every key
-        self._refuse_strays(f"SELECT count(*) FROM rows WHERE {lost}")
-        accepted = self._number(f"SELECT count(*) FROM rows WHERE {sets[0].is_cell}")
-        sound = self._number(pairing.SOUND_TAPS) if paired else accepted
-        key = sets[0].words[0]
-        refused = f"SELECT {key} AS refusal, count(*) AS n FROM rows WHERE {key} < 0 GROUP BY {key}"
+                units = query.units_sql(self._plan, sets, cells)
+                lines = self._pass("counted", f", rows AS NOT MATERIALIZED ({of_columns}) {units}")
         # A share of the cards at a time, in bounded memory: all rows of a card are in one share, so counts add up.
-        at_once = self._database.rows_at_once
-        shares, counted, kept = 1 + accepted // at_once if at_once else 1, 0, 0
+        shares = 1 + self._number("SELECT count(*) FROM rows") // at_once if at_once else 1
+        counted = 0
         with self._progress.stage(Stage.COUNTING_CARDS, lambda: counted / shares):
-            cells = {table.name: self._cells(table, coded, sets) for table in self._plan.table}
-            for number in range(shares):
-                share = f"hash(card) % {shares} = {number}" if shares > 1 else "true"
-                self._database.create("kept", query.kept_sql(self._plan, sets, share))
-                kept += self._number("SELECT count(*) AS n FROM kept")
-                for name, each in cells.items():
-                    add = self._database.append if number else self._database.create
-                    most = self._plan.tables[name].most_per_cell
-                    add(query.units_table(name), query.units_sql(self._plan, each, most))
+            for number in range(shares if paired or at_once else 0):
+                share = f"coalesce(hash(card), 0) % {shares} = {number}" if shares > 1 else "true"
+                add = self._database.append if number else self._database.create
+                add("counted", query.units_sql(self._plan, sets, cells, share))
                 counted += 1
-        tables = self._tables(coded, sets, query.all_units_sql)
-        return Counted(tables, self._refusals(refused, sound, lines), accepted - kept)
+        states = self._states(query.states_of_units_sql())
+        kept, left_out = states.pop(0, 0), states.pop(query.BEYOND, 0)
+        sound = self._number(pairing.SOUND_TAPS) if paired else kept + left_out
+        tables = self._tables(coded, sets, query.units_of_table_sql)
+        return Counted(tables, self._refusals(states, sound, lines), left_out)
 
     def _pair(self, coded: Sequence[Code], sets: Sequence[query.CellSet], card: Column) -> Counter[Reason]:
         """Pair taps into trips, as rows; return the number of skipped lines, by reason."""
@@ -196,20 +191,23 @@ class _Counting:
 
     def _code(self) -> list[Code]:
         """Every column with its labels; the codes of raw values are uploaded as tables to join."""
+        found = pa.table({})
         if not all(column.arithmetic for column in self._columns):
-            self._pass("raw_values", query.raw_values_sql(self._columns))
+            sql = over_trips(self._trips, query.raw_values_sql(self._columns))
+            found, _ = self._database.look(sql, self._used)
         return [
-            Code(column, column.fixed_labels) if column.arithmetic else self._code_raw_values(column)
+            Code(column, column.fixed_labels)
+            if column.arithmetic
+            else self._code_raw_values(column, found.column(column.name), found.column(query.text_of(column.name)))
             for column in self._columns
         ]
 
-    def _code_raw_values(self, column: Column) -> Code:
-        found = self._database.fetch(query.raw_values_of_sql(column))
-        texts: list[str] = found.column("text").to_pylist()
+    def _code_raw_values(self, column: Column, raw_values: pa.ChunkedArray, as_texts: pa.ChunkedArray) -> Code:
+        known = raw_values.is_valid()
+        texts: list[str] = as_texts.filter(known).to_pylist()
         code, values = codes.assign(column, texts, self._reasons)
-        none = pa.nulls(1, found.schema.field("raw_value").type)
         coded = {
-            "raw_value": pa.chunked_array([*found.column("raw_value").chunks, none]),
+            "raw_value": pa.chunked_array([*raw_values.filter(known).chunks, pa.nulls(1, raw_values.type)]),
             "code": pa.array([value.codes[0] for value in values], pa.int64()),
             "refusal": pa.array([value.refusal for value in values], pa.int64()),
         }
@@ -239,24 +237,28 @@ class _Counting:
         return query.TableCells(packing, source, recodings, labels)
 
     def _tables(
-        self, coded: Sequence[Code], sets: Sequence[query.CellSet], cells_sql: Callable[[str, query.TableCells], str]
+        self, coded: Sequence[Code], sets: Sequence[query.CellSet], cells_sql: Callable[[int, query.TableCells], str]
     ) -> dict[str, ExactTable]:
         tables: dict[str, ExactTable] = {}
         with self._progress.stage(
             Stage.ADDING_UP_TABLES, lambda: len(tables), total=len(self._plan.table), unit="tables"
         ):
-            for table in self._plan.table:
+            for number, table in enumerate(self._plan.table):
                 cells = self._cells(table, coded, sets)
-                *words, counts = self._database.cells(cells_sql(table.name, cells), cells.packing.words)
+                *words, counts = self._database.cells(cells_sql(number, cells), cells.packing.words)
                 tables[table.name] = ExactTable(table.name, cells.packing, cells.labels, tuple(words), counts)
         return tables
 
-    def _refusals(self, sql: str, accepted: int, lines: Counter[Reason]) -> Refusals:
+    def _states(self, sql: str) -> Counter[int]:
+        """How many rows count, and how many do not, by key."""
+        states = Counter({found["refusal"]: found["n"] for found in self._database.fetch(sql).to_pylist()})
+        if states[query.STRAY]:
+            raise TripDataError("a trip file changed while it was read; run the command again when it is complete")
+        return states
+
+    def _refusals(self, refused: Counter[int], accepted: int, lines: Counter[Reason]) -> Refusals:
         """The refused rows. Finding the positions of the first ones takes one more pass."""
-        by_key = Counter[int]()
-        for refused in self._database.fetch(sql).to_pylist():  # one reason may come for several cells
-            by_key[refused["refusal"]] += refused["n"]
-        refusals = Refusals.of(self._reasons.of, by_key, accepted, lines)
+        refusals = Refusals.of(self._reasons.of, refused, accepted, lines)
         return replace(refusals, located=self._located()) if self._locate and refusals.refused else refusals
 
     def _located(self) -> dict[Reason, list[tuple[str, int]]]:
@@ -281,7 +283,3 @@ class _Counting:
 
     def _number(self, sql: str) -> int:
         return int(self._database.fetch(sql).column(0)[0].as_py())
-
-    def _refuse_strays(self, sql: str) -> None:
-        if self._number(sql):
-            raise TripDataError("a trip file changed while it was read; run the command again when it is complete")

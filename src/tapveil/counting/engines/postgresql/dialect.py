@@ -5,24 +5,68 @@ The types of columns are fixed before, by a view over the agency's table (`views
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
 from tapveil.base.errors import EngineError
 from tapveil.counting.engines.translation import Change, changed, written
+from tapveil.counting.sql.scan import literal
 
 
-def translated(sql: str) -> str:
-    """Translate a query from DuckDB's SQL to PostgreSQL's.
+def translated(sql: str, listed: Mapping[str, exp.Expr] = MappingProxyType({})) -> str:
+    """Translate a query from DuckDB's SQL to PostgreSQL's; `listed` has the rows of tables that only queries have.
 
     >>> translated("SELECT a // 2 FROM (SELECT sum(n) AS a FROM t)")
     'SELECT "a" / 2 FROM (SELECT CAST(SUM("n") AS BIGINT) AS "a" FROM "t") AS "#1"'
+    >>> translated("WITH trips AS NOT MATERIALIZED (SELECT md5(a) AS b FROM t) SELECT b FROM trips")
+    'SELECT "b" FROM (SELECT MD5("a") AS "b", CLOCK_TIMESTAMP() AS "#once" FROM "t") AS "trips"'
     """
-    tree = changed(sql, _CHANGES)
+
+    def rows_of(node: exp.Expr) -> exp.Expr:
+        return listed[node.name].copy() if node.name in listed and not node.args.get("db") else node
+
+    tree = changed(sql, {**_CHANGES, exp.Table: rows_of})
+    _each_once(tree)
     unnamed = [each for each in tree.find_all(exp.Subquery) if isinstance(each.parent, exp.From) and not each.alias]
     for number, subquery in enumerate(unnamed, start=1):
         subquery.set("alias", exp.TableAlias(this=exp.to_identifier(f"#{number}", quoted=True)))
     return written(tree, "postgres")
+
+
+def in_a_query(name: str, table: pa.Table) -> exp.Expr | None:
+    """The rows of a small table, as a part of a query: temporary tables cannot be read by several workers at a time.
+
+    None where it is too large, or a value cannot be written there.
+    """
+    kinds = [next((kind for is_so, kind in _WRITABLE if is_so(field.type)), None) for field in table.schema]
+    if not 0 < len(table) <= _MOST_IN_A_QUERY or None in kinds:
+        return None
+    try:
+        columns = [column.to_pylist() for column in table.columns]
+    except (ValueError, OverflowError):  # days that Python's calendar does not have
+        return None
+    rows = [
+        ", ".join(f"({_written(value, str(kind))})" for value, kind in zip(row, kinds, strict=True))
+        for row in zip(*columns, strict=True)
+    ]
+    columns_of = ", ".join(f'"{each}"' for each in table.column_names)
+    query = f'SELECT * FROM (VALUES {", ".join(f"({row})" for row in rows)}) AS "#rows"({columns_of})'
+    return exp.Subquery(
+        this=sqlglot.parse_one(query, read="postgres"), alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True))
+    )
+
+
+def _written(value: object, kind: str) -> str:
+    text = "NULL" if value is None else str(value) if isinstance(value, int) else literal(str(value))
+    return f"CAST({text} AS {kind})"
+
+
+_MOST_IN_A_QUERY = 2_000
+_WRITABLE = ((pa.types.is_string, "TEXT"), (pa.types.is_int64, "BIGINT"), (pa.types.is_date32, "DATE"))
 
 
 def _sql(template: str, **parts: exp.Expr) -> exp.Expr:
@@ -47,6 +91,12 @@ def _cast(node: exp.Expr) -> exp.Expr:
     if isinstance(node.this, exp.DPipe) and node.this.this.name == "0x":
         return _sql("CAST(CAST('x' || :digits AS BIT(32)) AS BIGINT)", digits=node.this.expression)
     return node
+
+
+def _microseconds(node: exp.Expr) -> exp.Expr:
+    """Of a time of day; EXTRACT, as sqlglot would write it, computes in `numeric`, which is slower."""
+    seconds = exp.Anonymous(this="date_part", expressions=[exp.Literal.string("epoch"), node.expressions[0].copy()])
+    return _sql("CAST(:seconds * 1000000 AS BIGINT)", seconds=seconds)
 
 
 def _try_cast(node: exp.Expr) -> exp.Expr:
@@ -79,11 +129,21 @@ def _same(node: exp.Expr) -> exp.Expr:
     return _sql(f"{texts} AND (:one IS NULL) = (:other IS NULL)", one=node.this, other=node.expression)
 
 
-def _each_once(node: exp.Expr) -> exp.Expr:
-    """PostgreSQL would compute a value of the trips at each use; OFFSET 0 prevents that."""
-    if node.args.get("materialized") is False:
-        node.this.set("offset", exp.Offset(expression=exp.Literal.number(0)))
-    return node
+def _each_once(tree: exp.Expr) -> None:
+    """Keep PostgreSQL from computing a value of the trips again at each use: another one is never the same twice.
+
+    The clock is such a value that parallel workers may read. A part of a WITH clause would be left to one of them.
+    """
+    clause = tree.args.get("with_")
+    for part in list(clause.expressions) if clause else ():
+        if part.args.get("materialized") is False:
+            part.this.select('CLOCK_TIMESTAMP() AS "#once"', copy=False, dialect="postgres")
+            name = exp.TableAlias(this=exp.to_identifier(part.alias, quoted=True))
+            for table in [each for each in tree.find_all(exp.Table) if each.name == part.alias]:
+                table.replace(exp.Subquery(this=part.this.copy(), alias=name.copy()))
+            part.pop()
+    if clause and not clause.expressions:
+        clause.pop()
 
 
 def _text(node: exp.Expr) -> exp.Expr:
@@ -94,14 +154,13 @@ def _text(node: exp.Expr) -> exp.Expr:
 
 _CHANGES: dict[str | type[exp.Expr], Change] = {
     "md5_number": _md5_number,
-    "epoch_us": lambda node: _sql("CAST(DATE_PART('epoch', :time) * 1000000 AS BIGINT)", time=node.expressions[0]),
+    "epoch_us": _microseconds,
     exp.Try: lambda node: node.this,
     exp.Cast: _cast,
     exp.TryCast: _try_cast,
     exp.Nullif: _nullif,
     exp.Typeof: _typeof,
     exp.NullSafeEQ: _same,
-    exp.CTE: _each_once,
     exp.IntDiv: lambda node: exp.Div(this=node.this, expression=node.expression, typed=True, safe=False),
     exp.Sum: lambda node: node if isinstance(node.parent, exp.Cast) else exp.cast(node.copy(), "bigint"),
     exp.Literal: _text,
