@@ -77,7 +77,7 @@ class Case:
     """A promise, the weights of the tables (the finest comes last), and the errors that are allowed, in per cent."""
 
     name: str
-    epsilon: int
+    epsilon: int | Fraction
     exposure: Exposure
     weights: tuple[Fraction, ...]
     most: tuple[float, ...]
@@ -165,9 +165,9 @@ def seeded(seed: int) -> RandomBytes:
 
 
 def measure(truth: City, case: Case, random: RandomBytes) -> list[Measurement]:
-    """Noise on every cell of every table."""
+    """Noise on every cell of every table that has a weight."""
     found = []
-    for columns, variance in zip(TABLES, case.variances, strict=True):
+    for columns, variance in zip(TABLES[: len(case.weights)], case.variances, strict=True):
         exact = truth.table(columns)
         noise = discrete_gaussian(variance).sample(exact.size, random).reshape(exact.shape)
         found.append(Measurement(columns, exact + noise, float(variance)))

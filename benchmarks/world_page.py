@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tapveil.internal import svg
-from tapveil.internal.svg import ON_PAPER
+from tapveil.base import svg
+from tapveil.base.svg import ON_PAPER
 
 if TYPE_CHECKING:
     from benchmarks.world import City, Found

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tapveil
-from tapveil.base.errors import InputFileError
+from tapveil.base.errors import InputFileError, TripDataError
 from tapveil.base.progress import Silent
 from tapveil.internal.draft import Draft, Look, draft, leave_open, take_proposal
 from tapveil.plan.model import Plan
@@ -74,6 +74,35 @@ def test_a_list_of_other_places_is_refused_and_one_that_lacks_some_is_named(tmp_
     assert "begin or end at a place that stops.csv does not have" in " ".join(found.remarks)
     notes = " ".join(tapveil.outlook(Plan.read(tmp_path / "plan.toml")).notes)
     assert "tap_on_location is UNKNOWN for" in notes
+
+
+def test_a_list_in_another_encoding_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    listed, trips = tmp_path / "paragens.csv", TRIPS.make(tmp_path / "trips")
+    listed.write_bytes("Código;Paragem;Latitude;Longitude\n1;Praça;1;2\n".encode("latin-1"))
+    with pytest.raises(InputFileError, match=r"paragens\.csv is not a CSV file in UTF-8; save it as one"):
+        draft(str(trips), tmp_path / "plan.toml", places=listed, answer=take_proposal, progress=Silent())
+
+
+def test_a_list_of_places_among_the_trips_is_named(tmp_path: Path) -> None:
+    stops(tmp_path, GERMAN)
+    with pytest.raises(TripDataError, match=r"stops\.csv is a list of places, and not of trips"):
+        draft(str(tmp_path), tmp_path / "plan.toml", progress=Silent())
+
+
+@pytest.mark.parametrize("with_modes", [True, False])
+def test_that_tables_are_not_split_by_mode_is_said_where_the_list_has_none(with_modes: bool, tmp_path: Path) -> None:
+    rows = [
+        (f"c{n}", ("bus", "train")[n % 2], "2025-03-03", f"{7 + n % 9:02}:15", "AB"[n % 2], f"{8 + n % 9:02}:15", "B")
+        for n in range(200)
+    ]
+    header = "card_id,mode,trip_date,tap_on_time,tap_on_location,tap_off_time,tap_off_location"
+    trips = write(tmp_path / "trips.csv", header, rows)
+    places = [("A", 1, 2, "bus"), ("B", 3, 4, "train")]
+    listed = write(tmp_path / "stops.csv", "name,latitude,longitude,mode", places) if with_modes else None
+    listed = listed or write(tmp_path / "stops.csv", "name,latitude,longitude", [each[:3] for each in places])
+    found = draft(str(trips), tmp_path / "plan.toml", places=listed, answer=take_proposal, progress=Silent())
+    assert ("for all modes together: stops.csv does not say" in " ".join(found.remarks)) != with_modes
+    assert ('partition = ["mode", "date"]' in found.text) == with_modes
 
 
 def test_too_many_pairs_are_left_out(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tapveil.base.errors import PlanError, UsageError
 from tapveil.veil.release import release
 from tests.conftest import write_csv
 from tests.end_to_end.test_world import change_manifest, codes, estimates, world_plan, write_trips
+from tests.golden.make import seeded
 from tests.support.tampering import refresh
 
 ENDS = {
@@ -56,6 +57,26 @@ def test_every_table_of_estimates_is_the_sum_of_the_rows(published: Path) -> Non
         }
         keys = [key for key in estimates(published, name)[0] if key not in ("count", "low", "high", "weight")]
         assert Counter(tuple(row[key] for key in keys) for row in trips) == counted
+
+
+def test_a_thin_table_lists_some_cells_each_with_the_sum_of_its_rows(tmp_path: Path) -> None:
+    """Also whole trips, which no measurement tells; rows have all trips, listed or not."""
+    write_trips(tmp_path, trips=300)
+    plan = world_plan(tmp_path, **ENDS, **{"epsilon = 8": "epsilon = 2"})
+    with seeded("thin"):
+        folder = release(plan, tmp_path / "out", in_ledger=False).path
+    assert codes(folder) == set()
+    trips, shares = rows(folder), dict[str, float]()
+    for path in (folder / "estimates").iterdir():
+        with path.open(encoding="utf-8", newline="") as file:
+            table = csv.DictReader(file)
+            keys = [key for key in table.fieldnames or () if key not in ("count", "low", "high", "weight")]
+            listed = {tuple(row[key] for key in keys): int(row["count"]) for row in table}
+        sums = Counter(tuple(row[key] for key in keys) for row in trips)
+        assert listed == {cell: sums[cell] for cell in listed}
+        shares[path.stem] = len(listed) / len(sums)
+    assert 0 < shares["joint"] < 1
+    assert shares["ends"] == 1
 
 
 def test_a_row_has_both_ends_of_a_trip_in_both_files(published: Path) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import tapveil
-from tapveil.base.errors import BudgetError, FolderError, PlanError, UsageError
+from tapveil.base.errors import BudgetError, FolderError, InputFileError, PlanError, UsageError
 from tapveil.base.layouts import WorldLayout
-from tapveil.internal import warnings
+from tapveil.inputs.public import PublicInputs
 from tapveil.internal.comparison.compare import compare
 from tapveil.internal.outlook import outlook, read_public_files
 from tapveil.internal.report.model.findings import findings
@@ -27,11 +29,13 @@ from tapveil.plan.model import Plan, preset_text
 from tapveil.published import estimated
 from tapveil.published.estimates import NEWEST
 from tapveil.published.manifest import Manifest
+from tapveil.veil.preconditions import sound_statement
 from tapveil.veil.release import release
 from tapveil.verification.folder import verify_folder
 from tests.conftest import start_ledger, write_csv
 from tests.property.test_world import BOUNDS, PLACES, PLAN
 from tests.support.tampering import refresh
+from tests.unit.inputs.test_calendars import feed
 
 KEYS = ("card", "mode", "day", "hour", "from", "to")
 
@@ -247,6 +251,14 @@ def test_a_folder_cannot_deny_its_estimates(copy: Path) -> None:
     assert "manifest-version" in codes(copy)
 
 
+def test_estimates_of_more_places_than_fit_are_not_made_to_be_compared(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimated, "MOST_AT_ONCE", 1)
+    monkeypatch.setattr(estimated, "estimate", lambda *_: pytest.fail("they would fill memory"))
+    assert "manifest-version" in codes(copy)
+
+
 def test_holidays_are_stated_and_change_estimates_alone(tmp_path: Path) -> None:
     write_trips(tmp_path)
     text = "[world]\nholidays = [2025-03-05, 2025-03-04]\n[coarsen]"
@@ -254,6 +266,32 @@ def test_holidays_are_stated_and_change_estimates_alone(tmp_path: Path) -> None:
     assert [day.isoformat() for day in folder.manifest.holidays or ()] == ["2025-03-04", "2025-03-05"]
     assert verify_folder(folder.path).findings == []
     assert "2025-03-04, 2025-03-05" in (folder.path / "README.md").read_text()
+
+
+def test_holidays_come_from_a_public_list_and_from_the_timetable(tmp_path: Path) -> None:
+    """A list has many years; of it, and of the timetable, the days of the release are stated."""
+    write_trips(tmp_path)
+    write_csv(tmp_path / "holidays.csv", [("2024-12-25", "x"), ("2025-03-05", "y")], ("date", "name"))
+    feed(tmp_path, [("work", "20250304", 2), ("sun", "20250304", 1)])
+    text = '[gtfs]\npath = "gtfs"\n[world]\nholiday_list = "holidays.csv"\ntimetable = true\n[coarsen]'
+    folder = release(world_plan(tmp_path, **{"[coarsen]": text}), tmp_path / "out", in_ledger=False)
+    assert [day.isoformat() for day in folder.manifest.holidays or ()] == ["2025-03-04", "2025-03-05"]
+    assert {"gtfs", "holidays"} <= set(folder.manifest.public_files_sha256)
+    assert verify_folder(folder.path).findings == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("timetable = true", "needs a section [gtfs]"),
+        ('holiday_list = "none.csv"', "there is no list of holidays"),
+        ('holiday_list = "soon.csv"', "soon.csv, line 2: `date` must be a day such as 2016-12-31, and is `soon`"),
+    ],
+)
+def test_holidays_that_are_not_known_are_refused(tmp_path: Path, text: str, said: str) -> None:
+    write_csv(tmp_path / "soon.csv", [("soon",)], ("date",))
+    with pytest.raises((PlanError, InputFileError), match=re.escape(said)):
+        _ = PublicInputs.of(world_plan(tmp_path, **{"[coarsen]": f"[world]\n{text}\n[coarsen]"})).holidays
 
 
 def test_holidays_are_for_estimates_alone(tmp_path: Path) -> None:
@@ -402,8 +440,28 @@ def test_check_says_where_places_are_too_many_for_estimates(
     most: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_trips(tmp_path)
-    monkeypatch.setattr(warnings, "MOST_AT_ONCE", most)
+    monkeypatch.setattr(estimated, "MOST_AT_ONCE", most)
     assert any(words in note for note in outlook(world_plan(tmp_path)).notes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "minutes"),
+    [
+        ({}, 1440),
+        ({"[coarsen]": '[world]\nservice = "06:00-12:00"\n[coarsen]'}, None),
+        ({'["mode", "date"]': '["mode"]'}, None),
+    ],
+)
+def test_check_and_the_folder_agree_on_the_bins_of_estimates(
+    changes: dict[str, str], minutes: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With few hours of service, or all days as one, there are fewer whole trips."""
+    write_trips(tmp_path)
+    monkeypatch.setattr(estimated, "MOST_IN_ALL", 150)
+    plan = world_plan(tmp_path, **changes)
+    assert sound_statement(PublicInputs.of(plan), date(2025, 4, 1)).estimated_minutes == minutes
+    notes = [note for note in outlook(plan).notes if "longer time bins" in note]
+    assert len(notes) == (1 if minutes else 0)
 
 
 def test_the_preset_gives_a_folder_that_verifies(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from math import prod
+from math import isqrt, prod
 from typing import Any
 
 import numpy as np
@@ -17,62 +17,64 @@ from tapveil.base.calendar import days_from
 from tapveil.base.domain import MOST_CELLS, Codes
 from tapveil.base.public_total import days_together, part_of
 from tapveil.base.time_bins import TimeBins
-from tapveil.base.vocabulary import COUNT, EVERY_MODE, HIGH, LOW, UNKNOWN, WEIGHT, ends_of
+from tapveil.base.vocabulary import COUNT, EVERY_MODE, HIGH, LOW, MINUTES_PER_DAY, UNKNOWN, WEIGHT, ends_of
 from tapveil.published.calibrated import calendars_of, lists_of
 from tapveil.published.domain import Domain, modes
 from tapveil.published.estimates import NEWEST, NO_TAP, Clock, Estimates, Measurement, Total, World, estimate
 from tapveil.published.estimates import Table as EstimatedTable
-from tapveil.published.estimates.estimate import ADDS_UP
+from tapveil.published.estimates.estimate import ADDS_UP, JUDGED
 from tapveil.published.estimates.joint import trip_columns
 from tapveil.published.estimates.world import AXES, DATE, DURATION, OFF_PLACE, OFF_TIME, ON_PLACE, ON_TIME
 from tapveil.published.manifest import TableClaim
 
 MOST_AT_ONCE = 12_000_000
 """Cells of whole trips of one mode on one day: by time, origin and destination."""
-MOST_IN_ALL = 200_000_000
-"""The same of one mode on all days."""
+MOST_TOGETHER, MOST_IN_ALL = 200_000_000, 1_000_000_000
+"""The same of one mode on all days: in versions up to 4, when all days were in memory together, and since."""
 OF_CALENDARS = 4
 """The first version that has estimates by columns that follow from the day."""
+TOO_MANY_PLACES = "there are too many places"
 JOINT = "joint"
 """The table of whole trips, if the plan has none of the same columns."""
 SATURDAY, SUNDAY = 5, 6
 PLACES, TIMES = (ON_PLACE, OFF_PLACE), (ON_TIME, OFF_TIME)
 
 Counts = npt.NDArray[np.int64]
+Piece = tuple[dict[str, Codes], dict[str, Counts]]
+"""Some cells of estimates: codes of each key, and numbers."""
 
 
-PARTS_OF_A_DAY = (120, 240, 480, 1440)
+PARTS_OF_A_DAY = (120, 240, 480, MINUTES_PER_DAY)
 """Minutes: where whole trips by the bins of the plan are too many, they are estimated by the first that fits."""
 
 
 def version(domain: Domain) -> int | None:
     """The version of the estimates of a new folder; None where it can have none. From what is public."""
-    return NEWEST if why_not(domain) is None else None
+    return NEWEST if why_not(domain, NEWEST) is None else None
 
 
 def versions(domain: Domain) -> Set[int | None]:
     """The versions that a folder may have: that of the first programs, and each since version 3; or none."""
-    first = first_version(domain)
-    if domain.manifest.calendars and why_not(domain) is None:
-        return {None, *range(OF_CALENDARS, NEWEST + 1)}
-    return {first} if first is None else {first, *range(ADDS_UP, NEWEST + 1)}
+    since = OF_CALENDARS if domain.manifest.calendars else ADDS_UP
+    return {first_version(domain), *(each for each in range(since, NEWEST + 1) if why_not(domain, each) is None)}
 
 
 def first_version(domain: Domain) -> int | None:
     """The version that earlier programs gave: 1 for trips in tables split by the date, with few enough places.
 
     Version 2 is for the others, made in the same way. In version 3, totals of days add up also where noise makes some
-    negative; in version 4, thin tables have only the cells that can be told from nothing.
+    negative; in version 4, thin tables have only the cells that can be told from nothing; in version 5,
+    by another rule, and cells that follow from exact totals have no interval.
     """
-    if why_not(domain) is not None or domain.manifest.calendars:
+    if why_not(domain, 1) is not None or domain.manifest.calendars:
         return None
     manifest = domain.manifest
     split = manifest.partition in ((DATE,), ("mode", DATE)) and manifest.rows == "trips"
-    return 1 if split and minutes(domain) is None else 2
+    return 1 if split and minutes(domain, 1) is None else 2
 
 
-def why_not(domain: Domain) -> str | None:
-    """Why a folder has no estimates; None where it has. From what is public."""
+def why_not(domain: Domain, version: int) -> str | None:
+    """Why a folder has no estimates of a version; None where it has. From what is public."""
     manifest = domain.manifest
     columns = {column for table in _usable(domain) for column in _keys(domain, table)} - {DATE}
     columns -= set(manifest.calendars or ())
@@ -83,25 +85,32 @@ def why_not(domain: Domain) -> str | None:
     split = manifest.partition in ((DATE,), ("mode", DATE)) and manifest.rows == "trips"
     if not split and not {ON_PLACE, OFF_PLACE} <= columns:
         return "tables have one end of a trip only, and are not split by the date, or are of taps"
-    if not _fits(domain, minutes(domain)):
-        return "there are too many places"
+    if not _fits(domain, version, minutes(domain, version)):
+        return TOO_MANY_PLACES
     return None
 
 
-def minutes(domain: Domain) -> int | None:
+def minutes(domain: Domain, version: int) -> int | None:
     """The length of the bins of estimates, where it is not that of the plan."""
     own = domain.manifest.time_minutes
     longer = [each for each in PARTS_OF_A_DAY if each > own and each % own == 0]
-    return next((each for each in (None, *longer) if _fits(domain, each)), None)
+    return next((each for each in (None, *longer) if _fits(domain, version, each)), None)
 
 
-def _fits(domain: Domain, by: int | None) -> bool:
+def _fits(domain: Domain, version: int, by: int | None) -> bool:
+    return not any(crowded(domain, version, by))
+
+
+def crowded(domain: Domain, version: int, by: int | None) -> Iterator[tuple[str, int]]:
+    """The modes with too many places for estimates with bins of a length, and how many each could have."""
     for mode in modes(domain.manifest):
         world = _world(domain, mode, by)
-        cells = prod(world.sizes[column] for column in trip_columns(world))
-        if cells > MOST_AT_ONCE or cells * world.days > MOST_IN_ALL:
-            return False
-    return True
+        columns = trip_columns(world)
+        most = (MOST_IN_ALL if version >= JUDGED else MOST_TOGETHER) // max(world.days, 1)
+        times = prod(world.sizes[column] for column in columns if column not in PLACES)
+        room = min(MOST_AT_ONCE, most) // times
+        if prod(world.sizes[column] for column in columns if column in PLACES) > room:
+            yield mode, isqrt(room) if {*PLACES} <= {*columns} else room
 
 
 def _keys(domain: Domain, table: TableClaim) -> tuple[str, ...]:
@@ -224,7 +233,7 @@ class Estimated:
     @cached_property
     def minutes(self) -> int | None:
         """The length of the bins of estimates, where it is not that of the plan."""
-        return minutes(self.domain)
+        return minutes(self.domain, self.version)
 
     @cached_property
     def day_columns(self) -> tuple[str, ...]:
@@ -254,14 +263,16 @@ class Estimated:
         turned = numbers.transpose([keys.index(key) for key in (*by, *rest)])
         return (DATE, *rest), turned[tuple(np.array(self.day_labels[column]) for column in by)]
 
-    def table(self, estimates: Estimates, columns: Sequence[str]) -> EstimatedTable:
-        """Estimates of a mode by columns; with those that follow from the day, where there are such, all of them.
+    def pieces_of(self, estimates: Estimates, columns: Sequence[str]) -> Iterator[EstimatedTable]:
+        """Estimates of a mode by columns, day by day where the date comes first; otherwise in one piece.
 
-        Of labels that no day has together, all numbers are 0.
+        Of columns that follow from the day, all where there are such. Of labels that no day has together, all numbers
+        are 0.
         """
         by = tuple(self.day_labels)
         if not by or not set(by) & set(columns):
-            return estimates.table(columns)
+            yield from estimates.pieces(columns)
+            return
         if not set(by) <= set(columns):
             raise ValueError(f"estimates are by {' and '.join(by)} together, or by neither: add up what you need")
         rest = [column for column in columns if column not in by]
@@ -274,7 +285,7 @@ class Estimated:
             whole[tuple(np.array(self.day_labels[column]) for column in by)] = numbers
             return whole.transpose(order)
 
-        return EstimatedTable(
+        yield EstimatedTable(
             tuple(columns), *(spread_out(each) for each in (found.count, found.low, found.high, found.weight))
         )
 
@@ -299,31 +310,40 @@ class Estimated:
         """How many cells there are by these columns."""
         return sum(prod(len(self.labels(key, mode)) for key in keys) for mode in modes(self.domain.manifest))
 
+    def keys(self, columns: Sequence[str]) -> dict[str, list[str]]:
+        """The keys of estimates over columns of a trip and the date, and the labels of each, of all modes together."""
+        keys = [*(["mode"] if "mode" in self.domain.manifest.partition else []), *columns]
+        return {key: self.all_labels(key) for key in keys}
+
+    def pieces(self, columns: Sequence[str], *, zeros: bool = False) -> Iterator[Piece]:
+        """Estimates over columns of a trip and the date: codes of each key, and the numbers of each cell.
+
+        One mode after the other, day by day where the date comes first: memory holds one day of one mode. Cells that
+        are estimated as 0, or cannot be told from it, are left out, unless they are asked for.
+        """
+        keys = self.keys(columns)
+        place = {key: {label: code for code, label in enumerate(labels)} for key, labels in keys.items()}
+        for mode, estimates in self.by_mode.items():
+            codes = {key: np.array([place[key][each] for each in self.labels(key, mode)], np.int32) for key in keys}
+            before = 0
+            for table in self.pieces_of(estimates, columns):
+                flat = table.count.reshape(-1)
+                chosen = np.arange(flat.size) if zeros else np.flatnonzero(flat)
+                own = [len(each) for each in codes.values()]
+                places = np.unravel_index(chosen + before, own) if own else ()
+                weight = np.rint(100 * table.weight.reshape(-1)[chosen]).astype(np.int64)
+                low, high = (limit.reshape(-1)[chosen] for limit in (table.low, table.high))
+                coded = {key: codes[key][each] for key, each in zip(keys, places, strict=True)}
+                yield coded, {COUNT: flat[chosen], LOW: low, HIGH: high, WEIGHT: weight}
+                before += flat.size
+
     def cells(
         self, columns: Sequence[str], *, zeros: bool = False
     ) -> tuple[dict[str, tuple[list[str], Codes]], dict[str, Counts]]:
-        """Estimates over columns of a trip and the date: labels and codes of each key, and the numbers of each cell.
-
-        Cells that are estimated as 0, or cannot be told from it, are left out, unless they are asked for.
-        """
-        keys = [*(["mode"] if "mode" in self.domain.manifest.partition else []), *columns]
-        pieces: list[tuple[dict[str, tuple[str, ...]], dict[str, Counts], dict[str, Counts]]] = []
-        for mode, estimates in self.by_mode.items():
-            lists = {key: self.labels(key, mode) for key in keys}
-            table = self.table(estimates, columns)
-            flat = table.count.reshape(-1)
-            chosen = np.arange(len(flat)) if zeros else np.flatnonzero(flat)
-            places = np.unravel_index(chosen, [len(each) for each in lists.values()]) if lists else ()
-            weight = np.rint(100 * table.weight.reshape(-1)[chosen]).astype(np.int64)
-            numbers = {COUNT: flat[chosen], LOW: table.low.reshape(-1)[chosen], HIGH: table.high.reshape(-1)[chosen]}
-            pieces.append((lists, dict(zip(keys, places, strict=True)), {**numbers, WEIGHT: weight}))
-        found = {}
-        for key in keys:
-            labels = sorted({label for lists, _, _ in pieces for label in lists[key]})
-            place = {label: code for code, label in enumerate(labels)}
-            own = [np.array([place[label] for label in lists[key]], np.int32)[codes[key]] for lists, codes, _ in pieces]
-            found[key] = labels, np.concatenate(own)
-        return found, {name: np.concatenate([each[name] for _, _, each in pieces]) for name in pieces[0][2]}
+        """All of these pieces together: labels and codes of each key, and the numbers of each cell."""
+        keys, pieces = self.keys(columns), [*self.pieces(columns, zeros=zeros)]
+        found = {key: (keys[key], np.concatenate([codes[key] for codes, _ in pieces])) for key in keys}
+        return found, {name: np.concatenate([each[name] for _, each in pieces]) for name in pieces[0][1]}
 
     def labels(self, key: str, mode: str) -> tuple[str, ...]:
         """The public list of a key of a mode; the end of a trip may follow from durations alone."""

@@ -5,7 +5,7 @@ They follow from the measurements and public facts alone. They look like trips a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,22 +78,3 @@ class SyntheticTrips:
 
 def _coded(codes: np.ndarray[tuple[int], np.dtype[np.int32]], texts: pa.Array) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(codes), texts)
-
-
-def in_groups(pieces: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
-    """The same rows in groups of one size, and the rest; of none, their columns.
-
-    >>> [len(each) for each in in_groups([pa.table({"a": [1, 2]}), pa.table({"a": [3, 4, 5]})], 2)]
-    [2, 2, 1]
-    """
-    waiting: list[pa.Table] = []
-    rows = written = 0
-    for piece in pieces:
-        waiting.append(piece)
-        rows += len(piece)
-        while rows >= size:
-            whole = pa.concat_tables(waiting)
-            yield whole.slice(0, size)
-            waiting, rows, written = [whole.slice(size)], rows - size, written + size
-    if rows or not written:
-        yield pa.concat_tables(waiting)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from tapveil.published.synthetic_trips import in_groups
+from tapveil.published.sheets import in_groups
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -12,8 +13,10 @@ import numpy.typing as npt
 from tapveil.published.estimates.joint import ENDED, Fitted, Joint
 from tapveil.published.estimates.margins import Measured, Tables, known, margin, summed
 from tapveil.published.estimates.parts import Floats, Ints
-from tapveil.published.estimates.resolution import resolved
+from tapveil.published.estimates.resolution import NOTHING_TOLD, Expected, Gains, Told, beyond_error, is_thin
 from tapveil.published.estimates.rounding import whole
+from tapveil.published.estimates.shelf import Shelf
+from tapveil.published.estimates.shrinkage import sizes
 from tapveil.published.estimates.spread import UNSEEN, Evidence, Spread
 from tapveil.published.estimates.totals import Total, Totals
 from tapveil.published.estimates.trips import Endings, Rows, rows
@@ -59,15 +62,21 @@ class Estimates:
 
     endings: Endings | None = None
     """How trips end, where both times are known or durations were measured."""
-    bends: Sequence[Floats | None] = ()
-    """Of each day: how far its ends differ from what durations alone say."""
-    resolves: bool = False
-    """Whether tables that are too thin have only the cells that can be told from nothing: from version 4."""
+    bends: Sequence[Floats] = ()
+    """Of each day: how far its ends differ from what durations alone say; of none where no table tells it."""
+    told: Mapping[Columns, Told] = field(default_factory=dict)
+    """Of thin tables, the date first: which sizes of estimates they list; all other tables list all."""
+    exact: Totals | None = None
+    """Totals that are known exactly, where cells that follow from them have no interval."""
 
     def spread(self, columns: Sequence[str]) -> Spread:
         """Of the estimates over these columns."""
+        return self.spreads.get(self._key(columns), UNSEEN)
+
+    @staticmethod
+    def _key(columns: Sequence[str]) -> Columns:
         dated = (DATE,) if {DATE, KIND} & set(columns) else ()
-        return self.spreads.get((*dated, *in_order(columns)), UNSEEN)
+        return (*dated, *in_order(columns))
 
     def trips(self, day: int) -> Rows:
         """Synthetic trips of a day, by column the entry of its public list for each: their sums are the counts."""
@@ -89,20 +98,18 @@ class Estimates:
         if self.endings is None:
             yield from rows(self.columns, numbers)
             return
-        for each in self.endings.deal(numbers, self.bends[day]):
+        for each in self.endings.deal(numbers, self.bends[day] if self.bends else None):
             yield {column: each[column] for column in self.trip_columns}
 
     def count(self, columns: Sequence[str]) -> Ints:
         """How many trips, over columns of a trip, the date or the kind of day, in their order."""
-        kept = in_order(columns)
-        if len(kept) + len({DATE, KIND} & set(columns)) < len(columns) or {DATE, KIND} <= set(columns):
-            raise ValueError("the columns of a table are those of a trip, and the date or the kind of day")
+        kept = _checked(columns)
         days = [self.of_day(day, kept) for day in range(self.world.days)]
         if DATE in columns:
             found = np.stack(days)
         elif KIND in columns:
-            kinds = range(max(self.world.kinds) + 1)
-            found = np.stack([sum((days[d] for d in self.world.alike(k)), np.zeros_like(days[0])) for k in kinds])
+            alike = [self.world.alike(kind) for kind in self._kinds]
+            found = np.stack([sum((days[day] for day in some), np.zeros_like(days[0])) for some in alike])
         else:
             return sum(days[1:], days[0]).transpose([kept.index(column) for column in columns])
         order = [DATE if DATE in columns else KIND, *kept]
@@ -123,17 +130,50 @@ class Estimates:
         return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
 
     def table(self, columns: Sequence[str]) -> Table:
-        """Estimates with intervals; a cell of a thin table that cannot be told from nothing is 0.
+        """Estimates with intervals; a cell of a thin table that cannot be told from nothing is 0."""
+        pieces = [*self.pieces(columns)]
+        if len(pieces) == 1:
+            return pieces[0]
+        parts = zip(*((each.count, each.low, each.high, each.weight) for each in pieces), strict=True)
+        count, low, high, weight = (np.concatenate(part) for part in parts)
+        return Table(tuple(columns), count, low, high, weight)
 
-        Totals always tell something, and how trips end is dealt out along with them: such tables have all cells.
-        """
-        count, spread = self.count(columns), self.spread(columns)
-        low, high = spread.around(count)
-        weight = spread.weight(count.astype(np.float64))
-        if self.resolves and (kept := in_order(columns)) and set(kept) <= set(self.columns):
-            told = resolved(spread, count)
-            count, low = count * told, low * told
-        return Table(tuple(columns), count, low, high * self._possible(columns), weight)
+    def pieces(self, columns: Sequence[str]) -> Iterator[Table]:
+        """The same day by day, where the date comes first: memory holds one day. Otherwise in one piece."""
+        spread, possible, told = self.spread(columns), self._possible(columns), self.told.get(self._key(columns))
+        for number, count in enumerate(self._counts(columns)):
+            low, high = spread.around(count)
+            if self.exact and set(in_order(columns)) <= set(self.columns):
+                certain = self._certain(columns, self.exact, number)
+                low, high = np.where(certain, count, low), np.where(certain, count, high)
+            weight = spread.weight(count.astype(np.float64))
+            if told is not None:
+                listed = told[sizes(count.astype(np.float64))]
+                count, low = count * listed, low * listed
+            yield Table(tuple(columns), count, low, high * possible, weight)
+
+    def _counts(self, columns: Sequence[str]) -> Iterator[Ints]:
+        if not columns or columns[0] != DATE:
+            yield self.count(columns)
+            return
+        kept, order = _checked(columns), [in_order(columns).index(column) for column in columns[1:]]
+        for day in range(self.world.days):
+            yield self.of_day(day, kept).transpose(order)[None]
+
+    def _certain(self, columns: Sequence[str], exact: Totals, piece: int) -> npt.NDArray[np.bool_]:
+        """Which cells of a piece of a table follow from totals that are known exactly, in the order of its columns."""
+        kept, every = in_order(columns), list(range(self.world.days))
+        day = next((column for column in (DATE, KIND) if column in columns), None)
+        if day is None:
+            return exact.certain(every, kept).transpose([kept.index(column) for column in columns])
+        groups = [[each] for each in every] if day == DATE else [self.world.alike(kind) for kind in self._kinds]
+        groups = [groups[piece]] if columns[0] == DATE else groups
+        found = np.stack([exact.certain(each, kept) for each in groups])
+        return found.transpose([(day, *kept).index(column) for column in columns])
+
+    @property
+    def _kinds(self) -> range:
+        return range(max(self.world.kinds) + 1)
 
     def _possible(self, columns: Sequence[str]) -> npt.NDArray[np.bool_]:
         kept = in_order(columns)
@@ -141,9 +181,19 @@ class Estimates:
         return np.expand_dims(possible, [i for i, c in enumerate(columns) if c not in kept])
 
 
-ADDS_UP, RESOLVES = 3, 4
-"""The first versions in which totals of days add up, whatever noise is, and in which thin tables have fewer cells."""
-NEWEST = RESOLVES
+def _checked(columns: Sequence[str]) -> Columns:
+    """The columns of a trip among these."""
+    kept = in_order(columns)
+    if len(kept) + len({DATE, KIND} & set(columns)) < len(columns) or {DATE, KIND} <= set(columns):
+        raise ValueError("the columns of a table are those of a trip, and the date or the kind of day")
+    return kept
+
+
+ADDS_UP, RESOLVES, JUDGED, EXPECTS = 3, 4, 5, 6
+"""The first versions in which totals of days add up, whatever noise is; in which thin tables have fewer cells; in which
+these are judged by measurements that they were not made from, and cells that follow from exact totals have no interval;
+and in which tables that no measurement tells can be thin, too."""
+NEWEST = EXPECTS
 """The version of estimates of new folders."""
 
 
@@ -153,28 +203,75 @@ def estimate(
     """From what was measured and what is public, nothing else: anyone can make it again, byte for byte.
 
     Before version 3, days with a negative noisy total had none, so that all days together had too many. Before version
-    4, tables had all cells, also where they are further off than zeros. With totals that are known exactly, sums are
-    these, and tables have all cells.
+    4, tables had all cells, also where they are further off than zeros; version 4 left out those within their error, as
+    far as estimates themselves show it; before version 6, tables that no measurement tells had all cells. With totals
+    that are known exactly, sums are these, and tables have all cells; from version 5 on, cells that follow from them
+    have no interval.
     """
     check(world, measurements)
     joint, moved = (Joint(Measured(world, measurements, moved), version >= ADDS_UP) for moved in (False, True))
-    endings, seen = _endings(joint), _Seen(joint, moved)
+    endings, seen = _endings(joint), _Seen(joint, moved, unmeasured=version >= EXPECTS and not totals)
     meeting, meeting_moved = (_Meeting.of(each, totals) if totals else None for each in (joint, moved))
-    days: list[npt.NDArray[np.integer]] = []
-    bends: list[Floats | None] = []
+    days, bends = Shelf(), Shelf()
     for day in range(world.days):
         found, follows = joint.day(day), moved.day(day)
         if meeting and meeting_moved:
             found, follows = meeting.stretched(found, day), meeting_moved.stretched(follows, day)
         numbers = whole(found[joint.columns])
         numbers = meeting.met(found, numbers, day) if meeting else numbers
-        days.append(numbers.astype(np.min_scalar_type(int(numbers.max()))))  # all days are kept: in few bytes
-        bends.append(endings.bends(numbers, found.get(ENDED)) if endings else None)
+        days.put(numbers.astype(np.min_scalar_type(int(numbers.max()))))  # in few bytes
+        if endings and ENDED in found:
+            bends.put(endings.bends(numbers, found[ENDED]))
         made = Estimates(world, joint.columns, days, {}, endings, bends)
         sums = {columns: summed(numbers, joint.columns, columns)[0] for columns in _subsets(joint.columns)}
         sums |= {columns: made.of_day(day, columns) for columns in joint.beyond} if endings else {}
         seen.add(day, sums, found, follows)
-    return replace(made, spreads=seen.spreads(), resolves=version >= RESOLVES and not totals)
+    spreads = seen.spreads()
+    told = {} if totals else _told(seen, spreads, version)
+    return replace(made, spreads=spreads, told=told, exact=meeting.totals if meeting and version >= JUDGED else None)
+
+
+def _told(seen: _Seen, spreads: Mapping[Columns, Spread], version: int) -> dict[Columns, Told]:
+    """Of thin tables: which sizes of estimates they list."""
+    if version < RESOLVES:
+        return {}
+    thin = [columns for columns, evidence in seen.of_whole_trips() if is_thin(evidence, spreads[columns])]
+    if version < JUDGED:
+        return {columns: beyond_error(seen.evidence[columns], spreads[columns]) for columns in thin}
+    told = _judged(seen.joint, thin)
+    silent = [set(columns) for columns in thin if not told[columns].any()]
+    for columns, expected in seen.expected.items():
+        # What noise hides of pairs of places, it hides of pairs by the hour.
+        hidden = any(table < set(columns) for table in silent)
+        listed = NOTHING_TOLD if hidden else expected.told()
+        told |= {} if listed is None else {columns: listed}
+    return told
+
+
+def _judged(joint: Joint, thin: Sequence[Columns]) -> dict[Columns, Told]:
+    """All is estimated once more, from a half of the measurements, and the other half judges it.
+
+    Where no table is thin, nothing is done.
+    """
+    world, measurements = joint.world, joint.measured.measurements
+    first, second = (Measured(world, measurements, half=half) for half in (1, 2))
+    half, sums, found = Joint(first, joint.adds_up), dict[Columns, Ints](), dict[Columns, Gains]()
+
+    def judge(table: Columns, estimates: Ints, other: Tables) -> None:
+        noisy = margin(other, table[1:] if table[0] == DATE else table)
+        found.setdefault(table, Gains(noisy.variance)).add(estimates, noisy.numbers)
+
+    for day in range(world.days) if thin else ():
+        numbers, other = whole(half.day(day)[half.columns]), second.day(day)
+        for table in thin:
+            own = summed(numbers, half.columns, tuple(column for column in table if column != DATE))[0]
+            if table[0] == DATE:
+                judge(table, own, other)
+            else:
+                sums[table] = sums[table] + own if table in sums else own
+    for table, own in sums.items():
+        judge(table, own, second.all_days())
+    return {table: gains.told() for table, gains in found.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,10 +312,11 @@ def _endings(joint: Joint) -> Endings | None:
 class _Seen:
     """What is seen of errors, table by table, day after day."""
 
-    def __init__(self, joint: Joint, moved: Joint) -> None:
-        self.joint, self.moved = joint, moved
+    def __init__(self, joint: Joint, moved: Joint, unmeasured: bool) -> None:
+        self.joint, self.moved, self.unmeasured = joint, moved, unmeasured
         self.dated: dict[Columns, Evidence] = {}
         self.sums: dict[Columns, list[Floats]] = {}
+        self.unseen: dict[Columns, Expected] = {}
 
     def add(self, day: int, sums: Mapping[Columns, Ints], found: Fitted, follows: Fitted) -> None:
         """One day: its whole numbers, and its estimates from the measurements and from the moved ones."""
@@ -230,18 +328,49 @@ class _Seen:
             if known(measured, columns):
                 evidence = self.dated.setdefault(columns, Evidence(margin(measured, columns).variance))
                 _add(evidence, columns, three, measured, other)
-            have = self.sums.get(columns)
-            self.sums[columns] = [a + b for a, b in zip(have, three, strict=True)] if have else three
+            elif self._expects(columns):
+                self.unseen.setdefault(columns, Expected()).add(*three)
+            if known(self.joint.measured.columns, columns) or self.unmeasured:
+                have = self.sums.get(columns)
+                self.sums[columns] = [a + b for a, b in zip(have, three, strict=True)] if have else three
+
+    def of_whole_trips(self) -> Iterator[tuple[Columns, Evidence]]:
+        """The evidence of the tables that can be thin: totals always tell something, and how trips end is dealt out."""
+        return ((columns, evidence) for columns, evidence in self.evidence.items() if self._is_of_whole_trips(columns))
+
+    def _is_of_whole_trips(self, columns: Columns) -> bool:
+        kept = in_order(columns)
+        return bool(kept) and set(kept) <= set(self.joint.columns)
+
+    def _expects(self, columns: Columns) -> bool:
+        return self.unmeasured and self._is_of_whole_trips(columns)
 
     def spreads(self) -> dict[Columns, Spread]:
         """The curves of all tables that a measurement tells."""
-        found = {(DATE, *columns): evidence.spread() for columns, evidence in self.dated.items()}
+        return {columns: evidence.spread() for columns, evidence in self.evidence.items()}
+
+    @cached_property
+    def evidence(self) -> dict[Columns, Evidence]:
+        """Of each table that a measurement tells; the date comes first."""
+        found = {(DATE, *columns): evidence for columns, evidence in self.dated.items()}
         measured, other = self.joint.measured.all_days(), self.moved.measured.all_days()
         for columns, sums in self.sums.items():
             if known(measured, columns):
-                evidence = Evidence(margin(measured, columns).variance)
-                _add(evidence, columns, sums, measured, other)
-                found[columns] = evidence.spread()
+                found[columns] = Evidence(margin(measured, columns).variance)
+                _add(found[columns], columns, sums, measured, other)
+        return found
+
+    @cached_property
+    def expected(self) -> dict[Columns, Expected]:
+        """Of each table of whole trips that no measurement tells; the date comes first."""
+        found, measured = (
+            {(DATE, *columns): each for columns, each in self.unseen.items()},
+            self.joint.measured.all_days(),
+        )
+        for columns, sums in self.sums.items():
+            if self._expects(columns) and not known(measured, columns):
+                found[columns] = Expected()
+                found[columns].add(*sums)
         return found
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from tapveil.published.estimates.margins import Measured, Tables, agreeing, known, margin, summed
 from tapveil.published.estimates.parts import PARTS, Floats
 from tapveil.published.estimates.raking import rake
+from tapveil.published.estimates.shelf import Shelf
 from tapveil.published.estimates.shrinkage import shrink
 from tapveil.published.estimates.world import DURATION, OFF_PLACE, OFF_TIME, ON_PLACE, ON_TIME, Columns, World, in_order
 
@@ -70,35 +71,59 @@ class Joint:
         both = {ON_TIME, OFF_TIME} <= set(self.world.sizes) and self.world.clock is not None
         return self.world.clock.ends() if both and self.world.clock is not None else None
 
-    @cached_property
+    @property
     def all_days(self) -> Fitted:
         """The sums of all days."""
-        shapes = {columns: self.world.possible(columns) * np.float64(PARTS) for columns in self.order}
-        return self._fit(agreeing(self.measured.all_days()), shapes, pooled=True)
+        return self._aside(0)
 
-    @cached_property
-    def typical(self) -> dict[int, Fitted]:
-        """The sums of each kind of day."""
-        tables = {kind: agreeing(self.measured.kind(kind)) for kind in sorted(set(self.world.kinds))}
-        totals = self._of_kinds if self.adds_up else {}
-        return {kind: self._fit(each, self.all_days, totals.get(kind), pooled=True) for kind, each in tables.items()}
+    def typical(self, kind: int) -> Fitted:
+        """The sums of a kind of day. One kind is in memory: days of a kind mostly follow each other."""
+        if kind not in self._current:
+            self._current.clear()
+            self._current[kind] = self._aside(1 + self._kinds.index(kind))
+        return self._current[kind]
 
     def day(self, day: int) -> Fitted:
         """The estimates of one day."""
         total = self._of_days.get(day) if self.adds_up else None
-        return self._fit(agreeing(self.measured.day(day)), self.typical[self.world.kinds[day]], total)
+        return self._fit(agreeing(self.measured.day(day)), self.typical(self.world.kinds[day]), total)
+
+    @cached_property
+    def _kinds(self) -> list[int]:
+        return sorted(set(self.world.kinds))
+
+    @cached_property
+    def _current(self) -> dict[int, Fitted]:
+        return {}
+
+    @cached_property
+    def _shelf(self) -> Shelf:
+        """The tables of all days, then those of each kind: there may be more of them than of one day."""
+        found = Shelf()
+        shapes = {columns: self.world.possible(columns) * np.float64(PARTS) for columns in self.order}
+        all_days = self._fit(agreeing(self.measured.all_days()), shapes, pooled=True)
+        found.put_all(all_days.values())
+        totals = self._of_kinds if self.adds_up else {}
+        for kind in self._kinds:
+            tables = agreeing(self.measured.kind(kind))
+            found.put_all(self._fit(tables, all_days, totals.get(kind), pooled=True).values())
+        return found
+
+    def _aside(self, number: int) -> Fitted:
+        columns: list[Columns] = [(), *self.order]
+        return dict(zip(columns, self._shelf[number * len(columns) : (number + 1) * len(columns)], strict=True))
 
     @cached_property
     def _of_kinds(self) -> dict[int, float]:
         """Where noise makes the total of a kind of day negative: totals of all kinds, with the same sum."""
-        noisy = {kind: _noisy_total(self.measured.kind(kind)) for kind in sorted(set(self.world.kinds))}
+        noisy = {kind: _noisy_total(self.measured.kind(kind)) for kind in self._kinds}
         return lowered(noisy, 0.0) if min(noisy.values()) < PARTS else {}
 
     @cached_property
     def _of_days(self) -> dict[int, float]:
         """The same of days: those of a kind are lowered by as much as their kind was."""
         found: dict[int, float] = {}
-        for kind in sorted(set(self.world.kinds)):
+        for kind in self._kinds:
             noisy = {day: _noisy_total(self.measured.day(day)) for day in self.world.alike(kind)}
             known = kind in self._of_kinds
             lost = _noisy_total(self.measured.kind(kind)) - self._of_kinds[kind] if known else 0.0

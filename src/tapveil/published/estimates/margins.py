@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tapveil.published.estimates.parts import PARTS, Floats, in_parts, signs
+from tapveil.published.estimates.parts import PARTS, Floats, in_parts, normals, signs
 from tapveil.published.estimates.world import DATE, KIND, Columns, Measurement, World, in_order
 
 Number = TypeVar("Number", np.float64, np.int64)
@@ -30,13 +30,25 @@ class Noisy:
 Tables = dict[Columns, Noisy]
 
 
+APART = 0.5
+"""The share of the variance of a measurement by which its first half has more; its second half has 1/APART more."""
+_OTHER_SEEDS = 1 << 24
+
+
 @dataclass(frozen=True)
 class Measured:
-    """All measurements of a mode; `moved`, with all of them moved a little, each cell up or down."""
+    """All measurements of a mode; `moved`, with all of them moved a little, each cell up or down.
+
+    Or one of their two halves: noise Z of its own is added to a measurement, and taken off it. Of N + a·Z and N − Z/a
+    neither tells anything about the noise of the other, if Z has the deviation of the noise of N, which is normal but
+    for its being whole (Rasines, Young 2023): what is found in one can be judged by the other, whatever was chosen.
+    """
 
     world: World
     measurements: Sequence[Measurement]
     moved: bool = False
+    half: int = 0
+    """1, 2, or 0 for the whole."""
 
     @property
     def columns(self) -> list[Columns]:
@@ -76,7 +88,13 @@ class Measured:
                 seed = table << 12 | (0 if entry is None else entry)
                 step = np.rint(STEP * np.sqrt(each.variance) * PARTS)
                 total += step * signs(seed, total.size).reshape(total.shape)
-        return Noisy(total, float(each.variance) * len(entries))
+            if self.half:
+                seed = _OTHER_SEEDS | table << 12 | (0 if entry is None else entry)
+                share = np.sqrt(APART) if self.half == 1 else -1 / np.sqrt(APART)
+                far = share * np.sqrt(each.variance) * PARTS
+                total += np.rint(far * normals(seed, total.size)).reshape(total.shape)
+        wider = (1.0, 1 + APART, 1 + 1 / APART)[self.half]
+        return Noisy(total, float(each.variance) * len(entries) * wider)
 
 
 def _together(tables: Iterable[tuple[Columns, Noisy]]) -> Tables:
@@ -127,7 +145,7 @@ def margin(tables: Tables, columns: Columns) -> Noisy:
     return Noisy(np.rint(weighted / precision), 1 / precision)
 
 
-def known(tables: Tables, columns: Columns) -> bool:
+def known(tables: Collection[Columns], columns: Columns) -> bool:
     """Whether a measured table tells the sums over these columns."""
     return any(set(columns) <= set(other) for other in tables)
 

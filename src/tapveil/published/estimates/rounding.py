@@ -48,9 +48,9 @@ def _one_column(trips: Floats) -> Ints:
 def _meet(trips: Floats, numbers: Floats, wanted: list[Ints]) -> None:
     """Change numbers by one, here and there, until their sums are those that are wanted, or nearly."""
     missing = [(want - numbers.sum(axis=axis)).reshape(-1) for axis, want in enumerate(wanted)]
-    values = numbers.reshape(-1)
+    values, exact = numbers.reshape(-1), trips.reshape(-1)
     planes = list(_planes(trips.shape))
-    rests = [(trips.reshape(-1)[cells] - values[cells]) for cells, _ in planes]
+    rests = [(exact[cells] - values[cells]) for cells, _ in planes]
     for weight in _SWEEPS:
         least = 0.5 * (1 + weight * trips.ndim)
         for (cells, sums), rest in zip(planes, rests, strict=True):
@@ -59,11 +59,12 @@ def _meet(trips: Floats, numbers: Floats, wanted: list[Ints]) -> None:
                 pull += each[index]
             pull *= weight
             pull += rest
-            moved = np.flatnonzero(np.abs(pull) > least)
-            moved = moved[np.where(pull[moved] > 0, trips.reshape(-1)[cells[moved]] > 0, values[cells[moved]] > 0)]
+            moved = (np.abs(pull) > least).nonzero()[0]
             if len(moved):
-                step = np.where(pull[moved] > 0, 1.0, -1.0)
-                values[cells[moved]] += step
+                at, up = cells[moved], pull[moved] > 0
+                allowed = np.where(up, exact[at], values[at]) > 0
+                moved, at, step = moved[allowed], at[allowed], np.where(up[allowed], 1.0, -1.0)
+                values[at] += step
                 rest[moved] -= step
                 missing[-1][moved] -= step
                 for index, each in zip(sums, missing, strict=False):

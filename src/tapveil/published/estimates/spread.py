@@ -137,8 +137,11 @@ def _least_squares(parts: list[Floats], wanted: Floats, weight: Floats, start: l
     aims = [add(weight * a * wanted) for a in parts]
     found = list(start)
     for _ in range(_SWEEPS):
+        before = list(found)
         for i, row in enumerate(products):
             if row[i] > 0:
                 rest = aims[i] - sum(row[j] * found[j] for j in range(len(parts)) if j != i)
                 found[i] = min(max(rest / row[i], 0.0), _MOST)
+        if found == before:  # and so after every further sweep
+            break
     return found

@@ -15,10 +15,14 @@ from itertools import combinations, pairwise
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 
+from tapveil.published.estimates.margins import spread
 from tapveil.published.estimates.parts import PARTS, Floats, Ints, in_trips
 from tapveil.published.estimates.rounding import to_total
 from tapveil.published.estimates.world import Columns, World
+
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -123,3 +127,33 @@ class Totals:
             to_total(trips[cells], own, int(wanted[day, number]))
             flat[cells] = own
         return flat.astype(np.int64).reshape(numbers.shape)
+
+    def certain(self, days: Sequence[int], kept: Columns) -> Flags:
+        """Which cells of a table over these columns, of these days together, follow from the totals alone.
+
+        They are those that consist of what totals have beyond those within them, each of which they have all of; or of
+        parts that have no trips. Of others, the totals tell at most how many there are of several together.
+        """
+        shape = self.world.shape(kept)
+        cells = np.arange(prod(shape)).reshape(spread(np.empty(shape), kept, self.columns).shape)
+        found = [self._together(self.parts(day), cells) for day in days]
+        both, where = np.unique(np.concatenate([keys for keys, _ in found]), return_inverse=True)
+        there = np.bincount(where, np.concatenate([number for _, number in found]))
+        cell, part = np.divmod(both, len(self._sizes))
+        told = (part > 0) & ((there == self._sizes[part]) | (np.array([-1, *self.left])[part] == 0))
+        certain = np.ones(prod(shape), dtype=np.bool_)
+        certain[cell[~told]] = False
+        return certain.reshape(shape)
+
+    def _together(self, parts: Ints, cells: Ints) -> tuple[Ints, Ints]:
+        """How often each cell of a table meets each part."""
+        keys, number = np.unique(cells * len(self._sizes) + parts, return_counts=True)
+        return keys, number
+
+    @cached_property
+    def _sizes(self) -> Ints:
+        """Of each part, how many cells of whole trips it has, on all days."""
+        found = np.zeros(len(self.ordered) + 1, dtype=np.int64)
+        for day in range(self.world.days):
+            found += np.bincount(self.parts(day).reshape(-1), minlength=len(found))
+        return found

@@ -87,10 +87,8 @@ class Endings:
                 found[start] += np.rint(self.ends[start, each][:, None] * by_place)
         return found
 
-    def bends(self, trips: Ints, wanted: Floats | None) -> Floats | None:
+    def bends(self, trips: Ints, wanted: Floats) -> Floats:
         """By how much each start × end × destination must be more or less frequent to give the wanted ends."""
-        if wanted is None:
-            return None
         columns = (ON_TIME, OFF_TIME, OFF_PLACE)
         expected = self.expected(trips)
         sums: dict[Columns, Floats] = {(OFF_TIME, OFF_PLACE): wanted, (ON_TIME, OFF_PLACE): trips.sum(axis=1) * PARTS}

@@ -20,8 +20,8 @@ def test_each_step_has_the_sums_of_what_it_pools() -> None:
     joint = Joint(Measured(world(), measured(exact, 3.0)))
     assert abs(in_trips(joint.all_days[()]) / exact.sum() - 1) < 0.01
     for kind, days in ((0, exact[:5]), (1, exact[5:6]), (2, exact[6:])):
-        assert abs(in_trips(joint.typical[kind][()]) / days.sum() - 1) < 0.02
-        assert abs(in_trips(joint.typical[kind][PAIR]).sum() / days.sum() - 1) < 0.02
+        assert abs(in_trips(joint.typical(kind)[()]) / days.sum() - 1) < 0.02
+        assert abs(in_trips(joint.typical(kind)[PAIR]).sum() / days.sum() - 1) < 0.02
 
 
 def test_a_day_has_the_sums_of_its_tables() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
@@ -13,6 +14,7 @@ from tapveil.published.estimates.totals import Totals
 PAIRS = ("date", "tap_on_location", "tap_off_location")
 HOURS = ("date", "tap_on_time", "tap_on_location")
 WORLD = World((0, 0, 1), {"tap_on_time": 3, "tap_on_location": 4, "tap_off_location": 4}, same_places=True)
+AXES = ("tap_on_time", "tap_on_location", "tap_off_location")
 ALL = frozenset({0, 1, 2})
 NESTED = (
     Total(ALL, {}, 5_000),
@@ -109,3 +111,41 @@ def test_what_a_total_has_beyond_those_within_it_is_left() -> None:
         1_234: 1_234 - 37,
         37: 37,
     }
+
+
+def indicator(days: frozenset[int], at: Mapping[str, int]) -> np.ndarray:
+    """Of all whole trips, day by day: which belong to a part of them."""
+    found = np.zeros((3, *WORLD.shape(AXES)))
+    for day in days:
+        found[day][tuple(at.get(column, slice(None)) for column in AXES)] = 1
+    return found.reshape(-1)
+
+
+@pytest.mark.parametrize(
+    "columns", [(), ("date",), PAIRS, HOURS, ("tap_on_location", "date"), ("kind",), ("tap_on_time",)]
+)
+def test_a_cell_has_no_interval_just_where_it_follows_from_totals(columns: tuple[str, ...]) -> None:
+    """It follows from them if it is a sum of multiples of them: then they leave no freedom."""
+    totals = (*NESTED[:3], Total(frozenset({0, 1}), {"tap_on_location": 2}, 900))
+    found = estimate(WORLD, measured(), totals=totals).table(columns)
+    given = np.array([indicator(total.days, total.at) for total in totals])
+    lists = {"date": [{0}, {1}, {2}], "kind": [{0, 1}, {2}]}
+    for cell in np.ndindex(found.count.shape):
+        at = dict(zip(columns, cell, strict=True))
+        days = next((lists[c][at[c]] for c in ("date", "kind") if c in at), {0, 1, 2})
+        own = indicator(frozenset(days), {column: place for column, place in at.items() if column in AXES})
+        follows = np.linalg.matrix_rank(np.vstack([given, own])) == len(given)
+        assert (found.low[cell] == found.count[cell] == found.high[cell]) == follows, cell
+
+
+def test_where_a_total_is_nothing_so_is_each_of_its_cells_and_the_rest_keeps_its_interval() -> None:
+    found = estimate(WORLD, measured(), totals=[Total(ALL, {"tap_on_location": 1}, 0)]).table(PAIRS)
+    assert not found.high[:, 1].any()
+    assert (found.high[:, 2] > found.count[:, 2]).all()
+
+
+def test_before_version_5_all_cells_had_intervals() -> None:
+    one = [Total(ALL, {}, 5_000)]
+    old, new = (estimate(WORLD, measured(), version, one).table([]) for version in (4, 5))
+    assert int(old.low) < int(old.count) == 5_000 < int(old.high)
+    assert int(new.low) == int(new.high) == 5_000
